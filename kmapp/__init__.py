@@ -1,0 +1,5 @@
+"""The kernel and the composition root: it names the apps by string only."""
+
+from kmapp.celery import app as celery_app
+
+__all__ = ["celery_app"]

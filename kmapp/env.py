@@ -1,0 +1,73 @@
+"""Environment variables, typed and loud: a value we cannot read stops the start with what to write."""
+
+import os
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def text(name: str, default: str = "") -> str:
+    return os.environ.get(name, default)
+
+
+def flag(name: str, *, default: bool) -> bool:
+    value = os.environ.get(name, str(default))
+    if value not in ("True", "False"):
+        raise ImproperlyConfigured(f"{name}={value!r}: write True or False.")
+    return value == "True"
+
+
+def integer(name: str, default: int) -> int:
+    value = os.environ.get(name, str(default))
+    try:
+        return int(value)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={value!r}: write a whole number.") from None
+
+
+def seconds(name: str, default: float) -> float:
+    value = os.environ.get(name, str(default))
+    try:
+        number = float(value)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={value!r}: write a number of seconds.") from None
+    if not 0 < number < float("inf"):
+        raise ImproperlyConfigured(f"{name}={value!r}: write a positive number of seconds.")
+    return number
+
+
+def folder(name: str, default: Path) -> Path:
+    return Path(os.environ.get(name, default)).expanduser().resolve()
+
+
+def words(name: str, default: str = "") -> list[str]:
+    """A comma-separated list."""
+    return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+
+
+def database(url: str) -> dict[str, object]:
+    """A Django DATABASES entry from postgres://user:password@host:port/name?option=value.
+
+    A unix socket folder goes in the query, as libpq has it: postgres://user@/name?host=/run/x
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("postgres", "postgresql") or not parts.username:
+        raise ImproperlyConfigured(
+            f"{parts.scheme}://…: write postgres://user:password@host:port/name."
+        )
+    options = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", "") or parts.hostname or "",
+        "PORT": str(parts.port or ""),
+        "OPTIONS": options,
+    }
+
+
+def broker(url: str) -> str:
+    """The same Redis as Celery writes it: kombu has its own name for a unix socket."""
+    return "redis+socket" + url.removeprefix("unix") if url.startswith("unix:") else url

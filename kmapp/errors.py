@@ -1,0 +1,97 @@
+"""Refusals. Raise one where you know why; `kmapp.api.errors` turns it into HTTP once."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class DomainError(Exception):
+    """Something was refused: says what happened and what to do about it."""
+
+    status: ClassVar[int] = 400
+    code: str = "invalid_request"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        details: Mapping[str, Any] | None = None,
+        issues: Sequence[Mapping[str, str]] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.code
+        self.details = dict(details or {})
+        self.issues = [dict(issue) for issue in issues]
+
+    def body(self) -> dict[str, Any]:
+        """The one error shape of the whole API."""
+        return {
+            "status": self.status,
+            "error": self.code,
+            "message": self.message,
+            "detail": self.message,
+            "details": self.details,
+            "issues": self.issues,
+        }
+
+
+class Invalid(DomainError):
+    """The request cannot be understood; `issues` name the places."""
+
+
+class Unauthorised(DomainError):
+    status = 401
+    code = "unauthorized"
+
+
+class Denied(DomainError):
+    status = 403
+    code = "forbidden"
+
+
+class NotFound(DomainError):
+    status = 404
+    code = "not_found"
+
+
+class Conflict(DomainError):
+    status = 409
+    code = "conflict"
+
+
+class Gone(DomainError):
+    """It was here and was erased for good."""
+
+    status = 410
+    code = "gone"
+
+
+class TooLarge(DomainError):
+    status = 413
+    code = "too_large"
+
+
+class Waiting(DomainError):
+    """A refusal that time mends."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: float,
+        code: str | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message, code=code, details=details)
+        self.retry_after = retry_after  # seconds
+
+
+class OverBudget(Waiting):
+    status = 429
+    code = "rate_limited"
+
+
+class Unavailable(Waiting):
+    status = 503
+    code = "unavailable"

@@ -1,0 +1,317 @@
+"""Settings. One file; everything that differs between hosts comes from the environment, typed and loud."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from csp.constants import NONE, SELF
+from django.core.management.utils import get_random_secret_key
+
+from kmapp import embedded, env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.folder("KMAPP_DATA_DIR", BASE_DIR / ".kmapp")
+KEYS_DIR = DATA_DIR / "keys"
+
+
+def _kept_secret() -> str:
+    """A secret made at first start and kept beside the data, outside the database."""
+    path = KEYS_DIR / "secret"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
+        path.write_text(get_random_secret_key())
+    return path.read_text()
+
+
+SECRET_KEY = env.text("SECRET_KEY") or _kept_secret()
+DEBUG = env.flag("DEBUG", default=False)
+HOST = env.text("HOST", "127.0.0.1")
+PORT = env.integer("PORT", 8000)
+ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = env.words("CSRF_TRUSTED_ORIGINS")
+NUM_PROXIES = env.integer("NUM_PROXIES", 0)
+# Behind TLS (a proxy that sets X-Forwarded-Proto) cookies are sent over TLS only.
+BEHIND_TLS = env.flag("BEHIND_TLS", default=False)
+
+# --- What is installed ---------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "kmapp.web",
+    "kmapp",
+    "kmapp.accounts",
+    "kmapp.ledger",
+    "kmapp.outbox",
+    "kmapp.providers",
+    "kmapp.search",
+    "kmapp.api",
+    "memory",
+    "knowledge",
+    "rules",
+    "context",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "csp",
+    "django_filters",
+    "django_htmx",
+    "django_tables2",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "rest_framework",
+    "template_partials",
+]
+
+MIDDLEWARE = [
+    "kmapp.api.middleware.RequestId",
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "kmapp.api.middleware.OptionalSlash",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "kmapp.urls"
+WSGI_APPLICATION = "kmapp.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "kmapp.web.context.frame",
+            ],
+        },
+    },
+]
+
+# --- Data ----------------------------------------------------------------------------------------
+
+DATABASE_URL = env.text("DATABASE_URL") or embedded.database_url(DATA_DIR, "app")
+DATABASE_OWNER_URL = env.text("DATABASE_OWNER_URL") or (
+    "" if env.text("DATABASE_URL") else embedded.database_url(DATA_DIR, "owner")
+)
+REDIS_URL = env.text("REDIS_URL") or embedded.redis_url(DATA_DIR)
+
+
+def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, object]:
+    entry = env.database(url)
+    options = entry["OPTIONS"]
+    assert isinstance(options, dict)  # noqa: S101 - ours, two lines up
+    options["options"] = " ".join(
+        f"-c {name}={value}"
+        for name, value in {
+            "statement_timeout": statement_timeout,
+            "lock_timeout": "2s",
+            "idle_in_transaction_session_timeout": "10s",
+            # A filtered HNSW scan goes on until it has enough rows (pgvector's own default stops short).
+            "hnsw.iterative_scan": "strict_order",
+            "hnsw.ef_search": "100",
+            # Compiling a plan costs more than running any of ours.
+            "jit": "off",
+        }.items()
+    )
+    if pooled:
+        options["pool"] = {"min_size": 0, "max_size": 8, "timeout": 5}
+    return {**entry, "ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0}
+
+
+STATEMENT_TIMEOUT = env.text("STATEMENT_TIMEOUT", "5s")
+DATABASES = {
+    # Everything runs as the app role, under row-level security.
+    "default": _database(DATABASE_URL, statement_timeout=STATEMENT_TIMEOUT, pooled=True),
+}
+if DATABASE_OWNER_URL:
+    # Only commands that change the schema or the indexes use the owner.
+    DATABASES["owner"] = _database(DATABASE_OWNER_URL, statement_timeout="0", pooled=False)
+DATABASE_ROUTERS = ["kmapp.accounts.routers.OwnerMigrates"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+CACHES = {
+    "default": {
+        "BACKEND": "kmapp.api.cache.ValkeyCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "kmapp",
+    }
+}
+
+# --- Jobs ----------------------------------------------------------------------------------------
+
+_VISIBILITY = {
+    "visibility_timeout": 300,
+    "unacked_restore_throttle": 1,
+    "socket_timeout": 5,
+    "socket_connect_timeout": 2,
+    "socket_keepalive": True,
+}
+CELERY_BROKER_URL = env.broker(REDIS_URL)
+CELERY_BROKER_TRANSPORT_OPTIONS = _VISIBILITY
+CELERY_RESULT_BACKEND_TRANSPORT_OPTIONS = _VISIBILITY
+CELERY_VISIBILITY_TIMEOUT = _VISIBILITY["visibility_timeout"]
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # the broker comes back; so do we
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TASK_SOFT_TIME_LIMIT = 100
+CELERY_TASK_TIME_LIMIT = 120
+CELERY_TASK_DEFAULT_QUEUE = "default"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "sweep the outbox": {
+        "task": "kmapp.outbox.tasks.sweep",
+        "schedule": timedelta(seconds=10),
+        "options": {"expires": 10},
+    },
+    "checkpoint the ledger": {
+        "task": "kmapp.ledger.tasks.checkpoint",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 600},
+    },
+}
+OUTBOX_LEASE = timedelta(seconds=30)
+OUTBOX_HEARTBEAT = timedelta(seconds=5)
+OUTBOX_MAX_ATTEMPTS = env.integer("OUTBOX_MAX_ATTEMPTS", 8)
+
+# --- Model providers: any OpenAI-compatible endpoint -----------------------------------------------
+
+OPENAI_BASE_URL = env.text("OPENAI_BASE_URL")
+OPENAI_API_KEY = env.text("OPENAI_API_KEY")
+EMBEDDER_QUERY_PORT = env.integer("EMBEDDER_QUERY_PORT", 8001)
+EMBEDDER_BATCH_PORT = env.integer("EMBEDDER_BATCH_PORT", 8002)
+_EXTERNAL_EMBEDDER = env.text("EMBEDDING_BASE_URL") or OPENAI_BASE_URL
+EMBEDDING_IS_EMBEDDED = not _EXTERNAL_EMBEDDER
+EMBEDDING_BASE_URL = _EXTERNAL_EMBEDDER or f"http://127.0.0.1:{EMBEDDER_QUERY_PORT}/v1"
+EMBEDDING_BATCH_BASE_URL = env.text("EMBEDDING_BATCH_BASE_URL") or (
+    _EXTERNAL_EMBEDDER or f"http://127.0.0.1:{EMBEDDER_BATCH_PORT}/v1"
+)
+EMBEDDING_API_KEY = env.text("EMBEDDING_API_KEY") or OPENAI_API_KEY or "embedded"
+EMBEDDING_MODEL = env.text("EMBEDDING_MODEL") or (
+    "text-embedding-3-small" if _EXTERNAL_EMBEDDER else "multilingual-e5-small"
+)
+EMBEDDING_DIMENSIONS = env.integer("EMBEDDING_DIMENSIONS", 1536 if _EXTERNAL_EMBEDDER else 384)
+EMBEDDING_DEADLINE = env.seconds("EMBEDDING_DEADLINE", 1.5)
+EMBEDDING_BATCH_DEADLINE = env.seconds("EMBEDDING_BATCH_DEADLINE", 60)
+BREAKER_FAIL_MAX = env.integer("BREAKER_FAIL_MAX", 5)
+BREAKER_RESET_SECONDS = env.seconds("BREAKER_RESET_SECONDS", 30)
+CHAT_MODEL = env.text("CHAT_MODEL")
+
+# --- API -----------------------------------------------------------------------------------------
+
+# The largest body; a batch of 200 entries of ordinary length is about 0.2 MB.
+DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("MAX_BODY_BYTES", 2 * 1024 * 1024)
+# Requests a minute and key, by bucket.
+THROTTLES = {
+    "write": env.integer("THROTTLE_WRITE_PER_MINUTE", 6000),
+    "recall": env.integer("THROTTLE_RECALL_PER_MINUTE", 6000),
+    "debug": env.integer("THROTTLE_DEBUG_PER_MINUTE", 30),
+    "sign_in": env.integer("THROTTLE_SIGN_IN_PER_MINUTE", 10),
+}
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["kmapp.accounts.authentication.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["kmapp.api.permissions.HasScope"],
+    "DEFAULT_PARSER_CLASSES": ["kmapp.api.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "kmapp.api.errors.render",
+    "NUM_PROXIES": NUM_PROXIES,
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "kmapp",
+    "DESCRIPTION": "What an organisation's agents know: memories, knowledge, rules and their cost.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/v1",
+}
+
+# --- Web -----------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+LOGIN_URL = "web:sign_in"
+LOGIN_REDIRECT_URL = "web:home"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = BEHIND_TLS
+CSRF_FAILURE_VIEW = "kmapp.web.errors.csrf_failure"
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+    }
+}
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+TIME_ZONE = env.text("TIME_ZONE", "UTC")
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_KEEP_ONLY_HASHED_FILES = False
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+
+# --- Logs ----------------------------------------------------------------------------------------
+
+LOGGING_CONFIG = "kmapp.logs.configure"
+LOGGING = {"level": env.text("LOG_LEVEL", "INFO"), "json": env.flag("LOG_JSON", default=True)}
+
+CHECKPOINT_FILE = env.folder("CHECKPOINT_FILE", DATA_DIR / "checkpoints" / "checkpoints.ndjson")
+CHECKPOINT_KEY_FILE = env.folder("CHECKPOINT_KEY_FILE", KEYS_DIR / "checkpoint.ed25519")
