@@ -1,0 +1,41 @@
+"""The parts that kmapp brings along, so that nothing has to be installed beside it.
+
+Here are the addresses, which follow from the data folder; settings import nothing else. The
+modules beside this one know how to run each part: for the supervisor, and for the tests. No Django.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+DATABASE = "kmapp"
+ROLES = {"superuser": "postgres", "owner": "kmapp_owner", "app": "kmapp_app"}
+
+
+def runtime_dir(data_dir: Path) -> Path:
+    """Where the sockets of this data folder are.
+
+    Always below /tmp: a socket's path holds at most 103 bytes, and XDG_RUNTIME_DIR or TMPDIR may
+    differ between the shell that runs the product and the one that asks it something.
+    """
+    mark = hashlib.sha256(bytes(data_dir.resolve())).hexdigest()[:12]
+    return Path("/tmp", f"kmapp-{os.getuid()}-{mark}")  # noqa: S108 - private, see sockets.py
+
+
+def postgres_sockets(data_dir: Path) -> Path:
+    """A folder of its own: when we are root, Postgres is somebody else."""
+    return runtime_dir(data_dir) / "pg"
+
+
+def valkey_socket(data_dir: Path) -> Path:
+    return runtime_dir(data_dir) / "valkey.sock"
+
+
+def database_url(data_dir: Path, role: str) -> str:
+    """Address of the embedded database for a role: superuser, owner or app."""
+    return f"postgresql://{ROLES[role]}@/{DATABASE}?host={postgres_sockets(data_dir)}"
+
+
+def redis_url(data_dir: Path) -> str:
+    """Address of the embedded Valkey as redis-py spells it."""
+    return f"unix://{valkey_socket(data_dir)}"
