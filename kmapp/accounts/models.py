@@ -1,0 +1,217 @@
+"""Accounts, people, and the keys of agents."""
+
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+from uuid import UUID
+
+from django.contrib.auth.models import AbstractUser
+from django.contrib.postgres.fields import ArrayField
+from django.db import connection, models
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.scopes import Scope
+from kmapp.ids import uuid7
+
+M = TypeVar("M", bound=models.Model)
+
+
+class User(AbstractUser):
+    """A person. What they may do hangs on their memberships."""
+
+    class Theme(models.TextChoices):
+        AUTO = "auto", _("Like the system")
+        LIGHT = "light", _("Light")
+        DARK = "dark", _("Dark")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    email = models.EmailField(_("e-mail"), unique=True)
+    language = models.CharField(_("language"), max_length=10, blank=True)
+    theme = models.CharField(_("theme"), max_length=5, choices=Theme.choices, default=Theme.AUTO)
+    keyboard_shortcuts = models.BooleanField(_("keyboard shortcuts"), default=True)
+
+
+class Redaction(models.TextChoices):
+    """What may be blacked out before a text is kept."""
+
+    EMAIL = "email", _("E-mail addresses")
+    PHONE = "phone", _("Phone numbers")
+    CARD = "card", _("Bank cards")
+    ID = "id", _("Identity numbers")
+    SECRET = "secret", _("Keys and tokens")
+
+
+def every_kind() -> list[str]:
+    return [kind.value for kind in Redaction]
+
+
+class Account(models.Model):
+    """The tenant: one organisation's knowledge, rules and ledger."""
+
+    class Policy(models.TextChoices):
+        PROPOSE = "propose", _("A person reviews it first")
+        APPLY = "apply", _("It applies at once")
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    name = models.CharField(_("name"), max_length=100)
+    slug = models.SlugField(_("short name"), max_length=50, unique=True)
+    redact = ArrayField(
+        models.CharField(max_length=20, choices=Redaction.choices),
+        verbose_name=_("redacted"),
+        default=every_kind,
+        blank=True,
+    )
+    account_wide = models.CharField(
+        _("account-wide memories"),
+        max_length=10,
+        choices=Policy.choices,
+        default=Policy.PROPOSE,
+        help_text=_("What happens to a memory that everyone in the account would see."),
+    )
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("account")
+        verbose_name_plural = _("accounts")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def body(self) -> dict[str, Any]:
+        """What a commit seals."""
+        return {field.attname: getattr(self, field.attname) for field in self._meta.concrete_fields}
+
+
+class AccountQuerySet(models.QuerySet[M]):
+    """Account first."""
+
+    def of(self, account: "Account | UUID") -> Self:
+        return self.filter(account_id=account if isinstance(account, UUID) else account.pk)
+
+
+class AccountOwned(models.Model):
+    """A row of one account. The migration that makes its table says `Isolate`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    account = models.ForeignKey(
+        Account,
+        on_delete=models.CASCADE,
+        related_name="+",
+        db_index=False,
+        editable=False,
+        verbose_name=_("account"),
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Truth(AccountOwned):
+    """A row that the ledger seals: no change of it without a commit.
+
+    `body()` is what a commit digests: every column but those in `unsealed`, which are statistics or say which commit
+    came last. `kmapp.ledger.fsck` reads the same columns by itself.
+    """
+
+    unsealed: tuple[str, ...] = ("commit_id",)
+
+    commit = models.ForeignKey(
+        "ledger.Commit",
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        editable=False,
+        verbose_name=_("commit"),
+    )
+
+    class Meta:
+        abstract = True
+
+    def body(self) -> dict[str, Any]:
+        """What a commit seals."""
+        return {
+            field.attname: getattr(self, field.attname)
+            for field in self._meta.concrete_fields
+            if field.attname not in self.unsealed
+        }
+
+
+class Membership(Truth):
+    """What a person may do in an account."""
+
+    class Role(models.TextChoices):
+        REVIEWER = "reviewer", _("Reviewer")
+        ADMIN = "admin", _("Admin")
+
+    user = models.ForeignKey(
+        User, on_delete=models.CASCADE, related_name="memberships", verbose_name=_("person")
+    )
+    role = models.CharField(_("role"), max_length=10, choices=Role.choices)
+    created_at = models.DateTimeField(_("since"), auto_now_add=True)
+
+    objects = AccountQuerySet["Membership"].as_manager()
+
+    class Meta:
+        verbose_name = _("membership")
+        verbose_name_plural = _("memberships")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "user"], name="one_membership_per_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} · {self.role}"
+
+
+class ApiKey(Truth):
+    """How an agent proves who it is. Only the hash is kept; the key itself is shown once."""
+
+    unsealed = ("commit_id", "last_used_at")
+
+    name = models.CharField(_("name"), max_length=100)
+    prefix = models.CharField(_("prefix"), max_length=16, unique=True)
+    hash = models.CharField(_("hash"), max_length=64, editable=False)
+    scopes = ArrayField(
+        models.CharField(max_length=30, choices=Scope.choices), verbose_name=_("scopes")
+    )
+    created_by = models.CharField(_("created by"), max_length=50)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
+    last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
+
+    objects = AccountQuerySet["ApiKey"].as_manager()
+
+    class Meta:
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
+        indexes = [models.Index(fields=["account", "-created_at"], name="keys_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """An account that a person may enter, and as what."""
+
+    account_id: UUID
+    name: str
+    slug: str
+    role: str
+
+
+def memberships_of(user: User) -> list[Seat]:
+    """The accounts of a person. Looks across accounts, so it goes through a door in the database."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT account_id, name, slug, role FROM accounts_of_user(%s)", [user.pk])
+        return [
+            Seat(account_id=row[0], name=row[1], slug=row[2], role=row[3])
+            for row in cursor.fetchall()
+        ]
+
+
+def account_ids() -> list[UUID]:
+    """Every account: for sweeps, checkpoints and fsck, one `acting` each."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT account_ids()")
+        return [row[0] for row in cursor.fetchall()]

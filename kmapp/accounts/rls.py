@@ -1,0 +1,90 @@
+"""Migration operations for the wall between accounts.
+
+`Isolate` turns row-level security on, forced, so that it binds the table's owner too. The app role sees the rows of
+`app.account_id`; the owner sees all of them, so that data migrations work. `Reference` is a foreign key that cannot
+cross accounts: row-level security does not guard foreign keys, so the account is part of the key.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.state import ProjectState
+
+CURRENT = "nullif(current_setting('app.account_id', true), '')::uuid"
+
+
+def app_role() -> str:
+    return str(settings.DATABASES["default"]["USER"])
+
+
+class _Sql(Operation):
+    reversible = True
+    reduces_to_sql = True
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        """Nothing that models know changes."""
+
+    def forwards(self) -> list[str]:
+        raise NotImplementedError
+
+    def backwards(self) -> list[str]:
+        raise NotImplementedError
+
+    def database_forwards(self, app_label: str, schema_editor: Any, *states: ProjectState) -> None:
+        for statement in self.forwards():
+            schema_editor.execute(statement, params=None)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, *states: ProjectState) -> None:
+        for statement in self.backwards():
+            schema_editor.execute(statement, params=None)
+
+
+class Isolate(_Sql):
+    """Each account sees only its own rows of this table."""
+
+    def __init__(self, table: str, column: str = "account_id") -> None:
+        self.table, self.column = table, column
+
+    def forwards(self) -> list[str]:
+        mine = f"{self.column} = {CURRENT}"
+        return [
+            f"ALTER TABLE {self.table} ENABLE ROW LEVEL SECURITY",
+            f"ALTER TABLE {self.table} FORCE ROW LEVEL SECURITY",
+            f'CREATE POLICY own_account ON {self.table} TO "{app_role()}" '
+            f"USING ({mine}) WITH CHECK ({mine})",
+            f"CREATE POLICY owner_sees_all ON {self.table} TO CURRENT_USER "
+            "USING (true) WITH CHECK (true)",
+        ]
+
+    def backwards(self) -> list[str]:
+        return [
+            f"DROP POLICY own_account ON {self.table}",
+            f"DROP POLICY owner_sees_all ON {self.table}",
+            f"ALTER TABLE {self.table} NO FORCE ROW LEVEL SECURITY",
+            f"ALTER TABLE {self.table} DISABLE ROW LEVEL SECURITY",
+        ]
+
+    def describe(self) -> str:
+        return f"Isolate accounts in {self.table}"
+
+
+class Reference(_Sql):
+    """`column` of `table` points at a row of `target` in the same account. Checked at commit."""
+
+    def __init__(self, table: str, column: str, target: str) -> None:
+        self.table, self.column, self.target = table, column, target
+        self.name = f"{table}_{column}_same_account"
+
+    def forwards(self) -> list[str]:
+        return [
+            f"ALTER TABLE {self.table} ADD CONSTRAINT {self.name} "
+            f"FOREIGN KEY (account_id, {self.column}) REFERENCES {self.target} (account_id, id) "
+            "DEFERRABLE INITIALLY DEFERRED"
+        ]
+
+    def backwards(self) -> list[str]:
+        return [f"ALTER TABLE {self.table} DROP CONSTRAINT {self.name}"]
+
+    def describe(self) -> str:
+        return f"{self.table}.{self.column} stays inside its account"

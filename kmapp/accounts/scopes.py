@@ -1,0 +1,20 @@
+"""What a key may do."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Scope(models.TextChoices):
+    """Named by the source and the deed; `admin` implies all."""
+
+    MEMORY_READ = "memory:read", _("Read memories")
+    MEMORY_WRITE = "memory:write", _("Write memories")
+    MEMORY_ERASE = "memory:erase", _("Erase memories for good")
+    KNOWLEDGE_READ = "knowledge:read", _("Read knowledge")
+    KNOWLEDGE_WRITE = "knowledge:write", _("Write knowledge")
+    RULES_READ = "rules:read", _("Read rules")
+    RULES_WRITE = "rules:write", _("Write rules")
+    CONTEXT_READ = "context:read", _("Read context reports")
+    CONTEXT_WRITE = "context:write", _("Assemble context")
+    DEBUG = "debug", _("See debugging details")
+    ADMIN = "admin", _("Everything")

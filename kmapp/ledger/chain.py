@@ -1,0 +1,84 @@
+"""The hash chain: what a commit's hash covers and when a chain is whole. Pure.
+
+The hash covers every column of the commit, its id, account and format included, so an edit of any one of them shows.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from kmapp.ledger.canonical import canonical
+
+FORMAT = 1
+
+
+class Head(NamedTuple):
+    """Where a chain stands."""
+
+    seq: int
+    commit_hash: str
+
+
+GENESIS = Head(0, "0" * 64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One commit: all of its row but the hash."""
+
+    format: int = FORMAT
+    id: UUID
+    account: UUID
+    seq: int
+    parent_hash: str
+    actor: str
+    created_at: datetime
+    input_digest: str
+    diff: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one commit."""
+
+    seq: int
+    kind: str  # "gap", "parent", "hash" or "account"
+    message: str
+
+
+def commit_hash(link: Link) -> str:
+    """What the next link names as its parent."""
+    if link.format != FORMAT:
+        raise ValueError(f"Commit format {link.format} is unknown.")
+    return hashlib.sha256(canonical(asdict(link))).hexdigest()
+
+
+def verify(links: Iterable[tuple[Link, str]], *, after: Head = GENESIS) -> Iterator[Problem]:
+    """Problems of a run of links in order, each with its stored hash; `after` is what comes before.
+
+    Each link is compared with the stored hash of the one before: one edit is one problem, and the rest of the chain is
+    still checked.
+    """
+    account: UUID | None = None
+    head = after
+    for link, stored in links:
+        if account not in (None, link.account):
+            yield Problem(link.seq, "account", f"belongs to account {link.account}")
+        account = account or link.account
+        if link.seq != head.seq + 1:
+            yield Problem(link.seq, "gap", f"follows number {head.seq}")
+        if link.parent_hash != head.commit_hash:
+            yield Problem(link.seq, "parent", "does not name the commit before it")
+        if not _sealed(link, stored):
+            yield Problem(link.seq, "hash", "is not what was sealed")
+        head = Head(link.seq, stored)
+
+
+def _sealed(link: Link, stored: str) -> bool:
+    try:
+        return commit_hash(link) == stored
+    except ValueError:  # a format or a value that we never seal
+        return False

@@ -1,0 +1,116 @@
+"""The chain, and the erasable things beside it: salts, inputs, reasons."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet
+
+
+class Commit(AccountOwned):
+    """One change of truth. Append-only: a trigger refuses UPDATE and DELETE to everyone.
+
+    `diff` is a list of {"object": "<app_label>.<model>:<uuid>", "op": …, "digest": …}; the digest is
+    sha256(salt ‖ canonical body of the row after the change), None once there is nothing left (ERASE).
+    Nothing here says anything about content once the salts are gone.
+    """
+
+    format = models.PositiveSmallIntegerField(_("format"), default=1)
+    seq = models.BigIntegerField(_("number"))
+    parent_hash = models.CharField(_("parent hash"), max_length=64)
+    commit_hash = models.CharField(_("commit hash"), max_length=64)
+    actor = models.CharField(_("actor"), max_length=50)
+    created_at = models.DateTimeField(_("time"))
+    input_digest = models.CharField(_("input digest"), max_length=64)
+    diff = models.JSONField(_("changes"))
+
+    objects = AccountQuerySet["Commit"].as_manager()
+
+    class Meta:
+        verbose_name = _("commit")
+        verbose_name_plural = _("commits")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="commit_in_account"),
+            models.UniqueConstraint(fields=["account", "seq"], name="one_commit_per_number"),
+            models.UniqueConstraint(fields=["account", "parent_hash"], name="no_forks"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.seq} · {self.commit_hash[:8]}"
+
+
+class Seal(AccountOwned):
+    """The salt of one digest. `erase` deletes it, and the digest stops saying anything."""
+
+    commit = models.ForeignKey(
+        Commit,
+        on_delete=models.PROTECT,
+        related_name="seals",
+        db_constraint=False,
+        verbose_name=_("commit"),
+    )
+    object_type = models.CharField(_("kind of object"), max_length=50)
+    object_id = models.UUIDField(_("object"))
+    op = models.CharField(_("change"), max_length=20)
+    salt = models.BinaryField(_("salt"), max_length=16)
+
+    objects = AccountQuerySet["Seal"].as_manager()
+
+    class Meta:
+        verbose_name = _("seal")
+        verbose_name_plural = _("seals")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "object_type", "object_id", "commit"],
+                name="one_seal_per_object_and_commit",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.object_type}:{self.object_id} {self.op}"
+
+
+class Note(AccountOwned):
+    """What was said when a commit was made: its input and its reason, with the salt of their digest.
+
+    `input_digest` of the commit is sha256(salt ‖ canonical {"input": …, "reason": …}). Erasing empties the row.
+    """
+
+    commit = models.OneToOneField(
+        Commit,
+        on_delete=models.PROTECT,
+        related_name="note",
+        db_constraint=False,
+        verbose_name=_("commit"),
+    )
+    salt = models.BinaryField(_("salt"), max_length=16, null=True)
+    input = models.JSONField(_("input"), null=True)
+    reason = models.TextField(_("reason"), blank=True)
+
+    objects = AccountQuerySet["Note"].as_manager()
+
+    class Meta:
+        verbose_name = _("note")
+        verbose_name_plural = _("notes")
+
+    def __str__(self) -> str:
+        return self.reason[:50]
+
+
+class Checkpoint(AccountOwned):
+    """A signed statement of a chain's head. The copy that counts is the file outside the database."""
+
+    seq = models.BigIntegerField(_("number"))
+    commit_hash = models.CharField(_("commit hash"), max_length=64)
+    created_at = models.DateTimeField(_("time"))
+    signature = models.CharField(_("signature"), max_length=128)
+    key_id = models.CharField(_("signing key"), max_length=64)
+
+    objects = AccountQuerySet["Checkpoint"].as_manager()
+
+    class Meta:
+        verbose_name = _("checkpoint")
+        verbose_name_plural = _("checkpoints")
+        indexes = [models.Index(fields=["account", "-seq"], name="checkpoints_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.seq} · {self.commit_hash[:8]}"

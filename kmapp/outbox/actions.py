@@ -1,0 +1,211 @@
+"""Owing and paying: publish in the transaction of the change, deliver outside of any."""
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Now
+
+from kmapp.accounts.acting import acting
+from kmapp.ids import uuid7
+from kmapp.ledger.canonical import canonical
+from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.outbox.registry import (
+    Job,
+    Later,
+    Subscription,
+    subscribers,
+    subscription,
+    subscriptions,
+)
+from kmapp.outbox.retry import delay_after
+
+log = structlog.get_logger()
+
+# How a committed event wakes a worker. `kmapp.outbox.tasks` puts Celery here; without it the sweep finds the work.
+wake: Callable[[set[str]], None] = lambda queues: None  # noqa: E731
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to publish: `job_key` is object:version."""
+
+    job_key: str
+    payload: Mapping[str, Any]
+
+
+def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UUID]:
+    """Owe these to every subscriber of the topic. Returns event ids by job key; a known job stays as it is."""
+    wanted = subscribers(topic)
+    events = [
+        OutboxEvent(
+            account_id=account_id,
+            topic=topic,
+            job_key=task.job_key,
+            payload=task.payload,
+            payload_sha256=hashlib.sha256(canonical(task.payload)).hexdigest(),
+        )
+        for task in tasks
+    ]
+    OutboxEvent.objects.bulk_create(events, batch_size=1000, ignore_conflicts=True)
+    ids = dict(
+        OutboxEvent.objects.of(account_id)
+        .filter(topic=topic, job_key__in=[task.job_key for task in tasks])
+        .values_list("job_key", "id")
+    )
+    fresh = [event for event in events if ids.get(event.job_key) == event.pk]
+    Delivery.objects.bulk_create(
+        [
+            Delivery(account_id=account_id, event_id=event.pk, handler=each.name, queue=each.queue)
+            for event in fresh
+            for each in wanted
+        ],
+        batch_size=1000,
+    )
+    if fresh:
+        queues = {each.queue for each in wanted}
+        transaction.on_commit(lambda: wake(queues), robust=True)
+    return ids
+
+
+def deliver_due(queue: str, *, seconds: float = 60) -> int:
+    """Pay what is due on a queue until nothing is, or the time is up. Returns the number of deliveries tried."""
+    until, tried = monotonic() + seconds, 0
+    handlers = {each.name: each.batch for each in subscriptions(queue)}
+    while monotonic() < until:
+        token = uuid7()
+        claimed = _claim(handlers, token)
+        if not claimed:
+            break
+        tried += len(claimed)
+        _pay(claimed, token)
+    return tried
+
+
+def _claim(handlers: Mapping[str, int], token: UUID) -> list[tuple[UUID, UUID, str]]:
+    """Lease due deliveries of one account and one handler: (delivery, account, handler)."""
+    if not handlers:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT delivery_id, account_id, handler FROM claim_deliveries(%s, %s, %s, %s)",
+            [list(handlers), list(handlers.values()), token, settings.OUTBOX_LEASE],
+        )
+        return cursor.fetchall()
+
+
+def _pay(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
+    account_id, handler = claimed[0][1], claimed[0][2]
+    known = subscription(handler)
+    assert known is not None  # noqa: S101 - claimed by name from the registry
+    with acting(account_id):
+        jobs = _jobs(account_id, [row[0] for row in claimed])
+    with _heartbeat(account_id, token):
+        answers = _run(known, jobs)
+    with acting(account_id):
+        for job in jobs:
+            _settle(job, token, answers.get(job.id))
+
+
+def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
+    rows = Delivery.objects.of(account_id).filter(pk__in=ids).select_related("event")
+    return [
+        Job(
+            id=row.pk,
+            event_id=row.event_id,
+            account_id=account_id,
+            topic=row.event.topic,
+            job_key=row.event.job_key,
+            payload=row.event.payload,
+            attempt=row.attempts,
+        )
+        for row in rows.order_by("event_id")
+    ]
+
+
+def _run(known: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
+    """Run a handler. Whatever it raises is an answer for all of its jobs: recorded, retried, shown."""
+    try:
+        return dict(known.run(jobs) or {})
+    except Exception as error:  # noqa: BLE001 - a handler's failure belongs in the delivery
+        log.warning("handler_failed", handler=known.name, jobs=len(jobs), error=repr(error))
+        return {job.id: error for job in jobs}
+
+
+def _settle(job: Job, token: UUID, error: Exception | None) -> None:
+    """Write the outcome, if the lease is still ours. A lapsed lease means that somebody else does it."""
+    mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
+    released: dict[str, Any] = {"lease_token": None, "lease_until": None}
+    if error is None:
+        changed = mine.update(done_at=Now(), last_error="", reason="", **released)
+    elif isinstance(error, Later):
+        changed = mine.update(
+            due_at=Now() + timedelta(seconds=error.seconds),
+            attempts=F("attempts") - 1,
+            reason=error.reason,
+            **released,
+        )
+    else:
+        wait = delay_after(job.attempt, most=settings.OUTBOX_MAX_ATTEMPTS)
+        moved = {"failed_at": Now()} if wait is None else {"due_at": Now() + wait}
+        text = f"{type(error).__name__}: {error}"[:1000]
+        changed = mine.update(last_error=text, reason="", **moved, **released)
+    if not changed:
+        log.warning("delivery_fenced", delivery=str(job.id), fenced=1)
+
+
+@contextmanager
+def _heartbeat(account_id: UUID, token: UUID) -> Iterator[None]:
+    """Renew the lease while the handler works, from a thread of its own."""
+    stop = threading.Event()
+
+    def beat() -> None:
+        try:
+            while not stop.wait(settings.OUTBOX_HEARTBEAT.total_seconds()):
+                with acting(account_id):
+                    Delivery.objects.of(account_id).filter(lease_token=token).update(
+                        lease_until=Now() + settings.OUTBOX_LEASE
+                    )
+        except Exception as error:  # noqa: BLE001 - the lease lapses and the fence holds
+            log.warning("heartbeat_failed", error=repr(error))
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=beat, name="lease-heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def replay(account_id: UUID, deliveries: Sequence[UUID] | None = None) -> int:
+    """Try dead deliveries again: these, or all of the account's. Returns how many."""
+    dead = Delivery.objects.of(account_id).dead()
+    if deliveries is not None:
+        dead = dead.filter(pk__in=deliveries)
+    queues = set(dead.values_list("queue", flat=True))
+    revived = dead.update(failed_at=None, attempts=0, due_at=Now(), reason="")
+    if revived:
+        transaction.on_commit(lambda: wake(queues), robust=True)
+    return revived
+
+
+def purge(account_id: UUID, *, older_than: timedelta) -> int:
+    """Delete events whose deliveries are all done and old. Dead letters stay."""
+    done = OutboxEvent.objects.of(account_id).filter(created_at__lt=Now() - older_than)
+    kept = Delivery.objects.of(account_id).filter(done_at=None).values("event_id")
+    old = list(done.exclude(pk__in=kept).values_list("pk", flat=True)[:10_000])
+    Delivery.objects.of(account_id).filter(event_id__in=old).delete()
+    return OutboxEvent.objects.of(account_id).filter(pk__in=old).delete()[0]

@@ -1,0 +1,109 @@
+"""Events never change; deliveries are what changes."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet
+
+
+class OutboxEvent(AccountOwned):
+    """A fact about one account, written in the transaction that made it true. Immutable.
+
+    `job_key` is object:version, so a second edit is a second event and the same edit is not.
+    """
+
+    topic = models.CharField(_("topic"), max_length=100)
+    job_key = models.CharField(_("job key"), max_length=200)
+    payload = models.JSONField(_("payload"))
+    payload_sha256 = models.CharField(_("payload digest"), max_length=64)
+    created_at = models.DateTimeField(_("time"), db_default=Now())
+
+    objects = AccountQuerySet["OutboxEvent"].as_manager()
+
+    class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="event_in_account"),
+            models.UniqueConstraint(fields=["account", "topic", "job_key"], name="one_event_per_job"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.topic} {self.job_key}"
+
+
+class DeliveryQuerySet(AccountQuerySet["Delivery"]):
+    def open(self) -> Self:
+        return self.filter(done_at=None, failed_at=None)
+
+    def dead(self) -> Self:
+        """Given up after too many attempts: a person decides."""
+        return self.exclude(failed_at=None)
+
+
+class Delivery(AccountOwned):
+    """One event owed to one handler: the only part of the outbox that changes."""
+
+    class State(models.TextChoices):
+        PENDING = "PENDING", _("Waiting")
+        RUNNING = "RUNNING", _("Running")
+        SUCCEEDED = "SUCCEEDED", _("Done")
+        FAILED = "FAILED", _("Failed")
+
+    event = models.ForeignKey(
+        OutboxEvent,
+        on_delete=models.CASCADE,
+        related_name="deliveries",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("event"),
+    )
+    handler = models.CharField(_("handler"), max_length=100)
+    queue = models.CharField(_("queue"), max_length=20)
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    due_at = models.DateTimeField(_("due"), db_default=Now())
+    lease_token = models.UUIDField(_("lease"), null=True)
+    lease_until = models.DateTimeField(_("leased until"), null=True)
+    done_at = models.DateTimeField(_("done"), null=True)
+    failed_at = models.DateTimeField(_("given up"), null=True)
+    last_error = models.TextField(_("last error"), blank=True)
+    reason = models.CharField(_("waits for"), max_length=50, blank=True)
+
+    objects = DeliveryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("delivery")
+        verbose_name_plural = _("deliveries")
+        constraints = [
+            models.UniqueConstraint(fields=["event", "handler"], name="one_delivery_per_handler")
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at"], condition=Q(done_at=None, failed_at=None), name="deliveries_due"
+            ),
+            models.Index(
+                fields=["account", "handler", "due_at"],
+                condition=Q(done_at=None, failed_at=None),
+                name="deliveries_due_by_account",
+            ),
+            models.Index(
+                fields=["account", "-failed_at"],
+                condition=Q(failed_at__isnull=False),
+                name="deliveries_dead",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.handler} ({self.state})"
+
+    @property
+    def state(self) -> "Delivery.State":
+        if self.done_at:
+            return self.State.SUCCEEDED
+        if self.failed_at:
+            return self.State.FAILED
+        return self.State.RUNNING if self.lease_token else self.State.PENDING

@@ -1,0 +1,75 @@
+"""Who wants to hear of what. A handler subscribes by decorator, in the `handlers` module of its own app."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+QUEUES = ("default", "embedding", "extraction", "clustering")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One delivery, as its handler sees it. `payload` holds ids: read present state."""
+
+    id: UUID  # of the delivery
+    event_id: UUID
+    account_id: UUID
+    topic: str
+    job_key: str
+    payload: Mapping[str, Any]
+    attempt: int  # 1 for the first
+
+
+class Later(Exception):
+    """Work that cannot start yet, such as for want of a chat model. Uses up no attempt."""
+
+    def __init__(self, reason: str, *, seconds: float = 60) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.seconds = seconds
+
+
+Answers = Mapping[UUID, Exception]  # by Job.id; a job that is not named succeeded
+Handler = Callable[[Sequence[Job]], Answers | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """`run` gets up to `batch` due jobs of one account, outside any transaction, and answers for each."""
+
+    name: str
+    topic: str
+    run: Handler
+    batch: int
+    queue: str
+
+
+_subscriptions: dict[str, Subscription] = {}
+
+
+def on(topic: str, *, batch: int = 1, queue: str = "default") -> Callable[[Handler], Handler]:
+    """Subscribe to a topic. Raising fails the whole batch; returning {job.id: error} fails those."""
+    if queue not in QUEUES:
+        raise ValueError(f"{queue!r} is no queue: {', '.join(QUEUES)}.")
+
+    def subscribe(run: Handler) -> Handler:
+        name = f"{run.__module__}.{run.__qualname__}"
+        _subscriptions[name] = Subscription(
+            name=name, topic=topic, run=run, batch=batch, queue=queue
+        )
+        return run
+
+    return subscribe
+
+
+def subscribers(topic: str) -> list[Subscription]:
+    return [each for each in _subscriptions.values() if each.topic == topic]
+
+
+def subscription(name: str) -> Subscription | None:
+    return _subscriptions.get(name)
+
+
+def subscriptions(queue: str | None = None) -> list[Subscription]:
+    return [each for each in _subscriptions.values() if queue in (None, each.queue)]

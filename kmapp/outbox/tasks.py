@@ -1,0 +1,31 @@
+"""Celery's doors to the outbox. A message carries a queue's name, nothing else."""
+
+from celery import shared_task
+from kombu.exceptions import OperationalError
+
+from kmapp.outbox import actions
+from kmapp.outbox.registry import QUEUES
+
+
+@shared_task
+def deliver(queue: str) -> int:
+    return actions.deliver_due(queue)
+
+
+@shared_task
+def sweep() -> None:
+    """Wake every queue: what a lost message or a lapsed lease left behind is found here."""
+    actions.wake(set(QUEUES))
+
+
+def wake(queues: set[str]) -> None:
+    """Wake workers. Without a broker nothing is lost: the sweep wakes them when it is back."""
+    for queue in queues:
+        try:
+            deliver.apply_async([queue], queue=queue, retry=False, expires=60)
+        except OperationalError as error:
+            actions.log.warning("broker_unreachable", queue=queue, error=repr(error))
+            return
+
+
+actions.wake = wake

@@ -1,0 +1,126 @@
+"""A circuit breaker per endpoint and process: a failing provider is left alone, then probed.
+
+pybreaker keeps the states and the counts. Two things are ours. `CircuitBreaker.call` holds a lock
+for the whole call, which would queue every thread behind the slowest, so calls go through
+`calling()`, which does not. That in turn lets everybody through in the half-open state, so a lock
+admits one probe at a time.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+import pybreaker
+from django.conf import settings
+
+from kmapp.providers.errors import BadVectors, CircuitOpen, ProviderError, Refused
+from kmapp.providers.metrics import CIRCUIT_OPEN
+
+log = logging.getLogger(__name__)
+
+
+class _Watch(pybreaker.CircuitBreakerListener):
+    """Tells the log and the metrics when a circuit changes."""
+
+    def state_change(
+        self,
+        cb: pybreaker.CircuitBreaker,
+        old_state: pybreaker.CircuitBreakerState | None,
+        new_state: pybreaker.CircuitBreakerState,
+    ) -> None:
+        log.warning("circuit of %s: %s -> %s", cb.name, old_state and old_state.name, new_state.name)
+        CIRCUIT_OPEN.labels(cb.name).set(new_state.name != pybreaker.STATE_CLOSED)
+
+
+class Breaker:
+    """One endpoint's circuit."""
+
+    def __init__(
+        self, endpoint: str, *, fail_max: int, reset_seconds: float, successes: int
+    ) -> None:
+        self._memory = pybreaker.CircuitMemoryStorage(pybreaker.STATE_CLOSED)
+        self._circuit = pybreaker.CircuitBreaker(
+            name=endpoint,
+            fail_max=fail_max,
+            reset_timeout=reset_seconds,
+            success_threshold=successes,
+            exclude=[_endpoint_is_well],
+            listeners=[_Watch()],
+            state_storage=self._memory,
+            throw_new_error_on_trip=False,
+        )
+        self._probe = threading.Lock()
+
+    @property
+    def state(self) -> str:
+        """Either "closed", "open" or "half-open"."""
+        return self._memory.state
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Let a call through and learn from how it ends, or raise CircuitOpen at once."""
+        with self._admitted():
+            try:
+                with self._circuit.calling():
+                    yield
+            except pybreaker.CircuitBreakerError as error:
+                raise self._refusal() from error
+
+    @contextmanager
+    def _admitted(self) -> Iterator[None]:
+        if self.state == pybreaker.STATE_CLOSED:
+            yield
+        elif self._probe.acquire(blocking=False):
+            try:
+                yield
+            finally:
+                self._probe.release()
+        else:
+            raise self._refusal()
+
+    def _refusal(self) -> CircuitOpen:
+        left = self._circuit.reset_timeout
+        if self._memory.opened_at:
+            left -= (datetime.now(UTC) - self._memory.opened_at).total_seconds()
+        return CircuitOpen(
+            f"{self._circuit.name} keeps failing and is left alone for now.",
+            retry_after=max(left, 1.0),
+        )
+
+
+def _endpoint_is_well(error: BaseException) -> bool:
+    """Whether this failure says nothing against the endpoint: our mistake, or one bad text."""
+    return not isinstance(error, ProviderError) or isinstance(error, Refused | BadVectors)
+
+
+_breakers: dict[str, Breaker] = {}
+
+
+def breaker_for(base_url: str) -> Breaker:
+    """The circuit of this endpoint in this process."""
+    if base_url not in _breakers:
+        parts = urlsplit(base_url)  # the name is shown: no credentials in it
+        endpoint = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
+        _breakers.setdefault(
+            base_url,
+            Breaker(
+                endpoint,
+                fail_max=settings.BREAKER_FAIL_MAX,
+                reset_seconds=settings.BREAKER_RESET_SECONDS,
+                successes=settings.BREAKER_SUCCESSES,
+            ),
+        )
+    return _breakers[base_url]
+
+
+def states() -> dict[str, str]:
+    """Each endpoint this process has called, and the state of its circuit."""
+    return {url: breaker.state for url, breaker in _breakers.items()}
+
+
+def forget() -> None:
+    """Start over with every circuit closed."""
+    _breakers.clear()

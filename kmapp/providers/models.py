@@ -1,0 +1,56 @@
+"""Which embedding models there are, and which one answers."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+
+class EmbeddingModel(models.Model):
+    """A model as this deployment uses it: its name, its size, and the form of text it was measured to like.
+
+    Belongs to the deployment, not to an account. Changing the model or the template is a migration without downtime:
+    a second row is filled beside the first, compared, then made the active one.
+    """
+
+    class State(models.TextChoices):
+        BUILDING = "building", _("Building")
+        ACTIVE = "active", _("Active")
+        RETIRED = "retired", _("Retired")
+
+    id = models.SmallAutoField(primary_key=True)
+    name = models.CharField(_("name"), max_length=200)
+    dimensions = models.PositiveSmallIntegerField(_("dimensions"))
+    sends_input_type = models.BooleanField(
+        _("sends input_type"),
+        default=False,
+        help_text=_("The server adds its own query and passage prefixes when told which it is."),
+    )
+    query_prefix = models.CharField(_("query prefix"), max_length=100, blank=True)
+    passage_prefix = models.CharField(_("passage prefix"), max_length=100, blank=True)
+    passage_template = models.CharField(
+        _("passage template"),
+        max_length=200,
+        default="{text}",
+        help_text=_("Fields: {date}, {speaker}, {title}, {kind}, {text}; an absent one vanishes."),
+    )
+    state = models.CharField(
+        _("state"), max_length=10, choices=State.choices, default=State.BUILDING
+    )
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("embedding model")
+        verbose_name_plural = _("embedding models")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["state"], condition=Q(state="active"), name="one_active_embedding_model"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} #{self.pk}"
+
+    @property
+    def index_name(self) -> str:
+        """The partial HNSW index of this model's vectors."""
+        return f"vectors_nearest_{self.pk}"

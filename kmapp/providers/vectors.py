@@ -1,0 +1,72 @@
+"""What a provider sent as vectors, checked before anything believes it. Pure.
+
+A zero or non-finite vector would sit in the index as the neighbour of everything or break it;
+a swapped one would file one person's words under another's.
+"""
+
+import base64
+import binascii
+import math
+from array import array
+from collections.abc import Mapping
+from sys import byteorder
+from typing import Any
+
+# The index keeps half-precision numbers: beyond these bounds a vector becomes infinite or zero.
+LARGEST = 65_504.0
+SHORTEST = 1e-4
+
+
+class Unusable(ValueError):
+    """Why a vector, or a whole answer, cannot be used."""
+
+
+def read_answer(answer: object, *, count: int) -> list[object]:
+    """The raw embeddings of an OpenAI-style answer, one for each text and in their order."""
+    items = answer.get("data") if isinstance(answer, Mapping) else None
+    if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
+        raise Unusable("the answer holds no list of embeddings")
+    if len(items) != count:
+        raise Unusable(f"asked for {count} vectors, got {len(items)}")
+    order = [item.get("index") for item in items]
+    if order != list(range(count)):
+        raise Unusable(f"the vectors are out of order: {order[:8]}")
+    return [item.get("embedding") for item in items]
+
+
+def read_vector(raw: object, *, dimensions: int) -> list[float]:
+    """One embedding as numbers; it comes as a list or as base64 of 32-bit floats."""
+    vector = _numbers(raw)
+    if len(vector) != dimensions:
+        raise Unusable(f"{len(vector)} dimensions instead of {dimensions}")
+    if not all(map(math.isfinite, vector)):
+        raise Unusable("holds NaN or infinity")
+    if max(map(abs, vector)) > LARGEST:
+        raise Unusable("holds numbers too large for half precision")
+    if math.hypot(*vector) < SHORTEST:
+        raise Unusable("is zero")
+    return vector
+
+
+def _numbers(raw: Any) -> list[float]:
+    try:
+        if isinstance(raw, str):
+            return unpack(base64.b64decode(raw, validate=True))
+        return array("d", raw).tolist()
+    except (TypeError, ValueError, OverflowError, binascii.Error) as error:
+        raise Unusable(f"is not a vector: {error}") from error
+
+
+def pack(vector: list[float]) -> bytes:
+    """32-bit floats, little endian: what providers send and what the cache keeps."""
+    return _native(array("f", vector)).tobytes()
+
+
+def unpack(packed: bytes) -> list[float]:
+    return _native(array("f", packed)).tolist()
+
+
+def _native(numbers: "array[float]") -> "array[float]":
+    if byteorder == "big":
+        numbers.byteswap()
+    return numbers

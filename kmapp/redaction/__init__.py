@@ -1,0 +1,3 @@
+"""Personal data and secrets in text."""
+
+KINDS = ("email", "phone", "card", "id", "secret")

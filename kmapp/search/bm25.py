@@ -1,0 +1,34 @@
+"""BM25, the lexical score, as formulas.
+
+SQL computes the same sums over postings; these functions say what it must compute, and tests
+hold the two together.
+"""
+
+import math
+from collections.abc import Mapping
+
+K1 = 1.2  # how soon repeating a term stops counting
+B = 0.5  # how much a long document is held against it: memories are short, so half
+
+
+def idf(documents: int, containing: int) -> float:
+    """How much a term says when `containing` of all `documents` hold it. Never negative."""
+    return math.log1p((documents - containing + 0.5) / (containing + 0.5))
+
+
+def weight(frequency: int, length: int, average_length: float) -> float:
+    """How strongly one document speaks of a term: 0 when absent, below K1 + 1 always."""
+    if not frequency:
+        return 0.0
+    slack = K1 * (1 - B + B * length / average_length)
+    return frequency * (K1 + 1) / (frequency + slack)
+
+
+def score(
+    query: Mapping[str, float], frequencies: Mapping[str, int], length: int, average_length: float
+) -> float:
+    """BM25 of one document: `query` gives each distinct term of the query its idf."""
+    return sum(
+        rarity * weight(frequencies.get(term, 0), length, average_length)
+        for term, rarity in query.items()
+    )

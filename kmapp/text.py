@@ -1,0 +1,126 @@
+"""Words: how text becomes the terms that searching counts, in Chinese, English and any mixture.
+
+Pure and deterministic: the writer of postings and the reader of queries call the same `terms`.
+Changing what it returns means indexing every text again.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import cast
+
+TERM_LENGTH = 64  # a sha256 in hex still fits; longer strings are told apart by their beginning
+
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\uac00-\ud7af"  # Thai, kana, hangul
+_LETTER = rf"[^\W_{_HAN}{_UNSPACED}]"
+_RUN = re.compile(
+    rf"(?P<han>[{_HAN}]+)|(?P<unspaced>[{_UNSPACED}]+)|(?P<word>{_LETTER}+(?:[-_.@/+:]+{_LETTER}+)*)"
+)
+_PIECE = re.compile(r"[^\W_]+")
+# "don't" and its kin say nothing; of "Ann's" and "they'll" the word stays.
+_CONTRACTION = re.compile(r"\w+n['’`]t\b|(?<=\w)['’`](?:s|d|m|ll|re|ve)\b")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_HAN_CHARACTER = re.compile(f"[{_HAN}]")
+_SPACED_WORD = re.compile(rf"{_LETTER}+")
+
+# Function words, and the words that questions are made of.
+ENGLISH_STOP_WORDS = frozenset(
+    """
+    a about after again all am an and any are as at be because been before being both but by can
+    could did do does doing down during each few for from further had has have having he her here
+    hers herself him himself his how i if in into is it its itself just me more most my myself no
+    nor not now of off on once only or other our ours ourselves out over own same she should so
+    some such than that the their theirs them themselves then there these they this those through
+    to too under until up very was we were what when where which while who whom why will with
+    would you your yours yourself yourselves
+    """.split()
+)
+CHINESE_STOP_WORDS = frozenset(
+    """
+    的 了 和 是 在 就 都 而 及 与 着 或 一个 没有 我们 你们 他们 她们 它们 是否 这 那 这个 那个 这些
+    那些 我 你 您 他 她 它 也 还 又 很 被 把 将 对 从 到 由 向 为 以 于 之 其 等 中 上 下 有 不 吗 呢
+    吧 啊 呀 哪 哪些 哪个 哪里 谁 什么 怎么 怎样 如何 为什么 多少 几 何时 个 并 且 但 但是 因为 所以
+    如果 以及 关于 可以 会 能 要 说 去 来 让 给 地 得 所 时候
+    """.split()
+)
+
+
+def normalise(text: str) -> str:
+    """One spelling for equal text: composed characters and "\\n" line ends; all else untouched."""
+    return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text, repeated as often as they occur.
+
+    E-mail addresses, versions and identifiers are kept whole as well as in pieces.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    plain = _CONTRACTION.sub("", _THOUSANDS.sub("", folded))
+    return [
+        term[:TERM_LENGTH]
+        for run in _RUN.finditer(plain)
+        for term in _READERS[cast(str, run.lastgroup)](run[0])
+    ]
+
+
+def chinese_share(text: str) -> float:
+    """How much of a text is Chinese, 0 to 1, counting an English word as a Chinese word."""
+    han = len(_HAN_CHARACTER.findall(text)) / 1.5
+    other = len(_SPACED_WORD.findall(text))
+    return han / (han + other) if han else 0.0
+
+
+def _han(run: str) -> Iterator[str]:
+    """Dictionary words, long ones also in their parts, and the pairs in what no word covers.
+
+    The cutter guesses no new words: it would guess a name differently in each sentence, while
+    the pairs of a name are the same everywhere.
+    """
+    cut, cut_for_search = _cutters()
+    yield from (word for word in cut_for_search(run) if word not in CHINESE_STOP_WORDS)
+    for before, after in pairwise(cut(run)):
+        if len(before) == len(after) == 1 and not {before, after} & CHINESE_STOP_WORDS:
+            yield before + after
+
+
+def _unspaced(run: str) -> Iterator[str]:
+    """Pairs of characters: scripts without spaces for which no dictionary is at hand."""
+    yield from ("".join(pair) for pair in pairwise(run)) if len(run) > 1 else run
+
+
+def _word(run: str) -> Iterator[str]:
+    pieces = _PIECE.findall(run)
+    if len(pieces) > 1:
+        yield run
+    yield from (_stem(piece) for piece in pieces if piece not in ENGLISH_STOP_WORDS)
+
+
+_READERS: dict[str, Callable[[str], Iterator[str]]] = {
+    "han": _han,
+    "unspaced": _unspaced,
+    "word": _word,
+}
+
+
+@cache
+def _cutters() -> tuple[Callable[[str], list[str]], Callable[[str], list[str]]]:
+    """Loaded on first use: the dictionary takes memory in processes that never cut a word."""
+    from rjieba import cut, cut_for_search  # noqa: PLC0415
+
+    return (lambda run: cut(run, False)), (lambda run: cut_for_search(run, False))
+
+
+@lru_cache(maxsize=50_000)
+def _stem(word: str) -> str:
+    return _stemmer()(word)
+
+
+@cache
+def _stemmer() -> Callable[[str], str]:
+    from snowballstemmer import stemmer  # noqa: PLC0415
+
+    return cast(Callable[[str], str], stemmer("english").stemWord)
