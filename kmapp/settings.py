@@ -216,6 +216,8 @@ EMBEDDING_DEADLINE = env.seconds("EMBEDDING_DEADLINE", 1.5)
 EMBEDDING_BATCH_DEADLINE = env.seconds("EMBEDDING_BATCH_DEADLINE", 60)
 BREAKER_FAIL_MAX = env.integer("BREAKER_FAIL_MAX", 5)
 BREAKER_RESET_SECONDS = env.seconds("BREAKER_RESET_SECONDS", 30)
+BREAKER_SUCCESSES = env.integer("BREAKER_SUCCESSES", 2)
+QUERY_CACHE_SECONDS = env.seconds("QUERY_CACHE_SECONDS", 300)
 CHAT_MODEL = env.text("CHAT_MODEL")
 
 # --- API -----------------------------------------------------------------------------------------

@@ -23,9 +23,7 @@ def batches(
     start = spent = 0
     for position, text in enumerate(texts):
         cost = estimate(text)
-        if position > start and (
-            position - start == most_texts or spent + cost > most_tokens
-        ):
+        if position > start and (position - start == most_texts or spent + cost > most_tokens):
             yield texts[start:position]
             start, spent = position, 0
         spent += cost

@@ -31,7 +31,9 @@ class _Watch(pybreaker.CircuitBreakerListener):
         old_state: pybreaker.CircuitBreakerState | None,
         new_state: pybreaker.CircuitBreakerState,
     ) -> None:
-        log.warning("circuit of %s: %s -> %s", cb.name, old_state and old_state.name, new_state.name)
+        log.warning(
+            "circuit of %s: %s -> %s", cb.name, old_state and old_state.name, new_state.name
+        )
         CIRCUIT_OPEN.labels(cb.name).set(new_state.name != pybreaker.STATE_CLOSED)
 
 

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 import openai
+from openai._legacy_response import LegacyAPIResponse
 
 from kmapp.providers import deadline
 from kmapp.providers.errors import ProviderError, ProviderTimeout, Refused
@@ -26,16 +27,18 @@ from kmapp.providers.errors import ProviderError, ProviderTimeout, Refused
 REFUSALS = (400, 413, 422)
 LONGEST_RETRY_AFTER = 300.0
 
-Ask = Callable[[openai.AsyncOpenAI], Awaitable[Any]]
+# What to ask: a call of one of the client's `with_raw_response` methods. The raw answer, because
+# the library's own reading of it trusts what it gets.
+Question = Callable[[openai.AsyncOpenAI], Awaitable[LegacyAPIResponse[Any]]]
 
 
-def ask(base_url: str, api_key: str, question: Ask, *, seconds: float) -> Any:
-    """The JSON that the endpoint answers; `question` calls a `with_raw_response` method."""
+def ask(base_url: str, api_key: str, question: Question, seconds: float) -> Any:
+    """The JSON that the endpoint answers within this time, or a ProviderError."""
     client = _client(base_url, api_key, os.getpid())
 
     async def body() -> bytes:
         answer = await question(client)
-        return bytes(answer.http_response.content)
+        return answer.content
 
     try:
         return json.loads(deadline.run(body(), seconds))

@@ -1,18 +1,17 @@
 """Text to vectors, through any OpenAI-compatible endpoint."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol, Self
 
 from django.conf import settings
 
 from kmapp.providers.batching import batches
 from kmapp.providers.breaker import breaker_for
-from kmapp.providers.client import ask
+from kmapp.providers.client import Question, ask
 from kmapp.providers.errors import BadVectors, ProviderError, Refused
-from kmapp.providers.metrics import observe
+from kmapp.providers.metrics import measured
 from kmapp.providers.vectors import Unusable, read_answer, read_vector
 
 Kind = Literal["query", "passage"]
@@ -53,7 +52,7 @@ class OpenAIEmbedder:
     guarded: bool
 
     @classmethod
-    def for_queries(cls, model: ModelForm) -> "OpenAIEmbedder":
+    def for_queries(cls, model: ModelForm) -> Self:
         """Somebody is waiting: one call under the deadline, none while the circuit is open."""
         return cls(
             model=model,
@@ -65,7 +64,7 @@ class OpenAIEmbedder:
         )
 
     @classmethod
-    def for_passages(cls, model: ModelForm) -> "OpenAIEmbedder":
+    def for_passages(cls, model: ModelForm) -> Self:
         """Nobody is waiting: small batches, more time. The outbox backs off, so no circuit."""
         return cls(
             model=model,
@@ -77,13 +76,60 @@ class OpenAIEmbedder:
         )
 
     def embed(self, texts: Sequence[str], *, kind: Kind) -> list[list[float]]:
-        """A vector for each text, or ProviderError; BadVectors when only some texts are at fault."""
+        """A vector for each text, or ProviderError; BadVectors when some texts are at fault."""
         forms = [self._form(text, kind) for text in texts]
-        outcomes: list[Outcome] = []
-        for batch in batches(forms) if self.in_batches else [forms]:
-            outcomes += self._each(batch, kind)
+        outcomes = [o for batch in self._batches(forms) for o in self._each(batch, kind)]
         reasons = {i: str(bad) for i, bad in enumerate(outcomes) if isinstance(bad, Unusable)}
-        vectors = [None if isinstance(bad, Unusable) else bad for bad in outcomes]
         if reasons:
-            raise BadVectors(reasons, vectors)
-        return [vector for vector in vectors if vector is not None]
+            raise BadVectors(reasons, [None if isinstance(o, Unusable) else o for o in outcomes])
+        return [outcome for outcome in outcomes if not isinstance(outcome, Unusable)]
+
+    def _form(self, text: str, kind: Kind) -> str:
+        """The text as the model wants it. A server that is told the kind adds its own prefix."""
+        if self.model.sends_input_type:
+            return text
+        return (self.model.query_prefix if kind == "query" else self.model.passage_prefix) + text
+
+    def _batches(self, forms: Sequence[str]) -> Iterable[Sequence[str]]:
+        if self.in_batches:
+            return batches(forms)
+        return [forms] if forms else []
+
+    def _each(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
+        """What became of each text. If a batch is refused, each is asked alone: one is at fault."""
+        try:
+            return self._call(batch, kind)
+        except Refused as refused:
+            if self.in_batches and len(batch) > 1:
+                return [outcome for text in batch for outcome in self._each([text], kind)]
+            return [Unusable(str(refused)) for _ in batch]
+
+    def _call(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
+        circuit = breaker_for(self.base_url).guard() if self.guarded else nullcontext()
+        with measured("embedding", kind) as call, circuit:
+            answer = ask(self.base_url, self.api_key, self._question(batch, kind), self.seconds)
+            outcomes = self._read(answer, len(batch))
+            bad = any(isinstance(outcome, Unusable) for outcome in outcomes)
+            call.outcome = BadVectors.code if bad else "ok"
+            return outcomes
+
+    def _question(self, batch: Sequence[str], kind: Kind) -> Question:
+        extra = {"input_type": kind} if self.model.sends_input_type else None
+        return lambda client: client.embeddings.with_raw_response.create(
+            model=self.model.name, input=list(batch), extra_body=extra
+        )
+
+    def _read(self, answer: object, count: int) -> list[Outcome]:
+        try:
+            raws = read_answer(answer, count=count)
+        except Unusable as bad:
+            return [bad] * count
+        except ValueError as error:
+            raise ProviderError(f"The provider's answer is not understood: {error}") from error
+        return [self._vector(raw) for raw in raws]
+
+    def _vector(self, raw: object) -> Outcome:
+        try:
+            return read_vector(raw, dimensions=self.model.dimensions)
+        except Unusable as bad:
+            return bad

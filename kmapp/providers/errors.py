@@ -33,7 +33,7 @@ class Refused(ProviderError):
 
 
 class BadVectors(ProviderError):
-    """Some texts have no usable vector. `reasons` says why by position; `vectors` keeps the rest."""
+    """Some texts have no usable vector: `reasons` by position; `vectors` keeps the others."""
 
     code = "km_bad_vector"
 

@@ -1,6 +1,13 @@
 """What the providers cost in time and how they fail, for Prometheus."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+
 from prometheus_client import Counter, Gauge, Histogram
+
+from kmapp.providers.errors import CircuitOpen, ProviderError
 
 SECONDS = Histogram(
     "kmapp_provider_seconds",
@@ -19,9 +26,35 @@ CIRCUIT_OPEN = Gauge(
     ["endpoint"],
     multiprocess_mode="livemax",
 )
+QUERY_CACHE = Counter(
+    "kmapp_query_cache",
+    "Queries by whether their vector was remembered: hit, miss, or down when the cache is.",
+    ["outcome"],
+)
+
+
+@dataclass
+class Call:
+    """One call, and how it ended: "ok" or the code of the error."""
+
+    outcome: str = "interrupted"
+
+
+@contextmanager
+def measured(provider: str, kind: str) -> Iterator[Call]:
+    """Observe what happens inside. A provider's error names its own outcome."""
+    call = Call()
+    started = perf_counter()
+    try:
+        yield call
+    except ProviderError as error:
+        call.outcome = error.code
+        raise
+    finally:
+        observe(provider, kind, perf_counter() - started, call.outcome)
 
 
 def observe(provider: str, kind: str, seconds: float, outcome: str) -> None:
-    """One call ended: `outcome` is "ok" or the code of the error."""
-    SECONDS.labels(provider, kind).observe(seconds)
     CALLS.labels(provider, kind, outcome).inc()
+    if outcome != CircuitOpen.code:  # nothing was sent: no time to tell of
+        SECONDS.labels(provider, kind).observe(seconds)

@@ -18,14 +18,17 @@ SHORTEST = 1e-4
 
 
 class Unusable(ValueError):
-    """Why a vector, or a whole answer, cannot be used."""
+    """Why a text has no vector that can be used."""
 
 
 def read_answer(answer: object, *, count: int) -> list[object]:
-    """The raw embeddings of an OpenAI-style answer, one for each text and in their order."""
+    """The raw embeddings of an OpenAI-style answer, one for each text and in their order.
+
+    Unusable when they cannot be matched to the texts, any other ValueError when this is no answer.
+    """
     items = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
-        raise Unusable("the answer holds no list of embeddings")
+        raise ValueError("it holds no list of embeddings")
     if len(items) != count:
         raise Unusable(f"asked for {count} vectors, got {len(items)}")
     order = [item.get("index") for item in items]

@@ -1,0 +1,80 @@
+"""Words from a chat model, through any OpenAI-compatible endpoint."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from django.conf import settings
+
+from kmapp.providers.client import Question, ask
+from kmapp.providers.errors import ProviderError
+from kmapp.providers.metrics import measured
+
+Message = Mapping[str, Any]
+
+
+class Chat(Protocol):
+    """Answers a conversation with one text, which follows the JSON schema if there is one."""
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        deadline: float,
+    ) -> str: ...
+
+
+def configured() -> bool:
+    """Whether there is a chat model. Without one, what needs it waits in the outbox."""
+    return bool(settings.CHAT_MODEL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenAIChat:
+    """Asks one endpoint for one model's words."""
+
+    model: str
+    base_url: str
+    api_key: str
+
+    @classmethod
+    def from_settings(cls) -> Self:
+        """The chat model of this installation; ask `configured()` first."""
+        return cls(
+            model=settings.CHAT_MODEL,
+            base_url=settings.OPENAI_BASE_URL,
+            api_key=settings.OPENAI_API_KEY,
+        )
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: Mapping[str, Any] | None = None,
+        deadline: float,
+    ) -> str:
+        with measured("chat", "complete") as call:
+            answer = ask(self.base_url, self.api_key, self._question(messages, schema), deadline)
+            text = _text(answer)
+            call.outcome = "ok"
+            return text
+
+    def _question(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Question:
+        body: dict[str, Any] = {"messages": list(messages)}
+        if schema is not None:
+            form = {"name": "answer", "strict": True, "schema": schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": form}
+        return lambda client: client.chat.completions.with_raw_response.create(
+            model=self.model, **body
+        )
+
+
+def _text(answer: Any) -> str:
+    try:
+        text = answer["choices"][0]["message"]["content"]
+    except (TypeError, LookupError) as error:
+        raise ProviderError("The chat model's answer is not understood.") from error
+    if not isinstance(text, str):  # a refusal, or a call of tools that we did not offer
+        raise ProviderError("The chat model answered without text.")
+    return text

@@ -1,0 +1,70 @@
+"""Vectors of recent queries, kept for a while: people and agents ask the same thing again.
+
+Kept per account, so that no timing tells one account what another asked. A cache that is down
+costs an embedding, never an answer.
+"""
+
+import logging
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from uuid import UUID
+
+from django.conf import settings
+from django.core.cache import cache
+
+from kmapp.providers.embedding import Embedder, ModelForm
+from kmapp.providers.metrics import QUERY_CACHE
+from kmapp.providers.vectors import pack, read_vector, unpack
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryVector:
+    """A query's vector, and whether we had it already."""
+
+    vector: list[float]
+    cached: bool
+
+
+def query_vector(
+    account_id: UUID, text: str, *, model: ModelForm, embedder: Embedder
+) -> QueryVector:
+    """The vector of this query: remembered, or made now, and then `embedder` may raise."""
+    key = _key(account_id, text, model)
+    known, is_up = _remembered(key, model)
+    if known:
+        return QueryVector(known, cached=True)
+    [vector] = embedder.embed([text], kind="query")
+    if is_up:
+        _remember(key, vector)
+    return QueryVector(vector, cached=False)
+
+
+def _key(account_id: UUID, text: str, model: ModelForm) -> str:
+    parts = (model.name, str(model.dimensions), model.query_prefix, text)
+    return f"query-vector:{account_id}:{sha256(chr(0).join(parts).encode()).hexdigest()}"
+
+
+def _remembered(key: str, model: ModelForm) -> tuple[list[float] | None, bool]:
+    """What the cache holds, if it is usable; and whether the cache answers at all."""
+    try:
+        packed = cache.get(key)
+    except Exception as error:  # noqa: BLE001 - whatever ails the cache, the query goes on
+        log.warning("the query cache cannot be read: %s", error)
+        QUERY_CACHE.labels("down").inc()
+        return None, False
+    vector = None
+    if isinstance(packed, bytes):
+        with suppress(ValueError):  # written by other code or for other dimensions: a miss
+            vector = read_vector(unpack(packed), dimensions=model.dimensions)
+    QUERY_CACHE.labels("hit" if vector else "miss").inc()
+    return vector, True
+
+
+def _remember(key: str, vector: list[float]) -> None:
+    try:
+        cache.set(key, pack(vector), timeout=settings.QUERY_CACHE_SECONDS)
+    except Exception as error:  # noqa: BLE001 - as above
+        log.warning("the query cache cannot be written: %s", error)
