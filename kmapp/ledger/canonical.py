@@ -1,14 +1,13 @@
 """One byte string per value: what the ledger hashes. Pure.
 
-A digest is computed before the database sees a value and again from what the database gives back, so only values that
-survive that trip are allowed: PostgreSQL's jsonb turns 1e16 into an integer and -0.0 into 0, and stores no NUL. `check`
-is the same rule at the door, where a refusal is still cheap.
+A digest is computed before the database sees a value and again from what the database gives back,
+so only values that survive that trip are allowed: jsonb turns 1e16 into an integer and -0.0 into 0,
+and stores no NUL. `check` is the same rule at the door, where a refusal is still cheap.
 """
 
 import hashlib
 import json
 import math
-import secrets
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -63,11 +62,6 @@ def digest(salt: bytes, value: Any) -> str:
     return hashlib.sha256(salt + canonical(value)).hexdigest()
 
 
-def new_salt() -> bytes:
-    """A salt for one digest; never use one twice."""
-    return secrets.token_bytes(SALT_BYTES)
-
-
 def step(path: str, key: str | int) -> str:
     """The pointer one level down (RFC 6901)."""
     if isinstance(key, int):
@@ -92,12 +86,12 @@ def _plain(value: Any, path: str, depth: int) -> Any:
     raise Unstorable(path, f"is a {type(value).__name__}, which has no canonical form")
 
 
-def _leaf(value: bool | int | float | str | datetime | UUID, path: str) -> bool | int | float | str:
-    if isinstance(value, bool):
-        return value
+def _leaf(value: float | str | datetime | UUID, path: str) -> float | str:
     if isinstance(value, str):
         check_text(value, path)
-        return str(value)
+        return str.__str__(value)  # an Enum's own str() is its name
+    if isinstance(value, bool):
+        return value
     if isinstance(value, int | float):
         return _number(value, path)
     if isinstance(value, datetime):
@@ -105,7 +99,7 @@ def _leaf(value: bool | int | float | str | datetime | UUID, path: str) -> bool 
     return str(value)
 
 
-def _number(value: float, path: str) -> int | float:
+def _number(value: float, path: str) -> float:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise Unstorable(path, "is not a finite number")
@@ -128,6 +122,6 @@ def _moment(value: datetime, path: str) -> str:
 
 def _key(key: Any, path: str) -> str:
     if not isinstance(key, str):
-        raise Unstorable(path, f"has the key {key!r}, which is not text")
+        raise Unstorable(path, f"has a key that is a {type(key).__name__}, not text")
     check_text(key, path)
-    return str(key)
+    return str.__str__(key)

@@ -1,11 +1,12 @@
 """The hash chain: what a commit's hash covers and when a chain is whole. Pure.
 
-The hash covers every column of the commit, its id, account and format included, so an edit of any one of them shows.
+The hash covers every column of the commit, its id, account and format included, so an edit of any
+one of them shows.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -22,7 +23,8 @@ class Head(NamedTuple):
     commit_hash: str
 
 
-GENESIS = Head(0, "0" * 64)
+GENESIS = "0" * 64  # the parent of the first commit
+BEGINNING = Head(0, GENESIS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +42,9 @@ class Link:
     diff: Any
 
 
+_COLUMNS = tuple(field.name for field in fields(Link))
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """What is wrong with one commit."""
@@ -53,14 +58,15 @@ def commit_hash(link: Link) -> str:
     """What the next link names as its parent."""
     if link.format != FORMAT:
         raise ValueError(f"Commit format {link.format} is unknown.")
-    return hashlib.sha256(canonical(asdict(link))).hexdigest()
+    row = {name: getattr(link, name) for name in _COLUMNS}
+    return hashlib.sha256(canonical(row)).hexdigest()
 
 
-def verify(links: Iterable[tuple[Link, str]], *, after: Head = GENESIS) -> Iterator[Problem]:
+def verify(links: Iterable[tuple[Link, str]], *, after: Head = BEGINNING) -> Iterator[Problem]:
     """Problems of a run of links in order, each with its stored hash; `after` is what comes before.
 
-    Each link is compared with the stored hash of the one before: one edit is one problem, and the rest of the chain is
-    still checked.
+    Each link is compared with the stored hash of the one before: one edit is one problem, and the
+    rest of the chain is still checked.
     """
     account: UUID | None = None
     head = after

@@ -1,0 +1,149 @@
+"""Every storable value has one canonical form; every other value is refused by name."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from enum import Enum
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmapp.ledger.canonical import DEEPEST, Unstorable, canonical, check, digest, step
+from tests.strategies import column_values, json_values, texts, unstorable_leaves
+
+SALT = bytes(range(16))
+
+
+class Colour(str, Enum):  # noqa: UP042 (its str() is its name, the trap)
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (1.0, "1"),
+        (-0.0, "0"),
+        (1e15, "1000000000000000"),
+        (2**53 - 1, "9007199254740991"),
+        (0.1, "0.1"),
+        (1e-7, "1e-07"),
+        ("é中😀\u2028", '"é中😀\u2028"'),
+        ('"\\\n', r'"\"\\\n"'),
+        ({"b": 1, "a": [True, None]}, '{"a":[true,null],"b":1}'),
+        ({"\uffff": 1, "\U00010000": 2}, '{"\uffff":1,"\U00010000":2}'),
+        ((1, 2), "[1,2]"),
+        (Colour.RED, '"red"'),
+        ({Colour.RED: 1}, '{"red":1}'),
+        (UUID(int=1), '"00000000-0000-0000-0000-000000000001"'),
+        (datetime(2026, 1, 2, 3, 4, 5, 6, UTC), '"2026-01-02T03:04:05.000006Z"'),
+        (datetime(33, 1, 2, tzinfo=UTC), '"0033-01-02T00:00:00.000000Z"'),
+    ],
+)
+def test_canonical_forms(value: Any, expected: str) -> None:
+    assert canonical(value).decode() == expected
+
+
+def test_one_moment_in_two_zones_is_one_value() -> None:
+    shanghai = timezone(timedelta(hours=8))
+    assert canonical(datetime(2026, 1, 1, 8, tzinfo=shanghai)) == canonical(
+        datetime(2026, 1, 1, tzinfo=UTC)
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "reason"),
+    [
+        ({"a": {"b/c~": "x\0"}}, "/a/b~1c~0", "NUL"),
+        ([0, "\ud800"], "/1", "surrogate"),
+        ({"x\0": 1}, "", "NUL"),
+        ({1: 1}, "", "not text"),
+        ([float("nan")], "/0", "finite"),
+        (float("inf"), "", "finite"),
+        (2**53, "", "9007199254740991"),
+        (-(2**53), "", "9007199254740991"),
+        (1e16, "", "9007199254740991"),
+        (Decimal(1), "", "Decimal"),
+        (b"", "", "bytes"),
+        (datetime(2026, 1, 1), "", "time zone"),  # noqa: DTZ001
+        (datetime.min.replace(tzinfo=timezone(timedelta(hours=8))), "", "years 1 to 9999"),
+    ],
+)
+def test_what_cannot_be_stored_is_refused_where_it_is(value: Any, path: str, reason: str) -> None:
+    with pytest.raises(Unstorable, match=reason) as refused:
+        check(value)
+    assert refused.value.path == path
+
+
+def test_an_endless_integer_is_refused() -> None:
+    with pytest.raises(Unstorable, match="9007199254740991"):
+        check(10**5000)
+
+
+def test_a_path_continues_the_one_it_is_given() -> None:
+    with pytest.raises(Unstorable) as refused:
+        check([float("nan")], "/nodes/3/slots")
+    assert refused.value.path == "/nodes/3/slots/0"
+
+
+@pytest.mark.parametrize("levels", [DEEPEST + 1, 200_000])
+def test_depth_is_refused_before_python_gives_up(levels: int) -> None:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    with pytest.raises(Unstorable, match="nested deeper"):
+        canonical(value)
+    check(json.loads("[" * DEEPEST + "]" * DEEPEST))
+
+
+@given(json_values())
+def test_a_value_that_went_through_json_keeps_its_digest(value: Any) -> None:
+    assert digest(SALT, json.loads(json.dumps(value))) == digest(SALT, value)
+
+
+@given(json_values())
+def test_canonical_bytes_read_back_as_the_value(value: Any) -> None:
+    assert json.loads(canonical(value)) == value
+
+
+@given(column_values(), column_values())
+def test_different_values_differ(one: Any, other: Any) -> None:
+    assert (canonical(one) == canonical(other)) == (_typed(one) == _typed(other))
+
+
+@given(st.dictionaries(texts(), st.integers(0, 9), min_size=2))
+def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
+    assert canonical(dict(reversed(value.items()))) == canonical(value)
+
+
+@given(unstorable_leaves(), texts())
+def test_one_bad_leaf_spoils_the_whole(leaf: Any, key: str) -> None:
+    with pytest.raises(Unstorable) as refused:
+        canonical({"fine": 1, key + "!": [None, leaf]})
+    assert refused.value.path == step("", key + "!") + "/1"
+
+
+def test_a_digest_hides_its_value_behind_a_salt() -> None:
+    assert digest(SALT, "x") != digest(SALT[::-1], "x")
+    assert digest(SALT, "x") == "3b1fc3f0acdfe5a1819cbf8d76bf7f14e2cfaf9d5674aefe56db9cd71da75bdc"
+    with pytest.raises(ValueError, match="at least 16 bytes"):
+        digest(b"short", "x")
+
+
+def _typed(value: Any) -> Any:
+    """Equal when canonical forms should be: 1 is 1.0, but True is not 1, and times are text."""
+    if isinstance(value, dict):
+        return {key: _typed(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    if isinstance(value, datetime):
+        return ("text", json.loads(canonical(value)))
+    if isinstance(value, UUID):
+        return ("text", str(value))
+    if isinstance(value, str):
+        return ("text", value)
+    return (isinstance(value, bool), value)

@@ -1,0 +1,130 @@
+"""One edit of one column of one commit is found, and where."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmapp.ledger.chain import BEGINNING, GENESIS, Head, Link, commit_hash, verify
+
+ACCOUNT = UUID(int=1)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+Chain = list[tuple[Link, str]]
+
+
+def chain(length: int) -> Chain:
+    links: Chain = []
+    head = BEGINNING
+    for seq in range(1, length + 1):
+        link = Link(
+            id=UUID(int=seq),
+            account=ACCOUNT,
+            seq=seq,
+            parent_hash=head.commit_hash,
+            actor="system",
+            created_at=START + timedelta(seconds=seq),
+            input_digest=f"{seq:064x}",
+            diff=[{"object": f"memory.entry:{seq}", "op": "ADD", "digest": "a" * 64}],
+        )
+        links.append((link, commit_hash(link)))
+        head = Head(seq, commit_hash(link))
+    return links
+
+
+def found(links: Chain) -> list[tuple[int, str]]:
+    return [(problem.seq, problem.kind) for problem in verify(links)]
+
+
+def test_a_whole_chain_has_no_problem() -> None:
+    assert chain(1)[0][0].parent_hash == GENESIS == "0" * 64
+    assert found(chain(20)) == []
+    assert found([]) == []
+
+
+def test_format_1_never_changes() -> None:
+    """The figure is sha256sum's, of the canonical JSON written out by hand."""
+    first, _ = chain(1)[0]
+    assert commit_hash(first) == "b321212f08d9e733ebe377bb75c493d058b4e717762801cd5480f6d949b68b3f"
+
+
+def test_a_chain_can_be_verified_in_pages() -> None:
+    links = chain(10)
+    link, stored = links[4]
+    assert list(verify(links[5:], after=Head(link.seq, stored))) == []
+    assert [problem.kind for problem in verify(links[5:])] == ["gap", "parent"]
+
+
+EDITS: dict[str, Callable[[Any], Any]] = {
+    "format": lambda _: 2,
+    "id": lambda _: UUID(int=99),
+    "account": lambda _: UUID(int=2),
+    "seq": lambda seq: seq + 100,
+    "parent_hash": lambda _: "f" * 64,
+    "actor": lambda _: "key:somebody-else",
+    "created_at": lambda time: time + timedelta(microseconds=1),
+    "input_digest": lambda _: "f" * 64,
+    "diff": lambda diff: [{**diff[0], "op": "DELETE"}],
+}
+
+
+def test_the_edits_below_cover_every_column() -> None:
+    assert set(EDITS) == {field.name for field in fields(Link)}
+
+
+@pytest.mark.parametrize("column", EDITS)
+@pytest.mark.parametrize("place", [0, 4, 9])
+def test_an_edit_of_any_column_is_found(column: str, place: int) -> None:
+    links = chain(10)
+    link, stored = links[place]
+    edited = replace(link, **{column: EDITS[column](getattr(link, column))})
+    links[place] = (edited, stored)
+    assert (edited.seq, "hash") in found(links)
+
+
+@given(st.integers(0, 9), st.sampled_from(sorted(set(EDITS) - {"account"})))
+def test_hashing_the_edit_again_breaks_the_next_link(place: int, column: str) -> None:
+    links = [*chain(10), *chain(11)[10:]]
+    link, _ = links[place]
+    edited = replace(link, **{column: EDITS[column](getattr(link, column))})
+    if column == "format":
+        with pytest.raises(ValueError, match="format 2 is unknown"):
+            commit_hash(edited)
+        return
+    links[place] = (edited, commit_hash(edited))
+    assert (place + 2, "parent") in found(links)
+
+
+def test_an_edited_hash_is_found() -> None:
+    links = chain(3)
+    links[1] = (links[1][0], "0" * 64)
+    assert found(links) == [(2, "hash"), (3, "parent")]
+
+
+def test_a_missing_commit_is_found() -> None:
+    links = chain(5)
+    del links[2]
+    assert found(links) == [(4, "gap"), (4, "parent")]
+
+
+def test_two_commits_swapped_are_found() -> None:
+    links = chain(5)
+    links[1], links[2] = links[2], links[1]
+    assert {seq for seq, _ in found(links)} == {2, 3, 4}
+
+
+def test_a_commit_of_another_account_is_found() -> None:
+    links = chain(3)
+    moved = replace(links[1][0], account=UUID(int=2))
+    links[1] = (moved, commit_hash(moved))
+    assert (2, "account") in found(links)
+
+
+def test_a_value_that_was_never_sealed_is_a_problem_and_no_crash() -> None:
+    links = chain(2)
+    links[0] = (replace(links[0][0], diff=[10**30]), links[0][1])
+    assert found(links) == [(1, "hash")]
