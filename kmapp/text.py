@@ -7,7 +7,7 @@ Changing what it returns means indexing every text again.
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import pairwise
 from typing import cast
 
@@ -21,35 +21,32 @@ _RUN = re.compile(
 )
 _PIECE = re.compile(r"[^\W_]+")
 # "don't" and its kin say nothing; of "Ann's" and "they'll" the word stays.
-_CONTRACTION = re.compile(r"\w+n['’`]t\b|(?<=\w)['’`](?:s|d|m|ll|re|ve)\b")
+_CONTRACTION = re.compile(r"\b\w+n['’`]t\b|(?<=\w)['’`](?:s|d|m|ll|re|ve)\b")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _HAN_CHARACTER = re.compile(f"[{_HAN}]")
 _SPACED_WORD = re.compile(rf"{_LETTER}+")
 
 # Function words, and the words that questions are made of.
-ENGLISH_STOP_WORDS = frozenset(
-    """
-    a about after again all am an and any are as at be because been before being both but by can
-    could did do does doing down during each few for from further had has have having he her here
-    hers herself him himself his how i if in into is it its itself just me more most my myself no
-    nor not now of off on once only or other our ours ourselves out over own same she should so
-    some such than that the their theirs them themselves then there these they this those through
-    to too under until up very was we were what when where which while who whom why will with
-    would you your yours yourself yourselves
-    """.split()
-)
-CHINESE_STOP_WORDS = frozenset(
-    """
-    的 了 和 是 在 就 都 而 及 与 着 或 一个 没有 我们 你们 他们 她们 它们 是否 这 那 这个 那个 这些
-    那些 我 你 您 他 她 它 也 还 又 很 被 把 将 对 从 到 由 向 为 以 于 之 其 等 中 上 下 有 不 吗 呢
-    吧 啊 呀 哪 哪些 哪个 哪里 谁 什么 怎么 怎样 如何 为什么 多少 几 何时 个 并 且 但 但是 因为 所以
-    如果 以及 关于 可以 会 能 要 说 去 来 让 给 地 得 所 时候
-    """.split()
-)
+_ENGLISH = """
+a about after again all am an and any are as at be because been before being both but by can
+could did do does doing down during each few for from further had has have having he her here
+hers herself him himself his how i if in into is it its itself just me more most my myself no
+nor not now of off on once only or other our ours ourselves out over own same she should so
+some such than that the their theirs them themselves then there these they this those through
+to too under until up very was we were what when where which while who whom why will with
+would you your yours yourself yourselves
+"""
+_CHINESE = """
+的 了 和 是 在 就 都 而 及 与 着 或 一个 没有 我们 你们 他们 她们 它们 是否 这 那 这个
+那个 这些 那些 我 你 您 他 她 它 也 还 又 很 被 把 将 对 从 到 由 向 为 以 于 之 其 等 中
+上 下 有 不 吗 呢 吧 啊 呀 哪 哪些 哪个 哪里 谁 什么 怎么 怎样 如何 为什么 多少 几 何时 个
+并 且 但 但是 因为 所以 如果 以及 关于 可以 会 能 要 说 去 来 让 给 地 得 所 时候
+"""
+STOP_WORDS = frozenset(_ENGLISH.split() + _CHINESE.split())
 
 
 def normalise(text: str) -> str:
-    """One spelling for equal text: composed characters and "\\n" line ends; all else untouched."""
+    """One spelling for equal text: composed characters, newline as line end. No other change."""
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -81,9 +78,9 @@ def _han(run: str) -> Iterator[str]:
     the pairs of a name are the same everywhere.
     """
     cut, cut_for_search = _cutters()
-    yield from (word for word in cut_for_search(run) if word not in CHINESE_STOP_WORDS)
+    yield from (word for word in cut_for_search(run) if word not in STOP_WORDS)
     for before, after in pairwise(cut(run)):
-        if len(before) == len(after) == 1 and not {before, after} & CHINESE_STOP_WORDS:
+        if len(before) == len(after) == 1 and not {before, after} & STOP_WORDS:
             yield before + after
 
 
@@ -96,7 +93,7 @@ def _word(run: str) -> Iterator[str]:
     pieces = _PIECE.findall(run)
     if len(pieces) > 1:
         yield run
-    yield from (_stem(piece) for piece in pieces if piece not in ENGLISH_STOP_WORDS)
+    yield from (_stem(piece) for piece in pieces if piece not in STOP_WORDS)
 
 
 _READERS: dict[str, Callable[[str], Iterator[str]]] = {
@@ -111,7 +108,7 @@ def _cutters() -> tuple[Callable[[str], list[str]], Callable[[str], list[str]]]:
     """Loaded on first use: the dictionary takes memory in processes that never cut a word."""
     from rjieba import cut, cut_for_search  # noqa: PLC0415
 
-    return (lambda run: cut(run, False)), (lambda run: cut_for_search(run, False))
+    return partial(cut, hmm=False), partial(cut_for_search, hmm=False)
 
 
 @lru_cache(maxsize=50_000)

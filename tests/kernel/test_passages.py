@@ -1,0 +1,101 @@
+"""What an embedding model is given to read."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmapp.search.passages import (
+    BEFORE_TOKENS,
+    PART_TOKENS,
+    Passage,
+    Template,
+    in_context,
+    parts,
+    renderings,
+    token_estimate,
+)
+
+MAY = datetime(2023, 5, 8, 9, 30, tzinfo=UTC)
+DATED = Template('[{date}] {speaker}: "{text}"')
+
+
+@pytest.mark.parametrize(
+    ("passage", "expected"),
+    [
+        (Passage(text="hi", date=MAY, speaker="Ann"), '[Monday, May 8, 2023] Ann: "hi"'),
+        (Passage(text="hi", speaker="Ann"), 'Ann: "hi"'),
+        (Passage(text="hi", date=MAY), '[Monday, May 8, 2023] "hi"'),
+        (Passage(text="hi"), '"hi"'),
+        (Passage(text="Ann: hi", speaker="Ann"), '"Ann: hi"'),
+        (Passage(text="我喜欢喝茶", date=MAY), '[2023年5月8日] "我喜欢喝茶"'),
+        (Passage(text="{date} {x}", date=MAY), '[Monday, May 8, 2023] "{date} {x}"'),
+    ],
+)
+def test_a_word_of_the_template_vanishes_with_its_field(passage: Passage, expected: str) -> None:
+    assert DATED.render(passage) == expected
+
+
+def test_every_field_has_its_place() -> None:
+    template = Template("{kind} {title}: {text}")
+    assert template.render(Passage(text="t", title="Tea", kind="fact")) == "fact Tea: t"
+
+
+@pytest.mark.parametrize("source", ["", "[{date}]", "{text} {author}", "{text} {}", "text"])
+def test_a_template_without_text_or_with_unknown_fields_is_refused(source: str) -> None:
+    with pytest.raises(ValueError, match="write"):
+        Template(source)
+
+
+def test_short_text_is_one_part_untouched() -> None:
+    assert parts("  short \n") == ["  short \n"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The committee met in spring and agreed on very little. " * 200,
+        "委员会在春天开会，几乎没有达成一致。" * 200,
+        "Zm9vYmFy" * 900,
+        "会议 agreed on 北京, " * 300,
+    ],
+)
+def test_long_text_is_cut_into_even_parts_that_lose_nothing(text: str) -> None:
+    cut = parts(text)
+    assert len(cut) > 1
+    assert max(map(token_estimate, cut)) <= PART_TOKENS
+    assert min(map(token_estimate, cut)) >= PART_TOKENS / 4
+    assert "".join("".join(cut).split()) == "".join(text.split())
+
+
+def test_sentences_are_not_cut() -> None:
+    for part in parts("The committee met in spring and agreed on very little. " * 200):
+        assert part.startswith("The")
+        assert part.endswith("little.")
+
+
+def test_every_part_carries_the_date() -> None:
+    passage = Passage(text="The committee met in spring. " * 200, date=MAY)
+    texts = renderings(DATED, passage)
+    assert len(texts) == len(parts(passage.text))
+    assert all(text.startswith("[Monday, May 8, 2023] ") for text in texts)
+
+
+def test_context_comes_before_the_passage() -> None:
+    text = in_context(DATED, Passage(text="Yes, in May.", date=MAY), "Did you move?")
+    assert text == '[Monday, May 8, 2023] "Did you move?\nYes, in May."'
+
+
+def test_context_of_long_texts_keeps_both_and_fits() -> None:
+    before = "Nothing much. " * 500 + "Did you move?"
+    text = in_context(DATED, Passage(text="Yes, in May. " + "And so on. " * 500), before)
+    assert "Did you move?\nYes, in May." in text
+    assert BEFORE_TOKENS < token_estimate(text) <= PART_TOKENS + 20
+
+
+@given(st.text(max_size=2000))
+def test_any_text_has_parts(text: str) -> None:
+    cut = parts(text, limit=50)
+    assert cut
+    assert "".join("".join(cut).split()) == "".join(text.split())

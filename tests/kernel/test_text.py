@@ -1,0 +1,129 @@
+"""Words in two languages: what one person writes, another must find."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmapp.text import STOP_WORDS, TERM_LENGTH, chinese_share, normalise, terms
+
+
+def test_english_words_meet_in_their_stem() -> None:
+    assert terms("She was running") == terms("the runs") == ["run"]
+
+
+def test_chinese_words_are_cut_by_the_dictionary_and_long_ones_also_in_parts() -> None:
+    assert set(terms("我在北京大学读书")) >= {"北京大学", "北京", "大学", "读书"}
+
+
+def test_a_chinese_name_no_dictionary_knows_is_found_by_its_pairs() -> None:
+    name = set(terms("麴黟倩"))
+    assert {"麴黟", "黟倩"} <= name
+    assert {"麴黟", "黟倩"} <= set(terms("昨天麴黟倩说她喜欢火锅"))
+
+
+def test_mixed_text_gives_the_terms_of_both_languages() -> None:
+    assert {"deploy", "北京", "服务器"} <= set(terms("Deployed 到北京的服务器"))
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [
+        ("ＡＢＣ１２３", "abc123"),
+        ("Straße", "STRASSE"),
+        ("1,308 tonnes", "1308 tonne"),
+        ("Ann's", "Ann’s"),
+        ("Ann`s", "ann"),
+        ("ﬁne", "fine"),
+    ],
+)
+def test_spellings_of_one_thing_meet(written: str, asked: str) -> None:
+    assert terms(written) == terms(asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole", "piece"),
+    [
+        ("mail ann.lee@example.com now", "ann.lee@example.com", "lee"),
+        ("upgrade to v1.2.3", "v1.2.3", "v1"),
+        ("call get_user_by_id", "get_user_by_id", "user"),
+        ("order AB-1234", "ab-1234", "1234"),
+        ("on 2023-05-08", "2023-05-08", "2023"),
+    ],
+)
+def test_identifiers_are_kept_whole_and_in_pieces(text: str, whole: str, piece: str) -> None:
+    assert {whole, piece} <= set(terms(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "who are you?", "这是什么", "don't can’t isn't", "…。!", "\n"]
+)
+def test_text_that_says_nothing_has_no_terms(text: str) -> None:
+    assert terms(text) == []
+
+
+def test_names_and_letters_that_look_like_contractions_are_kept() -> None:
+    assert terms("Don won vitamin D") == ["don", "won", "vitamin", "d"]
+
+
+@pytest.mark.parametrize("text", ["안녕하세요", "とても", "สวัสดี"])
+def test_scripts_without_a_dictionary_are_found_by_pairs(text: str) -> None:
+    assert set(terms(text[:2])) <= set(terms(text))
+
+
+def test_repeated_terms_are_repeated() -> None:
+    assert terms("tea tea 茶叶 茶叶") == ["tea", "tea", "茶叶", "茶叶"]
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
+def test_any_text_has_bounded_terms_without_stop_words(text: str) -> None:
+    for term in terms(text):
+        assert 0 < len(term) <= TERM_LENGTH
+        assert term.strip() == term
+
+
+def test_stop_words_never_come_out() -> None:
+    assert not STOP_WORDS & set(terms(" ".join(sorted(STOP_WORDS))))
+
+
+@pytest.mark.parametrize("unit", ["a", "n'", "1,", "北", "ก", "a.", "'t", "don't", "_"])
+def test_hostile_repetition_costs_linear_time(unit: str) -> None:
+    terms(unit)
+    started = time.perf_counter()
+    terms(unit * (60_000 // len(unit)))
+    assert time.perf_counter() - started < 2
+
+
+def test_short_texts_are_cut_by_the_thousand() -> None:
+    texts = [
+        f"Ann {n} 昨天在北京买了一本书, and read it on the train to Suzhou" for n in range(600)
+    ]
+    terms(texts[0])
+    started = time.perf_counter()
+    for text in texts:
+        terms(text)
+    assert time.perf_counter() - started < 0.6
+
+
+def test_normalise_composes_and_unifies_line_ends() -> None:
+    assert normalise("e\u0301\r\nb\rc") == "é\nb\nc"
+
+
+@pytest.mark.parametrize("text", ["ＡＢ", "  a\t ", "ﬁ", "\u200b\ufeff", "ا\u202eb", "x\x00", "𠮷"])
+def test_normalise_leaves_all_else_untouched(text: str) -> None:
+    assert normalise(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("hello there", 0.0, 0.0),
+        ("", 0.0, 0.0),
+        ("你好世界", 1.0, 1.0),
+        ("GPT 在北京大学用什么", 0.7, 0.95),
+        ("the 茶 we drank in May", 0.05, 0.2),
+    ],
+)
+def test_chinese_share_counts_words_not_letters(text: str, low: float, high: float) -> None:
+    assert low <= chinese_share(text) <= high
