@@ -1,4 +1,4 @@
-"""Starting a program, telling it from a stranger that got its number later, and ending it. No Django."""
+"""Starting a program, knowing it from a stranger with its old number, ending it. No Django."""
 
 import json
 import os
@@ -8,11 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 LAUNCH = Path(__file__).with_name("launch.py")
 TICK = 0.05
+
+
+class CannotStart(Exception):
+    """A reason for the person at the terminal, without a traceback."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +32,7 @@ class Program:
     nice: int = 0
     stop_signal: signal.Signals = signal.SIGTERM
     grace: float = 10  # seconds from the stop signal to SIGKILL
+    keeps_data: bool = False  # gets its whole grace even when the person is in a hurry
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +42,19 @@ class Identity:
     pid: int
     started: str
 
-    @classmethod
-    def of(cls, pid: int) -> "Identity | None":
-        started = _started(pid)
-        return cls(pid, started) if started else None
-
     def alive(self) -> bool:
-        return _started(self.pid) == self.started
+        return bool(self.started) and started(self.pid) == self.started
 
-    def end(self, sig: signal.Signals, grace: float) -> bool:
-        """End it; True if it went by itself, False if it had to be killed."""
+    def end(self, stop_signal: signal.Signals, grace: float) -> None:
+        """End it and its session, if it is still there."""
         if not self.alive():
-            return True
-        os.kill(self.pid, sig)
-        if wait_until(lambda: not self.alive(), grace):
-            return True
-        os.kill(self.pid, signal.SIGKILL)
-        wait_until(lambda: not self.alive(), 5)
-        return False
+            return
+        os.kill(self.pid, stop_signal)
+        wait_until(lambda: not self.alive(), grace)
+        _kill_group(self.pid)
 
 
-def start(program: Program, log: Path) -> subprocess.Popen[bytes]:
+def start(program: Program, log: Path, *, stdout: int | None = None) -> subprocess.Popen[bytes]:
     """Start it in a session of its own, so that the terminal's Ctrl-C reaches only us."""
     order = {
         "argv": [str(word) for word in program.argv],
@@ -70,8 +68,8 @@ def start(program: Program, log: Path) -> subprocess.Popen[bytes]:
             [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(order)],
             env={**os.environ, **program.env},
             stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
+            stdout=output if stdout is None else stdout,
+            stderr=output,
             start_new_session=True,
         )
 
@@ -91,11 +89,13 @@ def stop(process: subprocess.Popen[bytes], program: Program, *, grace: float | N
 
 def kill_session(process: subprocess.Popen[bytes]) -> None:
     """End at once whatever of this program still runs."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # nothing is left
+    _kill_group(process.pid)
     process.wait()
+
+
+def _kill_group(leader: int) -> None:
+    with suppress(ProcessLookupError):  # nothing is left, as it should be
+        os.killpg(leader, signal.SIGKILL)
 
 
 def account_ids(name: str) -> tuple[int, int]:
@@ -122,7 +122,7 @@ def command_of(pid: int) -> str:
     return _ps(pid, "args=")
 
 
-def _started(pid: int) -> str:
+def started(pid: int) -> str:
     """When the process began, in words that differ after a reboot; empty if it is gone."""
     if not Path("/proc/self").exists():
         state, _, began = _ps(pid, "stat=,lstart=").partition(" ")

@@ -19,7 +19,7 @@ def runtime_dir(data_dir: Path) -> Path:
     differ between the shell that runs the product and the one that asks it something.
     """
     mark = hashlib.sha256(bytes(data_dir.resolve())).hexdigest()[:12]
-    return Path("/tmp", f"kmapp-{os.getuid()}-{mark}")  # noqa: S108 - private, see sockets.py
+    return Path("/tmp", f"kmapp-{os.getuid()}-{mark}")  # noqa: S108 - made private in part.py
 
 
 def postgres_sockets(data_dir: Path) -> Path:
