@@ -1,0 +1,224 @@
+"""Checkpoints: signed statements of where a chain stood, out of reach of the database. No Django.
+
+A rewritten suffix, a cut tail or a restored old dump is a whole chain and verifies; only something
+outside the database remembers that there was more. The file is append-only, one JSON object a line.
+The private key lies beside it or anywhere else outside the database; `KEY.pub` collects the public
+keys ever used, so statements of a retired key still verify.
+"""
+
+import base64
+import fcntl
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from kmapp.ledger.canonical import canonical
+
+_PEM = serialization.Encoding.PEM
+_TOO_OPEN = 0o037  # others may do nothing, the group may at most read
+
+
+class KeyExposed(Exception):
+    """The private key can be read or changed by somebody else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """At this time the chain of this account ended here."""
+
+    account: UUID
+    seq: int
+    commit_hash: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signed:
+    """A statement with the signature over its canonical JSON."""
+
+    statement: Statement
+    signature: str  # base64
+    key_id: str
+
+    def line(self) -> bytes:
+        """How it stands in the file."""
+        said = json.loads(canonical(asdict(self.statement)))
+        return canonical({"key": self.key_id, "signature": self.signature, "statement": said})
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A line that holds no statement. `torn` is the last one, cut short: a crash, not an edit."""
+
+    line: int
+    reason: str
+    torn: bool = False
+
+
+def key_id(public: Ed25519PublicKey) -> str:
+    """A short name for a key: the start of the sha256 of its raw bytes."""
+    return hashlib.sha256(public.public_bytes_raw()).hexdigest()[:16]
+
+
+def public_pem(public: Ed25519PublicKey) -> str:
+    return public.public_bytes(_PEM, serialization.PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+def signing_key(path: Path) -> Ed25519PrivateKey:
+    """The private key at `path`, made on first use."""
+    if not path.exists():
+        _make_key(path)
+    if path.stat().st_mode & _TOO_OPEN:
+        raise KeyExposed(f"{path} is open to others: chmod 600 {path}")
+    key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise TypeError(f"{path} holds a {type(key).__name__}, not an Ed25519 key.")
+    _publish(key.public_key(), public_path(path))
+    return key
+
+
+def public_path(path: Path) -> Path:
+    """Where the public keys of the private key at `path` are."""
+    return path.with_name(path.name + ".pub")
+
+
+def public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
+    """The public keys in a PEM file, by key id. See `public_path`."""
+    end = "-----END PUBLIC KEY-----\n"
+    keys = {}
+    for block in path.read_text().split(end)[:-1]:
+        key = serialization.load_pem_public_key((block + end).encode())
+        if not isinstance(key, Ed25519PublicKey):
+            raise TypeError(f"{path} holds a {type(key).__name__}, not an Ed25519 key.")
+        keys[key_id(key)] = key
+    return keys
+
+
+def sign(key: Ed25519PrivateKey, statement: Statement) -> Signed:
+    signature = key.sign(canonical(asdict(statement)))
+    return Signed(
+        statement=statement,
+        signature=base64.b64encode(signature).decode(),
+        key_id=key_id(key.public_key()),
+    )
+
+
+def verify(signed: Signed, keys: Mapping[str, Ed25519PublicKey]) -> bool:
+    """Whether one of these keys signed exactly this."""
+    key = keys.get(signed.key_id)
+    if key is None:
+        return False
+    try:
+        signature = base64.b64decode(signed.signature, validate=True)
+        key.verify(signature, canonical(asdict(signed.statement)))
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def append(path: Path, records: Iterable[Signed]) -> None:
+    """Add statements to the file and wait until the disk has them.
+
+    A line that a crash cut short was never promised to anyone; it is dropped so that the next one
+    does not grow out of it.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with path.open("a+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        whole = _end_of_last_line(file.fileno())
+        if whole != os.fstat(file.fileno()).st_size:
+            file.truncate(whole)
+        file.write(b"".join(record.line() + b"\n" for record in records))
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(path.parent)
+
+
+def read(path: Path) -> Iterator[Signed | Damaged]:
+    """What the file says, line by line; signatures are not checked here."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            yield _parse(line, number)
+
+
+def _parse(line: bytes, number: int) -> Signed | Damaged:
+    if not line.endswith(b"\n"):
+        return Damaged(number, "cut short", torn=True)
+    try:
+        record = json.loads(line)
+        signed = Signed(
+            statement=_statement(record["statement"]),
+            signature=record["signature"],
+            key_id=record["key"],
+        )
+        exact = signed.line() + b"\n" == line
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Damaged(number, "not a checkpoint")
+    # One statement has one spelling: nothing unsigned rides along.
+    return signed if exact else Damaged(number, "not as it was written")
+
+
+def _statement(said: Mapping[str, Any]) -> Statement:
+    return Statement(
+        account=UUID(said["account"]),
+        seq=said["seq"],
+        commit_hash=said["commit_hash"],
+        created_at=datetime.fromisoformat(said["created_at"]),
+    )
+
+
+def _make_key(path: Path) -> None:
+    """Write a new key, complete or not at all; of two processes the first one wins."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    secret = Ed25519PrivateKey.generate().private_bytes(
+        _PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)  # made 0600
+    try:
+        os.write(descriptor, secret)
+        os.fsync(descriptor)
+        path.hardlink_to(draft)
+    except FileExistsError:
+        return
+    finally:
+        os.close(descriptor)
+        Path(draft).unlink()
+    _sync_folder(path.parent)
+
+
+def _publish(public: Ed25519PublicKey, path: Path) -> None:
+    """Remember a public key for as long as statements of it may be read."""
+    if not path.exists() or key_id(public) not in public_keys(path):
+        with path.open("a") as file:
+            file.write(public_pem(public))
+
+
+def _end_of_last_line(descriptor: int) -> int:
+    """Where the last complete line ends."""
+    position = os.fstat(descriptor).st_size
+    while position:
+        start = max(0, position - 4096)
+        newline = os.pread(descriptor, position - start, start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        position = start
+    return 0
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,186 @@
+"""Checkpoints are believed only as they were signed, and survive a crash amid a line."""
+
+import json
+import multiprocessing
+import stat
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+
+from kmapp.ledger.signing import (
+    Damaged,
+    KeyExposed,
+    Signed,
+    Statement,
+    append,
+    key_id,
+    public_keys,
+    public_path,
+    public_pem,
+    read,
+    sign,
+    signing_key,
+    verify,
+)
+
+SAID = Statement(
+    account=UUID(int=7),
+    seq=12,
+    commit_hash="ab" * 32,
+    created_at=datetime(2026, 3, 4, 5, 6, 7, 8, UTC),
+)
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    return tmp_path / "keys" / "checkpoint.ed25519"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "checkpoints" / "checkpoints.ndjson"
+
+
+def test_the_key_is_made_once_and_kept_private(key_file: Path) -> None:
+    key = signing_key(key_file)
+    assert stat.S_IMODE(key_file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(key_file.parent.stat().st_mode) == 0o700
+    assert signing_key(key_file).private_bytes_raw() == key.private_bytes_raw()
+    assert sorted(path.name for path in key_file.parent.iterdir()) == [
+        "checkpoint.ed25519",
+        "checkpoint.ed25519.pub",
+    ]
+    assert "BEGIN PUBLIC KEY" in public_pem(key.public_key())
+
+
+@pytest.mark.parametrize("mode", [0o604, 0o620, 0o666])
+def test_an_exposed_key_is_refused(key_file: Path, mode: int) -> None:
+    signing_key(key_file)
+    key_file.chmod(mode)
+    with pytest.raises(KeyExposed, match="chmod 600"):
+        signing_key(key_file)
+
+
+def test_a_key_of_another_kind_is_refused(key_file: Path) -> None:
+    key_file.parent.mkdir()
+    pem = generate_private_key(SECP256R1()).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    key_file.write_bytes(pem)
+    key_file.chmod(0o600)
+    with pytest.raises(TypeError, match="not an Ed25519 key"):
+        signing_key(key_file)
+
+
+def test_processes_that_start_together_get_one_key(key_file: Path) -> None:
+    with multiprocessing.get_context("fork").Pool(8) as pool:
+        ids = set(pool.map(_id_of_key, [key_file] * 16))
+    assert len(ids) == 1
+    assert set(public_keys(public_path(key_file))) == ids
+
+
+def _id_of_key(path: Path) -> str:
+    return key_id(signing_key(path).public_key())
+
+
+def test_a_statement_verifies_as_signed_and_not_otherwise(key_file: Path) -> None:
+    signed = sign(signing_key(key_file), SAID)
+    keys = public_keys(public_path(key_file))
+    assert verify(signed, keys)
+    assert not verify(signed, {})
+    edits = [
+        {"account": UUID(int=8)},
+        {"seq": 11},
+        {"commit_hash": "ac" * 32},
+        {"created_at": datetime(2026, 3, 4, 5, 6, 7, 9, UTC)},
+    ]
+    for edit in edits:
+        assert not verify(replace(signed, statement=replace(SAID, **edit)), keys), edit  # type: ignore[arg-type]
+    for signature in ["", "!", "é", signed.signature[:-4], signed.signature.swapcase()]:
+        assert not verify(replace(signed, signature=signature), keys), signature
+
+
+def test_statements_of_a_retired_key_still_verify(key_file: Path) -> None:
+    old = sign(signing_key(key_file), SAID)
+    key_file.rename(key_file.with_name("retired"))
+    new = sign(signing_key(key_file), SAID)
+    keys = public_keys(public_path(key_file))
+    assert old.key_id != new.key_id
+    assert verify(old, keys)
+    assert verify(new, keys)
+
+
+def test_a_lost_public_key_is_written_again(key_file: Path) -> None:
+    signed = sign(signing_key(key_file), SAID)
+    public_path(key_file).unlink()
+    signing_key(key_file)
+    assert verify(signed, public_keys(public_path(key_file)))
+
+
+def test_the_file_gives_back_what_was_appended(key_file: Path, log: Path) -> None:
+    key = signing_key(key_file)
+    written = [sign(key, replace(SAID, seq=seq)) for seq in range(5)]
+    append(log, written[:2])
+    append(log, written[2:])
+    assert list(read(log)) == written
+
+
+def test_a_torn_last_line_is_reported_and_the_next_checkpoint_is_whole(
+    key_file: Path, log: Path
+) -> None:
+    one, two = (sign(signing_key(key_file), replace(SAID, seq=seq)) for seq in (1, 2))
+    append(log, [one, two])
+    whole = log.read_bytes()
+    for cut in range(len(one.line()) + 2, len(whole)):
+        log.write_bytes(whole[:cut])
+        assert list(read(log)) == [one, Damaged(2, "cut short", torn=True)]
+    append(log, [two])
+    assert list(read(log)) == [one, two]
+
+
+def test_a_long_torn_line_does_not_take_the_line_before_with_it(key_file: Path, log: Path) -> None:
+    one = sign(signing_key(key_file), SAID)
+    append(log, [one])
+    with log.open("ab") as file:
+        file.write(b"x" * 10_000)
+    append(log, [one])
+    assert list(read(log)) == [one, one]
+
+
+def test_an_edited_line_is_damage_and_its_neighbours_are_read(key_file: Path, log: Path) -> None:
+    one = sign(signing_key(key_file), SAID)
+    record = json.loads(one.line())
+    bad = [
+        b"",
+        b"[1]",
+        b"{}",
+        b"\xff",
+        b"[" * 100_000,
+        json.dumps(record).encode(),  # the same, spelled otherwise
+        json.dumps({**record, "note": 1}, sort_keys=True, separators=(",", ":")).encode(),
+        one.line().replace(b'"seq":12', b'"seq":"12 "').replace(b"2026-03", b"2026-99"),
+    ]
+    log.parent.mkdir()
+    log.write_bytes(b"".join(line + b"\n" for line in [one.line(), *bad, one.line()]))
+    lines = list(read(log))
+    assert lines[0] == lines[-1] == one
+    assert [line.line for line in lines if isinstance(line, Damaged)] == list(range(2, 10))
+    assert not any(line.torn for line in lines if isinstance(line, Damaged))
+
+
+def test_two_writers_do_not_mix_their_lines(key_file: Path, log: Path) -> None:
+    key = signing_key(key_file)
+    batches = [[sign(key, replace(SAID, seq=n * 100 + m)) for m in range(20)] for n in range(8)]
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        pool.starmap(append, [(log, batch) for batch in batches])
+    lines = [line for line in read(log) if isinstance(line, Signed)]
+    assert sorted(line.statement.seq for line in lines) == [
+        n * 100 + m for n in range(8) for m in range(20)
+    ]
