@@ -68,6 +68,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "kmapp.api.middleware.RequestId",
+    "kmapp.api.middleware.BodyLimit",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -230,6 +231,8 @@ THROTTLES = {
     "recall": env.integer("THROTTLE_RECALL_PER_MINUTE", 6000),
     "debug": env.integer("THROTTLE_DEBUG_PER_MINUTE", 30),
     "sign_in": env.integer("THROTTLE_SIGN_IN_PER_MINUTE", 10),
+    # By address: requests without a valid key.
+    "anonymous": env.integer("THROTTLE_ANONYMOUS_PER_MINUTE", 60),
 }
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["kmapp.accounts.authentication.KeyAuthentication"],

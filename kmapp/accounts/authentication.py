@@ -1,0 +1,112 @@
+"""Who calls: an API key, in any of the headers that agents' clients send."""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import ApiKey
+from kmapp.accounts.scopes import Scope
+
+KEY = re.compile(r"km_([A-Za-z0-9]{8,16})_[A-Za-z0-9_-]{16,128}")
+SCHEMES = ("bearer", "token", "api-key")
+LAST_USED_EVERY = timedelta(minutes=1)  # a statistic, not worth a write a request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyPrincipal:
+    """The key behind a request, and the account it acts for."""
+
+    key_id: UUID
+    account_id: UUID
+    account_slug: str
+    name: str
+    scopes: frozenset[str]
+
+    @property
+    def actor(self) -> Actor:
+        return Actor("key", self.key_id)
+
+    def may(self, scope: Scope) -> bool:
+        return scope.value in self.scopes or Scope.ADMIN.value in self.scopes
+
+
+class AgentRequest(Request):
+    """A request that `KeyAuthentication` let in."""
+
+    auth: KeyPrincipal
+
+
+class KeyAuthentication(BaseAuthentication):
+    """`Authorization: Bearer k`, `Token k` or `Api-Key k`, or `X-Api-Key: k`. No cookies."""
+
+    def authenticate(self, request: Request) -> tuple[None, KeyPrincipal] | None:
+        """The first key that the headers hold decides."""
+        key = next(_keys(request), None)
+        if key is None:
+            return None
+        principal = _principal(key)
+        if principal is None:
+            # Unknown, expired and revoked answer alike: the difference would help who guesses.
+            raise AuthenticationFailed("This API key is not valid.")
+        return None, principal
+
+    def authenticate_header(self, request: Request) -> str:
+        """Without it DRF answers 403 instead of 401."""
+        return "Bearer"
+
+
+def _keys(request: Request) -> Iterator[str]:
+    scheme, _, key = request.headers.get("Authorization", "").strip().partition(" ")
+    if scheme.lower() in SCHEMES:
+        yield key.strip()
+    if "X-Api-Key" in request.headers:
+        yield request.headers["X-Api-Key"].strip()
+
+
+def _principal(key: str) -> KeyPrincipal | None:
+    shape = KEY.fullmatch(key)
+    if not shape:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, account_id, account_slug, name, hash, scopes, expires_at, revoked_at, "
+            "last_used_at FROM api_key_by_prefix(%s)",
+            [shape[1]],
+        )
+        row = cursor.fetchone()
+    if row is None or not hmac.compare_digest(row[4], hashlib.sha256(key.encode()).hexdigest()):
+        return None
+    expires_at: datetime | None = row[6]
+    if row[7] is not None or (expires_at is not None and expires_at <= timezone.now()):
+        return None
+    principal = KeyPrincipal(
+        key_id=row[0],
+        account_id=row[1],
+        account_slug=row[2],
+        name=row[3],
+        scopes=frozenset(row[5]),
+    )
+    if row[8] is None or row[8] < timezone.now() - LAST_USED_EVERY:
+        _note_use(principal)
+    return principal
+
+
+def _note_use(principal: KeyPrincipal) -> None:
+    stale = Q(last_used_at=None) | Q(last_used_at__lt=Now() - LAST_USED_EVERY)
+    with acting(principal.account_id):
+        keys = ApiKey.objects.of(principal.account_id).filter(stale, pk=principal.key_id)
+        keys.update(last_used_at=Now())

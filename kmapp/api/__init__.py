@@ -1,0 +1,6 @@
+"""The HTTP API's plumbing: who calls, what is refused and how, how often, and what the schema says.
+
+An endpoint is an `AgentView` (`kmapp.api.views`): it names a scope for each method and a bucket,
+and does three things: parse, act, answer. Refusals are raised where they are known and become HTTP
+in `kmapp.api.errors` alone.
+"""

@@ -1,0 +1,206 @@
+"""The one place where a refusal becomes HTTP: `translate` knows every kind, DRF calls `render`."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+import structlog
+from django.core.exceptions import (
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+    ValidationError,
+)
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, JsonResponse, UnreadablePostError
+from rest_framework import exceptions as drf
+from rest_framework.response import Response
+
+from kmapp.errors import DomainError
+
+log = structlog.get_logger()
+
+API_PREFIXES = ("/v1", "/health", "/metrics")
+RETRY_AFTER = 2  # seconds, when the database is too busy or away
+CHALLENGE = 'Bearer realm="kmapp"'
+CODES = {
+    400: "invalid_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    406: "not_acceptable",
+    413: "too_large",
+    415: "unsupported_media_type",
+    429: "rate_limited",
+    500: "internal_error",
+    503: "unavailable",
+}
+
+
+def is_api(path: str) -> bool:
+    """Whether what answers here speaks JSON, also when it fails."""
+    return any(path == prefix or path.startswith(prefix + "/") for prefix in API_PREFIXES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A refusal on its way out: status, the one body, and headers."""
+
+    status: int
+    body: dict[str, Any]
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+def refusal(status: int, message: str, **headers: str) -> Refusal:
+    """A refusal that no DomainError stands for."""
+    body = {
+        "status": status,
+        "error": CODES[status],
+        "message": message,
+        "detail": message,
+        "details": {},
+        "issues": [],
+    }
+    return Refusal(
+        status=status, body=body, headers={k.replace("_", "-"): v for k, v in headers.items()}
+    )
+
+
+def translate(error: BaseException) -> Refusal | None:
+    """What to answer to an error that was somebody's refusal; None when it is our own bug."""
+    if isinstance(error, DomainError):
+        return _of_domain(error)
+    if isinstance(error, drf.APIException):
+        return _of_drf(error)
+    if isinstance(error, ValidationError):
+        return _invalid(
+            _issues(error.message_dict if hasattr(error, "error_dict") else error.messages)
+        )
+    if isinstance(error, OperationalError | InterfaceError):
+        return _of_database(error)
+    return _of_django(error)
+
+
+def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
+    """DRF's exception handler. None: Django logs the error and asks `server_error`."""
+    found = translate(error)
+    return found and Response(found.body, status=found.status, headers=found.headers)
+
+
+def as_json(found: Refusal) -> JsonResponse:
+    """The same outside of DRF: middleware, unknown paths, bugs."""
+    return JsonResponse(found.body, status=found.status, headers=found.headers)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
+    return as_json(translate(exception) or refusal(400, "The request cannot be understood."))
+
+
+def denied(request: HttpRequest, exception: Exception) -> JsonResponse:
+    return as_json(translate(exception) or refusal(403, "Not allowed."))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
+    return as_json(refusal(404, "Not found."))
+
+
+def server_error(request: HttpRequest, error: BaseException | None) -> JsonResponse:
+    """The last resort: a refusal that was raised outside of any view, or a bug."""
+    found = error and translate(error)
+    return as_json(found or refusal(500, "Something went wrong here. It has been logged."))
+
+
+def _of_domain(error: DomainError) -> Refusal:
+    headers = {}
+    retry_after = getattr(error, "retry_after", None)
+    if retry_after is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(retry_after)))
+    if error.status == drf.NotAuthenticated.status_code:
+        headers["WWW-Authenticate"] = CHALLENGE
+    return Refusal(status=error.status, body=_clean(error.body()), headers=headers)
+
+
+def _of_drf(error: drf.APIException) -> Refusal:
+    if isinstance(error, drf.ValidationError):
+        return _invalid(_issues(error.detail))
+    status = error.status_code
+    headers = {}
+    if isinstance(error, drf.NotAuthenticated | drf.AuthenticationFailed):
+        headers["WWW_Authenticate"] = CHALLENGE
+    if isinstance(error, drf.Throttled):
+        headers["Retry_After"] = str(max(1, math.ceil(error.wait or 1)))
+    if isinstance(error, drf.NotFound):
+        return refusal(404, "Not found.")
+    return refusal(status if status in CODES else 400, _text(error.detail), **headers)
+
+
+def _of_database(error: Exception) -> Refusal | None:
+    """Postgres is full, away or slow: try again. Limits of the program (class 54) stay a bug."""
+    cause = error.__cause__
+    state = getattr(cause, "sqlstate", None) or ""
+    if state.startswith("54"):
+        return None
+    log.warning("database_refused", sqlstate=state, kind=type(cause or error).__name__)
+    slow = isinstance(cause, psycopg.errors.QueryCanceled)
+    message = "The database took too long." if slow else "The database is busy. Try again shortly."
+    return refusal(503, message, Retry_After=str(RETRY_AFTER))
+
+
+def _of_django(error: BaseException) -> Refusal | None:
+    if isinstance(error, Http404):
+        return refusal(404, "Not found.")
+    if isinstance(error, PermissionDenied):
+        return refusal(403, "Not allowed.")
+    if isinstance(error, RequestDataTooBig):
+        return refusal(413, "The request body is too large.")
+    if isinstance(error, SuspiciousOperation | UnreadablePostError):
+        return refusal(400, "The request cannot be understood.")
+    return None
+
+
+def _invalid(issues: list[dict[str, str]]) -> Refusal:
+    first = issues[0] if issues else {"path": "", "message": "The request is not valid."}
+    message = f"{first['path']}: {first['message']}" if first["path"] else first["message"]
+    found = refusal(400, message)
+    found.body["issues"] = issues
+    return Refusal(status=400, body=_clean(found.body))
+
+
+def _issues(detail: Any) -> list[dict[str, str]]:
+    return [{"path": ".".join(path), "message": text} for path, text in _walk(detail, ())]
+
+
+def _walk(detail: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Every complaint with its dotted place: {"nodes": [{}, {"kind": ["…"]}]} is nodes.1.kind."""
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            # DRF's word for "the object as a whole".
+            yield from _walk(
+                inner, path if name in ("non_field_errors", "__all__") else (*path, str(name))
+            )
+    elif isinstance(detail, list):
+        for place, inner in enumerate(detail):
+            # A list of texts is about this place, a list of objects about its items.
+            yield from _walk(
+                inner, (*path, str(place)) if isinstance(inner, Mapping | list) else path
+            )
+    else:
+        yield path, str(detail)
+
+
+def _text(detail: Any) -> str:
+    return "; ".join(text for _, text in _walk(detail, ())) or "Refused."
+
+
+def _clean(value: Any) -> Any:
+    """An answer that quotes hostile text must still be UTF-8."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return {_clean(name): _clean(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(inner) for inner in value]
+    return value

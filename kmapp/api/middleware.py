@@ -1,0 +1,121 @@
+"""Around every request: an id, a log line, a limit for the body, forgiveness for a last slash."""
+
+import io
+import re
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import HttpRequest, HttpResponse
+
+from kmapp.api.errors import as_json, is_api, refusal
+from kmapp.api.metrics import REQUEST_SECONDS
+from kmapp.ids import uuid7
+
+Answer = Callable[[HttpRequest], HttpResponse]
+log = structlog.get_logger()
+SANE_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
+PIECE = 64 * 1024
+
+
+class RequestId:
+    """Name the request, echo the name, and write one line about it: never a body, never a query."""
+
+    def __init__(self, get_response: Answer) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Take the caller's id if it is one, else make one."""
+        theirs = request.headers.get("X-Request-Id", "")
+        name = theirs if SANE_ID.fullmatch(theirs) else str(uuid7())
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=name)
+        request.request_id = name  # type: ignore[attr-defined] # error pages show it
+        started = perf_counter()
+        response = self.get_response(request)
+        response["X-Request-Id"] = name
+        _tell(request, response, perf_counter() - started)
+        return response
+
+
+def _tell(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+    match = request.resolver_match
+    route = match.route if match else "unmatched"
+    REQUEST_SECONDS.labels(request.method, route, str(response.status_code)).observe(seconds)
+    who: dict[str, Any] = {}
+    principal = getattr(request, "auth", None)
+    if principal is not None:
+        who = {"account": str(principal.account_id), "key": str(principal.key_id)}
+    log.info(
+        "request",
+        method=request.method,
+        route=route,
+        status=response.status_code,
+        ms=round(seconds * 1000, 1),
+        **who,
+    )
+
+
+class BodyLimit:
+    """Refuse an API body that is too large unread; read a chunked one as far as it may go.
+
+    Django takes a body without Content-Length for empty. Pages keep Django's own limits.
+    """
+
+    def __init__(self, get_response: Answer) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: WSGIRequest) -> HttpResponse:
+        """413, or the request with a body of known length."""
+        if is_api(request.path_info):
+            limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+            if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
+                whole = _read(request.environ["wsgi.input"], limit)
+                if whole is None:
+                    return _too_large(limit)
+                _give_body(request, whole)
+            elif _declared(request) > limit:
+                return _too_large(limit)
+        return self.get_response(request)
+
+
+def _declared(request: HttpRequest) -> int:
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return int(length) if length.isascii() and length.isdigit() else 0
+
+
+def _read(source: Any, limit: int) -> bytes | None:
+    """The whole body, or None as soon as it is over the limit."""
+    kept = io.BytesIO()
+    while piece := source.read(PIECE):
+        kept.write(piece)
+        if kept.tell() > limit:
+            return None
+    return kept.getvalue()
+
+
+def _give_body(request: WSGIRequest, body: bytes) -> None:
+    """Begin the same request again, now with a body of known length."""
+    request.environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+    WSGIRequest.__init__(request, request.environ)
+
+
+def _too_large(limit: int) -> HttpResponse:
+    return as_json(refusal(413, f"The request body is larger than {limit} bytes."))
+
+
+class OptionalSlash:
+    """Routes are declared without a last slash; clients that send one (mem0) follow no redirect."""
+
+    def __init__(self, get_response: Answer) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Drop one slash."""
+        if is_api(request.path_info) and request.path_info.endswith("/"):
+            request.path_info = request.path_info[:-1]
+            request.path = request.path[:-1]
+        return self.get_response(request)

@@ -1,0 +1,28 @@
+"""What a key may do. Imported by DRF's settings, so nothing here imports `rest_framework.views`."""
+
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from kmapp.accounts.scopes import Scope
+from kmapp.errors import Denied
+
+
+class HasScope(BasePermission):
+    """The view names the scope that each of its methods needs. Silence denies."""
+
+    def has_permission(self, request: Request, view: object) -> bool:
+        """Allow, or raise a refusal that says which scope is missing."""
+        if request.auth is None:
+            raise NotAuthenticated("Send an API key: `Authorization: Bearer km_…`.")
+        needed: Scope | None = getattr(view, "scopes", {}).get(request.method)
+        if needed is None:
+            # A method the view does not have goes on to its 405.
+            return not hasattr(view, (request.method or "").lower())
+        if not request.auth.may(needed):
+            raise Denied(
+                f"This key lacks the scope {needed.value}.",
+                code="missing_scope",
+                details={"scope": needed.value},
+            )
+        return True

@@ -1,0 +1,81 @@
+"""How often: a window of a minute for each key and bucket, counted in Valkey in one atomic step.
+
+The window opens with the first request, so a burst from rest gets exactly its limit. When Valkey is
+away requests pass: a write that was refused is lost, one too many is not. Each such pass is counted
+in `kmapp_throttle_unguarded_total` and logged by the cache.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+from django.conf import settings
+from django.core.cache import cache
+from prometheus_client import Counter
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from kmapp.api.cache import ValkeyCache
+from kmapp.errors import OverBudget
+
+UNGUARDED = Counter("kmapp_throttle_unguarded", "Requests that passed because Valkey was away.")
+REFUSED = Counter("kmapp_throttle_refused", "Requests refused for their rate.", ["bucket"])
+WINDOW_MS = 60_000
+COUNT = """
+local used = redis.call('INCR', KEYS[1])
+local left = redis.call('PTTL', KEYS[1])
+if left < 0 then
+  redis.call('PEXPIRE', KEYS[1], ARGV[1])
+  left = tonumber(ARGV[1])
+end
+return {used, left}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What is left of a window after this request."""
+
+    bucket: str
+    limit: int
+    used: int
+    seconds: int  # until the window closes
+
+    def headers(self) -> dict[str, str]:
+        return {
+            "X-RateLimit-Limit": str(self.limit),
+            "X-RateLimit-Remaining": str(max(0, self.limit - self.used)),
+            "X-RateLimit-Reset": str(self.seconds),
+        }
+
+    def enforce(self) -> None:
+        """Refuse the request when it is one too many."""
+        if self.used <= self.limit:
+            return
+        REFUSED.labels(self.bucket).inc()
+        raise OverBudget(
+            f"More than {self.limit} {self.bucket} requests a minute. Wait {self.seconds} s.",
+            code=f"rate_limited_{self.bucket}",
+            retry_after=self.seconds,
+            details={"bucket": self.bucket, "limit": self.limit},
+        )
+
+
+def count(bucket: str, who: str) -> Budget | None:
+    """Count one request. None: nobody could count it, so it passes."""
+    counted = cast(ValkeyCache, cache).run(COUNT, f"throttle:{bucket}:{who}", WINDOW_MS)
+    if counted is None:
+        UNGUARDED.inc()
+        return None
+    used, left_ms = counted
+    return Budget(
+        bucket=bucket,
+        limit=settings.THROTTLES[bucket],
+        used=used,
+        seconds=max(1, math.ceil(left_ms / 1000)),
+    )
+
+
+def client_address(request: Request) -> str:
+    """The caller's address, as seen by the outermost of our NUM_PROXIES proxies."""
+    return str(BaseThrottle().get_ident(request))

@@ -1,0 +1,108 @@
+"""The base of every endpoint: an agent's key, a scope for each method, a bucket, three beats."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+from uuid import UUID
+
+from django.http.response import HttpResponseBase
+from rest_framework import exceptions
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.authentication import AgentRequest, KeyPrincipal
+from kmapp.accounts.scopes import Scope
+from kmapp.api.throttles import Budget, client_address, count
+from kmapp.errors import Denied
+
+OTHER_ACCOUNT = ("account_id", "tenant_id")
+OWN_TENANT = "default"  # what clients of single-tenant servers send
+
+
+class AlwaysJSON(BaseContentNegotiation):
+    """We speak JSON, whatever a client says that it accepts."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        """The parser of the body's media type; None is a 415."""
+        return next((each for each in parsers if _speaks(each, request.content_type)), None)
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
+        """The first, and only."""
+        return renderers[0], renderers[0].media_type
+
+
+def _speaks(parser: Any, content_type: str | None) -> bool:
+    return (content_type or "").partition(";")[0].strip().lower() == parser.media_type
+
+
+class AgentView(APIView):
+    """An endpoint for agents.
+
+    `scopes` names what each method needs; a method it does not name is denied. `bucket` is what a
+    request counts against. The handler finds the account's id in `self.account` and itself opens
+    `acting(self.account)`, as short as it can: no model is called inside a transaction.
+    """
+
+    scopes: ClassVar[Mapping[str, Scope]] = {}
+    bucket: ClassVar[str] = "write"
+    content_negotiation_class = AlwaysJSON
+    http_method_names = ["get", "post", "put", "patch", "delete"]
+
+    request: AgentRequest
+    account: UUID
+    actor: Actor
+    budget: Budget | None = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Who, may they, how often, and for whom: in this order."""
+        try:
+            super().initial(request, *args, **kwargs)
+        except (exceptions.AuthenticationFailed, exceptions.NotAuthenticated):
+            self._count("anonymous", client_address(request))
+            raise
+        principal = cast(KeyPrincipal, request.auth)
+        self.account, self.actor = principal.account_id, principal.actor
+        refuse_other_accounts(request, principal)
+
+    def check_throttles(self, request: Request) -> None:
+        """Count the request against its key's bucket."""
+        self._count(self.bucket, str(cast(KeyPrincipal, request.auth).key_id))
+
+    def _count(self, bucket: str, who: str) -> None:
+        self.budget = count(bucket, who)
+        if self.budget:
+            self.budget.enforce()
+
+    def finalize_response(
+        self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        """Say what is left of the budget."""
+        response = super().finalize_response(request, cast(Response, response), *args, **kwargs)
+        if self.budget:
+            for name, value in self.budget.headers().items():
+                response.headers.setdefault(name, value)
+        return response
+
+
+def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str, Any]:
+    """What the request says, checked: the body, or a GET's query. Unknown fields are left out."""
+    data = request.query_params if request.method == "GET" else request.data
+    serializer = serializer_class(data=data, context={"request": request})
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
+
+
+def refuse_other_accounts(request: Request, principal: KeyPrincipal) -> None:
+    """A key acts for its own account; who names another one has mixed up their keys."""
+    own = {str(principal.account_id), principal.account_slug, OWN_TENANT}
+    body = request.data if isinstance(request.data, Mapping) else {}
+    for source in (body, request.query_params):
+        for name in OTHER_ACCOUNT:
+            named = source.get(name)
+            if named is not None and str(named).lower() not in own:
+                raise Denied(
+                    f"{name} names another account than the key's.", code="identity_mismatch"
+                )
