@@ -18,7 +18,9 @@ def app_role() -> str:
     return str(settings.DATABASES["default"]["USER"])
 
 
-class _Sql(Operation):
+class Sql(Operation):
+    """A migration operation that is statements there and statements back."""
+
     reversible = True
     reduces_to_sql = True
 
@@ -40,7 +42,7 @@ class _Sql(Operation):
             schema_editor.execute(statement, params=None)
 
 
-class Isolate(_Sql):
+class Isolate(Sql):
     """Each account sees only its own rows of this table."""
 
     def __init__(self, table: str, column: str = "account_id") -> None:
@@ -69,7 +71,7 @@ class Isolate(_Sql):
         return f"Isolate accounts in {self.table}"
 
 
-class Reference(_Sql):
+class Reference(Sql):
     """`column` of `table` points at a row of `target` in the same account. Checked at commit."""
 
     def __init__(self, table: str, column: str, target: str) -> None:

@@ -78,13 +78,16 @@ def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UU
     return ids
 
 
-def deliver_due(queue: str, *, seconds: float = 60) -> int:
-    """Pay what is due on a queue until nothing is, or the time is up. Returns the number of deliveries tried."""
+def deliver_due(queue: str, *, task: UUID | None = None, seconds: float = 60) -> int:
+    """Pay what is due on a queue until nothing is, or the time is up. Returns the number of deliveries tried.
+
+    `task` is the Celery task that pays, so that its next life can free what this one held.
+    """
     until, tried = monotonic() + seconds, 0
     handlers = {each.name: each.batch for each in subscriptions(queue)}
-    while monotonic() < until:
+    while handlers and monotonic() < until:
         token = uuid7()
-        claimed = _claim(handlers, token)
+        claimed = _claim(handlers, token, task or token)
         if not claimed:
             break
         tried += len(claimed)
@@ -92,14 +95,21 @@ def deliver_due(queue: str, *, seconds: float = 60) -> int:
     return tried
 
 
-def _claim(handlers: Mapping[str, int], token: UUID) -> list[tuple[UUID, UUID, str]]:
+def release(task: UUID) -> int:
+    """Free what a task held that died: it runs again, and need not wait for its own lease to lapse."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT release_deliveries(%s)", [task])
+        return int(cursor.fetchone()[0])
+
+
+def _claim(
+    handlers: Mapping[str, int], token: UUID, task: UUID
+) -> list[tuple[UUID, UUID, str]]:
     """Lease due deliveries of one account and one handler: (delivery, account, handler)."""
-    if not handlers:
-        return []
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT delivery_id, account_id, handler FROM claim_deliveries(%s, %s, %s, %s)",
-            [list(handlers), list(handlers.values()), token, settings.OUTBOX_LEASE],
+            "SELECT delivery_id, account_id, handler FROM claim_deliveries(%s, %s, %s, %s, %s)",
+            [list(handlers), list(handlers.values()), token, task, settings.OUTBOX_LEASE],
         )
         return cursor.fetchall()
 
@@ -111,7 +121,9 @@ def _pay(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
     with acting(account_id):
         jobs = _jobs(account_id, [row[0] for row in claimed])
     with _heartbeat(account_id, token):
-        answers = _run(known, jobs)
+        answers = _run(known, [job for job in jobs if job.attempt <= settings.OUTBOX_MAX_ATTEMPTS])
+    died = RuntimeError("Its worker died each time.")
+    answers |= {job.id: died for job in jobs if job.attempt > settings.OUTBOX_MAX_ATTEMPTS}
     with acting(account_id):
         for job in jobs:
             _settle(job, token, answers.get(job.id))
@@ -136,7 +148,7 @@ def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
 def _run(known: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
     """Run a handler. Whatever it raises is an answer for all of its jobs: recorded, retried, shown."""
     try:
-        return dict(known.run(jobs) or {})
+        return dict((known.run(jobs) if jobs else None) or {})
     except Exception as error:  # noqa: BLE001 - a handler's failure belongs in the delivery
         log.warning("handler_failed", handler=known.name, jobs=len(jobs), error=repr(error))
         return {job.id: error for job in jobs}

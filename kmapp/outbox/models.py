@@ -67,6 +67,7 @@ class Delivery(AccountOwned):
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
     due_at = models.DateTimeField(_("due"), db_default=Now())
     lease_token = models.UUIDField(_("lease"), null=True)
+    lease_owner = models.UUIDField(_("leased by task"), null=True)
     lease_until = models.DateTimeField(_("leased until"), null=True)
     done_at = models.DateTimeField(_("done"), null=True)
     failed_at = models.DateTimeField(_("given up"), null=True)

@@ -1,5 +1,8 @@
 """Celery's doors to the outbox. A message carries a queue's name, nothing else."""
 
+from typing import Any
+from uuid import UUID
+
 from celery import shared_task
 from kombu.exceptions import OperationalError
 
@@ -7,9 +10,12 @@ from kmapp.outbox import actions
 from kmapp.outbox.registry import QUEUES
 
 
-@shared_task
-def deliver(queue: str) -> int:
-    return actions.deliver_due(queue)
+@shared_task(bind=True)
+def deliver(self: Any, queue: str) -> int:
+    task = UUID(self.request.id)
+    if self.request.delivery_info.get("redelivered"):
+        actions.release(task)
+    return actions.deliver_due(queue, task=task)
 
 
 @shared_task

@@ -32,9 +32,7 @@ class Vector(AccountOwned):
         verbose_name=_("model"),
     )
     text_sha256 = models.CharField(_("text digest"), max_length=64)
-    state = models.CharField(
-        _("state"), max_length=7, choices=State.choices, default=State.PENDING
-    )
+    state = models.CharField(_("state"), max_length=7, choices=State.choices, default=State.PENDING)
     embedding = HalfVectorField(null=True, editable=False)
     error = models.CharField(_("error"), max_length=200, blank=True)
     ready_at = models.DateTimeField(_("ready"), null=True)

@@ -1,0 +1,1 @@
+"""Context: what one model call is given, and what it cost."""

@@ -1,0 +1,31 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='EmbeddingModel',
+            fields=[
+                ('id', models.SmallAutoField(primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=200, verbose_name='name')),
+                ('dimensions', models.PositiveSmallIntegerField(verbose_name='dimensions')),
+                ('sends_input_type', models.BooleanField(default=False, help_text='The server adds its own query and passage prefixes when told which it is.', verbose_name='sends input_type')),
+                ('query_prefix', models.CharField(blank=True, max_length=100, verbose_name='query prefix')),
+                ('passage_prefix', models.CharField(blank=True, max_length=100, verbose_name='passage prefix')),
+                ('passage_template', models.CharField(default='{text}', help_text='Fields: {date}, {speaker}, {title}, {kind}, {text}; an absent one vanishes.', max_length=200, verbose_name='passage template')),
+                ('state', models.CharField(choices=[('building', 'Building'), ('active', 'Active'), ('retired', 'Retired')], default='building', max_length=10, verbose_name='state')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
+            ],
+            options={
+                'verbose_name': 'embedding model',
+                'verbose_name_plural': 'embedding models',
+                'constraints': [models.UniqueConstraint(condition=models.Q(('state', 'active')), fields=('state',), name='one_active_embedding_model')],
+            },
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""Knowledge: what is documented, as sources, documents and cited chunks."""

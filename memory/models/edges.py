@@ -1,0 +1,85 @@
+"""How memories hang together."""
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.ledger.models import Commit
+from memory.models.entries import MemoryEntry, share
+
+
+class MemoryEdge(Truth):
+    """One memory points at another. Written by an agent, or derived by a worker and thrown away at will."""
+
+    class Type(models.TextChoices):
+        NEXT = "next", _("is followed by")
+        PART_OF = "part_of", _("is part of")
+        RELATED_TO = "related_to", _("is related to")
+        DERIVED_FROM = "derived_from", _("is derived from")
+        MENTIONS = "mentions", _("mentions")
+        SUPERSEDES = "supersedes", _("supersedes")
+        CONTRADICTS = "contradicts", _("contradicts")
+
+    class Origin(models.TextChoices):
+        WRITTEN = "written", _("written")
+        DERIVED = "derived", _("derived")
+
+    unsealed = ("commit_id", "last_activated_at")
+
+    src = models.ForeignKey(
+        MemoryEntry,
+        on_delete=models.CASCADE,
+        related_name="edges_out",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("from"),
+    )
+    dst = models.ForeignKey(
+        MemoryEntry,
+        on_delete=models.CASCADE,
+        related_name="edges_in",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("to"),
+    )
+    type = models.CharField(_("type"), max_length=15, choices=Type.choices)
+    weight = share(_("weight"), 0.5)
+    confidence = share(_("confidence"), 1.0)
+    decay_rate = share(_("decay rate"), 0.0)
+    last_activated_at = models.DateTimeField(_("last activated"), null=True, blank=True)
+    origin = models.CharField(
+        _("origin"), max_length=7, choices=Origin.choices, default=Origin.WRITTEN
+    )
+    created_at = models.DateTimeField(_("created"))
+    commit = models.ForeignKey(
+        Commit,
+        on_delete=models.PROTECT,
+        related_name="+",
+        null=True,
+        db_constraint=False,
+        db_index=False,
+        editable=False,
+        verbose_name=_("commit"),
+    )
+
+    objects = AccountQuerySet["MemoryEdge"].as_manager()
+
+    class Meta:
+        verbose_name = _("edge")
+        verbose_name_plural = _("edges")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "src", "dst", "type"], name="one_edge_per_type"
+            ),
+            models.CheckConstraint(condition=~Q(src=F("dst")), name="edge_joins_two_entries"),
+            models.CheckConstraint(
+                condition=Q(origin="derived", commit__isnull=True)
+                | Q(origin="written", commit__isnull=False),
+                name="written_edge_has_commit",
+            ),
+        ]
+        indexes = [models.Index(fields=["account", "dst"], name="edges_by_target")]
+
+    def __str__(self) -> str:
+        return f"{self.src_id} {self.type} {self.dst_id}"

@@ -1,0 +1,211 @@
+"""A memory: one text that an agent or a person wanted kept."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.search.models import Vector
+
+COLLECTION = "memory"  # postings and vectors of entries
+CONTEXT_COLLECTION = "memory.context"  # vectors of entries read together with their predecessor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """Whose eyes a search looks through. An empty id says nothing; a given one also narrows."""
+
+    user_id: str = ""
+    agent_id: str = ""
+    app_id: str = ""
+    run_id: str = ""
+    scope: str | None = None
+
+
+class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
+    def awaiting_review(self) -> Self:
+        return self.filter(status=MemoryEntry.Status.PROPOSED).order_by("created_at", "pk")
+
+    def current(self) -> Self:
+        """What agents may be told: active and neither expired nor out of its time."""
+        now = Now()
+        return self.filter(
+            Q(expires_at=None) | Q(expires_at__gt=now),
+            Q(valid_to=None) | Q(valid_to__gt=now),
+            status=MemoryEntry.Status.ACTIVE,
+        )
+
+    def visible_to(self, viewer: Viewer) -> Self:
+        """Account-wide entries, and those whose own ids the viewer names.
+
+        Every id the viewer gives narrows what is not account-wide; a conversation's entries are seen from inside it
+        only; an entry of a user needs that user, or the run it was said in.
+        """
+        given = {
+            name: value
+            for name in ("user_id", "agent_id", "app_id", "run_id")
+            if (value := getattr(viewer, name))
+        }
+        rows = self if viewer.scope is None else self.filter(scope=viewer.scope)
+        everyone = Q(visibility=MemoryEntry.Visibility.ACCOUNT)
+        if not given:
+            return rows.filter(everyone)
+        own = Q(**given)
+        if not viewer.run_id:
+            own &= ~Q(visibility=MemoryEntry.Visibility.CONVERSATION)
+            if not viewer.user_id:
+                own &= Q(user_id="")
+        return rows.filter(everyone | own)
+
+    def with_embedding_state(self, model_id: int) -> Self:
+        """Annotate `embedding_ready_at` and `embedding_failed`, derived from the vectors of one model."""
+        mine = Vector.objects.filter(
+            account_id=OuterRef("account_id"),
+            collection=COLLECTION,
+            object_id=OuterRef("pk"),
+            model_id=model_id,
+        )
+        ready = mine.filter(part=0, state=Vector.State.READY).values("ready_at")[:1]
+        return self.annotate(
+            embedding_ready_at=models.Subquery(ready),
+            embedding_failed=Exists(mine.filter(state=Vector.State.FAILED)),
+            embedding_queued=Exists(mine.filter(state=Vector.State.PENDING)),
+        )
+
+    def in_order(self) -> Self:
+        """As it happened: by time observed, then by commit, then by place in the batch."""
+        return self.order_by("observed_at", F("commit__seq"), "position")
+
+
+def share(label: str, default: float) -> "models.FloatField[float, float]":
+    return models.FloatField(
+        label, default=default, validators=[MinValueValidator(0), MaxValueValidator(1)]
+    )
+
+
+class MemoryEntry(Truth):
+    """One memory. Its words are found at once, its meaning once a worker has embedded it."""
+
+    class Kind(models.TextChoices):
+        FACT = "fact", _("fact")
+        PREFERENCE = "preference", _("preference")
+        SKILL = "skill", _("skill")
+        PATTERN = "pattern", _("pattern")
+        CONTEXT = "context", _("context")
+        PROJECT_STATE = "project_state", _("project state")
+        SUMMARY = "summary", _("summary")
+        BOOKMARK = "bookmark", _("bookmark")
+        PROCEDURE = "procedure", _("procedure")
+        EVENT = "event", _("event")
+        ENTITY = "entity", _("entity")
+        TOPIC = "topic", _("topic")
+        CONCEPT = "concept", _("concept")
+        EVIDENCE = "evidence", _("evidence")
+        SELF_MODEL = "self_model", _("self model")
+
+    class Status(models.TextChoices):
+        PROPOSED = "proposed", _("proposed")
+        ACTIVE = "active", _("active")
+        SUPERSEDED = "superseded", _("superseded")
+        REJECTED = "rejected", _("rejected")
+        FORGOTTEN = "forgotten", _("forgotten")
+
+    class Visibility(models.TextChoices):
+        CONVERSATION = "conversation", _("this conversation")
+        USER = "user", _("this user")
+        ACCOUNT = "account", _("everyone")
+
+    class Tier(models.TextChoices):
+        HOT = "hot", _("hot")
+        WARM = "warm", _("warm")
+        COLD = "cold", _("cold")
+        ARCHIVE = "archive", _("archive")
+
+    unsealed = ("commit_id", "access_count", "last_accessed_at", "last_activated_at")
+
+    scope = models.CharField(_("scope"), max_length=200, blank=True)
+    client_id = models.CharField(_("client id"), max_length=200, null=True, blank=True)  # noqa: DJ001
+    written_sha256 = models.CharField(max_length=64, blank=True, editable=False)
+    user_id = models.CharField(_("user"), max_length=200, blank=True)
+    agent_id = models.CharField(_("agent"), max_length=200, blank=True)
+    app_id = models.CharField(_("app"), max_length=200, blank=True)
+    run_id = models.CharField(_("run"), max_length=200, blank=True)
+    visibility = models.CharField(_("visible to"), max_length=12, choices=Visibility.choices)
+    kind = models.CharField(_("kind"), max_length=15, choices=Kind.choices)
+    title = models.CharField(_("title"), max_length=500, blank=True)
+    content = models.TextField(_("content"))
+    slots = models.JSONField(_("metadata"), default=dict, blank=True)
+    tags = ArrayField(models.CharField(max_length=100), verbose_name=_("tags"), default=list)
+    entities = ArrayField(
+        models.CharField(max_length=200), verbose_name=_("entities"), default=list
+    )
+    sources = models.JSONField(_("sources"), default=list)
+    raw_ref = models.TextField(_("raw reference"), blank=True)
+    evidence_ref = models.TextField(_("evidence reference"), blank=True)
+    flags = ArrayField(models.CharField(max_length=30), verbose_name=_("flags"), default=list)
+    importance = share(_("importance"), 0.5)
+    confidence = share(_("confidence"), 1.0)
+    salience = share(_("salience"), 0.5)
+    half_life_days = models.FloatField(_("half-life in days"), null=True, blank=True)
+    tier = models.CharField(_("tier"), max_length=7, choices=Tier.choices, default=Tier.HOT)
+    pinned = models.BooleanField(_("pinned"), default=False)
+    status = models.CharField(_("status"), max_length=10, choices=Status.choices)
+    observed_at = models.DateTimeField(_("observed"))
+    valid_from = models.DateTimeField(_("valid from"), null=True, blank=True)
+    valid_to = models.DateTimeField(_("valid until"), null=True, blank=True)
+    expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
+    position = models.PositiveIntegerField(_("place in its batch"), default=0)
+    version = models.PositiveIntegerField(_("version"), default=1)
+    created_by = models.CharField(_("written by"), max_length=50)
+    created_at = models.DateTimeField(_("created"))
+    updated_at = models.DateTimeField(_("updated"))
+    access_count = models.PositiveIntegerField(_("recalled"), default=0)
+    last_accessed_at = models.DateTimeField(_("last recalled"), null=True, blank=True)
+    last_activated_at = models.DateTimeField(_("last activated"), null=True, blank=True)
+
+    objects = EntryQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("memory")
+        verbose_name_plural = _("memories")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="entry_in_account"),
+            models.UniqueConstraint(
+                fields=["account", "scope", "client_id"], name="one_entry_per_client_id"
+            ),
+            *(
+                models.CheckConstraint(
+                    condition=Q(**{f"{name}__gte": 0, f"{name}__lte": 1}),
+                    name=f"{name}_between_0_and_1",
+                )
+                for name in ("importance", "confidence", "salience")
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["account", "user_id", "status"], name="entries_of_user"),
+            models.Index(fields=["account", "run_id", "observed_at"], name="entries_of_run"),
+            models.Index(fields=["account", "agent_id", "status"], name="entries_of_agent"),
+            models.Index(fields=["account", "status", "created_at"], name="entries_by_status"),
+            models.Index(fields=["account", "-created_at", "-id"], name="entries_newest_first"),
+        ]
+
+    embedding_ready_at: object  # set by with_embedding_state
+    embedding_failed: bool
+    embedding_queued: bool
+
+    def __str__(self) -> str:
+        return self.title or self.content[:60]
+
+    @property
+    def embedding_state(self) -> str:
+        """READY, FAILED or PENDING for the active model; the queryset must say with_embedding_state."""
+        if self.embedding_failed:
+            return str(Vector.State.FAILED)
+        ready = self.embedding_ready_at and not self.embedding_queued
+        return str(Vector.State.READY if ready else Vector.State.PENDING)

@@ -1,0 +1,86 @@
+"""What an entry was, version by version, and what is left of an erased one."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.ledger.models import Commit
+from memory.models.entries import MemoryEntry
+
+
+class MemoryVersion(AccountOwned):
+    """One state of one entry, as its commit sealed it."""
+
+    class Event(models.TextChoices):
+        ADD = "ADD", _("added")
+        PROPOSE = "PROPOSE", _("proposed")
+        UPDATE = "UPDATE", _("changed")
+        APPROVE = "APPROVE", _("approved")
+        REJECT = "REJECT", _("rejected")
+        PIN = "PIN", _("pinned")
+        UNPIN = "UNPIN", _("unpinned")
+        FORGET = "FORGET", _("forgotten")
+        UNDO = "UNDO", _("taken back")
+
+    entry = models.ForeignKey(
+        MemoryEntry,
+        on_delete=models.CASCADE,
+        related_name="versions",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("memory"),
+    )
+    version = models.PositiveIntegerField(_("version"))
+    event = models.CharField(_("event"), max_length=10, choices=Event.choices)
+    state = models.JSONField(_("state"))
+    actor = models.CharField(_("actor"), max_length=50)
+    reason = models.TextField(_("reason"), blank=True)
+    created_at = models.DateTimeField(_("time"))
+    commit = models.ForeignKey(
+        Commit,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("commit"),
+    )
+
+    objects = AccountQuerySet["MemoryVersion"].as_manager()
+
+    class Meta:
+        verbose_name = _("version")
+        verbose_name_plural = _("versions")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "entry", "version"], name="one_state_per_version"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["account", "-created_at"], name="versions_newest_first"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} v{self.version} {self.event}"
+
+
+class ErasedEntry(AccountOwned):
+    """That something was here. Its id stays taken, so a client id that made it answers 410."""
+
+    erased_at = models.DateTimeField(_("erased"))
+    commit = models.ForeignKey(
+        Commit,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("commit"),
+    )
+
+    objects = AccountQuerySet["ErasedEntry"].as_manager()
+
+    class Meta:
+        verbose_name = _("erased memory")
+        verbose_name_plural = _("erased memories")
+
+    def __str__(self) -> str:
+        return str(self.pk)

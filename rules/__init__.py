@@ -1,0 +1,1 @@
+"""Rules: what must be obeyed, from draft through shadow to active."""
