@@ -32,8 +32,13 @@ def valkey_socket(data_dir: Path) -> Path:
 
 
 def database_url(data_dir: Path, role: str) -> str:
-    """Address of the embedded database for a role: superuser, owner or app."""
+    """Address of the embedded database for a role: owner or app."""
     return f"postgresql://{ROLES[role]}@/{DATABASE}?host={postgres_sockets(data_dir)}"
+
+
+def server_url(data_dir: Path) -> str:
+    """Address of the embedded server for its superuser, in the database that is always there."""
+    return f"postgresql://{ROLES['superuser']}@/postgres?host={postgres_sockets(data_dir)}"
 
 
 def redis_url(data_dir: Path) -> str:

@@ -1,0 +1,54 @@
+"""manage.py provision: make roles, database and grants, as a superuser of the server."""
+
+from argparse import ArgumentParser
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from kmapp import embedded, env
+from kmapp.provision import CannotProvision, Login, provision
+
+
+class Command(BaseCommand):
+    help = (
+        "Makes the two roles and the database that DATABASE_OWNER_URL and DATABASE_URL name, the "
+        "vector extension and the grants. May be repeated."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--url",
+            default=env.text("DATABASE_SUPERUSER_URL"),
+            help="the server as a superuser; default: DATABASE_SUPERUSER_URL, or the embedded one",
+        )
+
+    def handle(self, *, url: str, **_: object) -> None:
+        if url and not env.text("DATABASE_URL"):
+            raise CommandError(
+                "Set DATABASE_OWNER_URL and DATABASE_URL to the two roles to make on that server."
+            )
+        try:
+            owner, app = settings.DATABASES["owner"], settings.DATABASES["default"]
+        except KeyError:
+            raise CommandError("Set DATABASE_OWNER_URL beside DATABASE_URL.") from None
+        if owner["NAME"] != app["NAME"]:
+            raise CommandError("DATABASE_OWNER_URL and DATABASE_URL name different databases.")
+        try:
+            provision(
+                url or self._embedded(),
+                database=app["NAME"],
+                owner=Login(owner["USER"], owner["PASSWORD"]),
+                app=Login(app["USER"], app["PASSWORD"]),
+            )
+        except CannotProvision as refusal:
+            raise CommandError(str(refusal)) from refusal
+        self.stdout.write(f"{app['NAME']} is ready for migrate.")
+
+    def _embedded(self) -> str:
+        if env.text("DATABASE_URL"):
+            raise CommandError(
+                "Say how to reach your server as a superuser:"
+                " --url postgresql://superuser:password@host:port/postgres"
+            )
+        return embedded.server_url(settings.DATA_DIR)

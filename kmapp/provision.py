@@ -1,0 +1,99 @@
+"""What a superuser does once, so that the product never has to be one: roles, database, grants.
+
+The owner role migrates; the app role serves, under row-level security. Everything may be repeated.
+No Django: the tests provision their databases with the same functions.
+"""
+
+from dataclasses import dataclass, field
+
+import psycopg
+from psycopg import sql
+from psycopg.sql import Identifier, Literal
+
+
+class CannotProvision(Exception):
+    """A reason for the person at the terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    name: str
+    password: str = field(default="", repr=False)
+
+
+def provision(superuser_url: str, *, database: str, owner: Login, app: Login) -> None:
+    """Bring a server to where `migrate` can start."""
+    if owner.name == app.name:
+        raise CannotProvision("The owner and the app must be two roles: the owner sees all rows.")
+    with psycopg.connect(superuser_url, autocommit=True) as server:
+        make_role(server, owner)
+        make_role(server, app)
+        make_database(server, database, owner)
+    with psycopg.connect(superuser_url, dbname=database, autocommit=True) as inside:
+        grant(inside, owner=owner, app=app)
+
+
+def make_role(server: psycopg.Connection, login: Login) -> None:
+    """Make a role that row-level security holds for, and set its password if there is one."""
+    found = server.execute(
+        "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", [login.name]
+    ).fetchone()
+    if found is None:
+        _run(server, "CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS", Identifier(login.name))
+    elif found[0]:
+        raise CannotProvision(
+            f"The role {login.name} is a superuser or bypasses row-level security: take another."
+        )
+    if login.password:
+        # Hashed here, so that no server log ever shows it.
+        secret = server.pgconn.encrypt_password(
+            login.password.encode(), login.name.encode(), b"scram-sha-256"
+        ).decode()
+        _run(server, "ALTER ROLE {} PASSWORD {}", Identifier(login.name), Literal(secret))
+
+
+def make_database(server: psycopg.Connection, name: str, owner: Login) -> None:
+    """Make a database that belongs to the owner role."""
+    if not _is_superuser(server):  # a managed server's administrator first joins the role
+        _run(server, "GRANT {} TO CURRENT_USER", Identifier(owner.name))
+    if not server.execute("SELECT FROM pg_database WHERE datname = %s", [name]).rowcount:
+        text = "CREATE DATABASE {} OWNER {} ENCODING 'UTF8' TEMPLATE template0"
+        _run(server, text, Identifier(name), Identifier(owner.name))
+
+
+def grant(inside: psycopg.Connection, *, owner: Login, app: Login) -> None:
+    """Inside the database: the extension, and what the app may do with what the owner makes."""
+    names = {
+        "database": Identifier(inside.info.dbname),
+        "owner": Identifier(owner.name),
+        "app": Identifier(app.name),
+    }
+    for text in GRANTS:
+        inside.execute(sql.SQL(text).format(**names))
+
+
+GRANTS = (
+    "CREATE EXTENSION IF NOT EXISTS vector",
+    "REVOKE ALL ON DATABASE {database} FROM PUBLIC",
+    "GRANT CONNECT ON DATABASE {database} TO {app}",
+    "REVOKE ALL ON SCHEMA public FROM PUBLIC",
+    "GRANT USAGE, CREATE ON SCHEMA public TO {owner}",
+    "GRANT USAGE ON SCHEMA public TO {app}",
+    # PUBLIC may execute by a default of the whole database, which only the same level takes away.
+    "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC",
+    "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA public"
+    " GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {app}",
+    "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA public"
+    " GRANT USAGE, SELECT ON SEQUENCES TO {app}",
+    "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA public"
+    " GRANT EXECUTE ON FUNCTIONS TO {app}",
+)
+
+
+def _is_superuser(server: psycopg.Connection) -> bool:
+    row = server.execute("SELECT rolsuper FROM pg_roles WHERE rolname = CURRENT_USER").fetchone()
+    return bool(row and row[0])
+
+
+def _run(server: psycopg.Connection, text: str, *names: sql.Composable) -> None:
+    server.execute(sql.SQL(text).format(*names))
