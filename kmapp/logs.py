@@ -18,7 +18,7 @@ Event = MutableMapping[str, Any]
 FRAMES = 30
 
 # What every record gets, ours and other people's.
-_SHARED = [
+_SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
     structlog.stdlib.add_logger_name,
@@ -29,7 +29,7 @@ _SHARED = [
 
 def configure(options: Mapping[str, Any]) -> None:
     """Send every log line of this process to stderr. Django calls it as LOGGING_CONFIG."""
-    last = [quiet_error, structlog.processors.JSONRenderer(ensure_ascii=False)]
+    last: list[Any] = [quiet_error, structlog.processors.JSONRenderer(ensure_ascii=False)]
     if not options["json"]:
         last = [structlog.dev.ConsoleRenderer(colors=False)]
     logging.config.dictConfig(

@@ -126,9 +126,9 @@ class ValkeyCache(RedisCache):
     def has_key(self, *args: Any, **kwargs: Any) -> bool:
         return bool(super().has_key(*args, **kwargs))
 
-    @_or(answer=False)
-    def clear(self) -> bool:
-        return bool(super().clear())
+    @_or(answer=None)
+    def clear(self) -> None:
+        super().clear()
 
     @_or(answer=False)
     def ping(self) -> bool:

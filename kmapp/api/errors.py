@@ -87,7 +87,9 @@ def translate(error: BaseException) -> Refusal | None:
 def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
     """DRF's exception handler. None: Django logs the error and asks `server_error`."""
     found = translate(error)
-    return found and Response(found.body, status=found.status, headers=found.headers)
+    if found is None:
+        return None
+    return Response(found.body, status=found.status, headers=found.headers)
 
 
 def as_json(found: Refusal) -> JsonResponse:
@@ -130,8 +132,6 @@ def _of_drf(error: drf.APIException) -> Refusal:
     headers = {}
     if isinstance(error, drf.NotAuthenticated | drf.AuthenticationFailed):
         headers["WWW_Authenticate"] = CHALLENGE
-    if isinstance(error, drf.Throttled):
-        headers["Retry_After"] = str(max(1, math.ceil(error.wait or 1)))
     if isinstance(error, drf.NotFound):
         return refusal(404, "Not found.")
     return refusal(status if status in CODES else 400, _text(error.detail), **headers)

@@ -1,9 +1,12 @@
 """What a key may do. Imported by DRF's settings, so nothing here imports `rest_framework.views`."""
 
+from typing import cast
+
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.errors import Denied
 
@@ -13,13 +16,14 @@ class HasScope(BasePermission):
 
     def has_permission(self, request: Request, view: object) -> bool:
         """Allow, or raise a refusal that says which scope is missing."""
-        if request.auth is None:
+        principal = cast("KeyPrincipal | None", request.auth)
+        if principal is None:
             raise NotAuthenticated("Send an API key: `Authorization: Bearer km_…`.")
         needed: Scope | None = getattr(view, "scopes", {}).get(request.method)
         if needed is None:
             # A method the view does not have goes on to its 405.
             return not hasattr(view, (request.method or "").lower())
-        if not request.auth.may(needed):
+        if not principal.may(needed):
             raise Denied(
                 f"This key lacks the scope {needed.value}.",
                 code="missing_scope",

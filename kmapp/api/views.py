@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
-from django.http.response import HttpResponseBase
 from rest_framework import exceptions
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
@@ -35,7 +34,7 @@ class AlwaysJSON(BaseContentNegotiation):
 
 
 def _speaks(parser: Any, content_type: str | None) -> bool:
-    return (content_type or "").partition(";")[0].strip().lower() == parser.media_type
+    return (content_type or "").partition(";")[0].strip().lower() == str(parser.media_type)
 
 
 class AgentView(APIView):
@@ -77,10 +76,10 @@ class AgentView(APIView):
             self.budget.enforce()
 
     def finalize_response(
-        self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
-    ) -> HttpResponseBase:
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
         """Say what is left of the budget."""
-        response = super().finalize_response(request, cast(Response, response), *args, **kwargs)
+        response = super().finalize_response(request, response, *args, **kwargs)
         if self.budget:
             for name, value in self.budget.headers().items():
                 response.headers.setdefault(name, value)
