@@ -9,21 +9,26 @@ import hashlib
 import json
 import math
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 LARGEST_INTEGER = 2**53 - 1  # beyond it neighbouring integers meet in one double
 DEEPEST = 128  # twice what the API takes: rows and diffs wrap what they are given
 SALT_BYTES = 16
+LONGEST_STEP = 100  # of a place, as it is told
 
 _LEAVES = (bool, int, float, str, datetime, UUID)
 
+# Where we are in a value, the last step outermost. A linked list: text joined at every step would
+# make one long key above many items quadratic.
+Trail: TypeAlias = "tuple[Trail, str | int] | None"
+
 
 class Unstorable(ValueError):
-    """A value that would not come back as it went in; `path` is a JSON pointer to it."""
+    """A value that would not come back as it went in; `path` says where it is: nodes.3.slots."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"{path or '/'}: {reason}")
+        super().__init__(f"{path}: {reason}" if path else reason)
         self.path = path
         self.reason = reason
 
@@ -31,7 +36,7 @@ class Unstorable(ValueError):
 def canonical(value: Any) -> bytes:
     """Sorted keys (by code point), no spaces, UTF-8."""
     return json.dumps(
-        _plain(value, "", 0),
+        _plain(value, None, 0),
         sort_keys=True,
         ensure_ascii=False,
         allow_nan=False,
@@ -40,19 +45,8 @@ def canonical(value: Any) -> bytes:
 
 
 def check(value: Any, path: str = "") -> None:
-    """Raise Unstorable unless `value` has a canonical form."""
-    _plain(value, path, 0)
-
-
-def check_text(text: str, path: str = "") -> None:
-    """Raise Unstorable if PostgreSQL could not store this text."""
-    if "\0" in text:
-        raise Unstorable(path, "contains a NUL character")
-    if not text.isascii():
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            raise Unstorable(path, "contains a lone surrogate") from None
+    """Raise Unstorable unless `value`, which is at `path`, has a canonical form."""
+    _plain(value, (None, path) if path else None, 0)
 
 
 def digest(salt: bytes, value: Any) -> str:
@@ -62,66 +56,86 @@ def digest(salt: bytes, value: Any) -> str:
     return hashlib.sha256(salt + canonical(value)).hexdigest()
 
 
-def step(path: str, key: str | int) -> str:
-    """The pointer one level down (RFC 6901)."""
-    if isinstance(key, int):
-        return f"{path}/{key}"
-    return f"{path}/{key.replace('~', '~0').replace('/', '~1')}"
+def flaw_of(text: str) -> str | None:
+    """Why PostgreSQL could not store this text, or None if it can."""
+    if "\0" in text:
+        return "contains a NUL character"
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return "contains a lone surrogate"
+    return None
 
 
-def _plain(value: Any, path: str, depth: int) -> Any:
+def dotted(trail: Trail) -> str:
+    """The trail as the API writes places: nodes.3.slots."""
+    steps = []
+    while trail:
+        trail, step = trail
+        text = str(step)
+        steps.append(text if len(text) <= LONGEST_STEP else f"{text[:LONGEST_STEP]}…")
+    return ".".join(reversed(steps))
+
+
+def _plain(value: Any, trail: Trail, depth: int) -> Any:
     """The value in plain JSON types, or Unstorable."""
     if value is None:
         return None
     if isinstance(value, _LEAVES):
-        return _leaf(value, path)
+        return _leaf(value, trail)
     if depth >= DEEPEST:
-        raise Unstorable(path, f"is nested deeper than {DEEPEST} levels")
+        raise Unstorable(dotted(trail), f"is nested deeper than {DEEPEST} levels")
     if isinstance(value, dict):
         return {
-            _key(key, path): _plain(item, step(path, key), depth + 1) for key, item in value.items()
+            _key(key, trail): _plain(item, (trail, key), depth + 1) for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_plain(item, step(path, n), depth + 1) for n, item in enumerate(value)]
-    raise Unstorable(path, f"is a {type(value).__name__}, which has no canonical form")
+        return [_plain(item, (trail, place), depth + 1) for place, item in enumerate(value)]
+    raise Unstorable(dotted(trail), f"is a {type(value).__name__}, which has no canonical form")
 
 
-def _leaf(value: float | str | datetime | UUID, path: str) -> float | str:
+def _leaf(value: float | str | datetime | UUID, trail: Trail) -> float | str:
     if isinstance(value, str):
-        check_text(value, path)
-        return str.__str__(value)  # an Enum's own str() is its name
+        return _text(value, trail)
     if isinstance(value, bool):
         return value
     if isinstance(value, int | float):
-        return _number(value, path)
+        return _number(value, trail)
     if isinstance(value, datetime):
-        return _moment(value, path)
+        return _moment(value, trail)
     return str(value)
 
 
-def _number(value: float, path: str) -> float:
+def _text(value: str, trail: Trail) -> str:
+    flaw = flaw_of(value)
+    if flaw:
+        raise Unstorable(dotted(trail), flaw)
+    return str.__str__(value)  # an Enum's own str() is its name
+
+
+def _number(value: float, trail: Trail) -> float:
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise Unstorable(path, "is not a finite number")
+            raise Unstorable(dotted(trail), "is not a finite number")
         if not value.is_integer():
             return float(value)
     if not -LARGEST_INTEGER <= value <= LARGEST_INTEGER:
-        raise Unstorable(path, "is a number beyond ±9007199254740991")
+        raise Unstorable(dotted(trail), f"is a number beyond ±{LARGEST_INTEGER}")
     return int(value)
 
 
-def _moment(value: datetime, path: str) -> str:
+def _moment(value: datetime, trail: Trail) -> str:
     if value.tzinfo is None:
-        raise Unstorable(path, "is a time without a time zone")
+        raise Unstorable(dotted(trail), "is a time without a time zone")
     try:
         utc = value.astimezone(UTC)
     except OverflowError:
-        raise Unstorable(path, "is a time outside the years 1 to 9999") from None
+        raise Unstorable(dotted(trail), "is a time outside the years 1 to 9999") from None
     return utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
-def _key(key: Any, path: str) -> str:
+def _key(key: Any, trail: Trail) -> str:
     if not isinstance(key, str):
-        raise Unstorable(path, f"has a key that is a {type(key).__name__}, not text")
-    check_text(key, path)
-    return str.__str__(key)
+        raise Unstorable(dotted(trail), f"has a key that is a {type(key).__name__}, not text")
+    return _text(key, trail)

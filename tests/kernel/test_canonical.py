@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmapp.ledger.canonical import DEEPEST, Unstorable, canonical, check, digest, step
+from kmapp.ledger.canonical import DEEPEST, Unstorable, canonical, check, digest
 from tests.strategies import column_values, json_values, texts, unstorable_leaves
 
 SALT = bytes(range(16))
@@ -58,11 +58,11 @@ def test_one_moment_in_two_zones_is_one_value() -> None:
 @pytest.mark.parametrize(
     ("value", "path", "reason"),
     [
-        ({"a": {"b/c~": "x\0"}}, "/a/b~1c~0", "NUL"),
-        ([0, "\ud800"], "/1", "surrogate"),
+        ({"a": {"b.c": "x\0"}}, "a.b.c", "NUL"),
+        ([0, "\ud800"], "1", "surrogate"),
         ({"x\0": 1}, "", "NUL"),
         ({1: 1}, "", "not text"),
-        ([float("nan")], "/0", "finite"),
+        ([float("nan")], "0", "finite"),
         (float("inf"), "", "finite"),
         (2**53, "", "9007199254740991"),
         (-(2**53), "", "9007199254740991"),
@@ -86,8 +86,16 @@ def test_an_endless_integer_is_refused() -> None:
 
 def test_a_path_continues_the_one_it_is_given() -> None:
     with pytest.raises(Unstorable) as refused:
-        check([float("nan")], "/nodes/3/slots")
-    assert refused.value.path == "/nodes/3/slots/0"
+        check([float("nan")], "nodes.3.slots")
+    assert refused.value.path == "nodes.3.slots.0"
+    assert str(refused.value) == "nodes.3.slots.0: is not a finite number"
+
+
+def test_a_long_key_is_told_short_and_costs_nothing_per_item() -> None:
+    long = "k" * 500_000
+    with pytest.raises(Unstorable) as refused:
+        check({long: [*range(100_000), float("nan")]})  # joined at each step: 50 GB
+    assert refused.value.path == "k" * 100 + "….100000"
 
 
 @pytest.mark.parametrize("levels", [DEEPEST + 1, 200_000])
@@ -124,7 +132,7 @@ def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
 def test_one_bad_leaf_spoils_the_whole(leaf: Any, key: str) -> None:
     with pytest.raises(Unstorable) as refused:
         canonical({"fine": 1, key + "!": [None, leaf]})
-    assert refused.value.path == step("", key + "!") + "/1"
+    assert refused.value.path == f"{key}!.1"
 
 
 def test_a_digest_hides_its_value_behind_a_salt() -> None:

@@ -1,0 +1,29 @@
+"""How the API reads bodies."""
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+from rest_framework.parsers import BaseParser
+
+from kmapp.api.strict_json import Refused, parse
+from kmapp.errors import Invalid
+
+
+class StrictJSONParser(BaseParser):
+    """JSON that the database can hold, or a 400 that names the place."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The body as an object."""
+        try:
+            return parse(stream.read())
+        except Refused as refused:
+            message = f"The body {refused.reason}." if not refused.path else f"{refused}."
+            issue = {"path": refused.path, "message": refused.reason}
+            raise Invalid(message, issues=[issue]) from None

@@ -1,0 +1,128 @@
+"""JSON from strangers, read so that nothing the database cannot hold gets past the door. Pure.
+
+Python's json module is more generous than the product can be: it takes NaN, 1e999, doubled keys,
+lone surrogates and integers of any size, and gives up with RecursionError on deep nesting. Every
+refusal names its place, as in nodes.3.slots. Each step is linear in the size of the body.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from kmapp.ledger.canonical import LARGEST_INTEGER, Trail, dotted, flaw_of
+
+# Strings are skipped whole, closed or not: with the closing quote required, an open string would be
+# scanned again from each quote in it. Possessive, so nothing is tried twice.
+_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]},]', re.DOTALL)
+_DIGITS = len(str(LARGEST_INTEGER))
+
+
+class Refused(ValueError):
+    """Not a body we take; `path` is the place, "" for the whole."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}" if path else reason)
+        self.path = path
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How much structure one body may have. Bytes are counted by whoever reads them."""
+
+    depth: int = 64
+    items: int = 100_000  # values and containers, all levels together
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class _Flaw:
+    """Stands where json found something that cannot be, until the walk knows where that is."""
+
+    reason: str
+
+
+def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
+    """The object in `body`, or Refused."""
+    try:
+        text = body.decode()
+    except UnicodeDecodeError as error:
+        raise Refused("", f"is not UTF-8 (byte {error.start})") from None
+    _measure(text, limits)
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_int=_integer,
+            parse_float=_float,
+            parse_constant=lambda word: _Flaw(f"is {word}, which is not JSON"),
+        )
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise Refused("", f"is not JSON: {error.msg} ({where})") from None
+    _inspect(value, None)
+    if not isinstance(value, dict):
+        raise Refused("", "must be a JSON object")
+    return value
+
+
+def _measure(text: str, limits: Limits) -> None:
+    """Refuse deep or crowded structure before anything is built of it."""
+    depth = items = 0
+    for token in _STRUCTURE.finditer(text):
+        mark = token[0]
+        if mark in "[{":
+            depth += 1
+            if depth > limits.depth:
+                raise Refused("", f"is nested deeper than {limits.depth} levels")
+        elif mark in "]}":
+            depth -= 1
+        if mark in "[{,":
+            items += 1
+            if items > limits.items:
+                raise Refused("", f"has more than {limits.items} items")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Flaw:
+    value = dict(pairs)
+    if len(value) == len(pairs):
+        return value
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            return _Flaw(f"has the key {key[:100]!a} twice")
+        seen.add(key)
+    raise AssertionError("unreachable: fewer keys than pairs")
+
+
+def _integer(text: str) -> int | _Flaw:
+    # The length first: int() of a long string is slow, and refused by Python past 4,300 digits.
+    if len(text.lstrip("-")) > _DIGITS or abs(int(text)) > LARGEST_INTEGER:
+        return _Flaw(f"is a number beyond ±{LARGEST_INTEGER}")
+    return int(text)
+
+
+def _float(text: str) -> float | _Flaw:
+    number = float(text)
+    if not math.isfinite(number) or abs(number) > LARGEST_INTEGER:
+        return _Flaw(f"is a number beyond ±{LARGEST_INTEGER}")
+    return number
+
+
+def _inspect(value: Any, trail: Trail) -> None:
+    """Refuse flaws and unstorable text, keys included, at their place."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _inspect(key, trail)
+            _inspect(item, (trail, key))
+    elif isinstance(value, list):
+        for place, item in enumerate(value):
+            _inspect(item, (trail, place))
+    elif isinstance(value, _Flaw):
+        raise Refused(dotted(trail), value.reason)
+    elif isinstance(value, str) and (reason := flaw_of(value)):
+        raise Refused(dotted(trail), reason)

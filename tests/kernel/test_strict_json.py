@@ -1,0 +1,139 @@
+"""What the API's parser takes and refuses, and that refusing is cheap."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmapp.api.strict_json import LIMITS, Limits, Refused, parse
+from kmapp.ledger.canonical import check
+from tests.hostile import HOSTILE, MARK, REFUSED, STORED, Hostile, body_with
+from tests.strategies import json_values, texts
+from tests.timing import assert_linear
+
+
+def refusal(body: bytes, limits: Limits = LIMITS) -> Refused:
+    with pytest.raises(Refused) as refused:
+        parse(body, limits)
+    return refused.value
+
+
+def test_there_are_forty_payloads_and_no_two_alike() -> None:
+    assert len(HOSTILE) >= 40
+    assert len({hostile.name for hostile in HOSTILE}) == len(HOSTILE)
+    assert len({hostile.raw for hostile in HOSTILE}) == len(HOSTILE)
+
+
+@pytest.mark.parametrize("hostile", REFUSED, ids=lambda hostile: hostile.name)
+@pytest.mark.parametrize("body", [{"text": MARK}, {"nodes": [{"slots": {"deep": MARK}}]}])
+def test_hostile_values_are_refused(hostile: Hostile, body: dict[str, Any]) -> None:
+    refusal(body_with(hostile, body))
+
+
+@pytest.mark.parametrize("hostile", STORED, ids=lambda hostile: hostile.name)
+def test_strange_but_storable_text_is_taken_as_it_is(hostile: Hostile) -> None:
+    value = parse(body_with(hostile, {"text": MARK}))
+    assert value == {"text": hostile.text}
+    check(value)
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "reason"),
+    [
+        (rb'{"nodes": [{}, {"slots": {"k": "\u0000"}}]}', "nodes.1.slots.k", "NUL"),
+        (rb'{"a": {"\ud800": 1}}', "a", "surrogate"),
+        (b'{"a": [{"b": 1, "c": 2, "b": 3}]}', "a.0", "has the key 'b' twice"),
+        (b'{"a": 1, "a": 1}', "", "has the key 'a' twice"),
+        (b'{"a": [0, NaN]}', "a.1", "is NaN"),
+        (b'{"a": {"b": 1e999}}', "a.b", "beyond"),
+        (b'{"a": -9007199254740992}', "a", "beyond"),
+        (b'{"a": 1', "", "line 1, column 8"),
+        (b'\xef\xbb\xbf{"a": 1}', "", "not JSON"),
+        ('{"a": 1}'.encode("utf-16"), "", "not UTF-8"),
+        (b'{"a": "\xff"}', "", r"byte 7"),
+        (b"[]", "", "must be a JSON object"),
+        (b"null", "", "must be a JSON object"),
+        (b'"text"', "", "must be a JSON object"),
+        (b"", "", "not JSON"),
+        (b"{} {}", "", "not JSON"),
+        (b"[" * 65, "", "deeper than 64"),
+    ],
+)
+def test_a_refusal_names_the_place(body: bytes, path: str, reason: str) -> None:
+    refused = refusal(body)
+    assert refused.path == path
+    assert reason in refused.reason
+
+
+def test_a_million_brackets_and_deep_objects_exhaust_nothing() -> None:
+    for body in (b"[" * 10**6, b'{"a":' * 10**5, b"]" * 10**6, b'{"a":[' * 5_000 + b"]}" * 5_000):
+        refusal(body)
+
+
+def test_brackets_in_strings_do_not_count() -> None:
+    text = "[" * 1_000 + r"\"" + "{" * 1_000 + "," * 200_000
+    assert parse(json.dumps({"a": text}).encode()) == {"a": text}
+
+
+def test_limits_are_exact() -> None:
+    limits = Limits(depth=2, items=4)
+    assert parse(b'{"a": [1, 2, 3]}', limits) == {"a": [1, 2, 3]}
+    assert "more than 4 items" in refusal(b'{"a": [1, 2, 3, 4]}', limits).reason
+    assert "deeper than 2" in refusal(b'{"a": [[]]}', limits).reason
+    parse(b'{"a":' * 64 + b"1" + b"}" * 64)
+
+
+@given(st.dictionaries(texts(), json_values()))
+def test_every_storable_object_is_taken(value: dict[str, Any]) -> None:
+    for ascii_only in (True, False):
+        assert parse(json.dumps(value, ensure_ascii=ascii_only).encode()) == value
+
+
+@given(st.binary() | st.text(alphabet='{}[]",:\\u0d81e9.-ntf ').map(str.encode))
+def test_whatever_is_taken_can_be_stored(body: bytes) -> None:
+    try:
+        value = parse(body)
+    except Refused:
+        return
+    check(value)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [b"[", b"[]", b'"', b'\\"', b'"\\', b"{}", b'{"a":', b'"a":', b",", b"\\", b"1", b"e", b" "],
+)
+def test_refusing_is_linear(piece: bytes) -> None:
+    assert_linear(lambda n: refusal(b'{"a":"' + piece * (n // len(piece))), 500_000)
+
+
+def test_many_items_below_a_long_key_are_linear() -> None:
+    def build(n: int) -> None:
+        key = b"k" * n
+        parse(b'{"' + key + b'": [' + b"1," * (n // 10) + b"1]}")
+
+    assert_linear(build, 300_000)
+
+
+class TestParser:
+    """The same inside DRF."""
+
+    def test_it_answers_with_our_400(self) -> None:
+        from kmapp.api.parsers import StrictJSONParser
+        from kmapp.errors import Invalid
+
+        with pytest.raises(Invalid) as refused:
+            StrictJSONParser().parse(io.BytesIO(rb'{"nodes": [{"text": "\u0000"}]}'))
+        body = refused.value.body()
+        assert body["status"] == 400
+        assert body["issues"] == [{"path": "nodes.0.text", "message": "contains a NUL character"}]
+        assert body["message"] == "nodes.0.text: contains a NUL character."
+        with pytest.raises(Invalid, match=r"^The body is not JSON: "):
+            StrictJSONParser().parse(io.BytesIO(b"{"))
+
+    def test_it_hands_on_what_is_fine(self) -> None:
+        from kmapp.api.parsers import StrictJSONParser
+
+        assert StrictJSONParser().parse(io.BytesIO(b'{"a": 1}')) == {"a": 1}
