@@ -1,0 +1,103 @@
+"""manage.py up: run everything on this machine, in the foreground."""
+
+import json
+import time
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from kmapp import env, stack
+from kmapp.processes import CannotStart
+from kmapp.supervisor import Stopped, Supervisor
+
+GREETING = """
+kmapp is ready after {seconds:.0f} s.
+
+  Page      {url}/
+  Account   {account}
+  Login     {email}
+  Password  {password}
+  API key   {api_key}
+  Logs      {logs}
+
+Write a first memory; it will wait for your review on the page:
+
+  curl -s {url}/v1/memory/write -H 'Authorization: Bearer {api_key}' \\
+    -H 'Content-Type: application/json' \\
+    -d '{{"input_text": "first steps", "nodes": [{{"type": "event", "text": "The tea room opens at nine."}}]}}'
+
+Ctrl-C stops everything.
+"""
+NOT_KEPT = "(shown once, when it was made)"
+NO_OWNER = """\
+DATABASE_URL is set and DATABASE_OWNER_URL is not. kmapp uses two roles of your server: one owns and
+migrates the tables, one serves under row-level security. Choose both, then:
+
+  export DATABASE_OWNER_URL=postgresql://kmapp_owner:PASSWORD@HOST:5432/kmapp
+  export DATABASE_URL=postgresql://kmapp_app:PASSWORD@HOST:5432/kmapp
+  .venv/bin/python manage.py provision --url postgresql://SUPERUSER:PASSWORD@HOST:5432/postgres
+"""
+
+
+class Command(BaseCommand):
+    help = "Runs the product with whatever embedded parts no setting replaces, until Ctrl-C."
+    requires_system_checks = []
+
+    def handle(self, **_: object) -> None:
+        began = time.monotonic()
+        supervisor = Supervisor(settings.DATA_DIR, self._say)
+        try:
+            with supervisor.holding():
+                self._start(supervisor)
+                self._greet(time.monotonic() - began)
+                supervisor.watch()
+        except Stopped:
+            self._say("Stopped before everything had started.")
+        except CannotStart as reason:
+            raise CommandError(str(reason)) from reason
+
+    def _start(self, supervisor: Supervisor) -> None:
+        if "owner" not in settings.DATABASES:
+            raise CannotStart(NO_OWNER)
+        stack.check_ports()
+        stack.fresh_metrics()
+        self._say(f"Starting kmapp in {settings.DATA_DIR}")
+        for stage in stack.parts():
+            for part in stage:
+                part.prepare()
+            patience = max(part.patience for part in stage)
+            supervisor.start(*[part.program() for part in stage], patience=patience)
+        if not env.text("DATABASE_URL") or env.text("DATABASE_SUPERUSER_URL"):
+            supervisor.run(stack.command("provision"))
+        supervisor.run(stack.command("migrate", "--database", "owner", "--no-input"))
+        _keep(json.loads(supervisor.run(stack.command("bootstrap", "--json"))))
+        supervisor.start(stack.web(), stack.worker(), stack.beat())
+        supervisor.wait("health", stack.health)
+
+    def _greet(self, seconds: float) -> None:
+        facts = {"seconds": seconds, "url": stack.url(), "logs": settings.DATA_DIR / "logs"}
+        self._say(GREETING.format(**facts, **_kept()))
+
+    def _say(self, text: str) -> None:
+        self.stdout.write(text)
+        self.stdout.flush()
+
+
+def _keep(made: dict[str, str | None]) -> None:
+    """Remember what is only told once, so that every start can say it again."""
+    kept = _kept() | {name: value for name, value in made.items() if value}
+    path = _credentials()
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(kept, indent=1))
+
+
+def _kept() -> dict[str, str]:
+    nothing = dict.fromkeys(("account", "email", "password", "api_key"), NOT_KEPT)
+    path = _credentials()
+    return nothing | (json.loads(path.read_text()) if path.exists() else {})
+
+
+def _credentials() -> Path:
+    path: Path = settings.DATA_DIR / "credentials.json"
+    return path

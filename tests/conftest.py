@@ -1,0 +1,177 @@
+"""One set of real parts for the whole run, a cloned database for each worker, a small cast.
+
+The template database is migrated once by its owner; a clone takes some 30 ms. Tests run as the app role inside a
+transaction; a test that must commit asks for `committed`, which gives it a clone of its own: the ledger refuses
+DELETE and TRUNCATE, so nothing can be cleaned.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from pytest_django import DjangoDbBlocker
+from pytest_django.plugin import blocking_manager_key
+
+from kmapp import embedded
+from kmapp.accounts.models import Account, ApiKey, User
+from kmapp.embedded.embedder import Embedder
+from kmapp.embedded.part import make_runtime_dir
+from kmapp.embedded.postgres import Postgres
+from kmapp.embedded.valkey import Valkey
+from kmapp.provision import Login, provision
+from tests import makers
+
+TEMPLATE = "kmapp_template"
+_parts = pytest.StashKey[ExitStack]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the parts in the process that starts the workers, before it does."""
+    if hasattr(config, "workerinput") or config.option.collectonly:
+        return
+    config.stash[_parts] = stack = ExitStack()
+    data = settings.DATA_DIR
+    data.mkdir(parents=True)
+    data.chmod(0o711)  # Postgres may be another account; its own folders are closed
+    stack.callback(shutil.rmtree, data)
+    make_runtime_dir(embedded.runtime_dir(data))
+    stack.callback(shutil.rmtree, embedded.runtime_dir(data), ignore_errors=True)
+    for part in (
+        Postgres(
+            data / "postgres", embedded.postgres_sockets(data), data / "postgres.log", durable=False
+        ),
+        Valkey(data / "valkey", embedded.valkey_socket(data), data / "valkey.log"),
+        Embedder(settings.EMBEDDER_QUERY_PORT, data / "embedder.log"),
+    ):
+        stack.enter_context(part)
+    with config.stash[blocking_manager_key].unblock():
+        _make_template()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if stack := config.stash.get(_parts, None):
+        stack.close()
+
+
+def _superuser(database: str = "postgres") -> str:
+    url = embedded.database_url(settings.DATA_DIR, "superuser")
+    return url.replace(f"/{embedded.DATABASE}?", f"/{database}?")
+
+
+def _sql(statement: str) -> None:
+    with psycopg.connect(_superuser(), autocommit=True) as connection:
+        connection.execute(statement)  # type: ignore[call-overload]  # names of our own making
+
+
+def use_database(name: str) -> None:
+    """Point both roles' connections at a database."""
+    for alias in ("default", "owner"):
+        connections[alias].close()
+        connections[alias].settings_dict["NAME"] = name
+        settings.DATABASES[alias]["NAME"] = name
+
+
+def _make_template() -> None:
+    roles = embedded.ROLES
+    provision(
+        _superuser(),
+        database=TEMPLATE,
+        owner=Login(roles["owner"]),
+        app=Login(roles["app"]),
+    )
+    use_database(TEMPLATE)
+    call_command("migrate", database="owner", verbosity=0)
+    call_command("embedding_models", "ensure", verbosity=0)
+    connections.close_all()
+    _sql(f"ALTER DATABASE {TEMPLATE} IS_TEMPLATE true ALLOW_CONNECTIONS false")
+
+
+def clone(name: str) -> None:
+    _sql(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER {embedded.ROLES['owner']}")
+
+
+def drop(name: str) -> None:
+    connections.close_all()
+    _sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="session")
+def worker_database() -> str:
+    return "test_" + os.environ.get("PYTEST_XDIST_WORKER", "alone")
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(worker_database: str, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A clone for this worker, and a Valkey database of its own."""
+    number = int(worker_database.removeprefix("test_gw")) + 1 if "gw" in worker_database else 0
+    settings.CACHES["default"]["LOCATION"] = f"{settings.REDIS_URL}?db={number}"
+    clone(worker_database)
+    with django_db_blocker.unblock():
+        use_database(worker_database)
+        yield
+        drop(worker_database)
+
+
+@pytest.fixture
+def committed(
+    django_db_setup: None, worker_database: str, django_db_blocker: DjangoDbBlocker
+) -> Iterator[str]:
+    """A database of this test's own, where commits are commits. Yields its name."""
+    name = f"{worker_database}_own"
+    clone(name)
+    with django_db_blocker.unblock():
+        use_database(name)
+        try:
+            yield name
+        finally:
+            drop(name)
+            use_database(worker_database)
+
+
+@pytest.fixture
+def acme(request: pytest.FixtureRequest) -> Account:
+    """The account most tests are about."""
+    _wants_database(request)
+    return makers.account("Acme")
+
+
+@pytest.fixture
+def rival(request: pytest.FixtureRequest) -> Account:
+    """Owns nothing of Acme's."""
+    _wants_database(request)
+    return makers.account("Rival")
+
+
+def _wants_database(request: pytest.FixtureRequest) -> None:
+    if "committed" not in request.fixturenames:
+        request.getfixturevalue("db")
+
+
+@pytest.fixture
+def alice(acme: Account) -> User:
+    """Reviews for Acme."""
+    return makers.member(acme, "alice", role="reviewer")
+
+
+@pytest.fixture
+def ada(acme: Account) -> User:
+    """Administers Acme."""
+    return makers.member(acme, "ada", role="admin")
+
+
+@pytest.fixture
+def key(acme: Account) -> tuple[ApiKey, str]:
+    """A key of Acme's with every scope, and its secret."""
+    return makers.key(acme)
+
+
+@pytest.fixture
+def data_dir() -> Path:
+    return settings.DATA_DIR
