@@ -97,6 +97,15 @@ class Supervisor:
         self._took(program.name, began)
         return printed
 
+    def wait(self, what: str, complaint: Callable[[], str], patience: float = 60) -> None:
+        """Wait until there is nothing to complain about."""
+        began = time.monotonic()
+        while wrong := complaint():
+            if time.monotonic() - began > patience:
+                raise CannotStart(f"{what}: {wrong}")
+            self._pause()
+        self._took(what, began)
+
     def watch(self) -> None:
         """Stay until we are told to stop; start again what dies."""
         logs_due = 0.0

@@ -37,13 +37,13 @@ class Command(BaseCommand):
         try:
             provision(
                 url or self._embedded(),
-                database=app["NAME"],
-                owner=Login(owner["USER"], owner["PASSWORD"]),
-                app=Login(app["USER"], app["PASSWORD"]),
+                database=str(app["NAME"]),
+                owner=Login(str(owner["USER"]), str(owner["PASSWORD"])),
+                app=Login(str(app["USER"]), str(app["PASSWORD"])),
             )
         except CannotProvision as refusal:
             raise CommandError(str(refusal)) from refusal
-        self.stdout.write(f"{app['NAME']} is ready for migrate.")
+        self.stdout.write(f"The database {app['NAME']} is ready for migrate.")
 
     def _embedded(self) -> str:
         if env.text("DATABASE_URL"):

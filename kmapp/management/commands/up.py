@@ -25,7 +25,8 @@ Write a first memory; it will wait for your review on the page:
 
   curl -s {url}/v1/memory/write -H 'Authorization: Bearer {api_key}' \\
     -H 'Content-Type: application/json' \\
-    -d '{{"input_text": "first steps", "nodes": [{{"type": "event", "text": "The tea room opens at nine."}}]}}'
+    -d '{{"input_text": "first steps",
+         "nodes": [{{"type": "event", "text": "The tea room opens at nine."}}]}}'
 
 Ctrl-C stops everything.
 """
@@ -76,8 +77,9 @@ class Command(BaseCommand):
         supervisor.wait("health", stack.health)
 
     def _greet(self, seconds: float) -> None:
+        unknown = dict.fromkeys(("account", "email", "password", "api_key"), NOT_KEPT)
         facts = {"seconds": seconds, "url": stack.url(), "logs": settings.DATA_DIR / "logs"}
-        self._say(GREETING.format(**facts, **_kept()))
+        self._say(GREETING.format(**unknown | _kept() | facts))
 
     def _say(self, text: str) -> None:
         self.stdout.write(text)
@@ -85,7 +87,7 @@ class Command(BaseCommand):
 
 
 def _keep(made: dict[str, str | None]) -> None:
-    """Remember what is only told once, so that every start can say it again."""
+    """Remember what is told only once, so that every start can say it again."""
     kept = _kept() | {name: value for name, value in made.items() if value}
     path = _credentials()
     path.touch(mode=0o600)
@@ -93,9 +95,8 @@ def _keep(made: dict[str, str | None]) -> None:
 
 
 def _kept() -> dict[str, str]:
-    nothing = dict.fromkeys(("account", "email", "password", "api_key"), NOT_KEPT)
     path = _credentials()
-    return nothing | (json.loads(path.read_text()) if path.exists() else {})
+    return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
 def _credentials() -> Path:

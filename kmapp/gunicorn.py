@@ -1,0 +1,32 @@
+"""How gunicorn serves the product: WSGI, two processes, loaded once and shared."""
+
+import gc
+import os
+from typing import Any
+
+from prometheus_client import multiprocess
+
+from kmapp import env
+
+bind = f"{env.text('HOST', '127.0.0.1')}:{env.integer('PORT', 8000)}"
+wsgi_app = "kmapp.wsgi:application"
+workers = env.integer("WEB_WORKERS", 2)
+worker_class = "gthread"
+threads = env.integer("WEB_THREADS", 4)
+preload_app = True
+timeout = 60
+graceful_timeout = 25
+control_socket_disable = True
+errorlog = "-"
+loglevel = "warning"
+
+
+def when_ready(_server: Any) -> None:
+    """Keep what is loaded out of the collector's reach, so that the processes go on sharing it."""
+    gc.collect()
+    gc.freeze()
+
+
+def child_exit(_server: Any, worker: Any) -> None:
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
