@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any
 
 import psycopg
@@ -52,6 +53,11 @@ class Refusal:
     status: int
     body: dict[str, Any]
     headers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def passes(self) -> bool:
+        """Whether the same request may fare better later."""
+        return self.status >= HTTPStatus.INTERNAL_SERVER_ERROR or "Retry-After" in self.headers
 
 
 def refusal(status: int, message: str, **headers: str) -> Refusal:

@@ -1,9 +1,11 @@
 """The base of every endpoint: an agent's key, a scope for each method, a bucket, three beats."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
+from django.http import HttpResponse
 from rest_framework import exceptions
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
@@ -14,6 +16,7 @@ from rest_framework.views import APIView
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.authentication import AgentRequest, KeyPrincipal
 from kmapp.accounts.scopes import Scope
+from kmapp.api import idempotency
 from kmapp.api.throttles import Budget, client_address, count
 from kmapp.errors import Denied
 
@@ -50,10 +53,14 @@ class AgentView(APIView):
     content_negotiation_class = AlwaysJSON
     http_method_names = ["get", "post", "put", "patch", "delete"]
 
+    # Whether POST writes, and so honours Idempotency-Key.
+    idempotent: ClassVar[bool] = False
+
     request: AgentRequest
     account: UUID
     actor: Actor
     budget: Budget | None = None
+    claim: idempotency.Claim | None = None
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Who, may they, how often, and for whom: in this order."""
@@ -65,6 +72,25 @@ class AgentView(APIView):
         principal = cast(KeyPrincipal, request.auth)
         self.account, self.actor = principal.account_id, principal.actor
         refuse_other_accounts(request, principal)
+        key = request.headers.get(idempotency.HEADER)
+        if key is not None and self.idempotent and request.method == "POST":
+            self._claim(key, principal)
+
+    def _claim(self, key: str, principal: KeyPrincipal) -> None:
+        """Put another handler in the place of `post`, which dispatch asks for after `initial`."""
+        held = idempotency.claim(self.request, principal, key)
+        if isinstance(held, idempotency.Claim):
+            self.claim = held
+            handler = partial(idempotency.once, held, self.post)  # type: ignore[attr-defined]
+        else:
+            handler = partial(_again, held)
+        setattr(self, "post", handler)  # noqa: B010 - it shadows the method on this instance only
+
+    def seal(self, response: Response) -> Response:
+        """Keep the answer for retries. Use in the `acting` that makes it true."""
+        if self.claim:
+            self.claim.seal(response.status_code, response.data)
+        return response
 
     def check_throttles(self, request: Request) -> None:
         """Count the request against its key's bucket."""
@@ -84,6 +110,10 @@ class AgentView(APIView):
             for name, value in self.budget.headers().items():
                 response.headers.setdefault(name, value)
         return response
+
+
+def _again(answer: HttpResponse, *args: Any, **kwargs: Any) -> HttpResponse:
+    return answer
 
 
 def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str, Any]:

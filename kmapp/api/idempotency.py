@@ -1,0 +1,169 @@
+"""`Idempotency-Key`: the first answer is kept and given again; nothing happens twice.
+
+A view seals its answer inside the transaction that makes it true (`AgentView.seal`), so a crash
+leaves both or neither. The claim on a key is a lease: when its holder dies, a retry takes it over
+after the lease; when the holder was only slow, its seal fails and its transaction rolls back.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models.functions import Now
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.crypto import salted_hmac
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.authentication import KeyPrincipal
+from kmapp.api.errors import Refusal, translate
+from kmapp.api.models import IdempotentRequest
+from kmapp.errors import Conflict, Gone, Invalid, Waiting
+from kmapp.ids import uuid7
+
+HEADER = "Idempotency-Key"
+KEY = re.compile(r"[\x21-\x7e]{1,255}")
+KEPT = timedelta(hours=24)
+LEASE = timedelta(seconds=60)
+ID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")
+State = IdempotentRequest.State
+
+
+class InFlight(Waiting):
+    """The first request with this key has not been answered yet."""
+
+    status = 409
+    code = "idempotency_in_flight"
+
+
+@dataclass(slots=True)
+class Claim:
+    """Our hold on a key: whoever has its token may write the answer."""
+
+    account: UUID
+    row: UUID
+    token: UUID
+    sealed: bool = False
+
+    def seal(self, status: int, data: Any) -> None:
+        """Keep the answer; call it in the transaction that makes the answer true."""
+        text = JSONRenderer().render(data).decode()
+        changed = self._mine().update(
+            state=State.DONE,
+            status=status,
+            answer=text,
+            object_ids=sorted({UUID(found) for found in ID.findall(text)}),
+            expires_at=Now() + KEPT,
+        )
+        if not changed:
+            raise InFlight("Another request took over this key.", retry_after=1)
+        self.sealed = True
+
+    def release(self) -> None:
+        """Nothing happened: the next request with this key starts afresh."""
+        self._mine().delete()
+
+    def _mine(self) -> Any:
+        mine = IdempotentRequest.objects.of(self.account)
+        return mine.filter(pk=self.row, lease_token=self.token, state=State.IN_FLIGHT)
+
+
+def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpResponse:
+    """Take hold of a key, or give the answer that it already has."""
+    if not KEY.fullmatch(key):
+        raise Invalid(
+            f"{HEADER} has 1 to 255 visible ASCII characters.",
+            issues=[{"path": HEADER, "message": "Has 1 to 255 visible ASCII characters."}],
+        )
+    fingerprint = _fingerprint(request, principal)
+    token = uuid7()
+    fresh = IdempotentRequest(
+        account_id=principal.account_id,
+        key_id=principal.key_id,
+        idempotency_key=key,
+        fingerprint=fingerprint,
+        lease_token=token,
+        lease_until=Now() + LEASE,
+        expires_at=Now() + KEPT,
+    )
+    with acting(principal.account_id):
+        IdempotentRequest.objects.bulk_create([fresh], ignore_conflicts=True)
+        rows = IdempotentRequest.objects.of(principal.account_id).annotate(now=Now())
+        row = rows.select_for_update().get(key_id=principal.key_id, idempotency_key=key)
+        if row.pk != fresh.pk:
+            answer = _known(row, row.now, fingerprint)
+            if answer is not None:
+                return answer
+            rows.filter(pk=row.pk).update(
+                state=State.IN_FLIGHT,
+                fingerprint=fingerprint,
+                lease_token=token,
+                lease_until=Now() + LEASE,
+                expires_at=Now() + KEPT,
+                status=None,
+                answer="",
+                object_ids=[],
+            )
+        return Claim(principal.account_id, row.pk, token)
+
+
+def _known(row: IdempotentRequest, now: Any, fingerprint: str) -> HttpResponse | None:
+    """What a row of an earlier request means for this one; None: it may be taken over."""
+    if row.expires_at <= now:
+        return None
+    if row.state == State.FORGOTTEN:
+        raise Gone("What this key was answered has been erased.", code="idempotency_forgotten")
+    if row.fingerprint != fingerprint:
+        raise Conflict(
+            "This key came with another request before. Use a new one.", code="idempotency_mismatch"
+        )
+    if row.state == State.DONE:
+        answer = HttpResponse(row.answer, status=row.status, content_type="application/json")
+        answer["Idempotent-Replayed"] = "true"
+        return answer
+    left = (row.lease_until - now).total_seconds()
+    if left > 0:
+        raise InFlight("The first request with this key is still running.", retry_after=left)
+    return None
+
+
+def _fingerprint(request: Request, principal: KeyPrincipal) -> str:
+    said = json.dumps([request.method, request.path, request.data], sort_keys=True)
+    return salted_hmac(f"idempotency:{principal.account_id}", said, algorithm="sha256").hexdigest()
+
+
+def once(
+    hold: Claim, handler: Callable[..., HttpResponseBase], *args: Any, **kwargs: Any
+) -> HttpResponseBase:
+    """Run a handler and see to it that its answer is kept: refusals too, failures not."""
+    try:
+        response = handler(*args, **kwargs)
+    except Exception as error:
+        _keep_refusal(hold, translate(error))
+        raise
+    if not hold.sealed and isinstance(response, Response):
+        with acting(hold.account):
+            hold.seal(response.status_code, response.data)
+    return response
+
+
+def _keep_refusal(hold: Claim, found: Refusal | None) -> None:
+    # The handler's transaction has rolled back, and with it a seal.
+    with acting(hold.account):
+        if found is None or found.passes:
+            hold.release()
+        else:
+            hold.seal(found.status, found.body)
+
+
+def forget_answers(account: UUID, objects: Iterable[UUID]) -> int:
+    """Erase the answers that name any of these objects; retries are told so. Use in `acting`."""
+    named = IdempotentRequest.objects.of(account).filter(object_ids__overlap=list(objects))
+    return named.update(state=State.FORGOTTEN, fingerprint="", answer="", object_ids=[])

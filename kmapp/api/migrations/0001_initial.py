@@ -1,0 +1,41 @@
+import django.contrib.postgres.fields
+import django.db.models.deletion
+import django.db.models.functions.datetime
+import kmapp.ids
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0002_initial'),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='IdempotentRequest',
+            fields=[
+                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('key_id', models.UUIDField(verbose_name='API key')),
+                ('idempotency_key', models.CharField(max_length=255, verbose_name='idempotency key')),
+                ('fingerprint', models.CharField(max_length=64, verbose_name='fingerprint of the request')),
+                ('state', models.CharField(choices=[('in_flight', 'Running'), ('done', 'Answered'), ('forgotten', 'Answer erased')], default='in_flight', max_length=10, verbose_name='state')),
+                ('lease_token', models.UUIDField(verbose_name='lease')),
+                ('lease_until', models.DateTimeField(verbose_name='leased until')),
+                ('status', models.PositiveSmallIntegerField(null=True, verbose_name='status')),
+                ('answer', models.TextField(blank=True, verbose_name='answer')),
+                ('object_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, size=None, verbose_name='objects named')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='time')),
+                ('expires_at', models.DateTimeField(verbose_name='expires')),
+                ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
+            ],
+            options={
+                'verbose_name': 'answered request',
+                'verbose_name_plural': 'answered requests',
+                'indexes': [models.Index(fields=['account', 'expires_at'], name='answers_by_expiry')],
+                'constraints': [models.UniqueConstraint(fields=('account', 'key_id', 'idempotency_key'), name='one_answer_per_request'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('status__isnull', False), _connector='OR'), name='done_request_has_an_answer'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'forgotten'), _negated=True), models.Q(('answer', ''), ('fingerprint', '')), _connector='OR'), name='forgotten_request_says_nothing')],
+            },
+        ),
+    ]

@@ -1,0 +1,10 @@
+"""Answers stay inside their account."""
+
+from django.db import migrations
+
+from kmapp.accounts.rls import Isolate
+
+
+class Migration(migrations.Migration):
+    dependencies = [("api", "0001_initial"), ("kmapp", "0002_doors")]
+    operations = [Isolate("api_idempotentrequest")]

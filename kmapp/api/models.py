@@ -1,0 +1,63 @@
+"""Answers already given, so that a client may ask again without it happening again."""
+
+from typing import Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet
+
+
+class IdempotentRequestQuerySet(AccountQuerySet["IdempotentRequest"]):
+    def expired(self) -> Self:
+        return self.filter(expires_at__lt=Now())
+
+
+class IdempotentRequest(AccountOwned):
+    """One Idempotency-Key of one API key, and what was answered to it."""
+
+    class State(models.TextChoices):
+        IN_FLIGHT = "in_flight", _("Running")
+        DONE = "done", _("Answered")
+        FORGOTTEN = "forgotten", _("Answer erased")
+
+    key_id = models.UUIDField(_("API key"))
+    idempotency_key = models.CharField(_("idempotency key"), max_length=255)
+    # Keyed, so that nobody who reads it can guess what was sent.
+    fingerprint = models.CharField(_("fingerprint of the request"), max_length=64)
+    state = models.CharField(
+        _("state"), max_length=10, choices=State.choices, default=State.IN_FLIGHT
+    )
+    lease_token = models.UUIDField(_("lease"))
+    lease_until = models.DateTimeField(_("leased until"))
+    status = models.PositiveSmallIntegerField(_("status"), null=True)
+    answer = models.TextField(_("answer"), blank=True)
+    object_ids = ArrayField(models.UUIDField(), verbose_name=_("objects named"), default=list)
+    created_at = models.DateTimeField(_("time"), db_default=Now())
+    expires_at = models.DateTimeField(_("expires"))
+
+    objects = IdempotentRequestQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("answered request")
+        verbose_name_plural = _("answered requests")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "key_id", "idempotency_key"], name="one_answer_per_request"
+            ),
+            models.CheckConstraint(
+                name="done_request_has_an_answer",
+                condition=~Q(state="done") | Q(status__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="forgotten_request_says_nothing",
+                condition=~Q(state="forgotten") | Q(answer="", fingerprint=""),
+            ),
+        ]
+        indexes = [models.Index(fields=["account", "expires_at"], name="answers_by_expiry")]
+
+    def __str__(self) -> str:
+        return f"{self.idempotency_key} ({self.state})"
