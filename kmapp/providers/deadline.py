@@ -6,7 +6,6 @@ deadline, and cancelling closes the connection.
 """
 
 import asyncio
-import concurrent.futures
 import os
 import threading
 from collections.abc import Coroutine
@@ -27,11 +26,9 @@ def run(call: Coroutine[Any, Any, T], seconds: float) -> T:
     future = asyncio.run_coroutine_threadsafe(_bounded(call, seconds), _loop())
     try:
         return future.result(timeout=seconds + GRACE)
-    except BaseException as error:
-        # The caller may be interrupted too (a task's time limit): nobody waits for this any more.
+    except BaseException:
+        # Out of time, or the caller was interrupted: either way nobody waits for it any more.
         future.cancel()
-        if isinstance(error, concurrent.futures.TimeoutError):
-            raise TimeoutError(f"No answer within {seconds:g} s.") from error
         raise
 
 

@@ -15,7 +15,7 @@ from django.core.cache import cache
 
 from kmapp.providers.embedding import Embedder, ModelForm
 from kmapp.providers.metrics import QUERY_CACHE
-from kmapp.providers.vectors import pack, read_vector, unpack
+from kmapp.providers.vectors import Unusable, pack, read_vector
 
 log = logging.getLogger(__name__)
 
@@ -56,9 +56,9 @@ def _remembered(key: str, model: ModelForm) -> tuple[list[float] | None, bool]:
         QUERY_CACHE.labels("down").inc()
         return None, False
     vector = None
-    if isinstance(packed, bytes):
-        with suppress(ValueError):  # written by other code or for other dimensions: a miss
-            vector = read_vector(unpack(packed), dimensions=model.dimensions)
+    if packed is not None:
+        with suppress(Unusable):  # written by other code: a miss
+            vector = read_vector(packed, dimensions=model.dimensions)
     QUERY_CACHE.labels("hit" if vector else "miss").inc()
     return vector, True
 

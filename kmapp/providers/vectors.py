@@ -5,7 +5,6 @@ a swapped one would file one person's words under another's.
 """
 
 import base64
-import binascii
 import math
 from array import array
 from collections.abc import Mapping
@@ -51,25 +50,21 @@ def read_vector(raw: object, *, dimensions: int) -> list[float]:
     return vector
 
 
+def pack(vector: list[float]) -> str:
+    """The compact form that `read_vector` reads: base64 of 32-bit floats, as providers send it."""
+    return base64.b64encode(_little_endian(array("f", vector)).tobytes()).decode()
+
+
 def _numbers(raw: Any) -> list[float]:
     try:
         if isinstance(raw, str):
-            return unpack(base64.b64decode(raw, validate=True))
+            return _little_endian(array("f", base64.b64decode(raw, validate=True))).tolist()
         return array("d", raw).tolist()
-    except (TypeError, ValueError, OverflowError, binascii.Error) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise Unusable(f"is not a vector: {error}") from error
 
 
-def pack(vector: list[float]) -> bytes:
-    """32-bit floats, little endian: what providers send and what the cache keeps."""
-    return _native(array("f", vector)).tobytes()
-
-
-def unpack(packed: bytes) -> list[float]:
-    return _native(array("f", packed)).tolist()
-
-
-def _native(numbers: "array[float]") -> "array[float]":
+def _little_endian(numbers: "array[float]") -> "array[float]":
     if byteorder == "big":
         numbers.byteswap()
     return numbers

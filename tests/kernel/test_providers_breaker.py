@@ -1,0 +1,114 @@
+"""A provider that keeps failing is left alone, asked again now and then, and trusted again."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from time import sleep
+
+import pytest
+from prometheus_client import REGISTRY
+from pytest_django import Settings
+
+from kmapp.providers.breaker import Breaker, breaker_for, states
+from kmapp.providers.embedding import OpenAIEmbedder
+from kmapp.providers.errors import CircuitOpen, ProviderError, Refused
+from tests.fake_provider import FakeProvider
+from tests.kernel.conftest import Form
+
+WINDOW = 0.6  # seconds that a circuit stays open
+
+
+@pytest.fixture
+def embedder(provider: FakeProvider, form: Form, settings: Settings) -> OpenAIEmbedder:
+    settings.BREAKER_RESET_SECONDS = WINDOW
+    return OpenAIEmbedder.for_queries(form)
+
+
+def outcome(embedder: OpenAIEmbedder) -> str:
+    try:
+        embedder.embed(["when?"], kind="query")
+    except ProviderError as error:
+        return error.code
+    return "ok"
+
+
+def test_it_opens_after_five_failures_and_sends_nothing_more(
+    provider: FakeProvider, embedder: OpenAIEmbedder, settings: Settings
+) -> None:
+    settings.BREAKER_RESET_SECONDS = 30
+    provider.become("error")
+    outcomes = [outcome(embedder) for _ in range(200)]
+    assert provider.requests == 5
+    assert outcomes == ["km_provider_error"] * 5 + ["km_circuit_open"] * 195
+    assert states() == {provider.url: "open"}
+
+
+def test_one_probe_a_window_and_closed_within_two_windows_of_healing(
+    provider: FakeProvider, embedder: OpenAIEmbedder
+) -> None:
+    provider.become("error")
+    for _ in range(5):
+        outcome(embedder)
+    for probes in (1, 2):
+        sleep(WINDOW)
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(lambda _: outcome(embedder), range(40)))
+        assert provider.requests == 5 + probes
+
+    provider.become("ok")
+    sleep(WINDOW)
+    assert [outcome(embedder) for _ in range(3)] == ["ok"] * 3
+    assert states() == {provider.url: "closed"}
+
+
+def test_half_open_lets_one_through_at_a_time(
+    provider: FakeProvider, embedder: OpenAIEmbedder
+) -> None:
+    provider.become("error")
+    for _ in range(5):
+        outcome(embedder)
+    sleep(WINDOW)
+    provider.become("slow", delay=0.3)
+    with ThreadPoolExecutor(8) as threads:
+        outcomes = list(threads.map(lambda _: outcome(embedder), range(8)))
+    assert sorted(outcomes) == ["km_circuit_open"] * 7 + ["ok"]
+    assert provider.requests == 6
+
+
+def test_a_refused_text_says_nothing_against_the_provider(
+    provider: FakeProvider, embedder: OpenAIEmbedder
+) -> None:
+    provider.become("refuse")
+    assert {outcome(embedder) for _ in range(10)} == {"km_bad_vector"}
+    assert states() == {provider.url: "closed"}
+
+
+def test_passages_go_past_the_circuit(provider: FakeProvider, form: Form) -> None:
+    with fails(breaker_for(provider.url), times=5):
+        vectors = OpenAIEmbedder.for_passages(form).embed(["then"], kind="passage")
+    assert len(vectors) == 1
+
+
+def test_it_says_when_to_come_back_and_shows_in_the_metrics() -> None:
+    circuit = Breaker("example:1", fail_max=1, reset_seconds=30, successes=2)
+    with fails(circuit, times=1), pytest.raises(CircuitOpen) as refusal, circuit.guard():
+        pass
+    assert 28 < refusal.value.retry_after <= 30
+    assert REGISTRY.get_sample_value("kmapp_provider_circuit_open", {"endpoint": "example:1"}) == 1
+
+
+def test_our_own_mistakes_do_not_open_it() -> None:
+    circuit = Breaker("example:2", fail_max=1, reset_seconds=30, successes=2)
+    for mistake in (KeyError("ours"), Refused("one text")):
+        with pytest.raises(type(mistake)), circuit.guard():
+            raise mistake
+    assert circuit.state == "closed"
+
+
+@contextmanager
+def fails(circuit: Breaker, *, times: int) -> Iterator[None]:
+    for _ in range(times):
+        with pytest.raises(ProviderError), circuit.guard():
+            raise ProviderError("down")
+    assert circuit.state == "open"
+    yield

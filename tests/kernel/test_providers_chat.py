@@ -1,0 +1,70 @@
+"""A chat model's words, under the same clock and with the same errors."""
+
+from time import monotonic
+
+import pytest
+from pytest_django import Settings
+
+from kmapp.providers import chat
+from kmapp.providers.errors import ProviderError, ProviderTimeout
+from tests.fake_provider import FakeProvider
+
+ASKED = [{"role": "user", "content": "Say yes."}]
+
+
+@pytest.fixture
+def talker(provider: FakeProvider, settings: Settings) -> chat.OpenAIChat:
+    settings.CHAT_MODEL = "talker"
+    settings.OPENAI_BASE_URL = provider.url
+    settings.OPENAI_API_KEY = "key"
+    return chat.OpenAIChat.from_settings()
+
+
+def test_without_a_model_it_is_not_configured(settings: Settings) -> None:
+    settings.CHAT_MODEL = ""
+    assert not chat.configured()
+    settings.CHAT_MODEL = "talker"
+    assert chat.configured()
+
+
+def test_it_answers(provider: FakeProvider, talker: chat.OpenAIChat) -> None:
+    provider.become(reply="yes")
+    assert talker.complete(ASKED, deadline=5) == "yes"
+    [body] = provider.seen
+    assert body["model"] == "talker"
+    assert body["messages"] == ASKED
+    assert "response_format" not in body
+
+
+def test_a_schema_is_asked_for_strictly(provider: FakeProvider, talker: chat.OpenAIChat) -> None:
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    talker.complete(ASKED, schema=schema, deadline=5)
+    [body] = provider.seen
+    assert body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "strict": True, "schema": schema},
+    }
+
+
+def test_a_drip_ends_at_the_deadline(provider: FakeProvider, talker: chat.OpenAIChat) -> None:
+    provider.become("drip")
+    started = monotonic()
+    with pytest.raises(ProviderTimeout):
+        talker.complete(ASKED, deadline=0.4)
+    assert monotonic() - started < 1.0
+
+
+@pytest.mark.parametrize("mode", ["error", "refuse", "garbage"])
+def test_no_words_is_an_error(provider: FakeProvider, talker: chat.OpenAIChat, mode: str) -> None:
+    provider.become(mode)
+    with pytest.raises(ProviderError):
+        talker.complete(ASKED, deadline=5)
+
+
+@pytest.mark.parametrize("reply", [None, 7])
+def test_an_answer_without_text_is_an_error(
+    provider: FakeProvider, talker: chat.OpenAIChat, reply: object
+) -> None:
+    provider.become(reply=reply)
+    with pytest.raises(ProviderError, match="without text"):
+        talker.complete([{"role": "user", "content": ""}], deadline=5)

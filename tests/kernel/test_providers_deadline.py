@@ -1,0 +1,122 @@
+"""Whatever the provider does with its time, ours is bounded."""
+
+import asyncio
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic, sleep
+
+import pytest
+from pytest_django import Settings
+
+from kmapp.providers import deadline
+from kmapp.providers.client import retry_after
+from kmapp.providers.embedding import OpenAIEmbedder
+from kmapp.providers.errors import ProviderError, ProviderTimeout
+from tests.fake_provider import FakeProvider
+from tests.kernel.conftest import Form
+
+
+@pytest.mark.parametrize(
+    ("mode", "value", "code"),
+    [
+        ("drip", "", "km_timeout"),
+        ("hang", "", "km_timeout"),
+        ("rate_limited", "3600", "km_provider_error"),
+        ("rate_limited", "NaN", "km_provider_error"),
+        ("rate_limited", "-1", "km_provider_error"),
+        ("error", "3600", "km_provider_error"),
+    ],
+)
+def test_a_query_never_waits_past_its_deadline(
+    provider: FakeProvider, form: Form, mode: str, value: str, code: str
+) -> None:
+    provider.become(mode, retry_after=value)
+    started = monotonic()
+    with pytest.raises(ProviderError) as refusal:
+        OpenAIEmbedder.for_queries(form).embed(["when?"], kind="query")
+    assert monotonic() - started <= 2.5
+    assert refusal.value.code == code
+    assert provider.requests == 1
+
+
+def test_an_answer_that_drips_fast_enough_is_an_answer(provider: FakeProvider, form: Form) -> None:
+    provider.become("drip", delay=0.0)
+    assert len(OpenAIEmbedder.for_queries(form).embed(["when?"], kind="query")) == 1
+
+
+def test_threads_do_not_queue_behind_a_hanging_call(
+    provider: FakeProvider, form: Form, settings: Settings
+) -> None:
+    settings.EMBEDDING_DEADLINE = 0.5
+    settings.BREAKER_FAIL_MAX = 100
+    provider.become("hang")
+    embedder = OpenAIEmbedder.for_queries(form)
+
+    def wait(_: int) -> float:
+        started = monotonic()
+        with pytest.raises(ProviderTimeout):
+            embedder.embed(["when?"], kind="query")
+        return monotonic() - started
+
+    with ThreadPoolExecutor(8) as threads:
+        assert max(threads.map(wait, range(8))) < 1.0
+
+
+def test_giving_up_closes_the_connection(
+    provider: FakeProvider, form: Form, settings: Settings
+) -> None:
+    settings.EMBEDDING_DEADLINE = 0.3
+    provider.become("drip", delay=0.05)
+    with pytest.raises(ProviderTimeout):
+        OpenAIEmbedder.for_queries(form).embed(["when?"], kind="query")
+    for _ in range(40):
+        if provider.given_up:
+            break
+        sleep(0.05)
+    assert provider.given_up == 1
+
+
+def test_a_blocked_loop_does_not_hold_the_caller() -> None:
+    async def blocks() -> None:
+        sleep(1.2)
+
+    started = monotonic()
+    with pytest.raises(TimeoutError):
+        deadline.run(blocks(), 0.1)
+    assert monotonic() - started < 1.0
+    sleep(1.2)
+
+
+def test_a_forked_child_has_a_loop_of_its_own() -> None:
+    async def answer() -> int:
+        await asyncio.sleep(0)
+        return 7
+
+    def child() -> None:
+        assert deadline.run(answer(), 5) == 7
+
+    assert deadline.run(answer(), 5) == 7
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join(10)
+    assert process.exitcode == 0
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        ("0.5", 0.5),
+        ("3600", 300.0),
+        ("NaN", None),
+        ("-1", None),
+        ("inf", None),
+        ("soon", None),
+        ("", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", None),
+        ("Wed, 21 Oct 2999 07:28:00 GMT", 300.0),
+        ("Wed, 21 Oct 2015 07:28:00 -0000", None),
+    ],
+)
+def test_retry_after_is_believed_when_it_makes_sense(header: str, seconds: float | None) -> None:
+    assert retry_after({"retry-after": header}) == seconds

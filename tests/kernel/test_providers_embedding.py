@@ -1,0 +1,179 @@
+"""What is sent to an embedder, and what of its answers is believed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import REGISTRY
+from pytest_django import Settings
+
+from kmapp.providers.batching import MOST_TEXTS, MOST_TOKENS, batches, estimate
+from kmapp.providers.embedding import Kind, OpenAIEmbedder
+from kmapp.providers.errors import BadVectors, ProviderError
+from tests.fake_provider import FakeProvider, vector_of
+from tests.kernel.conftest import Form
+
+
+def similarity(one: list[float], other: list[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+# --- What is sent --------------------------------------------------------------------------------
+
+
+@given(st.lists(st.text(max_size=200) | st.sampled_from(["字" * 5_000, "word " * 9_000])))
+def test_batches_keep_the_order_and_both_limits(texts: list[str]) -> None:
+    made = list(batches(texts))
+    assert [text for batch in made for text in batch] == texts
+    for batch in made:
+        assert 1 <= len(batch) <= MOST_TEXTS
+        assert len(batch) == 1 or sum(map(estimate, batch)) <= MOST_TOKENS
+
+
+def test_passages_travel_by_32_and_queries_together(provider: FakeProvider, form: Form) -> None:
+    texts = [f"passage {number}" for number in range(70)]
+    vectors = OpenAIEmbedder.for_passages(form).embed(texts, kind="passage")
+    assert [len(body["input"]) for body in provider.seen] == [32, 32, 6]
+    for text, vector in zip(texts, vectors, strict=True):
+        assert vector == pytest.approx(vector_of(text, 384), abs=1e-6)
+
+    OpenAIEmbedder.for_queries(form).embed(texts, kind="query")
+    assert provider.requests == 4  # more calls would be more than the deadline
+
+
+def test_nothing_is_asked_for_no_texts(provider: FakeProvider, form: Form) -> None:
+    assert OpenAIEmbedder.for_queries(form).embed([], kind="query") == []
+    assert OpenAIEmbedder.for_passages(form).embed([], kind="passage") == []
+    assert provider.requests == 0
+
+
+@pytest.mark.parametrize("kind", ["query", "passage"])
+@pytest.mark.parametrize("told", [True, False])
+def test_the_kind_is_said_once(provider: FakeProvider, kind: Kind, told: bool) -> None:  # noqa: FBT001
+    form = Form(query_prefix="query: ", passage_prefix="passage: ", sends_input_type=told)
+    OpenAIEmbedder.for_passages(form).embed(["a cat"], kind=kind)
+    [body] = provider.seen
+    assert body["input"] == (["a cat"] if told else [f"{kind}: a cat"])
+    assert body.get("input_type") == (kind if told else None)
+    assert body["model"] == "fake"
+
+
+def test_a_server_on_this_machine_is_called_directly_and_anew(
+    provider: FakeProvider, form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    OpenAIEmbedder.for_queries(form).embed(["when?"], kind="query")
+    [body] = provider.seen
+    assert body["headers"]["Connection"] == "close"
+
+
+# --- What is believed ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"),
+    [
+        ("wrong_dimensions", "383 dimensions instead of 384"),
+        ("nan", "NaN"),
+        ("inf", "NaN or infinity"),
+        ("zero", "is zero"),
+        ("too_few", "got 19"),
+        ("reordered", "out of order"),
+    ],
+)
+def test_bad_vectors_are_refused_each_with_its_reason(
+    provider: FakeProvider, form: Form, mode: str, reason: str
+) -> None:
+    provider.become(mode)
+    with pytest.raises(BadVectors) as refusal:
+        OpenAIEmbedder.for_passages(form).embed([f"text {n}" for n in range(20)], kind="passage")
+    assert refusal.value.code == "km_bad_vector"
+    assert sorted(refusal.value.reasons) == list(range(20))
+    assert all(reason in why for why in refusal.value.reasons.values())
+    assert refusal.value.vectors == [None] * 20
+
+
+@pytest.mark.parametrize("mode", ["nan", "refuse"])
+def test_one_bad_text_does_not_spoil_its_batch(
+    provider: FakeProvider, form: Form, mode: str
+) -> None:
+    provider.become(mode, only="poison")
+    texts = [f"text {n}" for n in range(40)]
+    texts[35] = "poison"
+    with pytest.raises(BadVectors) as refusal:
+        OpenAIEmbedder.for_passages(form).embed(texts, kind="passage")
+    assert list(refusal.value.reasons) == [35]
+    kept = [n for n, vector in enumerate(refusal.value.vectors) if vector is not None]
+    assert kept == [n for n in range(40) if n != 35]
+    assert refusal.value.vectors[36] == pytest.approx(vector_of("text 36", 384), abs=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["garbage", "error", "rate_limited"])
+def test_a_provider_in_trouble_is_not_blamed_on_the_texts(
+    provider: FakeProvider, form: Form, mode: str
+) -> None:
+    provider.become(mode, retry_after="17")
+    with pytest.raises(ProviderError) as refusal:
+        OpenAIEmbedder.for_passages(form).embed(["a", "b"], kind="passage")
+    assert not isinstance(refusal.value, BadVectors)
+    assert refusal.value.retry_after == (17 if mode != "garbage" else 5)
+    assert provider.requests == 1
+
+
+def test_an_embedder_that_is_not_there(form: Form, settings: Settings) -> None:
+    settings.EMBEDDING_BATCH_BASE_URL = "http://127.0.0.1:1/v1"
+    with pytest.raises(ProviderError, match="cannot be reached"):
+        OpenAIEmbedder.for_passages(form).embed(["a"], kind="passage")
+
+
+def test_every_call_is_counted_by_how_it_ended(provider: FakeProvider, form: Form) -> None:
+    def counted(outcome: str) -> float:
+        labels = {"provider": "embedding", "kind": "passage", "outcome": outcome}
+        return REGISTRY.get_sample_value("kmapp_provider_calls_total", labels) or 0
+
+    before = {outcome: counted(outcome) for outcome in ("ok", "km_provider_error", "km_bad_vector")}
+    embedder = OpenAIEmbedder.for_passages(form)
+    embedder.embed(["a"], kind="passage")
+    for mode in ("error", "nan"):
+        provider.become(mode)
+        with pytest.raises(ProviderError):
+            embedder.embed(["a"], kind="passage")
+    assert {outcome: counted(outcome) - count for outcome, count in before.items()} == {
+        "ok": 1,
+        "km_provider_error": 1,
+        "km_bad_vector": 1,
+    }
+
+
+# --- The embedded server, for real: the tests' settings lead to it ------------------------------
+
+E5 = Form(name="multilingual-e5-small", sends_input_type=True)
+
+
+def test_the_embedded_server_understands_both_languages() -> None:
+    passages = ["The cat sleeps on the warm roof.", "季度报告将于周五提交。", "She bakes bread."]
+    vectors = OpenAIEmbedder.for_passages(E5).embed(passages, kind="passage")
+    for question, meant in [("猫在哪里睡觉?", 0), ("When is the quarterly report due?", 1)]:
+        [asked] = OpenAIEmbedder.for_queries(E5).embed([question], kind="query")
+        scores = [similarity(asked, vector) for vector in vectors]
+        assert scores.index(max(scores)) == meant
+
+
+def test_the_embedded_server_adds_its_own_prefix_and_only_once() -> None:
+    embedder = OpenAIEmbedder.for_passages(E5)
+    [passage] = embedder.embed(["a cat"], kind="passage")
+    [query] = embedder.embed(["a cat"], kind="query")
+    [doubled] = embedder.embed(["passage: a cat"], kind="passage")
+    prefixed = Form(name=E5.name, passage_prefix="passage: ", sends_input_type=True)
+    [again] = OpenAIEmbedder.for_passages(prefixed).embed(["a cat"], kind="passage")
+    assert similarity(passage, query) < 0.99
+    assert similarity(passage, doubled) < 0.995
+    assert similarity(passage, again) == pytest.approx(1, abs=1e-6)
+
+
+def test_the_embedded_server_agrees_with_itself_in_batches() -> None:
+    embedder = OpenAIEmbedder.for_passages(E5)
+    texts = [f"Entry number {n} about topic {n % 5}." for n in range(40)]
+    together = embedder.embed(texts, kind="passage")
+    for n in (0, 31, 32, 39):
+        [alone] = embedder.embed([texts[n]], kind="passage")
+        assert similarity(alone, together[n]) == pytest.approx(1, abs=1e-5)

@@ -1,0 +1,126 @@
+"""A query asked again costs no embedding; a cache that is down costs nothing else."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID, uuid4
+
+import pytest
+from django.core.cache import cache
+from prometheus_client import REGISTRY
+from pytest_django import Settings
+
+from kmapp.providers.embedding import Kind
+from kmapp.providers.errors import ProviderTimeout
+from kmapp.providers.query_cache import QueryVector, query_vector
+from kmapp.providers.vectors import pack
+from tests.fake_provider import vector_of
+from tests.kernel.conftest import Form
+
+
+@dataclass
+class Counting:
+    """An embedder that remembers what it was asked."""
+
+    asked: list[str] = field(default_factory=list)
+    down: bool = False
+
+    def embed(self, texts: Sequence[str], *, kind: Kind) -> list[list[float]]:
+        assert kind == "query"
+        if self.down:
+            raise ProviderTimeout("No answer.")
+        self.asked += texts
+        return [vector_of(text, 384) for text in texts]
+
+
+@pytest.fixture
+def embedder() -> Counting:
+    return Counting()
+
+
+@pytest.fixture
+def account() -> UUID:
+    """An account that nothing is remembered of."""
+    return uuid4()
+
+
+def test_the_second_time_is_a_hit_and_the_same_vector(
+    account: UUID, embedder: Counting, form: Form
+) -> None:
+    first = query_vector(account, "猫在哪里?", model=form, embedder=embedder)
+    embedder.down = True
+    second = query_vector(account, "猫在哪里?", model=form, embedder=embedder)
+    assert (first.cached, second.cached) == (False, True)
+    assert second.vector == pytest.approx(first.vector, abs=1e-7)
+    assert embedder.asked == ["猫在哪里?"]
+
+
+def test_another_account_text_or_model_is_another_query(
+    account: UUID, embedder: Counting, form: Form
+) -> None:
+    query_vector(account, "when?", model=form, embedder=embedder)
+    others: list[tuple[UUID, str, Form]] = [
+        (uuid4(), "when?", form),
+        (account, "when", form),
+        (account, "when?", replace(form, name="other")),
+        (account, "when?", replace(form, query_prefix="query: ")),
+    ]
+    for other, text, model in others:
+        assert not query_vector(other, text, model=model, embedder=embedder).cached
+    assert len(embedder.asked) == 5
+
+
+def test_it_forgets_after_a_while(
+    account: UUID, embedder: Counting, form: Form, settings: Settings
+) -> None:
+    settings.QUERY_CACHE_SECONDS = 0  # Django: expired at once
+    query_vector(account, "when?", model=form, embedder=embedder)
+    assert not query_vector(account, "when?", model=form, embedder=embedder).cached
+
+
+@pytest.mark.parametrize(
+    "planted",
+    ["", "abc", "no base64!", pack([1.0] * 383), pack([0.0] * 384), [1, "x"], {"a": 1}, 7],
+)
+def test_what_is_not_a_vector_of_this_model_is_a_miss(
+    account: UUID, embedder: Counting, form: Form, monkeypatch: pytest.MonkeyPatch, planted: object
+) -> None:
+    monkeypatch.setattr(cache, "get", lambda key: planted)
+    assert not query_vector(account, "when?", model=form, embedder=embedder).cached
+    assert embedder.asked == ["when?"]
+
+
+@pytest.mark.parametrize("broken", ["get", "set"])
+def test_a_broken_cache_never_breaks_a_query(
+    account: UUID, embedder: Counting, form: Form, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise ConnectionError("no cache")
+
+    monkeypatch.setattr(cache, broken, refuse)
+    found = query_vector(account, "when?", model=form, embedder=embedder)
+    assert found == QueryVector(vector_of("when?", 384), cached=False)
+
+
+def test_a_cache_that_is_gone_costs_one_attempt(
+    account: UUID, embedder: Counting, form: Form, settings: Settings
+) -> None:
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": "redis://127.0.0.1:1",
+        }
+    }
+    before = REGISTRY.get_sample_value("kmapp_query_cache_total", {"outcome": "down"}) or 0
+    assert not query_vector(account, "when?", model=form, embedder=embedder).cached
+    after = REGISTRY.get_sample_value("kmapp_query_cache_total", {"outcome": "down"})
+    assert after == before + 1
+
+
+def test_when_the_embedder_fails_nothing_is_remembered(
+    account: UUID, embedder: Counting, form: Form
+) -> None:
+    embedder.down = True
+    with pytest.raises(ProviderTimeout):
+        query_vector(account, "when?", model=form, embedder=embedder)
+    embedder.down = False
+    assert not query_vector(account, "when?", model=form, embedder=embedder).cached
