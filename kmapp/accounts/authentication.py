@@ -9,16 +9,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
-from django.db.models.functions import Now
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import touch_key
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import ApiKey
 from kmapp.accounts.scopes import Scope
 
 KEY = re.compile(r"km_([A-Za-z0-9]{8,16})_[A-Za-z0-9_-]{16,128}")
@@ -101,12 +98,5 @@ def _principal(key: str) -> KeyPrincipal | None:
         scopes=frozenset(row[5]),
     )
     if row[8] is None or row[8] < timezone.now() - LAST_USED_EVERY:
-        _note_use(principal)
+        touch_key(principal.account_id, principal.key_id)
     return principal
-
-
-def _note_use(principal: KeyPrincipal) -> None:
-    stale = Q(last_used_at=None) | Q(last_used_at__lt=Now() - LAST_USED_EVERY)
-    with acting(principal.account_id):
-        keys = ApiKey.objects.of(principal.account_id).filter(stale, pk=principal.key_id)
-        keys.update(last_used_at=Now())

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -98,7 +98,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         rows = IdempotentRequest.objects.of(principal.account_id).annotate(now=Now())
         row = rows.select_for_update().get(key_id=principal.key_id, idempotency_key=key)
         if row.pk != fresh.pk:
-            answer = _known(row, row.now, fingerprint)
+            answer = _known(row, fingerprint)
             if answer is not None:
                 return answer
             rows.filter(pk=row.pk).update(
@@ -114,8 +114,9 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         return Claim(principal.account_id, row.pk, token)
 
 
-def _known(row: IdempotentRequest, now: Any, fingerprint: str) -> HttpResponse | None:
+def _known(row: IdempotentRequest, fingerprint: str) -> HttpResponse | None:
     """What a row of an earlier request means for this one; None: it may be taken over."""
+    now: datetime = row.now  # type: ignore[attr-defined]  # annotated: the database's clock
     if row.expires_at <= now:
         return None
     if row.state == State.FORGOTTEN:

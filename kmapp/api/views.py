@@ -1,11 +1,11 @@
 """The base of every endpoint: an agent's key, a scope for each method, a bucket, three beats."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from rest_framework import exceptions
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
@@ -79,6 +79,7 @@ class AgentView(APIView):
     def _claim(self, key: str, principal: KeyPrincipal) -> None:
         """Put another handler in the place of `post`, which dispatch asks for after `initial`."""
         held = idempotency.claim(self.request, principal, key)
+        handler: Callable[..., HttpResponseBase]
         if isinstance(held, idempotency.Claim):
             self.claim = held
             handler = partial(idempotency.once, held, self.post)  # type: ignore[attr-defined]
@@ -112,7 +113,7 @@ class AgentView(APIView):
         return response
 
 
-def _again(answer: HttpResponse, *args: Any, **kwargs: Any) -> HttpResponse:
+def _again(answer: HttpResponseBase, *args: Any, **kwargs: Any) -> HttpResponseBase:
     return answer
 
 
