@@ -1,0 +1,108 @@
+// What the pages need beyond htmx: notices, visible errors, dialogs, copy buttons, menus, focus that
+// survives a swap. Every word shown comes from a data attribute, so that it is translated.
+(() => {
+  "use strict";
+
+  const body = document.body;
+  const notices = document.getElementById("notices");
+
+  // --- Notices ---------------------------------------------------------------------------------------
+
+  function warn(text) {
+    const template = document.getElementById("notice-error");
+    const notice = template.content.firstElementChild.cloneNode(true);
+    notice.querySelector("[data-text]").textContent = text;
+    notices.append(notice);
+  }
+
+  // A notice leaves by itself, except an error, or while it holds the focus or the pointer.
+  function retire(notice) {
+    const seconds = Number(notice.dataset.seconds);
+    if (!seconds || notice.dataset.timed) return;
+    notice.dataset.timed = "yes";
+    const leave = () => {
+      if (notice.matches(":hover, :focus-within")) setTimeout(leave, 2000);
+      else notice.remove();
+    };
+    setTimeout(leave, seconds * 1000);
+  }
+  new MutationObserver(() => notices.querySelectorAll(".notice").forEach(retire)).observe(notices, {
+    childList: true,
+    subtree: true,
+  });
+  notices.querySelectorAll(".notice").forEach(retire);
+
+  // --- Errors of htmx become words --------------------------------------------------------------------
+
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    // A refusal that says where it belongs is shown there, whatever its status.
+    if (detail.xhr.getResponseHeader("HX-Retarget")) detail.shouldSwap = true;
+  });
+  document.addEventListener("htmx:responseError", ({ detail }) => {
+    if (!detail.xhr.getResponseHeader("HX-Retarget")) warn(`${body.dataset.sayError} (${detail.xhr.status})`);
+  });
+  document.addEventListener("htmx:sendError", () => warn(body.dataset.sayOffline));
+  document.addEventListener("htmx:timeout", () => warn(body.dataset.sayOffline));
+
+  // --- Dialogs: the server renders them into #dialog; links keep working without this -------------------
+
+  document.addEventListener("htmx:afterSwap", ({ detail }) => {
+    if (detail.target.id === "dialog" && !detail.target.open) detail.target.showModal();
+  });
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    const dialog = document.getElementById("dialog");
+    const fromDialog = dialog?.open && dialog.contains(detail.requestConfig.elt);
+    if (fromDialog && detail.target !== dialog && detail.xhr.status < 400) dialog.close();
+  });
+  document.addEventListener("click", ({ target }) => {
+    const closer = target.closest("[data-close]");
+    if (closer) closer.closest(closer.dataset.close || "dialog").matches("dialog")
+      ? closer.closest("dialog").close()
+      : closer.closest(closer.dataset.close).remove();
+    if (target.matches("dialog")) target.close(); // the backdrop
+  });
+
+  // --- Menus close like menus ---------------------------------------------------------------------------
+
+  document.addEventListener("click", ({ target }) => {
+    for (const menu of document.querySelectorAll("details.menu[open]")) {
+      if (!menu.contains(target)) menu.open = false;
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
+    if (!menu) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+
+  // --- Copy -------------------------------------------------------------------------------------------------
+
+  document.addEventListener("click", async ({ target }) => {
+    const button = target.closest("[data-copy]");
+    if (!button) return;
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+    } catch {
+      warn(body.dataset.sayNotCopied); // no permission, or a page without TLS
+      return;
+    }
+    button.dataset.copied = "yes";
+    document.getElementById("said").textContent = body.dataset.sayCopied;
+    setTimeout(() => delete button.dataset.copied, 1500);
+  });
+
+  // --- When the focused row is swapped away, the row now in its place takes the focus -------------------------
+
+  let lost = -1;
+  const rows = () => [...document.querySelectorAll("[data-row]")];
+  document.addEventListener("htmx:beforeSwap", () => {
+    lost = rows().indexOf(document.activeElement?.closest("[data-row]"));
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    if (lost < 0 || document.activeElement !== body) return;
+    const row = rows()[Math.min(lost, rows().length - 1)];
+    (row?.querySelector("a, button") ?? document.getElementById("content")).focus();
+    lost = -1;
+  });
+})();

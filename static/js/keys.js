@@ -1,0 +1,121 @@
+// Keys. An element says its own key: <button data-key="a">. Pressing the key clicks it (or focuses a
+// field), so mouse, touch, screen reader and keyboard share one path, and the sheet that `?` opens is
+// read from the page and cannot drift from it.
+(() => {
+  "use strict";
+
+  const body = document.body;
+  const enabled = () => body.dataset.keys !== "off";
+  const visible = (element) => !element.disabled && element.getClientRects().length > 0;
+  const keyed = () => [...document.querySelectorAll("[data-key]")].filter(visible);
+  const rows = () => [...document.querySelectorAll("[data-row]")].filter(visible);
+  const currentRow = () => document.activeElement?.closest("[data-row]");
+
+  function typing(target) {
+    const field = target.closest?.("input, textarea, select, [contenteditable]");
+    return Boolean(field) && !["checkbox", "radio", "button", "submit"].includes(field.type);
+  }
+
+  // A key inside a row belongs to the row that holds the focus; a key outside rows belongs to the page.
+  // The last one wins: the newest notice owns `u`.
+  function owner(key) {
+    const row = currentRow();
+    return keyed()
+      .filter((element) => element.dataset.key === key)
+      .filter((element) => [null, row].includes(element.closest("[data-row]")))
+      .sort((a, b) => Boolean(a.closest("[data-row]")) - Boolean(b.closest("[data-row]")))
+      .pop();
+  }
+
+  function press(element) {
+    if (element.matches("input:not([type=checkbox], [type=radio]), textarea, select")) {
+      element.focus();
+      element.select?.();
+    } else {
+      element.click();
+    }
+  }
+
+  function focusRow(row) {
+    const target = row?.matches("a, button, [tabindex]") ? row : row?.querySelector("a, button");
+    target?.focus();
+    row?.scrollIntoView({ block: "nearest" });
+  }
+
+  function step(by) {
+    const all = rows();
+    const at = all.indexOf(currentRow());
+    const next = at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1);
+    focusRow(all[next]);
+    return all.length > 0;
+  }
+
+  document.addEventListener("keydown", (event) => {
+    // While an input method composes, letters are not for us (229: the same, said the old way).
+    if (event.defaultPrevented || event.isComposing || event.keyCode === 229) return;
+    if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
+      const form = event.target.closest?.("form");
+      const send = form?.querySelector("[data-key='Mod+Enter']");
+      if (send && visible(send)) {
+        event.preventDefault();
+        send.click();
+      }
+      return;
+    }
+    if (!enabled() || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (typing(event.target) || document.querySelector("dialog[open]")) return;
+    const moves = { j: 1, k: -1 };
+    if (event.key in moves && step(moves[event.key])) {
+      event.preventDefault();
+      return;
+    }
+    const element = event.repeat ? null : owner(event.key); // a held key decides once
+    if (element) {
+      event.preventDefault();
+      press(element);
+    }
+  });
+
+  // --- What assistive technology and the sheet are told -------------------------------------------
+
+  function announce() {
+    for (const element of document.querySelectorAll("[data-key]")) {
+      if (enabled()) element.setAttribute("aria-keyshortcuts", element.dataset.key.replace("Mod", "Control"));
+      else element.removeAttribute("aria-keyshortcuts");
+    }
+  }
+
+  function label(element) {
+    const said = element.dataset.keyLabel || element.getAttribute("aria-label");
+    if (said) return said;
+    const copy = element.cloneNode(true);
+    copy.querySelectorAll("kbd, .icon").forEach((part) => part.remove());
+    return copy.textContent.trim();
+  }
+
+  function line(keys, text) {
+    const pair = document.createElement("div");
+    const term = pair.appendChild(document.createElement("dt"));
+    term.textContent = text;
+    const value = pair.appendChild(document.createElement("dd"));
+    for (const key of keys) {
+      value.appendChild(document.createElement("kbd")).textContent = key;
+      value.append(" ");
+    }
+    return pair;
+  }
+
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-keys-sheet]");
+    if (!opener) return;
+    const sheet = document.getElementById("keys-sheet");
+    const list = sheet.querySelector("dl");
+    const lines = new Map(keyed().map((element) => [element.dataset.key, label(element)]));
+    list.replaceChildren(...[...lines].map(([key, text]) => line([key], text)));
+    if (rows().length) list.prepend(line(["j", "k"], list.dataset.rows));
+    sheet.showModal();
+  });
+
+  announce();
+  document.addEventListener("htmx:afterSettle", announce);
+})();
