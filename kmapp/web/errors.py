@@ -1,0 +1,75 @@
+"""Refusals as pages: in our frame, under our policy, and without a database when that is what failed."""
+
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+
+from kmapp.errors import DomainError, Waiting
+from kmapp.web.context import chrome
+
+
+def refuse(request: HttpRequest, error: DomainError) -> HttpResponse:
+    """What a page answers when a verb refused: a page of its own, or for htmx one notice."""
+    answer = _answer(request, HTTPStatus(error.status), text=error.message)
+    if isinstance(error, Waiting):
+        answer.headers["Retry-After"] = str(round(error.retry_after))
+    return answer
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    text = _("The request could not be read. Nothing was changed. Go back and try again.")
+    return _answer(request, HTTPStatus.BAD_REQUEST, text=text)
+
+
+def denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    return _answer(request, HTTPStatus.FORBIDDEN, text=_("You may not do that. Nothing was changed."))
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    text = _("Nothing is at this address, or it is not in the account you are working in.")
+    return _answer(request, HTTPStatus.NOT_FOUND, text=text)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001
+    text = _(
+        "This form was open too long, or cookies are off. Nothing was changed. "
+        "Reload the page and send it again."
+    )
+    return _answer(request, HTTPStatus.FORBIDDEN, text=text)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Our own mistake. Asks nothing of the session or the database: either may be what broke."""
+    context = _words(HTTPStatus.INTERNAL_SERVER_ERROR) | {
+        "text": _("The fault is ours and has been recorded. What you sent may not have been kept."),
+        "request_id": getattr(request, "request_id", ""),
+        "chrome": chrome(request, ask_user=False),
+    }
+    return HttpResponse(render_to_string("web/refusal.html", context), status=500)
+
+
+def _answer(request: HttpRequest, status: HTTPStatus, *, text: str) -> HttpResponse:
+    context = _words(status) | {"text": text}
+    if not getattr(request, "htmx", False):
+        return render(request, "web/refusal.html", context, status=status)
+    answer = render(request, "web/refusal.html#notice", context, status=status)
+    answer.headers["HX-Retarget"] = "#notices"
+    answer.headers["HX-Reswap"] = "beforeend"
+    return answer
+
+
+def _words(status: HTTPStatus) -> dict[str, object]:
+    titles = {
+        HTTPStatus.BAD_REQUEST: _("Not understood"),
+        HTTPStatus.FORBIDDEN: _("Not allowed"),
+        HTTPStatus.NOT_FOUND: _("Not found"),
+        HTTPStatus.CONFLICT: _("Someone was first"),
+        HTTPStatus.GONE: _("Erased"),
+        HTTPStatus.TOO_MANY_REQUESTS: _("Too many at once"),
+        HTTPStatus.INTERNAL_SERVER_ERROR: _("Something broke"),
+        HTTPStatus.SERVICE_UNAVAILABLE: _("Not available right now"),
+    }
+    return {"status": status.value, "title": titles.get(status, _("Refused"))}

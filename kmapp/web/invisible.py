@@ -1,0 +1,42 @@
+"""Characters that a reader cannot see but a model can: shown by name, never passed through silently."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+# Zero width, direction marks and overrides, soft hyphen, fillers, tags, private variation selectors and the
+# control characters, but not tab and line feed. Emoji need U+FE0F and, between two of them, U+200D.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
+)
+_JOINER = "\u200d"
+_EMOJI_PARTS = {"So", "Sk", "Mn"}  # pictures, skin tones, and the selector that asks for colour
+
+
+def parts(text: str) -> Iterator[tuple[str, bool]]:
+    """The text in pieces: (piece, False) as it is, (character, True) where nothing would be seen."""
+    start = 0
+    for found in _INVISIBLE.finditer(text):
+        if _joins_emoji(text, found.start()):
+            continue
+        if found.start() > start:
+            yield text[start : found.start()], False
+        yield found.group(), True
+        start = found.end()
+    if start < len(text):
+        yield text[start:], False
+
+
+def name(character: str) -> str:
+    return unicodedata.name(character, "CONTROL CHARACTER")
+
+
+def _joins_emoji(text: str, at: int) -> bool:
+    around = text[at - 1 : at] + text[at + 1 : at + 2]
+    return (
+        text[at] == _JOINER
+        and len(around) == 2  # noqa: PLR2004 - one on each side
+        and all(unicodedata.category(one) in _EMOJI_PARTS for one in around)
+    )

@@ -1,0 +1,46 @@
+"""Times as people say them: short, and exact on request."""
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+MONTH = timedelta(days=30)
+
+
+def exact(moment: datetime) -> str:
+    local = timezone.localtime(moment)
+    return f"{local:%Y-%m-%d %H:%M:%S} {local.tzname()}"
+
+
+def relative(moment: datetime, *, now: datetime | None = None) -> str:
+    """Up to a month off, how long ago or ahead; beyond that, the day."""
+    away = (now or timezone.now()) - moment
+    if abs(away) >= MONTH:
+        return date_format(timezone.localtime(moment), "DATE_FORMAT")
+    if abs(away) < MINUTE:
+        return _("just now") if away >= -timedelta(seconds=5) else _("in a moment")
+    return _ago(away) if away > timedelta() else _ahead(-away)
+
+
+def _ago(away: timedelta) -> str:
+    if away < HOUR:
+        return _("%(n)d min ago") % {"n": away // MINUTE}
+    if away < DAY:
+        return _("%(n)d h ago") % {"n": away // HOUR}
+    days = away // DAY
+    return ngettext("%(n)d day ago", "%(n)d days ago", days) % {"n": days}
+
+
+def _ahead(away: timedelta) -> str:
+    if away < HOUR:
+        return _("in %(n)d min") % {"n": away // MINUTE}
+    if away < DAY:
+        return _("in %(n)d h") % {"n": away // HOUR}
+    days = away // DAY
+    return ngettext("in %(n)d day", "in %(n)d days", days) % {"n": days}

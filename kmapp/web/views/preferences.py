@@ -1,0 +1,34 @@
+"""Language, theme, keyboard: chosen anywhere, by anyone, also before they sign in."""
+
+from django import forms
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from kmapp.accounts.models import User
+from kmapp.errors import Invalid
+from kmapp.web.errors import refuse
+from kmapp.web.http import back_to
+from kmapp.web.preferences import remember
+
+
+class PreferencesForm(forms.Form):
+    """One or more of them; what is not sent stays as it is."""
+
+    language = forms.ChoiceField(choices=settings.LANGUAGES, required=False)
+    theme = forms.ChoiceField(choices=User.Theme.choices, required=False)
+    keyboard = forms.ChoiceField(choices=[("on", "on"), ("off", "off")], required=False)
+
+
+@require_POST
+def preferences(request: HttpRequest) -> HttpResponse:
+    form = PreferencesForm(request.POST)
+    if not form.is_valid():
+        return refuse(request, Invalid("; ".join(form.errors)))
+    chosen = {name: value for name, value in form.cleaned_data.items() if value}
+    keyboard = chosen.pop("keyboard", None)
+    if request.user.is_authenticated:
+        kept = chosen if keyboard is None else {**chosen, "keyboard_shortcuts": keyboard == "on"}
+        User.objects.filter(pk=request.user.pk).update(**kept)
+    return remember(redirect(back_to(request, "web:home")), **chosen)

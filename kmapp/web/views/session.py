@@ -1,0 +1,66 @@
+"""Who is here and in which account: sign in, sign out, change account."""
+
+from http import HTTPStatus
+
+from django.contrib.auth import login, logout
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from kmapp.web.http import WebRequest, back_to
+from kmapp.web.preferences import remember
+from kmapp.web.seats import CHOSEN, reviewer_required
+from kmapp.web.sign_in import WINDOW, Failures, SignInForm
+
+
+@sensitive_post_parameters("password")
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    if request.user.is_authenticated:
+        return redirect(back_to(request, "web:home"))
+    if request.method != "POST":
+        return _ask(request, SignInForm(request))
+    failures, form = Failures(request), SignInForm(request, request.POST)
+    if failures.too_many():
+        return _slow_down(request)
+    if not form.is_valid():
+        failures.add()
+        return _ask(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    failures.clear()
+    user = form.get_user()
+    login(request, user)
+    return remember(redirect(back_to(request, "web:home")), theme=user.theme, language=user.language)
+
+
+def _ask(request: HttpRequest, form: SignInForm, *, status: int = HTTPStatus.OK) -> HttpResponse:
+    context = {"form": form, "next": back_to(request, "")}
+    return render(request, "web/session/form.html", context, status=status)
+
+
+def _slow_down(request: HttpRequest) -> HttpResponse:
+    form = SignInForm(request, {"username": request.POST.get("username", "")})
+    form.errors.clear()
+    form.add_error(None, _("Too many attempts failed. Wait a minute, then try again."))
+    answer = _ask(request, form, status=HTTPStatus.TOO_MANY_REQUESTS)
+    answer.headers["Retry-After"] = str(WINDOW)
+    return answer
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    logout(request)
+    return redirect("web:sign_in")
+
+
+@require_POST
+@reviewer_required
+def change_account(request: WebRequest) -> HttpResponse:
+    wanted = request.POST.get("account", "")
+    if wanted not in {str(seat.account_id) for seat in request.seats}:
+        raise Http404
+    request.session[CHOSEN] = wanted
+    return redirect("web:home")  # the page they were on may not exist there
