@@ -192,6 +192,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": timedelta(hours=1),
         "options": {"expires": 600},
     },
+    "drop expired answers": {
+        "task": "kmapp.api.tasks.drop_expired_answers",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 600},
+    },
 }
 OUTBOX_LEASE = timedelta(seconds=30)
 OUTBOX_HEARTBEAT = timedelta(seconds=5)
@@ -235,12 +240,14 @@ THROTTLES = {
     # By address: requests without a valid key.
     "anonymous": env.integer("THROTTLE_ANONYMOUS_PER_MINUTE", 60),
 }
+# What Prometheus may send instead of a key, to read /metrics and nothing else.
+METRICS_TOKEN = env.text("METRICS_TOKEN")
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["kmapp.accounts.authentication.KeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["kmapp.api.permissions.HasScope"],
     "DEFAULT_PARSER_CLASSES": ["kmapp.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "kmapp.api.schema.AgentSchema",
     "EXCEPTION_HANDLER": "kmapp.api.errors.render",
     "NUM_PROXIES": NUM_PROXIES,
     "UNAUTHENTICATED_USER": None,

@@ -23,6 +23,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
+from kmapp.accounts.models import account_ids
 from kmapp.api.errors import Refusal, translate
 from kmapp.api.models import IdempotentRequest
 from kmapp.errors import Conflict, Gone, Invalid, Waiting
@@ -168,3 +169,12 @@ def forget_answers(account: UUID, objects: Iterable[UUID]) -> int:
     """Erase the answers that name any of these objects; retries are told so. Use in `acting`."""
     named = IdempotentRequest.objects.of(account).filter(object_ids__overlap=list(objects))
     return named.update(state=State.FORGOTTEN, fingerprint="", answer="", object_ids=[])
+
+
+def drop_expired() -> int:
+    """Delete the answers that are kept no longer, account by account."""
+    dropped = 0
+    for account in account_ids():
+        with acting(account):
+            dropped += IdempotentRequest.objects.of(account).expired().delete()[0]
+    return dropped

@@ -1,4 +1,4 @@
-"""What the API measures, for Prometheus."""
+"""What the API measures about itself, for Prometheus."""
 
 from prometheus_client import Histogram
 

@@ -1,5 +1,17 @@
 """Operations: not about anybody's data."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from kmapp.api.docs import Schema, Version, docs
+from kmapp.api.health import Health
+from kmapp.api.scrape import Metrics
+
+app_name = "api"
+urlpatterns = [
+    path("health", Health.as_view(), name="liveness"),
+    path("metrics", Metrics.as_view(), name="metrics"),
+    path("v1/health", Health.as_view(), name="health"),
+    path("v1/version", Version.as_view(), name="version"),
+    path("v1/schema", Schema.as_view(), name="schema"),
+    path("v1/docs", docs, name="docs"),
+]

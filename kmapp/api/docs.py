@@ -1,0 +1,39 @@
+"""The API describes itself: the schema, a page to try it on, and the version."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularJSONAPIView
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+import kmapp
+from kmapp.api.views import AlwaysJSON
+
+
+class Schema(SpectacularJSONAPIView):  # type: ignore[misc]  # untyped upstream
+    """OpenAPI 3.1. It says nothing of anybody's data, so no key is needed."""
+
+    authentication_classes = ()
+    permission_classes = ()
+    content_negotiation_class = AlwaysJSON
+
+
+@extend_schema(exclude=True)
+class Version(APIView):
+    """Which kmapp answers."""
+
+    authentication_classes = ()
+    permission_classes = ()
+    content_negotiation_class = AlwaysJSON
+
+    def get(self, request: Request) -> Response:
+        return Response({"name": "kmapp", "version": kmapp.__version__, "api": "v1"})
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    """Swagger UI over our own schema, from our own files."""
+    return render(request, "api/docs.html")

@@ -1,0 +1,157 @@
+"""How the product is. Apps add their own parts with `@check` and `@figure`.
+
+Without a key only that the process answers. With one: every part, and figures of the key's account.
+An essential part that fails makes it 503 (take this host out); any other makes it degraded: what
+is written is kept and found by its words, and the rest catches up.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, cast
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from kmapp.api.cache import ValkeyCache
+from kmapp.api.pulse import last_seen
+from kmapp.api.views import AlwaysJSON
+from kmapp.providers import breaker
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """How one part is: well or not, and facts for whoever mends it."""
+
+    ok: bool
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part that is asked for each detailed health request."""
+
+    name: str
+    ask: Callable[[], Report]
+    essential: bool
+
+
+_parts: list[Part] = []
+_figures: dict[str, Callable[[UUID], Any]] = {}
+
+Ask = Callable[[], Report]
+Count = Callable[[UUID], Any]
+
+
+def check(name: str, *, essential: bool = False) -> Callable[[Ask], Ask]:
+    """Register a part of the product."""
+
+    def register(ask: Ask) -> Ask:
+        _parts.append(Part(name=name, ask=ask, essential=essential))
+        return ask
+
+    return register
+
+
+def figure(name: str) -> Callable[[Count], Count]:
+    """Register a number about the key's account. It opens `acting` itself."""
+
+    def register(count: Count) -> Count:
+        _figures[name] = count
+        return count
+
+    return register
+
+
+@check("database", essential=True)
+def database() -> Report:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+        cursor.fetchone()
+    return Report(ok=True)
+
+
+@check("broker")
+def broker() -> Report:
+    return Report(ok=cast(ValkeyCache, cache).ping())
+
+
+@check("worker")
+def worker() -> Report:
+    return _alive("worker")
+
+
+@check("scheduler")
+def scheduler() -> Report:
+    return _alive("scheduler")
+
+
+@check("embedder")
+def embedder() -> Report:
+    circuits = breaker.states()
+    state = circuits.get(settings.EMBEDDING_BASE_URL, "closed")
+    return Report(ok=state != "open", facts={"circuit": state})
+
+
+def _alive(process: str) -> Report:
+    seconds = last_seen(process)
+    return Report(ok=seconds is not None, facts={"seen_seconds_ago": seconds})
+
+
+@extend_schema(exclude=True)
+class Health(APIView):
+    """Whether the product works."""
+
+    content_negotiation_class = AlwaysJSON
+    permission_classes = ()
+
+    def perform_authentication(self, request: Request) -> None:
+        """Left to `get`: liveness must not need the database."""
+
+    def get(self, request: Request) -> Response:
+        """Short without a key, whole with one."""
+        try:
+            principal = request.auth
+        except DatabaseError:
+            return Response(_body("down", {"database": {"ok": False}}), status=503)
+        if principal is None:
+            return Response(_body("ok", {}))
+        reports = {part.name: _ask(part) for part in _parts}
+        status = _status(reports)
+        body = _body(status, {name: _shown(report) for name, report in reports.items()})
+        if status != "down":
+            body |= {name: count(principal.account_id) for name, count in _figures.items()}
+        code = HTTPStatus.SERVICE_UNAVAILABLE if status == "down" else HTTPStatus.OK
+        return Response(body, status=code)
+
+
+def _body(status: str, parts: dict[str, Any]) -> dict[str, Any]:
+    return {"ok": status == "ok", "status": status, "now": time.time(), **parts}
+
+
+def _ask(part: Part) -> Report:
+    try:
+        return part.ask()
+    except Exception as error:  # noqa: BLE001 - a part that cannot be asked is not well
+        log.warning("unhealthy", part=part.name, error=type(error).__name__)
+        return Report(ok=False, facts={"error": type(error).__name__})
+
+
+def _shown(report: Report) -> dict[str, Any]:
+    return {"ok": report.ok, **report.facts}
+
+
+def _status(reports: dict[str, Report]) -> str:
+    if any(part.essential and not reports[part.name].ok for part in _parts):
+        return "down"
+    return "ok" if all(report.ok for report in reports.values()) else "degraded"

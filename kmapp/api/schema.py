@@ -1,0 +1,98 @@
+"""What OpenAPI cannot see by itself: keys, scopes, refusals, idempotency."""
+
+import re
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import build_basic_type
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+
+from kmapp.api.idempotency import HEADER
+
+
+class Issue(serializers.Serializer[Any]):
+    """One place of a request, and what is wrong with it."""
+
+    path = serializers.CharField(allow_blank=True, help_text="Such as nodes.1.kind.")
+    message = serializers.CharField()
+
+
+class Error(serializers.Serializer[Any]):
+    """The one shape of every refusal."""
+
+    status = serializers.IntegerField()
+    error = serializers.CharField(help_text="A code for programs, such as invalid_request.")
+    message = serializers.CharField(help_text="A sentence for people.")
+    detail = serializers.CharField(help_text="The same sentence.")
+    details = serializers.DictField(help_text="Facts that belong to the code.")
+    issues = Issue(many=True)
+
+
+REFUSALS = {
+    "400": "The request cannot be understood; `issues` name the places.",
+    "401": "No API key, or none that is valid.",
+    "403": "The key lacks the scope, or the body names another account.",
+    "429": "Too many requests; wait `Retry-After` seconds.",
+    "default": "Any other refusal, in the same shape.",
+}
+
+
+class AgentSchema(AutoSchema):
+    """Describes an `AgentView`."""
+
+    def get_operation_id(self) -> str:
+        """Such as memory_search; the method is named unless it is POST."""
+        words = re.findall(r"[a-z0-9]+", self.path.removeprefix("/v1").lower())
+        return "_".join(words if self.method == "POST" else [*words, self.method.lower()])
+
+    def get_tags(self) -> list[str]:
+        """The source: memory, knowledge, rules, context."""
+        return [self.path.removeprefix("/v1").strip("/").partition("/")[0]]
+
+    def get_description(self) -> str:
+        """The view's own words, and the scope it needs."""
+        said = super().get_description()
+        scope = getattr(self.view, "scopes", {}).get(self.method)
+        return f"{said}\n\nNeeds the scope `{scope.value}`." if scope else said
+
+    def get_override_parameters(self) -> list[Any]:
+        """Every POST that writes may be repeated safely."""
+        if self.method != "POST" or not getattr(self.view, "idempotent", False):
+            return []
+        return [
+            OpenApiParameter(
+                HEADER,
+                {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+                OpenApiParameter.HEADER,
+                description="Repeat a request safely: the first answer is kept for 24 hours.",
+            )
+        ]
+
+    def _get_response_bodies(self, direction: str = "response") -> dict[str, Any]:
+        bodies: dict[str, Any] = super()._get_response_bodies(direction)
+        if self.get_auth() == [{}]:
+            return bodies
+        error = self.resolve_serializer(Error(), direction).ref
+        for status, description in REFUSALS.items():
+            content = {"application/json": {"schema": error}}
+            bodies.setdefault(status, {"description": description, "content": content})
+        bodies["429"]["headers"] = {
+            "Retry-After": {"schema": build_basic_type(int), "description": "Seconds."}
+        }
+        return bodies
+
+
+class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """An API key, in either header."""
+
+    target_class = "kmapp.accounts.authentication.KeyAuthentication"
+    name = ["bearer", "apiKey"]
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, str]]:
+        """Both of them; one is enough."""
+        return [
+            {"type": "http", "scheme": "bearer", "bearerFormat": "km_…"},
+            {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+        ]

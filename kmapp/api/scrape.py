@@ -1,0 +1,101 @@
+"""GET /metrics: what every process of this host has counted, and what the outbox owes right now."""
+
+import hmac
+import os
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.http import HttpResponse
+from drf_spectacular.utils import extend_schema
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    REGISTRY,
+    CollectorRegistry,
+    generate_latest,
+    multiprocess,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from rest_framework.request import Request
+
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView
+from kmapp.outbox.registry import subscription
+
+log = structlog.get_logger()
+
+
+class Debts(Collector):
+    """What the outbox owes, over all accounts, asked of the database at each scrape."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Depth by state, the oldest debt by handler, and how far embeddings lag."""
+        depth = GaugeMetricFamily(
+            "kmapp_outbox_deliveries", "Deliveries not done.", labels=["handler", "state"]
+        )
+        oldest = GaugeMetricFamily(
+            "kmapp_outbox_oldest_seconds", "Age of the oldest due delivery.", labels=["handler"]
+        )
+        lag: dict[str, float] = defaultdict(float, embedding=0)
+        for handler, waiting, running, dead, seconds in _rows():
+            for state, number in (("waiting", waiting), ("running", running), ("dead", dead)):
+                depth.add_metric([handler, state], number)
+            oldest.add_metric([handler], seconds)
+            known = subscription(handler)
+            if known:
+                lag[known.queue] = max(lag[known.queue], seconds)
+        yield depth
+        yield oldest
+        yield GaugeMetricFamily(
+            "kmapp_embedding_lag_seconds",
+            "How long the oldest text has waited for its vector.",
+            value=lag["embedding"],
+        )
+
+
+def _rows() -> list[tuple[str, int, int, int, float]]:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM outbox_depth()")
+            return cursor.fetchall()
+    except DatabaseError as error:
+        # The rest of the scrape is wanted most when the database is away.
+        log.warning("outbox_not_measured", error=type(error).__name__)
+        return []
+
+
+def exposition() -> bytes:
+    """Every metric of this host's processes, in Prometheus' text format."""
+    registry = CollectorRegistry()
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    else:
+        registry.register(REGISTRY)
+    registry.register(Debts())
+    return generate_latest(registry)
+
+
+@extend_schema(exclude=True)
+class Metrics(AgentView):
+    """For Prometheus: a key that may do everything, or METRICS_TOKEN as a bearer token."""
+
+    scopes = {"GET": Scope.ADMIN}
+    bucket = "debug"
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """The token opens this door and no other."""
+        if not _has_token(request):
+            super().initial(request, *args, **kwargs)
+
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(exposition(), content_type=CONTENT_TYPE_LATEST)
+
+
+def _has_token(request: Request) -> bool:
+    wanted = f"Bearer {settings.METRICS_TOKEN}".encode()
+    sent = request.headers.get("Authorization", "").encode()
+    return bool(settings.METRICS_TOKEN) and hmac.compare_digest(sent, wanted)

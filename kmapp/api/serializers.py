@@ -1,0 +1,55 @@
+"""What request serializers share: the words that other clients use for ours."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.http import QueryDict
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+
+class Aliases(serializers.Serializer[Any]):
+    """Accepts other names for a serializer's fields. Our own name wins; complaints use theirs."""
+
+    aliases: ClassVar[Mapping[str, str]] = {
+        "content": "text",
+        "text_summary": "text",
+        "type": "kind",
+        "slots": "metadata",
+        "session_id": "run_id",
+        "conversation_id": "run_id",
+    }
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Rename, check, and name what is wrong by the word that was sent."""
+        if not isinstance(data, Mapping):
+            return super().to_internal_value(data)
+        used = self._used(data)
+        try:
+            return super().to_internal_value(_renamed(data, used))
+        except ValidationError as error:
+            if not isinstance(error.detail, dict):
+                raise
+            theirs = {ours: alias for alias, ours in used.items()}
+            raise ValidationError(
+                {theirs.get(name, name): detail for name, detail in error.detail.items()}
+            ) from None
+
+    def _used(self, data: Mapping[str, Any]) -> dict[str, str]:
+        """The aliases that stand in `data` for a field that does not."""
+        used: dict[str, str] = {}
+        for alias, ours in self.aliases.items():
+            if alias in self.fields or ours not in self.fields or ours in used.values():
+                continue
+            if data.get(alias) is not None and data.get(ours) is None:
+                used[alias] = ours
+        return used
+
+
+def _renamed(data: Mapping[str, Any], used: Mapping[str, str]) -> Mapping[str, Any]:
+    if isinstance(data, QueryDict):
+        query = data.copy()
+        for alias, ours in used.items():
+            query.setlist(ours, query.getlist(alias))
+        return query
+    return {**data, **{ours: data[alias] for alias, ours in used.items()}}
