@@ -6,7 +6,6 @@ for the whole call, which would queue every thread behind the slowest, so calls 
 admits one probe at a time.
 """
 
-import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,12 +13,13 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import pybreaker
+import structlog
 from django.conf import settings
 
 from kmapp.providers.errors import BadVectors, CircuitOpen, ProviderError, Refused
 from kmapp.providers.metrics import CIRCUIT_OPEN
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger()
 
 
 class _Watch(pybreaker.CircuitBreakerListener):

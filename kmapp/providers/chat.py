@@ -43,7 +43,7 @@ class OpenAIChat:
         """The chat model of this installation; ask `configured()` first."""
         return cls(
             model=settings.CHAT_MODEL,
-            base_url=settings.OPENAI_BASE_URL,
+            base_url=settings.OPENAI_BASE_URL or "https://api.openai.com/v1",
             api_key=settings.OPENAI_API_KEY,
         )
 

@@ -37,18 +37,19 @@ def ask(base_url: str, api_key: str, question: Question, seconds: float) -> Any:
     client = _client(base_url, api_key, os.getpid())
 
     async def body() -> bytes:
-        answer = await question(client)
-        return answer.content
+        return (await question(client)).content
 
     try:
-        return json.loads(deadline.run(body(), seconds))
+        answer = deadline.run(body(), seconds)
     except TimeoutError as error:
         raise ProviderTimeout(f"No answer from the provider within {seconds:g} s.") from error
     except openai.APIStatusError as error:
         _raise_for(error)
     except openai.OpenAIError as error:
         raise ProviderError(f"The provider cannot be reached: {error}") from error
-    except ValueError as error:  # also text that is not UTF-8
+    try:
+        return json.loads(answer)
+    except ValueError as error:  # or not UTF-8
         raise ProviderError("The provider's answer is not JSON.") from error
 
 
@@ -79,7 +80,7 @@ def _client(base_url: str, api_key: str, pid: int) -> openai.AsyncOpenAI:
     """A client of this process: `pid` is in the key because its connections belong to one loop."""
     return openai.AsyncOpenAI(
         base_url=base_url,
-        api_key=api_key,
+        api_key=api_key or "none",  # a server of one's own may want none, the library insists
         max_retries=0,
         timeout=None,  # deadline.run is the only clock
         http_client=_beside_us() if _is_loopback(base_url) else None,

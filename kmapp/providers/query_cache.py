@@ -4,12 +4,12 @@ Kept per account, so that no timing tells one account what another asked. A cach
 costs an embedding, never an answer.
 """
 
-import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from uuid import UUID
 
+import structlog
 from django.conf import settings
 from django.core.cache import cache
 
@@ -17,7 +17,7 @@ from kmapp.providers.embedding import Embedder, ModelForm
 from kmapp.providers.metrics import QUERY_CACHE
 from kmapp.providers.vectors import Unusable, pack, read_vector
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def _remembered(key: str, model: ModelForm) -> tuple[list[float] | None, bool]:
     try:
         packed = cache.get(key)
     except Exception as error:  # noqa: BLE001 - whatever ails the cache, the query goes on
-        log.warning("the query cache cannot be read: %s", error)
+        log.warning("query_cache_unreadable", error=repr(error))
         QUERY_CACHE.labels("down").inc()
         return None, False
     vector = None
@@ -67,4 +67,4 @@ def _remember(key: str, vector: list[float]) -> None:
     try:
         cache.set(key, pack(vector), timeout=settings.QUERY_CACHE_SECONDS)
     except Exception as error:  # noqa: BLE001 - as above
-        log.warning("the query cache cannot be written: %s", error)
+        log.warning("query_cache_unwritable", error=repr(error))

@@ -51,7 +51,7 @@ def test_a_drip_ends_at_the_deadline(provider: FakeProvider, talker: chat.OpenAI
     started = monotonic()
     with pytest.raises(ProviderTimeout):
         talker.complete(ASKED, deadline=0.4)
-    assert monotonic() - started < 1.0
+    assert monotonic() - started < 2.0
 
 
 @pytest.mark.parametrize("mode", ["error", "refuse", "garbage"])

@@ -59,7 +59,7 @@ def test_threads_do_not_queue_behind_a_hanging_call(
         return monotonic() - started
 
     with ThreadPoolExecutor(8) as threads:
-        assert max(threads.map(wait, range(8))) < 1.0
+        assert max(threads.map(wait, range(8))) < 2.0  # one after the other: 4.0
 
 
 def test_giving_up_closes_the_connection(
@@ -78,13 +78,13 @@ def test_giving_up_closes_the_connection(
 
 def test_a_blocked_loop_does_not_hold_the_caller() -> None:
     async def blocks() -> None:
-        sleep(1.2)
+        sleep(2)
 
     started = monotonic()
     with pytest.raises(TimeoutError):
         deadline.run(blocks(), 0.1)
-    assert monotonic() - started < 1.0
-    sleep(1.2)
+    assert monotonic() - started < 1.5
+    sleep(2)  # let it end: the loop is everybody's
 
 
 def test_a_forked_child_has_a_loop_of_its_own() -> None:
