@@ -1,12 +1,12 @@
 """Writing what search reads: postings in the transaction of the row, vectors when a worker gets to it."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
-from django.db.models.functions import Now
+from django.utils import timezone
 
 from kmapp.ids import uuid7
 from kmapp.search.models import TermPosting, Vector
@@ -78,36 +78,53 @@ def await_vectors(
     )
 
 
-def store_vector(
-    account_id: UUID, collection: str, model_id: int, part: Part, embedding: Sequence[float]
-) -> bool:
-    """Keep a vector, if the text it was made from is still the text. Returns whether it was."""
-    return bool(
-        Vector.objects.of(account_id)
-        .filter(
-            collection=collection,
-            model_id=model_id,
-            object_id=part.object_id,
-            part=part.part,
-            text_sha256=part.text_sha256,
-        )
-        .update(
-            embedding=list(embedding), state=Vector.State.READY, error="", ready_at=Now()
-        )
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What became of one part: its vector, or why there is none."""
+
+    part: Part
+    embedding: Sequence[float] | None = None
+    error: str = ""
 
 
-def fail_vector(
-    account_id: UUID, collection: str, model_id: int, part: Part, error: str
-) -> None:
-    """Say why a part has no vector. It stays findable by its words."""
+def store_vectors(account_id: UUID, collection: str, model_id: int, made: Sequence[Made]) -> None:
+    """Keep the vectors of whole objects: all parts of each, in the place of what was there.
+
+    The caller holds the objects and knows that their texts are still these.
+    """
     Vector.objects.of(account_id).filter(
         collection=collection,
         model_id=model_id,
-        object_id=part.object_id,
-        part=part.part,
-        text_sha256=part.text_sha256,
-    ).update(state=Vector.State.FAILED, error=error[:200], embedding=None, ready_at=None)
+        object_id__in={each.part.object_id for each in made},
+    ).delete()
+    now = timezone.now()
+    Vector.objects.bulk_create(
+        [
+            Vector(
+                account_id=account_id,
+                collection=collection,
+                object_id=each.part.object_id,
+                part=each.part.part,
+                model_id=model_id,
+                text_sha256=each.part.text_sha256,
+                state=Vector.State.FAILED if each.embedding is None else Vector.State.READY,
+                embedding=None if each.embedding is None else list(each.embedding),
+                error=each.error[:200],
+                ready_at=None if each.embedding is None else now,
+            )
+            for each in made
+        ],
+        batch_size=1000,
+    )
+
+
+def same_texts(account_id: UUID, model_id: int, sha256s: Iterable[str]) -> dict[str, list[float]]:
+    """Vectors that this account already has of equal texts: an equal text is embedded once."""
+    rows = Vector.objects.of(account_id).filter(
+        model_id=model_id, text_sha256__in=set(sha256s), state=Vector.State.READY
+    )
+    found = rows.distinct("text_sha256").order_by("text_sha256").values_list("text_sha256", "embedding")
+    return {sha: vector.to_list() for sha, vector in found}
 
 
 def drop_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence[UUID]) -> None:

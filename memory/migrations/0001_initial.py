@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('accounts', '0001_initial'),
+        ('accounts', '0002_initial'),
         ('ledger', '0001_initial'),
     ]
 
@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('scope', models.CharField(blank=True, max_length=200, verbose_name='scope')),
                 ('client_id', models.CharField(blank=True, max_length=200, null=True, verbose_name='client id')),
+                ('written_in', models.UUIDField(editable=False, verbose_name='written in')),
                 ('written_sha256', models.CharField(blank=True, editable=False, max_length=64)),
                 ('user_id', models.CharField(blank=True, max_length=200, verbose_name='user')),
                 ('agent_id', models.CharField(blank=True, max_length=200, verbose_name='agent')),

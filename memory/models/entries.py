@@ -6,7 +6,7 @@ from typing import Self
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -78,11 +78,6 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
             embedding_queued=Exists(mine.filter(state=Vector.State.PENDING)),
         )
 
-    def in_order(self) -> Self:
-        """As it happened: by time observed, then by commit, then by place in the batch."""
-        return self.order_by("observed_at", F("commit__seq"), "position")
-
-
 def share(label: str, default: float) -> "models.FloatField[float, float]":
     return models.FloatField(
         label, default=default, validators=[MinValueValidator(0), MaxValueValidator(1)]
@@ -131,6 +126,8 @@ class MemoryEntry(Truth):
 
     scope = models.CharField(_("scope"), max_length=200, blank=True)
     client_id = models.CharField(_("client id"), max_length=200, null=True, blank=True)  # noqa: DJ001
+    # The commit it was first written in: `commit` is the latest. Order inside a run follows this one.
+    written_in = models.UUIDField(_("written in"), editable=False)
     written_sha256 = models.CharField(max_length=64, blank=True, editable=False)
     user_id = models.CharField(_("user"), max_length=200, blank=True)
     agent_id = models.CharField(_("agent"), max_length=200, blank=True)

@@ -1,0 +1,188 @@
+"""Reading the indexes, inside `acting`. Each function is one statement; the caller says which objects count.
+
+`within` is a queryset of the objects that may be found: it is inlined as a subquery, so that the planner sees its
+filters. Statements are never prepared: a generic plan would give a small account the big one's index scan.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.core.cache import cache
+from django.db import connection
+from django.db.models import Model, QuerySet
+from pgvector import HalfVector
+
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search import bm25
+
+STATISTICS_SECONDS = 30  # N and the average length move slowly; counting them does not
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """Texts of one account that are searched together."""
+
+    account_id: UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """A query's terms, each with its idf in this collection."""
+
+    idf: Mapping[str, float]
+    average_length: float
+
+    @property
+    def idf_sum(self) -> float:
+        return sum(self.idf.values())
+
+
+def weigh(collection: Collection, terms: Sequence[str]) -> Words:
+    """What each distinct term of a query says here. Terms that occur nowhere say most, of nothing."""
+    documents, average_length = _statistics(collection)
+    containing = dict.fromkeys(terms, 0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT term, count(*) FROM search_termposting "
+            "WHERE account_id = %s AND collection = %s AND term = ANY (%s) GROUP BY term",
+            [collection.account_id, collection.name, list(containing)],
+        )
+        containing.update(cursor.fetchall())
+    return Words(
+        idf={
+            term: bm25.idf(max(documents, count), count) for term, count in containing.items()
+        },
+        average_length=average_length,
+    )
+
+
+def _statistics(collection: Collection) -> tuple[int, float]:
+    """How many documents there are, and how long they are on average."""
+    key = f"bm25:{collection.account_id}:{collection.name}"
+    known: tuple[int, float] | None = cache.get(key)
+    if known is None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*), coalesce(avg(dl), 1)::float8 FROM search_termposting "
+                "WHERE account_id = %s AND collection = %s AND term = ''",
+                [collection.account_id, collection.name],
+            )
+            known = cursor.fetchone()
+        # A small collection changes fast and is counted fast.
+        cache.set(key, known, STATISTICS_SECONDS if known[0] > 1000 else 1)  # noqa: PLR2004
+    return known
+
+
+# The same sum as kmapp.search.bm25.score; a test holds the two together.
+_SCORE = f"""sum(q.idf * p.tf * {bm25.K1 + 1} / (p.tf + {bm25.K1} * (1 - {bm25.B} + {bm25.B} * p.dl / %s)))"""
+
+
+def best_by_words(
+    collection: Collection, words: Words, *, within: QuerySet[Model], limit: int
+) -> dict[UUID, float]:
+    """The documents with the highest BM25."""
+    if not words.idf:
+        return {}
+    allowed, parameters = _ids(within)
+    return _pairs(
+        f"SELECT p.document, {_SCORE} AS score "  # noqa: S608 - constants and a compiled queryset
+        "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
+        "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
+        f"WHERE p.document IN ({allowed}) "
+        "GROUP BY p.document ORDER BY score DESC, p.document LIMIT %s",
+        [*_terms(collection, words), *parameters, limit],
+    )
+
+
+def bm25_of(
+    collection: Collection, words: Words, documents: Sequence[UUID]
+) -> dict[UUID, float]:
+    """The exact BM25 of given documents; those without any of the words are left out."""
+    if not words.idf or not documents:
+        return {}
+    return _pairs(
+        f"SELECT p.document, {_SCORE} AS score "  # noqa: S608 - constants
+        "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
+        "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
+        "WHERE p.document = ANY (%s) GROUP BY p.document",
+        [*_terms(collection, words), list(documents)],
+    )
+
+
+def _terms(collection: Collection, words: Words) -> list[Any]:
+    return [
+        max(words.average_length, 1.0),
+        list(words.idf),
+        list(words.idf.values()),
+        collection.account_id,
+        collection.name,
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meaning:
+    """A query's vector, and the model whose vectors it can be compared with."""
+
+    model: EmbeddingModel
+    vector: HalfVector
+
+    @classmethod
+    def of(cls, model: EmbeddingModel, vector: Sequence[float]) -> "Meaning":
+        return cls(model=model, vector=HalfVector(list(vector)))
+
+
+def nearest(
+    collection: Collection, meaning: Meaning, *, within: QuerySet[Model], limit: int
+) -> dict[UUID, float]:
+    """The objects whose vectors are nearest, with their cosine. Several parts of one count as its best."""
+    allowed, parameters = _ids(within)
+    distance = f"embedding::halfvec({meaning.model.dimensions:d}) <=> %s"
+    best: dict[UUID, float] = {}
+    for found, cosine in _rows(
+        f"SELECT object_id, 1 - ({distance}) FROM search_vector "  # noqa: S608 - see above
+        f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
+        f"AND state = 'READY' AND object_id IN ({allowed}) ORDER BY {distance} LIMIT %s",
+        [
+            meaning.vector,
+            collection.account_id,
+            collection.name,
+            *parameters,
+            meaning.vector,
+            limit,
+        ],
+    ):
+        best.setdefault(found, cosine)
+    return best
+
+
+def cosine_of(
+    collection: Collection, meaning: Meaning, objects: Sequence[UUID]
+) -> dict[UUID, float]:
+    """The exact cosine of given objects; those without a ready vector are left out."""
+    if not objects:
+        return {}
+    distance = f"embedding::halfvec({meaning.model.dimensions:d}) <=> %s"
+    return _pairs(
+        f"SELECT object_id, 1 - min({distance}) FROM search_vector "  # noqa: S608 - see above
+        f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
+        "AND state = 'READY' AND object_id = ANY (%s) GROUP BY object_id",
+        [meaning.vector, collection.account_id, collection.name, list(objects)],
+    )
+
+
+def _ids(within: QuerySet[Model]) -> tuple[str, Sequence[Any]]:
+    return within.order_by().values("pk").query.sql_with_params()
+
+
+def _rows(statement: str, parameters: Sequence[Any]) -> list[tuple[UUID, float]]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [(found, score) for found, score in cursor.fetchall() if math.isfinite(score)]
+
+
+def _pairs(statement: str, parameters: Sequence[Any]) -> dict[UUID, float]:
+    return dict(_rows(statement, parameters))

@@ -1,0 +1,270 @@
+"""Writing memories down, changing and forgetting them."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.errors import Conflict, Gone, Invalid, NotFound
+from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.canonical import canonical
+from kmapp.ledger.models import Commit
+from kmapp.redaction import flags
+from kmapp.search.actions import index_terms
+from memory.actions.edges import draw
+from memory.actions.owed import owe_vectors
+from memory.drafts import Batch, NewEntry, clean
+from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
+from memory.models.entries import COLLECTION
+
+Event = MemoryVersion.Event
+Status = MemoryEntry.Status
+RACES = 3  # two writers of one client id meet at most once; a third try is for bad luck
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a write made, in the order it was asked for. All replayed: the first commit."""
+
+    entries: Sequence[MemoryEntry]
+    edges: Sequence[MemoryEdge]
+    fresh: frozenset[UUID]
+    commit: Commit | None
+    queued: int  # entries that wait for their vector
+
+
+def write(*, account_id: UUID, actor: Actor, batch: Batch) -> Written:
+    """Remember a batch: all of it or nothing. Writing the same client ids again changes nothing."""
+    for _race in range(RACES):
+        try:
+            with transaction.atomic():
+                return _write(account_id, actor, batch)
+        except IntegrityError as error:
+            # Somebody wrote one of these ids between our look and our insert: look again.
+            lost = error
+    raise Conflict("Others keep writing the same ids: try again.") from lost
+
+
+def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
+    account = Account.objects.get(pk=account_id)
+    drafts = [
+        replace(draft, scope=draft.scope or batch.scope).cleaned(account.redact)
+        for draft in batch.entries
+    ]
+    keys = [draft.key_in(account_id) for draft in drafts]
+    _refuse_twins(drafts, keys)
+    known = _known(account_id, drafts, keys)
+    said = clean(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
+    with recording(account_id, actor, input=said, reason=batch.reason) as commit:
+        made = {
+            key: _entry(account, actor, draft, key, position, commit.id)
+            for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
+            if key not in known
+        }
+        # In the order of their ids, so that two batches with the same ids wait instead of deadlocking.
+        MemoryEntry.objects.bulk_create(
+            sorted(made.values(), key=lambda entry: entry.pk), batch_size=500
+        )
+        entries = [known.get(key) or made[key] for key in keys]
+        commit.add_all(made.values(), Event.ADD)
+        record_versions(made.values(), commit, actor, batch.reason)
+        edges = draw(account_id, batch.edges, entries, commit)
+        index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in made.values()})
+        wanted = entries if batch.reembed else list(made.values())
+        queued = owe_vectors(account_id, wanted, commit.id) if batch.embed else 0
+    return Written(
+        entries=entries,
+        edges=edges,
+        fresh=frozenset(made),
+        commit=commit.commit or _first_commit(account_id, entries),
+        queued=queued,
+    )
+
+
+def _refuse_twins(drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> None:
+    twins = [i for i, key in enumerate(keys) if key in keys[:i]] if len(set(keys)) < len(keys) else []
+    if twins:
+        raise Invalid(
+            "The same client_id or id occurs twice in this batch: send each entry once.",
+            code="duplicate_client_id_in_batch",
+            issues=[
+                {"path": f"nodes.{i}", "message": f"{drafts[i].client_id or keys[i]} again"}
+                for i in twins
+            ],
+        )
+
+
+def _known(
+    account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
+) -> dict[UUID, MemoryEntry]:
+    """Entries of this batch that were written before. With another body that is a conflict."""
+    erased = set(ErasedEntry.objects.of(account_id).filter(pk__in=keys).values_list("pk", flat=True))
+    if erased:
+        raise Gone(
+            "An entry with this client_id was erased; the id stays taken: use another.",
+            code="client_id_erased",
+            issues=[
+                {"path": f"nodes.{i}.client_id", "message": "erased"}
+                for i, key in enumerate(keys)
+                if key in erased
+            ],
+        )
+    known = MemoryEntry.objects.of(account_id).in_bulk(keys)
+    other = [
+        i
+        for i, (key, draft) in enumerate(zip(keys, drafts, strict=True))
+        if key in known and known[key].written_sha256 != draft.sha256()
+    ]
+    if other:
+        raise Conflict(
+            "An entry with this client_id exists with another body: update it, or use another id.",
+            code="client_id_conflict",
+            issues=[
+                {"path": f"nodes.{i}.client_id", "message": f"exists as {keys[i]}"} for i in other
+            ],
+        )
+    return known
+
+
+def _entry(
+    account: Account, actor: Actor, draft: NewEntry, key: UUID, position: int, commit_id: UUID
+) -> MemoryEntry:
+    now = timezone.now()
+    visibility = draft.default_visibility()
+    return MemoryEntry(
+        id=key,
+        account_id=account.pk,
+        commit_id=commit_id,
+        written_in=commit_id,
+        scope=draft.scope,
+        client_id=draft.client_id or None,
+        written_sha256=draft.sha256(),
+        user_id=draft.user_id,
+        agent_id=draft.agent_id,
+        app_id=draft.app_id,
+        run_id=draft.run_id,
+        visibility=visibility,
+        kind=draft.kind,
+        title=draft.title,
+        content=draft.text,
+        slots=dict(draft.metadata),
+        tags=list(draft.tags),
+        entities=list(draft.entities),
+        sources=list(draft.sources),
+        raw_ref=draft.raw_ref,
+        evidence_ref=draft.evidence_ref,
+        flags=flags(f"{draft.title}\n{draft.text}"),
+        importance=draft.importance,
+        confidence=draft.confidence,
+        salience=draft.salience,
+        half_life_days=draft.half_life_days,
+        tier=draft.tier,
+        status=Status.PROPOSED if needs_person(account, actor, visibility) else Status.ACTIVE,
+        observed_at=draft.observed_at or now,
+        valid_from=draft.valid_from,
+        valid_to=draft.valid_to,
+        expires_at=draft.expires_at,
+        position=position,
+        created_by=str(actor),
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def needs_person(account: Account, actor: Actor, visibility: str) -> bool:
+    """What everyone would see waits for a person, unless the account says otherwise."""
+    return (
+        visibility == MemoryEntry.Visibility.ACCOUNT
+        and actor.kind == "key"
+        and account.account_wide == Account.Policy.PROPOSE
+    )
+
+
+def words_of(entry: MemoryEntry) -> str:
+    """What an entry is found by."""
+    return "\n".join(filter(None, [entry.title, entry.content, *entry.tags, *entry.entities]))
+
+
+def record_versions(
+    entries: Iterable[MemoryEntry], commit: Recording, actor: Actor, reason: str, event: str = Event.ADD
+) -> None:
+    """Keep each entry's state as this commit seals it."""
+    MemoryVersion.objects.bulk_create(
+        [
+            MemoryVersion(
+                account_id=entry.account_id,
+                entry_id=entry.pk,
+                version=entry.version,
+                event=event,
+                state=json.loads(canonical(entry.body())),
+                actor=str(actor),
+                reason=reason,
+                created_at=entry.updated_at,
+                commit_id=commit.id,
+            )
+            for entry in entries
+        ],
+        batch_size=500,
+    )
+
+
+def _first_commit(account_id: UUID, entries: Sequence[MemoryEntry]) -> Commit | None:
+    """The commit that a replayed batch was first written in."""
+    written_in = {entry.written_in for entry in entries}
+    return Commit.objects.of(account_id).filter(pk__in=written_in).order_by("seq").first()
+
+
+def locked(account_id: UUID, entry_id: UUID, version: int | None = None) -> MemoryEntry:
+    """An entry, held until the transaction ends; with a version, only if it is still that one."""
+    entry = (
+        MemoryEntry.objects.of(account_id)
+        .select_for_update(no_key=True, of=("self",))
+        .filter(pk=entry_id)
+        .first()
+    )
+    if entry is None:
+        if ErasedEntry.objects.of(account_id).filter(pk=entry_id).exists():
+            raise Gone("This memory was erased.")
+        raise NotFound("There is no such memory.")
+    if version is not None and entry.version != version:
+        raise Conflict(
+            f"Somebody changed this memory first: it is at version {entry.version}, not {version}.",
+            code="stale_version",
+            details={"version": entry.version},
+        )
+    return entry
+
+
+def change(
+    entry: MemoryEntry,
+    *,
+    actor: Actor,
+    event: str,
+    reason: str = "",
+    values: Mapping[str, Any],
+    commit: Recording | None = None,
+) -> Commit | None:
+    """Give a locked entry new values, as its next version. In a commit of its own unless one is given."""
+    if commit is None:
+        with recording(entry.account_id, actor, reason=reason) as own:
+            change(entry, actor=actor, event=event, reason=reason, values=values, commit=own)
+        return own.commit
+    before = words_of(entry)
+    for name, value in values.items():
+        setattr(entry, name, value)
+    entry.version += 1
+    entry.updated_at = timezone.now()
+    entry.commit_id = commit.id
+    entry.save(update_fields=[*values, "version", "updated_at", "commit"])
+    commit.add(entry, event)
+    record_versions([entry], commit, actor, reason, event)
+    if words_of(entry) != before:
+        index_terms(entry.account_id, COLLECTION, {entry.pk: words_of(entry)})
+        owe_vectors(entry.account_id, [entry], commit.id)
+    return None

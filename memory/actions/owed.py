@@ -1,0 +1,51 @@
+"""What a change of memories owes: vectors, and the order of runs."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from kmapp.outbox.actions import Task, publish
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search.actions import Part, await_vectors
+from memory.models import MemoryEntry
+from memory.models.entries import COLLECTION
+
+EMBED = "memory.entry.embed"
+ORDER = "memory.run.order"
+
+
+def active_model() -> EmbeddingModel:
+    """The model that answers searches."""
+    return EmbeddingModel.objects.get(state=EmbeddingModel.State.ACTIVE)
+
+
+def owe_vectors(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID) -> int:
+    """Queue entries to be embedded, and their runs to be put in order. Returns how many entries."""
+    if not entries:
+        return 0
+    await_vectors(
+        account_id,
+        COLLECTION,
+        active_model().pk,
+        [Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries],
+    )
+    publish(
+        account_id,
+        EMBED,
+        [
+            Task(job_key=f"{entry.pk}:{commit_id}", payload={"entry": str(entry.pk)})
+            for entry in entries
+        ],
+    )
+    runs: dict[tuple[str, str], list[str]] = {}
+    for entry in entries:
+        if entry.run_id:
+            runs.setdefault((entry.user_id, entry.run_id), []).append(str(entry.pk))
+    publish(
+        account_id,
+        ORDER,
+        [
+            Task(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids})
+            for ids in runs.values()
+        ],
+    )
+    return len(entries)

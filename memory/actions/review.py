@@ -1,0 +1,115 @@
+"""What people decide about memories. Every decision is a new version, so each can be taken back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.errors import Conflict
+from kmapp.redaction import flags, redact_json
+from memory.actions.entries import change, locked
+from memory.drafts import clean
+from memory.models import MemoryEntry, MemoryVersion
+
+Event = MemoryVersion.Event
+Status = MemoryEntry.Status
+# What may be rewritten in place.
+EDITABLE = frozenset(
+    {"content", "title", "kind", "slots", "tags", "entities", "importance", "confidence"}
+    | {"salience", "half_life_days", "tier", "valid_from", "valid_to", "expires_at"}
+)
+# What taking back puts back: all that two versions can differ in.
+RESTORED = EDITABLE | {"status", "pinned", "flags", "visibility"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Who decides about which memory, having seen which version of it."""
+
+    account_id: UUID
+    entry_id: UUID
+    actor: Actor
+    version: int | None = None  # None: whichever it is
+    reason: str = ""
+
+    def make(self, event: str, values: Mapping[str, Any], *, when: set[str]) -> MemoryEntry:
+        """Give the memory these values, if its status is one of `when`."""
+        entry = locked(self.account_id, self.entry_id, self.version)
+        if entry.status not in when:
+            raise Conflict(
+                f"This memory is {entry.get_status_display()}; somebody may have decided first.",
+                code="wrong_status",
+                details={"status": entry.status, "version": entry.version},
+            )
+        change(entry, actor=self.actor, event=event, reason=self.reason, values=values)
+        return entry
+
+
+def approve(decision: Decision) -> MemoryEntry:
+    """Let a proposed memory count."""
+    return decision.make(Event.APPROVE, {"status": Status.ACTIVE}, when={Status.PROPOSED})
+
+
+def reject(decision: Decision) -> MemoryEntry:
+    """Refuse a proposed memory."""
+    return decision.make(Event.REJECT, {"status": Status.REJECTED}, when={Status.PROPOSED})
+
+
+def pin(decision: Decision) -> MemoryEntry:
+    """Keep a memory in front, whatever its age."""
+    return decision.make(Event.PIN, {"pinned": True}, when={Status.ACTIVE, Status.PROPOSED})
+
+
+def unpin(decision: Decision) -> MemoryEntry:
+    return decision.make(Event.UNPIN, {"pinned": False}, when={*Status.values})
+
+
+def forget(decision: Decision) -> MemoryEntry:
+    """Stop telling a memory to anyone. It stays on record and can be taken back."""
+    return decision.make(
+        Event.FORGET,
+        {"status": Status.FORGOTTEN, "pinned": False},
+        when={Status.ACTIVE, Status.PROPOSED, Status.SUPERSEDED},
+    )
+
+
+def edit(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
+    """Correct a memory. The account's redaction holds for corrections too."""
+    account = Account.objects.get(pk=decision.account_id)
+    cleaned = {
+        name: _cleaned(value, account.redact)
+        for name, value in values.items()
+        if name in EDITABLE
+    }
+    if "content" in cleaned:
+        cleaned["flags"] = flags(cleaned["content"])
+    return decision.make(Event.UPDATE, cleaned, when={Status.ACTIVE, Status.PROPOSED})
+
+
+def _cleaned(value: Any, kinds: Sequence[str]) -> Any:
+    if isinstance(value, str):
+        return clean(value, kinds)
+    return redact_json(value, kinds)[0] if isinstance(value, dict | list) else value
+
+
+def undo(decision: Decision) -> MemoryEntry:
+    """Take the latest decision back: the version before it, as a new version."""
+    entry = locked(decision.account_id, decision.entry_id, decision.version)
+    if entry.version == 1:
+        raise Conflict("There is nothing to take back: this memory is as it was written.")
+    return revert(decision, to=entry.version - 1)
+
+
+def revert(decision: Decision, *, to: int) -> MemoryEntry:
+    """Make an earlier version the current one, as a new version."""
+    state = (
+        MemoryVersion.objects.of(decision.account_id)
+        .get(entry_id=decision.entry_id, version=to)
+        .state
+    )
+    values = {
+        name: MemoryEntry._meta.get_field(name).to_python(state[name]) for name in RESTORED
+    }
+    return decision.make(Event.UNDO, values, when={*Status.values})

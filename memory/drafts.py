@@ -1,0 +1,112 @@
+"""What somebody wants remembered, before it is. Plain values: made at the door, read by the actions."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any, Self
+from uuid import UUID, uuid5
+
+from kmapp.ids import uuid7
+from kmapp.ledger.canonical import canonical
+from kmapp.redaction import redact, redact_json
+from kmapp.text import normalise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntry:
+    """One memory to write. Empty strings and None mean: not given."""
+
+    text: str
+    kind: str = "fact"
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: Sequence[str] = ()
+    entities: Sequence[str] = ()
+    sources: Sequence[Any] = ()
+    raw_ref: str = ""
+    evidence_ref: str = ""
+    id: UUID | None = None
+    client_id: str = ""
+    scope: str = ""
+    user_id: str = ""
+    agent_id: str = ""
+    app_id: str = ""
+    run_id: str = ""
+    visibility: str = ""
+    importance: float = 0.5
+    confidence: float = 1.0
+    salience: float = 0.5
+    half_life_days: float | None = None
+    tier: str = "hot"
+    observed_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    expires_at: datetime | None = None
+
+    def cleaned(self, kinds: Sequence[str]) -> Self:
+        """In one spelling, and without the personal data that the account wants blacked out."""
+        changes: dict[str, Any] = {
+            name: clean(getattr(self, name), kinds)
+            for name in ("text", "title", "raw_ref", "evidence_ref")
+        }
+        for name in ("metadata", "tags", "entities", "sources"):
+            changes[name] = redact_json(getattr(self, name), kinds)[0]
+        return replace(self, **changes)
+
+    def key_in(self, account_id: UUID) -> UUID:
+        """Its id: the same for the same client id, whoever asks and how often."""
+        if self.client_id:
+            return uuid5(account_id, f"{self.scope}\x1f{self.client_id}")
+        return self.id or uuid7()
+
+    def default_visibility(self) -> str:
+        """A run's entries are its own, a user's the user's, anybody's everybody's."""
+        if self.visibility:
+            return self.visibility
+        if self.user_id or self.agent_id:
+            return "user"
+        return "conversation" if self.run_id else "account"
+
+    def sha256(self) -> str:
+        """Of all that was said: the same client id with the same body is the same write."""
+        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        return hashlib.sha256(canonical(said)).hexdigest()
+
+
+def clean(text: str, kinds: Sequence[str]) -> str:
+    return redact(normalise(text), kinds)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """One end of an edge: an entry's id, or the client id it has or gets in this batch."""
+
+    id: UUID | None = None
+    client_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEdge:
+    """One connection to write."""
+
+    type: str
+    src: End
+    dst: End
+    id: UUID | None = None
+    weight: float = 0.5
+    confidence: float = 1.0
+    decay_rate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """One write: entries and edges that become true together, in one commit."""
+
+    entries: Sequence[NewEntry]
+    edges: Sequence[NewEdge] = ()
+    scope: str = ""
+    input: Any = None
+    reason: str = ""
+    embed: bool = True
+    reembed: bool = False

@@ -1,0 +1,49 @@
+"""The order inside a run: by time observed, then by commit, then by place in the batch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import connection
+
+# One index range per entry and direction: (account, run, observed_at).
+_NEIGHBOURS = """
+SELECT e.id, before.id, before.content, after.id
+FROM memory_memoryentry e
+JOIN ledger_commit c ON c.account_id = e.account_id AND c.id = e.written_in
+LEFT JOIN LATERAL (
+  SELECT o.id, o.content FROM memory_memoryentry o
+  JOIN ledger_commit oc ON oc.account_id = o.account_id AND oc.id = o.written_in
+  WHERE o.account_id = e.account_id AND o.run_id = e.run_id AND o.user_id = e.user_id
+    AND o.status IN ('active', 'proposed') AND o.observed_at <= e.observed_at
+    AND (o.observed_at, oc.seq, o.position) < (e.observed_at, c.seq, e.position)
+  ORDER BY o.observed_at DESC, oc.seq DESC, o.position DESC LIMIT 1
+) before ON true
+LEFT JOIN LATERAL (
+  SELECT o.id FROM memory_memoryentry o
+  JOIN ledger_commit oc ON oc.account_id = o.account_id AND oc.id = o.written_in
+  WHERE o.account_id = e.account_id AND o.run_id = e.run_id AND o.user_id = e.user_id
+    AND o.status IN ('active', 'proposed') AND o.observed_at >= e.observed_at
+    AND (o.observed_at, oc.seq, o.position) > (e.observed_at, c.seq, e.position)
+  ORDER BY o.observed_at, oc.seq, o.position LIMIT 1
+) after ON true
+WHERE e.account_id = %s AND e.id = ANY (%s) AND e.run_id <> ''
+ORDER BY e.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """An entry of a run, what was said right before it, and what comes right after."""
+
+    pk: UUID
+    before_id: UUID | None
+    before: str | None
+    after_id: UUID | None
+
+
+def neighbours(account_id: UUID, ids: Sequence[UUID]) -> list[Neighbours]:
+    """The neighbours in their runs of those entries that are in one."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NEIGHBOURS, [account_id, list(ids)])
+        return [Neighbours(*row) for row in cursor.fetchall()]
