@@ -11,6 +11,7 @@ from kmapp.web import errors as web
 
 urlpatterns = [
     path("", include("kmapp.api.urls")),
+    path("", include("kmapp.web.urls")),
     path("admin/", admin.site.urls),
 ]
 

@@ -15,7 +15,7 @@ from kmapp.web.preferences import THEME_COOKIE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chrome:
-    """How this browser likes its pages. The theme is a cookie, so that it is known before anyone signs in."""
+    """How this browser likes its pages. The theme is a cookie: known before anyone signs in."""
 
     theme: str
     keyboard: bool

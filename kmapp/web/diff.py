@@ -1,4 +1,4 @@
-"""What changed between two texts, in words; in single characters where a script writes no spaces."""
+"""What changed between two texts: in words, or characters where a script writes no spaces."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,8 +8,11 @@ from typing import Literal
 Kind = Literal["same", "added", "removed"]
 Change = tuple[Kind, str]
 
-# Scripts without spaces (Han, kana) go character by character; other words, and runs of spaces, hold together.
-_SPACELESS = "\u2e80-\u2fdf\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f"
+# Han, kana and their punctuation go one by one; other words, and runs of spaces, hold together.
+_SPACELESS = (
+    "\u2e80-\u2fdf\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f"
+)
 _TOKEN = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+|\s+|[^\w\s]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 # The matcher's work grows with the square of the pieces; beyond this, lines are the pieces.
@@ -30,7 +33,7 @@ def _compare(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
         a=before, b=after, autojunk=False
     ).get_opcodes():
         gone, come = "".join(before[a_from:a_to]), "".join(after[b_from:b_to])
-        # A space alone between two changes belongs to them: phrases change, not words between spaces.
+        # A space alone between two changes belongs to them: phrases change, not words.
         if tag != "equal" or ((removed or added) and gone.isspace()):
             removed, added = removed + gone, added + come
             continue

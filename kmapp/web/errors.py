@@ -1,4 +1,4 @@
-"""Refusals as pages: in our frame, under our policy, and without a database when that is what failed."""
+"""Refusals as pages: in our frame, and without a database when that is what failed."""
 
 from http import HTTPStatus
 
@@ -19,21 +19,23 @@ def refuse(request: HttpRequest, error: DomainError) -> HttpResponse:
     return answer
 
 
-def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     text = _("The request could not be read. Nothing was changed. Go back and try again.")
     return _answer(request, HTTPStatus.BAD_REQUEST, text=text)
 
 
-def denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
-    return _answer(request, HTTPStatus.FORBIDDEN, text=_("You may not do that. Nothing was changed."))
+def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(
+        request, HTTPStatus.FORBIDDEN, text=_("You may not do that. Nothing was changed.")
+    )
 
 
-def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     text = _("Nothing is at this address, or it is not in the account you are working in.")
     return _answer(request, HTTPStatus.NOT_FOUND, text=text)
 
 
-def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     text = _(
         "This form was open too long, or cookies are off. Nothing was changed. "
         "Reload the page and send it again."

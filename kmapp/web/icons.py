@@ -1,4 +1,4 @@
-"""The icons we vendor, written into the page: no request each, and coloured by the text around them."""
+"""The icons we vendor, written into the page: no request each, in the colour of their text."""
 
 import re
 from functools import cache
@@ -11,7 +11,7 @@ _DRAWING = re.compile(r"<svg[^>]*>(.*)</svg>", re.DOTALL)
 
 @cache
 def drawing(name: str) -> str:
-    """What is inside the icon's <svg>. A name we do not have is a mistake in a template: it fails loudly."""
+    """What is inside the icon's <svg>. A name we do not have is a mistake: it fails loudly."""
     found = _DRAWING.search((_FOLDER / f"{name}.svg").read_text())
     if found is None:
         raise ValueError(f"{name}.svg holds no drawing.")

@@ -1,11 +1,11 @@
-"""Characters that a reader cannot see but a model can: shown by name, never passed through silently."""
+"""Characters that a reader cannot see but a model can: shown by name, never in silence."""
 
 import re
 import unicodedata
 from collections.abc import Iterator
 
-# Zero width, direction marks and overrides, soft hyphen, fillers, tags, private variation selectors and the
-# control characters, but not tab and line feed. Emoji need U+FE0F and, between two of them, U+200D.
+# Zero width, direction marks and overrides, soft hyphen, fillers, tags, variation selectors and the
+# control characters, but not tab and line feed. Emoji need U+FE0F and, between two, U+200D.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e"
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb"
@@ -16,7 +16,7 @@ _EMOJI_PARTS = {"So", "Sk", "Mn"}  # pictures, skin tones, and the selector that
 
 
 def parts(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in pieces: (piece, False) as it is, (character, True) where nothing would be seen."""
+    """The text in pieces: (piece, False), or (character, True) where nothing would be seen."""
     start = 0
     for found in _INVISIBLE.finditer(text):
         if _joins_emoji(text, found.start()):

@@ -1,4 +1,4 @@
-"""Where a person can go. The places are known by URL name only; one that does not exist is not shown."""
+"""Where a person can go. Places are known by URL name; one that does not exist is not shown."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ Counter = Callable[[UUID, int], int]
 
 
 def counter(url_name: str) -> Callable[[Counter], Counter]:
-    """Put a number beside a place: how many wait there for this account, counted no further than the limit."""
+    """Put a number beside a place: how many wait there, counted no further than the limit."""
 
     def register(count: Counter) -> Counter:
         _counters[url_name] = count

@@ -1,4 +1,4 @@
-"""How a person likes the pages. This browser remembers it in cookies, the person's row for the next one."""
+"""How a person likes the pages: in cookies for this browser, in their row for the next one."""
 
 from django.conf import settings
 from django.http import HttpResponse

@@ -1,4 +1,4 @@
-"""How a person enters an account: signed in, seated, and acting for that account until the page is written."""
+"""How a person enters an account: signed in, seated, acting for it until the page is written."""
 
 from collections.abc import Callable
 from functools import partial, wraps

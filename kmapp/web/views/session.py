@@ -9,11 +9,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
+from rest_framework.request import Request
 
+from kmapp.api import throttles
 from kmapp.web.http import WebRequest, back_to
 from kmapp.web.preferences import remember
 from kmapp.web.seats import CHOSEN, reviewer_required
-from kmapp.web.sign_in import WINDOW, Failures, SignInForm
+from kmapp.web.sign_in import SignInForm
 
 
 @sensitive_post_parameters("password")
@@ -24,16 +26,17 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return redirect(back_to(request, "web:home"))
     if request.method != "POST":
         return _ask(request, SignInForm(request))
-    failures, form = Failures(request), SignInForm(request, request.POST)
-    if failures.too_many():
-        return _slow_down(request)
+    budget = throttles.count("sign_in", throttles.client_address(Request(request)))
+    if budget is not None and budget.used > budget.limit:
+        return _slow_down(request, budget.seconds)
+    form = SignInForm(request, request.POST)
     if not form.is_valid():
-        failures.add()
         return _ask(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    failures.clear()
     user = form.get_user()
     login(request, user)
-    return remember(redirect(back_to(request, "web:home")), theme=user.theme, language=user.language)
+    return remember(
+        redirect(back_to(request, "web:home")), theme=user.theme, language=user.language
+    )
 
 
 def _ask(request: HttpRequest, form: SignInForm, *, status: int = HTTPStatus.OK) -> HttpResponse:
@@ -41,12 +44,13 @@ def _ask(request: HttpRequest, form: SignInForm, *, status: int = HTTPStatus.OK)
     return render(request, "web/session/form.html", context, status=status)
 
 
-def _slow_down(request: HttpRequest) -> HttpResponse:
-    form = SignInForm(request, {"username": request.POST.get("username", "")})
-    form.errors.clear()
-    form.add_error(None, _("Too many attempts failed. Wait a minute, then try again."))
-    answer = _ask(request, form, status=HTTPStatus.TOO_MANY_REQUESTS)
-    answer.headers["Retry-After"] = str(WINDOW)
+def _slow_down(request: HttpRequest, seconds: int) -> HttpResponse:
+    """Ask again without looking at the password: what was typed is neither checked nor lost."""
+    text = _("Too many attempts from your address. Wait %(seconds)d seconds, then try again.")
+    form = SignInForm(request, initial={"username": request.POST.get("username", "")})
+    context = {"form": form, "refused": text % {"seconds": seconds}, "next": back_to(request, "")}
+    answer = render(request, "web/session/form.html", context, status=HTTPStatus.TOO_MANY_REQUESTS)
+    answer.headers["Retry-After"] = str(seconds)
     return answer
 
 
