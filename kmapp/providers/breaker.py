@@ -31,9 +31,8 @@ class _Watch(pybreaker.CircuitBreakerListener):
         old_state: pybreaker.CircuitBreakerState | None,
         new_state: pybreaker.CircuitBreakerState,
     ) -> None:
-        log.warning(
-            "circuit of %s: %s -> %s", cb.name, old_state and old_state.name, new_state.name
-        )
+        if old_state and old_state.name != new_state.name:  # a late failure opens it again
+            log.warning("circuit_changed", endpoint=cb.name, state=new_state.name)
         CIRCUIT_OPEN.labels(cb.name).set(new_state.name != pybreaker.STATE_CLOSED)
 
 
