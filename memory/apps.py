@@ -1,5 +1,10 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
 class MemoryConfig(AppConfig):
     name = "memory"
+
+    def ready(self) -> None:
+        import_module("memory.health")  # registers its figures

@@ -3,21 +3,26 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from kmapp.outbox.registry import Answers, Job, on
+from kmapp.outbox.registry import Answers, Job, Later, on
+from kmapp.providers.errors import ProviderError
 from memory.actions.embedding import embed_entries
 from memory.actions.order import put_in_order
 from memory.actions.owed import EMBED, ORDER
 
+PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
+
 
 @on(EMBED, batch=32, queue="embedding")
 def embed(jobs: Sequence[Job]) -> Answers:
-    failed = embed_entries(
-        jobs[0].account_id, sorted({UUID(job.payload["entry"]) for job in jobs})
-    )
+    entries = sorted({UUID(job.payload["entry"]) for job in jobs})
+    try:
+        failed = embed_entries(jobs[0].account_id, entries)
+    except (
+        ProviderError
+    ) as error:  # nobody's fault here: however long it is away, nothing is given up
+        raise Later(error.code, seconds=PROVIDER_PAUSE) from error
     return {
-        job.id: failed[entry]
-        for job in jobs
-        if (entry := UUID(job.payload["entry"])) in failed
+        job.id: failed[entry] for job in jobs if (entry := UUID(job.payload["entry"])) in failed
     }
 
 

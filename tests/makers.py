@@ -6,8 +6,9 @@ from typing import Any
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member, create_account, issue_key
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account, ApiKey, User
+from kmapp.accounts.models import Account, ApiKey, User, account_ids
 from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 
 PASSWORD = "correct horse battery"
@@ -26,9 +27,7 @@ def member(account: Account, name: str, *, role: str) -> User:
     return user
 
 
-def key(
-    account: Account, scopes: Sequence[str] = ("admin",), **more: Any
-) -> tuple[ApiKey, str]:
+def key(account: Account, scopes: Sequence[str] = ("admin",), **more: Any) -> tuple[ApiKey, str]:
     with acting(account):
         issued = issue_key(
             account_id=account.pk, name="test key", scopes=scopes, actor=SYSTEM, **more
@@ -37,7 +36,10 @@ def key(
 
 
 def settle(seconds: float = 60) -> int:
-    """Run the worker in this process until nothing is due. Returns the deliveries tried."""
-    return sum(deliver_due(queue, seconds=seconds) for queue in QUEUES)
-
-
+    """Run the worker in this process until nothing is due; nothing may fail. Returns the number tried."""
+    tried = sum(deliver_due(queue, seconds=seconds) for queue in QUEUES)
+    for account_id in account_ids():
+        with acting(account_id):
+            errors = Delivery.objects.of(account_id).exclude(last_error="")
+            assert not errors.exists(), list(errors.values_list("handler", "last_error"))
+    return tried

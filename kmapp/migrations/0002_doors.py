@@ -4,8 +4,8 @@ from django.db import migrations
 
 from kmapp.accounts.doors import door
 
-DUE = """d.done_at IS NULL AND d.failed_at IS NULL AND d.due_at <= now()
-     AND (d.lease_until IS NULL OR d.lease_until < now())"""
+DUE = """d.done_at IS NULL AND d.failed_at IS NULL AND d.due_at <= statement_timestamp()
+     AND (d.lease_until IS NULL OR d.lease_until < statement_timestamp())"""
 
 # One account and one handler at a time. What has crashed its worker twice travels alone, so that it fails alone.
 CLAIM = f"""
@@ -18,7 +18,7 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   RETURN QUERY
   UPDATE outbox_delivery u
-     SET lease_token = token, lease_owner = task, lease_until = now() + lease,
+     SET lease_token = token, lease_owner = task, lease_until = statement_timestamp() + lease,
          attempts = u.attempts + 1, reason = ''
    WHERE u.id IN (
      SELECT d.id FROM outbox_delivery d
@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
             " count(*) FILTER (WHERE failed_at IS NULL AND lease_token IS NULL),"
             " count(*) FILTER (WHERE failed_at IS NULL AND lease_token IS NOT NULL),"
             " count(*) FILTER (WHERE failed_at IS NOT NULL),"
-            " coalesce(extract(epoch FROM now() - min(due_at) FILTER (WHERE failed_at IS NULL)), 0)"
+            " coalesce(extract(epoch FROM statement_timestamp() - min(due_at) FILTER (WHERE failed_at IS NULL)), 0)"
             " FROM outbox_delivery WHERE done_at IS NULL GROUP BY handler",
         ),
     ]

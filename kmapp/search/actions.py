@@ -53,9 +53,7 @@ class Part:
     text_sha256: str
 
 
-def await_vectors(
-    account_id: UUID, collection: str, model_id: int, parts: Sequence[Part]
-) -> None:
+def await_vectors(account_id: UUID, collection: str, model_id: int, parts: Sequence[Part]) -> None:
     """Say that these parts wait for a vector of this model. Parts that the object no longer has are dropped."""
     objects = {part.object_id for part in parts}
     Vector.objects.of(account_id).filter(
@@ -123,18 +121,18 @@ def same_texts(account_id: UUID, model_id: int, sha256s: Iterable[str]) -> dict[
     rows = Vector.objects.of(account_id).filter(
         model_id=model_id, text_sha256__in=set(sha256s), state=Vector.State.READY
     )
-    found = rows.distinct("text_sha256").order_by("text_sha256").values_list("text_sha256", "embedding")
+    found = (
+        rows.distinct("text_sha256").order_by("text_sha256").values_list("text_sha256", "embedding")
+    )
     return {sha: vector.to_list() for sha, vector in found}
 
 
 def drop_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence[UUID]) -> None:
-    Vector.objects.of(account_id).filter(
-        collection__in=collections, object_id__in=objects
-    ).delete()
+    Vector.objects.of(account_id).filter(collection__in=collections, object_id__in=objects).delete()
 
 
 def reset_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence[UUID]) -> None:
     """Ask for vectors to be made anew."""
-    Vector.objects.of(account_id).filter(
-        collection__in=collections, object_id__in=objects
-    ).update(state=Vector.State.PENDING, error="")
+    Vector.objects.of(account_id).filter(collection__in=collections, object_id__in=objects).update(
+        state=Vector.State.PENDING, error=""
+    )

@@ -7,8 +7,9 @@ hold the two together.
 import math
 from collections.abc import Mapping
 
-K1 = 1.2  # how soon repeating a term stops counting
-B = 0.5  # how much a long document is held against it: memories are short, so half
+# Texts are short: a term seldom repeats, and length says little.
+K1 = 0.9  # how soon repeating a term stops counting
+B = 0.4  # how much a long document is held against it
 
 
 def idf(documents: int, containing: int) -> float:

@@ -7,7 +7,7 @@ filters. Statements are never prepared: a generic plan would give a small accoun
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from django.core.cache import cache
@@ -53,9 +53,7 @@ def weigh(collection: Collection, terms: Sequence[str]) -> Words:
         )
         containing.update(cursor.fetchall())
     return Words(
-        idf={
-            term: bm25.idf(max(documents, count), count) for term, count in containing.items()
-        },
+        idf={term: bm25.idf(max(documents, count), count) for term, count in containing.items()},
         average_length=average_length,
     )
 
@@ -98,9 +96,7 @@ def best_by_words(
     )
 
 
-def bm25_of(
-    collection: Collection, words: Words, documents: Sequence[UUID]
-) -> dict[UUID, float]:
+def bm25_of(collection: Collection, words: Words, documents: Sequence[UUID]) -> dict[UUID, float]:
     """The exact BM25 of given documents; those without any of the words are left out."""
     if not words.idf or not documents:
         return {}
@@ -128,11 +124,17 @@ class Meaning:
     """A query's vector, and the model whose vectors it can be compared with."""
 
     model: EmbeddingModel
-    vector: HalfVector
+    literal: str  # the vector as SQL reads it
 
     @classmethod
-    def of(cls, model: EmbeddingModel, vector: Sequence[float]) -> "Meaning":
-        return cls(model=model, vector=HalfVector(list(vector)))
+    def of(cls, model: EmbeddingModel, vector: Sequence[float]) -> Self:
+        return cls(model=model, literal=HalfVector(list(vector)).to_text())
+
+    @property
+    def distance(self) -> str:
+        """The one spelling of the distance that the index of the model knows."""
+        size = f"halfvec({self.model.dimensions:d})"
+        return f"embedding::{size} <=> %s::{size}"
 
 
 def nearest(
@@ -140,18 +142,18 @@ def nearest(
 ) -> dict[UUID, float]:
     """The objects whose vectors are nearest, with their cosine. Several parts of one count as its best."""
     allowed, parameters = _ids(within)
-    distance = f"embedding::halfvec({meaning.model.dimensions:d}) <=> %s"
+    distance = meaning.distance
     best: dict[UUID, float] = {}
     for found, cosine in _rows(
         f"SELECT object_id, 1 - ({distance}) FROM search_vector "  # noqa: S608 - see above
         f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
         f"AND state = 'READY' AND object_id IN ({allowed}) ORDER BY {distance} LIMIT %s",
         [
-            meaning.vector,
+            meaning.literal,
             collection.account_id,
             collection.name,
             *parameters,
-            meaning.vector,
+            meaning.literal,
             limit,
         ],
     ):
@@ -165,12 +167,12 @@ def cosine_of(
     """The exact cosine of given objects; those without a ready vector are left out."""
     if not objects:
         return {}
-    distance = f"embedding::halfvec({meaning.model.dimensions:d}) <=> %s"
+    distance = meaning.distance
     return _pairs(
         f"SELECT object_id, 1 - min({distance}) FROM search_vector "  # noqa: S608 - see above
         f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
         "AND state = 'READY' AND object_id = ANY (%s) GROUP BY object_id",
-        [meaning.vector, collection.account_id, collection.name, list(objects)],
+        [meaning.literal, collection.account_id, collection.name, list(objects)],
     )
 
 

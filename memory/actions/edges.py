@@ -22,7 +22,10 @@ def draw(
     if not drafts:
         return []
     ends = _Ends(account_id, drafts, batch)
-    pairs = [(ends.find(draft.src, i, "src"), ends.find(draft.dst, i, "dst")) for i, draft in enumerate(drafts)]
+    pairs = [
+        (ends.find(draft.src, i, "src"), ends.find(draft.dst, i, "dst"))
+        for i, draft in enumerate(drafts)
+    ]
     for i, (src, dst) in enumerate(pairs):
         _refuse_impossible(i, src, dst)
     known = {

@@ -78,7 +78,9 @@ def _store(
     held = MemoryEntry.objects.of(account_id).select_for_update(no_key=True)
     by_collection: dict[str, dict[UUID, list[Text]]] = {}
     for each in _texts(model, account_id, held, ids):
-        by_collection.setdefault(each.collection, {}).setdefault(each.part.object_id, []).append(each)
+        by_collection.setdefault(each.collection, {}).setdefault(each.part.object_id, []).append(
+            each
+        )
     for collection, objects in by_collection.items():
         made = [
             Made(

@@ -88,7 +88,9 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
 
 
 def _refuse_twins(drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> None:
-    twins = [i for i, key in enumerate(keys) if key in keys[:i]] if len(set(keys)) < len(keys) else []
+    twins = (
+        [i for i, key in enumerate(keys) if key in keys[:i]] if len(set(keys)) < len(keys) else []
+    )
     if twins:
         raise Invalid(
             "The same client_id or id occurs twice in this batch: send each entry once.",
@@ -104,7 +106,9 @@ def _known(
     account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
     """Entries of this batch that were written before. With another body that is a conflict."""
-    erased = set(ErasedEntry.objects.of(account_id).filter(pk__in=keys).values_list("pk", flat=True))
+    erased = set(
+        ErasedEntry.objects.of(account_id).filter(pk__in=keys).values_list("pk", flat=True)
+    )
     if erased:
         raise Gone(
             "An entry with this client_id was erased; the id stays taken: use another.",
@@ -192,7 +196,11 @@ def words_of(entry: MemoryEntry) -> str:
 
 
 def record_versions(
-    entries: Iterable[MemoryEntry], commit: Recording, actor: Actor, reason: str, event: str = Event.ADD
+    entries: Iterable[MemoryEntry],
+    commit: Recording,
+    actor: Actor,
+    reason: str,
+    event: str = Event.ADD,
 ) -> None:
     """Keep each entry's state as this commit seals it."""
     MemoryVersion.objects.bulk_create(

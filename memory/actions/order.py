@@ -10,7 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.ids import uuid7
 from kmapp.outbox.actions import Task, publish
 from memory.actions.owed import EMBED
-from memory.models import MemoryEdge, MemoryEntry
+from memory.models import MemoryEdge
 from memory.order import neighbours
 
 NEXT_WEIGHT = 0.5

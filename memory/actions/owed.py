@@ -4,18 +4,13 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from kmapp.outbox.actions import Task, publish
-from kmapp.providers.models import EmbeddingModel
+from kmapp.providers.active import active_model
 from kmapp.search.actions import Part, await_vectors
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 
 EMBED = "memory.entry.embed"
 ORDER = "memory.run.order"
-
-
-def active_model() -> EmbeddingModel:
-    """The model that answers searches."""
-    return EmbeddingModel.objects.get(state=EmbeddingModel.State.ACTIVE)
 
 
 def owe_vectors(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID) -> int:
@@ -43,9 +38,6 @@ def owe_vectors(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUI
     publish(
         account_id,
         ORDER,
-        [
-            Task(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids})
-            for ids in runs.values()
-        ],
+        [Task(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids}) for ids in runs.values()],
     )
     return len(entries)

@@ -1,17 +1,20 @@
 """What people decide about memories. Every decision is a new version, so each can be taken back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.errors import Conflict
+from kmapp.errors import Conflict, NotFound
+from kmapp.ledger.actions import Recording, recording
 from kmapp.redaction import flags, redact_json
 from memory.actions.entries import change, locked
 from memory.drafts import clean
-from memory.models import MemoryEntry, MemoryVersion
+from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status
@@ -34,7 +37,14 @@ class Decision:
     version: int | None = None  # None: whichever it is
     reason: str = ""
 
-    def make(self, event: str, values: Mapping[str, Any], *, when: set[str]) -> MemoryEntry:
+    def make(
+        self,
+        event: str,
+        values: Mapping[str, Any],
+        *,
+        when: set[str],
+        commit: Recording | None = None,
+    ) -> MemoryEntry:
         """Give the memory these values, if its status is one of `when`."""
         entry = locked(self.account_id, self.entry_id, self.version)
         if entry.status not in when:
@@ -43,13 +53,26 @@ class Decision:
                 code="wrong_status",
                 details={"status": entry.status, "version": entry.version},
             )
-        change(entry, actor=self.actor, event=event, reason=self.reason, values=values)
+        change(
+            entry, actor=self.actor, event=event, reason=self.reason, values=values, commit=commit
+        )
         return entry
 
 
 def approve(decision: Decision) -> MemoryEntry:
-    """Let a proposed memory count."""
-    return decision.make(Event.APPROVE, {"status": Status.ACTIVE}, when={Status.PROPOSED})
+    """Let a proposed memory count. What it was proposed to supersede stops counting, in the same commit."""
+    with recording(decision.account_id, decision.actor, reason=decision.reason) as commit:
+        entry = decision.make(
+            Event.APPROVE, {"status": Status.ACTIVE}, when={Status.PROPOSED}, commit=commit
+        )
+        replaced = MemoryEdge.objects.of(decision.account_id).filter(
+            src=entry, type=MemoryEdge.Type.SUPERSEDES, dst__status=Status.ACTIVE
+        )
+        for old in replaced.order_by("dst_id").values_list("dst_id", flat=True):
+            replace(decision, entry_id=old, version=None).make(
+                Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=commit
+            )
+    return entry
 
 
 def reject(decision: Decision) -> MemoryEntry:
@@ -79,9 +102,7 @@ def edit(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
     """Correct a memory. The account's redaction holds for corrections too."""
     account = Account.objects.get(pk=decision.account_id)
     cleaned = {
-        name: _cleaned(value, account.redact)
-        for name, value in values.items()
-        if name in EDITABLE
+        name: _cleaned(value, account.redact) for name, value in values.items() if name in EDITABLE
     }
     if "content" in cleaned:
         cleaned["flags"] = flags(cleaned["content"])
@@ -94,22 +115,31 @@ def _cleaned(value: Any, kinds: Sequence[str]) -> Any:
     return redact_json(value, kinds)[0] if isinstance(value, dict | list) else value
 
 
-def undo(decision: Decision) -> MemoryEntry:
-    """Take the latest decision back: the version before it, as a new version."""
+def undo(decision: Decision) -> list[MemoryEntry]:
+    """Take the latest decision back: all memories that its commit changed, in one new commit."""
     entry = locked(decision.account_id, decision.entry_id, decision.version)
     if entry.version == 1:
-        raise Conflict("There is nothing to take back: this memory is as it was written.")
-    return revert(decision, to=entry.version - 1)
+        raise Conflict(_("There is nothing to take back: this memory is as it was written."))
+    together = MemoryVersion.objects.of(decision.account_id).filter(commit_id=entry.commit_id)
+    with recording(decision.account_id, decision.actor, reason=decision.reason) as commit:
+        return [
+            revert(
+                replace(decision, entry_id=row.entry_id, version=row.version),
+                to=row.version - 1,
+                commit=commit,
+            )
+            for row in together.filter(version__gt=1).order_by("entry_id")
+        ]
 
 
-def revert(decision: Decision, *, to: int) -> MemoryEntry:
+def revert(decision: Decision, *, to: int, commit: Recording | None = None) -> MemoryEntry:
     """Make an earlier version the current one, as a new version."""
-    state = (
-        MemoryVersion.objects.of(decision.account_id)
-        .get(entry_id=decision.entry_id, version=to)
-        .state
-    )
+    versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
+    earlier = versions.filter(version=to).first()
+    if earlier is None:
+        raise NotFound(_("This memory has no such version."))
     values = {
-        name: MemoryEntry._meta.get_field(name).to_python(state[name]) for name in RESTORED
+        name: MemoryEntry._meta.get_field(name).to_python(earlier.state[name])
+        for name in sorted(RESTORED)
     }
-    return decision.make(Event.UNDO, values, when={*Status.values})
+    return decision.make(Event.UNDO, values, when={*Status.values}, commit=commit)

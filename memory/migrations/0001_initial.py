@@ -104,7 +104,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('version', models.PositiveIntegerField(verbose_name='version')),
-                ('event', models.CharField(choices=[('ADD', 'added'), ('PROPOSE', 'proposed'), ('UPDATE', 'changed'), ('APPROVE', 'approved'), ('REJECT', 'rejected'), ('PIN', 'pinned'), ('UNPIN', 'unpinned'), ('FORGET', 'forgotten'), ('UNDO', 'taken back')], max_length=10, verbose_name='event')),
+                ('event', models.CharField(choices=[('ADD', 'added'), ('PROPOSE', 'proposed'), ('UPDATE', 'changed'), ('APPROVE', 'approved'), ('REJECT', 'rejected'), ('PIN', 'pinned'), ('UNPIN', 'unpinned'), ('FORGET', 'forgotten'), ('SUPERSEDE', 'superseded'), ('UNDO', 'taken back')], max_length=10, verbose_name='event')),
                 ('state', models.JSONField(verbose_name='state')),
                 ('actor', models.CharField(max_length=50, verbose_name='actor')),
                 ('reason', models.TextField(blank=True, verbose_name='reason')),

@@ -78,6 +78,7 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
             embedding_queued=Exists(mine.filter(state=Vector.State.PENDING)),
         )
 
+
 def share(label: str, default: float) -> "models.FloatField[float, float]":
     return models.FloatField(
         label, default=default, validators=[MinValueValidator(0), MaxValueValidator(1)]

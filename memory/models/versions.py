@@ -20,6 +20,7 @@ class MemoryVersion(AccountOwned):
         PIN = "PIN", _("pinned")
         UNPIN = "UNPIN", _("unpinned")
         FORGET = "FORGET", _("forgotten")
+        SUPERSEDE = "SUPERSEDE", _("superseded")
         UNDO = "UNDO", _("taken back")
 
     entry = models.ForeignKey(

@@ -1,0 +1,77 @@
+"""Checking a chain from inside the product. `manage.py fsck` checks more, with other code."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from kmapp.accounts.acting import acting
+from kmapp.ledger.chain import BEGINNING, Head, Link
+from kmapp.ledger.chain import verify as verify_links
+from kmapp.ledger.models import Checkpoint, Commit
+
+BLOCK = 2000  # commits a transaction
+MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a look at a whole chain found."""
+
+    commits: int
+    head: str
+    problems: tuple[str, ...]
+    checkpoint: dict[str, Any] | None
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+def verify(account_id: UUID) -> Checked:
+    """Every number, parent and hash of the account's chain, and its last signed head."""
+    head, problems = BEGINNING, []
+    while True:
+        with acting(account_id):
+            rows = list(
+                Commit.objects.of(account_id).filter(seq__gt=head.seq).order_by("seq")[:BLOCK]
+            )
+        if not rows:
+            break
+        found = verify_links(((link_of(row), row.commit_hash) for row in rows), after=head)
+        problems += [f"commit {each.seq} {each.message}" for each in found]
+        head = Head(rows[-1].seq, rows[-1].commit_hash)
+    signed, wrong = _against_checkpoint(account_id, head)
+    return Checked(
+        commits=head.seq,
+        head=head.commit_hash,
+        problems=tuple([*wrong, *problems][:MOST_PROBLEMS]),
+        checkpoint=signed,
+    )
+
+
+def link_of(row: Commit) -> Link:
+    """A commit's row as the chain sees it."""
+    return Link(
+        format=row.format,
+        id=row.pk,
+        account=row.account_id,
+        seq=row.seq,
+        parent_hash=row.parent_hash,
+        actor=row.actor,
+        created_at=row.created_at,
+        input_digest=row.input_digest,
+        diff=row.diff,
+    )
+
+
+def _against_checkpoint(account_id: UUID, head: Head) -> tuple[dict[str, Any] | None, list[str]]:
+    with acting(account_id):
+        signed = Checkpoint.objects.of(account_id).order_by("-seq").first()
+        if signed is None:
+            return None, []
+        there = Commit.objects.of(account_id).filter(seq=signed.seq).values_list("commit_hash")
+        sealed = next(iter(there), (None,))[0]
+    shown = {"seq": signed.seq, "commit_hash": signed.commit_hash, "created_at": signed.created_at}
+    if sealed != signed.commit_hash:
+        return shown, [f"commit {signed.seq} is not the one that was signed"]
+    return shown, []

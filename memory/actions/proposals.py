@@ -1,0 +1,41 @@
+"""An agent's wish to change what everyone sees: a proposed memory that supersedes the one there is."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kmapp.ids import uuid7
+from memory.actions.entries import locked, write
+from memory.actions.review import Decision
+from memory.drafts import Batch, End, NewEdge, NewEntry
+from memory.models import MemoryEdge, MemoryEntry
+
+# What a proposal takes over from the memory that it would supersede.
+KEPT = (
+    *("scope", "user_id", "agent_id", "app_id", "run_id", "visibility", "kind", "title"),
+    *("tags", "entities", "sources", "raw_ref", "evidence_ref", "importance", "confidence"),
+    *("salience", "half_life_days", "tier", "observed_at", "valid_from", "valid_to", "expires_at"),
+)
+RENAMED = {"content": "text", "slots": "metadata"}
+
+
+def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
+    """Propose these values for a memory. Approving the proposal supersedes the memory."""
+    old = locked(decision.account_id, decision.entry_id, decision.version)
+    said = {name: getattr(old, name) for name in (*KEPT, *RENAMED)} | dict(values)
+    wanted = NewEntry(
+        id=uuid7(), **{RENAMED.get(name, name): value for name, value in said.items()}
+    )
+    batch = Batch(
+        entries=[wanted],
+        edges=[
+            NewEdge(
+                type=MemoryEdge.Type.SUPERSEDES,
+                src=End(id=wanted.id),
+                dst=End(id=old.pk),
+                weight=1.0,
+            )
+        ],
+        reason=decision.reason,
+    )
+    written = write(account_id=decision.account_id, actor=decision.actor, batch=batch)
+    return written.entries[0]

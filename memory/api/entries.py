@@ -1,0 +1,230 @@
+"""Writing, reading, changing and forgetting memories over HTTP."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Aliases
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import Invalid, NotFound
+from kmapp.providers.active import active_model
+from memory.actions import review
+from memory.actions.entries import Written, needs_person, write
+from memory.actions.proposals import propose_update
+from memory.actions.review import Decision
+from memory.api import output
+from memory.api.serializers import TEXT, EntryInput, IdField, WriteInput, edge_of, entry_of
+from memory.drafts import Batch
+from memory.models import MemoryEntry
+
+
+class Write(AgentView):
+    """Write a batch of memories and edges: all of it in one commit, or nothing.
+
+    The same `client_id` with the same body answers the first ids and commit; with another body it is a 409.
+    """
+
+    scopes = {"POST": Scope.MEMORY_WRITE}
+    idempotent = True
+
+    @extend_schema(request=WriteInput, responses={201: dict, 200: dict})
+    def post(self, request: Request) -> Response:
+        asked = parse(WriteInput, request)
+        scope = asked.get("scope") or ""
+        said = asked.get("input_text") or (
+            {"sha256": asked["input_sha256"]} if asked.get("input_sha256") else None
+        )
+        batch = Batch(
+            entries=[entry_of(node) for node in asked.get("nodes", [])],
+            edges=[edge_of(edge) for edge in asked.get("edges", [])],
+            scope=scope,
+            input=said,
+            embed=asked["auto_embed"],
+            reembed=asked["force_reembed"],
+        )
+        with acting(self.account):
+            written = write(account_id=self.account, actor=self.actor, batch=batch)
+            shown = _written(written, self.account, scope)
+            return self.seal(Response(shown, status=201 if written.fresh else 200))
+
+
+def _written(written: Written, account_id: Any, scope: str) -> dict[str, Any]:
+    commit = written.commit
+    answer: dict[str, Any] = {
+        "tenant_id": str(account_id),
+        "scope": scope or "default",
+        "commit_id": str(commit.pk) if commit else None,
+        "commit_uri": output.uri(commit.pk, "commit", account_id, scope) if commit else None,
+        "commit_hash": commit.commit_hash if commit else None,
+        "nodes": [
+            {
+                "id": str(entry.pk),
+                "uri": output.uri(entry.pk, entry.kind, account_id, entry.scope),
+                "client_id": entry.client_id,
+                "type": entry.kind,
+                "status": entry.status,
+            }
+            for entry in written.entries
+        ],
+        "edges": [output.edge_output(edge, scope) for edge in written.edges],
+    }
+    if written.queued:
+        answer["embedding_backfill"] = {"enqueued": True, "pending_nodes": written.queued}
+    return answer
+
+
+class StoreInput(EntryInput):
+    """One memory to remember."""
+
+    auto_embed = serializers.BooleanField(default=True)
+
+
+class Store(AgentView):
+    """Remember one text."""
+
+    scopes = {"POST": Scope.MEMORY_WRITE}
+    idempotent = True
+
+    @extend_schema(request=StoreInput, responses={201: dict, 200: dict})
+    def post(self, request: Request) -> Response:
+        asked = parse(StoreInput, request)
+        embed = asked.pop("auto_embed")
+        batch = Batch(entries=[entry_of(asked)], embed=embed)
+        with acting(self.account):
+            written = write(account_id=self.account, actor=self.actor, batch=batch)
+            shown = output.entry_output(written.entries[0])
+            return self.seal(Response(shown, status=201 if written.fresh else 200))
+
+
+class Which(Aliases):
+    """Which memory: by its id, or by the client's own."""
+
+    aliases = {"memory_id": "id", "node_id": "id"}
+
+    id = serializers.UUIDField(required=False)
+    client_id = IdField()
+    scope = IdField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """One of the two."""
+        if not attrs.get("id") and not attrs.get("client_id"):
+            raise serializers.ValidationError({"id": "Give the id or the client_id of a memory."})
+        return attrs
+
+
+def find(account_id: Any, asked: dict[str, Any]) -> MemoryEntry:
+    rows = MemoryEntry.objects.of(account_id)
+    if asked.get("id"):
+        rows = rows.filter(pk=asked["id"])
+    else:
+        rows = rows.filter(client_id=asked["client_id"], scope=asked.get("scope") or "")
+    entry = rows.with_embedding_state(active_model().pk).first()
+    if entry is None:
+        raise NotFound("There is no such memory.")
+    return entry
+
+
+class Get(AgentView):
+    """Read one memory."""
+
+    scopes = {"POST": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(request=Which, responses={200: dict})
+    def post(self, request: Request) -> Response:
+        asked = parse(Which, request)
+        with acting(self.account):
+            entry = find(self.account, asked)
+            model = active_model()
+            shown = output.entry_output(entry) | output.embedding_output(entry, model.name)
+        return Response(shown)
+
+
+class UpdateInput(Which):
+    """What to change. Only what is given changes."""
+
+    aliases = {**Aliases.aliases, **Which.aliases}
+
+    text = serializers.CharField(max_length=TEXT, required=False, trim_whitespace=False)
+    title = serializers.CharField(max_length=500, required=False, allow_blank=True)
+    kind = serializers.ChoiceField(choices=MemoryEntry.Kind.choices, required=False)
+    metadata = serializers.DictField(required=False)
+    tags = serializers.ListField(
+        child=serializers.CharField(max_length=100), max_length=50, required=False
+    )
+    version = serializers.IntegerField(
+        min_value=1, required=False, help_text="Change it only if it is still at this version."
+    )
+    reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
+
+
+class Update(AgentView):
+    """Change a memory. What everyone would see becomes a proposal that a person reviews."""
+
+    scopes = {"POST": Scope.MEMORY_WRITE}
+    idempotent = True
+
+    @extend_schema(request=UpdateInput, responses={200: dict, 202: dict})
+    def post(self, request: Request) -> Response:
+        asked = parse(UpdateInput, request)
+        values = {name: asked[name] for name in ("title", "kind", "tags") if name in asked}
+        values |= {"content": asked["text"]} if "text" in asked else {}
+        values |= {"slots": asked["metadata"]} if "metadata" in asked else {}
+        if not values:
+            raise Invalid(
+                "Say what to change: text, title, kind, metadata or tags.",
+                issues=[{"path": "text", "message": "nothing to change"}],
+            )
+        with acting(self.account):
+            entry = find(self.account, asked)
+            decision = Decision(
+                account_id=self.account,
+                entry_id=entry.pk,
+                actor=self.actor,
+                version=asked.get("version"),
+                reason=asked.get("reason", ""),
+            )
+            account = Account.objects.get(pk=self.account)
+            if entry.status == MemoryEntry.Status.ACTIVE and needs_person(
+                account, self.actor, entry.visibility
+            ):
+                proposed = propose_update(decision, values)
+                shown = output.entry_output(proposed) | {"supersedes": str(entry.pk)}
+                return self.seal(Response(shown, status=202))
+            changed = review.edit(decision, values)
+            return self.seal(Response(output.entry_output(changed)))
+
+
+class ForgetInput(Which):
+    """Which memory to forget, and why."""
+
+    reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
+
+
+class Forget(AgentView):
+    """Forget a memory: nobody is told it any more. A person can take it back."""
+
+    scopes = {"POST": Scope.MEMORY_WRITE}
+    idempotent = True
+
+    @extend_schema(request=ForgetInput, responses={200: dict})
+    def post(self, request: Request) -> Response:
+        asked = parse(ForgetInput, request)
+        with acting(self.account):
+            entry = find(self.account, asked)
+            if entry.status != MemoryEntry.Status.FORGOTTEN:
+                entry = review.forget(
+                    Decision(
+                        account_id=self.account,
+                        entry_id=entry.pk,
+                        actor=self.actor,
+                        reason=asked.get("reason", ""),
+                    )
+                )
+            return self.seal(Response(output.entry_output(entry)))

@@ -1,0 +1,116 @@
+"""Searching memories, and the ledger behind them."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import NotFound
+from kmapp.ledger.models import Commit
+from kmapp.ledger.verify import verify
+from memory.api import output
+from memory.api.serializers import SearchInput, viewer_of
+from memory.models import MemoryEntry, MemoryVersion
+from memory.retrieval import Search, search
+
+HISTORY = 200  # versions in one answer
+
+
+class SearchMemories(AgentView):
+    """Find memories by words and by meaning, best first."""
+
+    scopes = {"POST": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(request=SearchInput, responses={200: dict})
+    def post(self, request: Request) -> Response:
+        asked = parse(SearchInput, request)
+        found = search(
+            self.account,
+            Search(
+                query=asked["query"],
+                viewer=viewer_of(asked),
+                limit=asked["limit"],
+                kinds=asked.get("kinds", ()),
+                tags=asked.get("tags", ()),
+                min_score=asked["min_score"],
+                observed_after=asked.get("observed_after"),
+                observed_before=asked.get("observed_before"),
+            ),
+        )
+        return Response(
+            {
+                "results": [output.hit_output(hit, explain=asked["explain"]) for hit in found.hits],
+                "decisions": found.decisions,
+            }
+        )
+
+
+class PageInput(serializers.Serializer[Any]):
+    """Which part of a long list."""
+
+    after = serializers.IntegerField(min_value=0, default=0, help_text="The last number you have.")
+    limit = serializers.IntegerField(min_value=1, max_value=HISTORY, default=50)
+
+
+class History(AgentView):
+    """Every state a memory has had, oldest first, each with the commit that sealed it."""
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(parameters=[PageInput], responses={200: dict})
+    def get(self, request: Request, pk: UUID) -> Response:
+        page = parse(PageInput, request)
+        with acting(self.account):
+            if not MemoryEntry.objects.of(self.account).filter(pk=pk).exists():
+                raise NotFound("There is no such memory.")
+            rows = list(
+                MemoryVersion.objects.of(self.account)
+                .filter(entry_id=pk, version__gt=page["after"])
+                .order_by("version")[: page["limit"]]
+            )
+            commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in rows])
+            shown = [output.version_output(row, commits.get(row.commit_id)) for row in rows]
+        return Response({"id": str(pk), "versions": shown})
+
+
+class Commits(AgentView):
+    """The account's chain of commits, oldest first."""
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(parameters=[PageInput], responses={200: dict})
+    def get(self, request: Request) -> Response:
+        page = parse(PageInput, request)
+        with acting(self.account):
+            rows = Commit.objects.of(self.account).filter(seq__gt=page["after"]).order_by("seq")
+            shown = [output.commit_output(row) for row in rows[: page["limit"]]]
+        return Response({"commits": shown})
+
+
+class Verify(AgentView):
+    """Check the account's chain: every number, parent and hash, and the last signed checkpoint."""
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "debug"
+
+    @extend_schema(responses={200: dict})
+    def get(self, request: Request) -> Response:
+        checked = verify(self.account)
+        return Response(
+            {
+                "ok": checked.ok,
+                "commits": checked.commits,
+                "head": checked.head,
+                "problems": list(checked.problems),
+                "checkpoint": checked.checkpoint,
+            }
+        )

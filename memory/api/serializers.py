@@ -1,0 +1,183 @@
+"""What agents send and get, field by field. Wire names: text, kind, metadata, run_id; others' names are accepted."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from kmapp.api.serializers import Aliases
+from memory.drafts import End, NewEdge, NewEntry
+from memory.models import MemoryEdge, MemoryEntry, Viewer
+
+TEXT = 50_000  # characters of one memory
+BATCH = 500  # memories of one write
+ID = 200
+
+
+class Share(serializers.FloatField):
+    """A number from 0 to 1."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_value=0, max_value=1, **kwargs)
+
+
+class IdField(serializers.CharField):
+    """An id of the client's own making."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=ID, required=False, allow_blank=True, allow_null=True, **kwargs)
+
+
+def given(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said: null means not given."""
+    return {name: value for name, value in data.items() if value is not None}
+
+
+class Ids(Aliases):
+    """Whose it is, below the account."""
+
+    user_id = IdField()
+    agent_id = IdField()
+    app_id = IdField()
+    run_id = IdField()
+    scope = IdField()
+
+
+class EntryInput(Ids):
+    """One memory to write."""
+
+    aliases = {
+        **Aliases.aliases,
+        "consumer_agent_id": "agent_id",
+        "importance_score": "importance",
+    }
+
+    text = serializers.CharField(max_length=TEXT, trim_whitespace=False)
+    kind = serializers.ChoiceField(choices=MemoryEntry.Kind.choices, required=False)
+    title = serializers.CharField(max_length=500, required=False, allow_blank=True, allow_null=True)
+    metadata = serializers.DictField(required=False, allow_null=True)
+    tags = serializers.ListField(
+        child=serializers.CharField(max_length=100), max_length=50, required=False
+    )
+    entities = serializers.ListField(
+        child=serializers.CharField(max_length=200), max_length=100, required=False
+    )
+    sources = serializers.ListField(
+        child=serializers.DictField(), max_length=50, required=False, help_text="Citations."
+    )
+    raw_ref = serializers.CharField(
+        max_length=2000, required=False, allow_blank=True, allow_null=True
+    )
+    evidence_ref = serializers.CharField(
+        max_length=2000, required=False, allow_blank=True, allow_null=True
+    )
+    id = serializers.UUIDField(required=False, allow_null=True)
+    client_id = IdField(
+        help_text="Your own id: writing it again with the same body changes nothing."
+    )
+    visibility = serializers.ChoiceField(
+        choices=MemoryEntry.Visibility.choices, required=False, allow_null=True
+    )
+    importance = Share(required=False)
+    confidence = Share(required=False)
+    salience = Share(required=False)
+    half_life_days = serializers.FloatField(min_value=0.01, required=False, allow_null=True)
+    tier = serializers.ChoiceField(choices=MemoryEntry.Tier.choices, required=False)
+    observed_at = serializers.DateTimeField(required=False, allow_null=True)
+    valid_from = serializers.DateTimeField(required=False, allow_null=True)
+    valid_to = serializers.DateTimeField(required=False, allow_null=True)
+    expires_at = serializers.DateTimeField(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A conversation is told by its run."""
+        wanted, run = attrs.get("visibility"), attrs.get("run_id")
+        if wanted == MemoryEntry.Visibility.CONVERSATION and not run:
+            raise serializers.ValidationError(
+                {"run_id": "visibility conversation needs the run it belongs to."}
+            )
+        if wanted == MemoryEntry.Visibility.USER and not (
+            attrs.get("user_id") or attrs.get("agent_id")
+        ):
+            raise serializers.ValidationError({"user_id": "visibility user needs the user."})
+        return attrs
+
+
+def entry_of(data: Mapping[str, Any]) -> NewEntry:
+    return NewEntry(**given(data))
+
+
+class EndInput(serializers.Serializer[Any]):
+    """One end of an edge."""
+
+    id = serializers.UUIDField(required=False)
+    client_id = serializers.CharField(max_length=ID, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Exactly one of the two."""
+        if len(attrs) != 1:
+            raise serializers.ValidationError("Give id or client_id.")
+        return attrs
+
+
+class EdgeInput(serializers.Serializer[Any]):
+    """One connection to write."""
+
+    id = serializers.UUIDField(required=False)
+    type = serializers.ChoiceField(choices=MemoryEdge.Type.choices)
+    src = EndInput()
+    dst = EndInput()
+    weight = Share(required=False)
+    confidence = Share(required=False)
+    decay_rate = Share(required=False)
+
+
+def edge_of(data: Mapping[str, Any]) -> NewEdge:
+    return NewEdge(**{**given(data), "src": End(**data["src"]), "dst": End(**data["dst"])})
+
+
+class WriteInput(serializers.Serializer[Any]):
+    """A batch of memories and their connections: all of it is written, or nothing."""
+
+    scope = IdField()
+    actor = IdField(help_text="Accepted for other clients; who writes is told by the key.")
+    input_text = serializers.CharField(max_length=TEXT, required=False, allow_null=True)
+    input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
+    auto_embed = serializers.BooleanField(default=True)
+    force_reembed = serializers.BooleanField(default=False)
+    nodes = EntryInput(many=True, required=False)
+    edges = EdgeInput(many=True, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Something to write, and not too much of it."""
+        nodes, edges = attrs.get("nodes", []), attrs.get("edges", [])
+        if not nodes and not edges:
+            raise serializers.ValidationError({"nodes": "Write at least one node or edge."})
+        if len(nodes) > BATCH:
+            raise serializers.ValidationError(
+                {"nodes": f"{len(nodes)} nodes; send at most {BATCH} at a time."}
+            )
+        if len(edges) > 2 * BATCH:
+            raise serializers.ValidationError(
+                {"edges": f"{len(edges)} edges; send at most {2 * BATCH} at a time."}
+            )
+        return attrs
+
+
+class SearchInput(Ids):
+    """A question."""
+
+    query = serializers.CharField(max_length=4000)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=10)
+    kinds = serializers.ListField(
+        child=serializers.ChoiceField(choices=MemoryEntry.Kind.choices), required=False
+    )
+    tags = serializers.ListField(child=serializers.CharField(max_length=100), required=False)
+    min_score = Share(default=0.0)
+    observed_after = serializers.DateTimeField(required=False)
+    observed_before = serializers.DateTimeField(required=False)
+    explain = serializers.BooleanField(default=False)
+
+
+def viewer_of(data: Mapping[str, Any]) -> Viewer:
+    ids = {name: data.get(name) or "" for name in ("user_id", "agent_id", "app_id", "run_id")}
+    return Viewer(**ids, scope=data.get("scope") or None)

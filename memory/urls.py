@@ -1,0 +1,18 @@
+"""Memory's addresses. API routes have no last slash."""
+
+from django.urls import path
+
+from memory.api import entries, reading
+
+app_name = "memory"
+urlpatterns = [
+    path("v1/memory/write", entries.Write.as_view(), name="api_write"),
+    path("v1/memory/store", entries.Store.as_view(), name="api_store"),
+    path("v1/memory/get", entries.Get.as_view(), name="api_get"),
+    path("v1/memory/update", entries.Update.as_view(), name="api_update"),
+    path("v1/memory/forget", entries.Forget.as_view(), name="api_forget"),
+    path("v1/memory/search", reading.SearchMemories.as_view(), name="api_search"),
+    path("v1/memory/commits", reading.Commits.as_view(), name="api_commits"),
+    path("v1/memory/verify", reading.Verify.as_view(), name="api_verify"),
+    path("v1/memory/<uuid:pk>/history", reading.History.as_view(), name="api_history"),
+]

@@ -1,0 +1,43 @@
+"""Agents write memories; the same words twice are one memory."""
+
+from tests.agent import Agent
+
+NODE = {"client_id": "c1", "type": "event", "text_summary": "Lin likes oolong tea.", "user_id": "u1"}
+
+
+def test_a_batch_is_written_in_one_commit(agent: Agent) -> None:
+    body = {
+        "input_text": "a talk",
+        "nodes": [NODE, {**NODE, "client_id": "c2", "text_summary": "林喜欢乌龙茶。"}],
+        "edges": [
+            {"type": "related_to", "src": {"client_id": "c1"}, "dst": {"client_id": "c2"}}
+        ],
+    }
+    got = agent.post("memory/write", body, 201)
+    assert [node["client_id"] for node in got["nodes"]] == ["c1", "c2"]
+    assert got["edges"][0]["src_id"] == got["nodes"][0]["id"]
+    assert len(got["commit_hash"]) == 64
+    assert got["embedding_backfill"] == {"enqueued": True, "pending_nodes": 2}
+
+
+def test_the_same_body_again_answers_the_first_ids_and_commit(agent: Agent) -> None:
+    first = agent.post("memory/write", {"nodes": [NODE]}, 201)
+    again = agent.post("memory/write", {"nodes": [NODE]}, 200)
+    assert again["nodes"] == first["nodes"]
+    assert again["commit_id"] == first["commit_id"]
+
+
+def test_another_body_under_a_client_id_is_a_conflict(agent: Agent) -> None:
+    agent.post("memory/write", {"nodes": [NODE]}, 201)
+    got = agent.post("memory/write", {"nodes": [{**NODE, "text_summary": "Tea? No."}]}, 409)
+    assert got["error"] == "client_id_conflict"
+    assert got["issues"][0]["path"] == "nodes.0.client_id"
+
+
+def test_words_are_found_before_the_vector_is_there(agent: Agent) -> None:
+    agent.post("memory/write", {"nodes": [NODE]}, 201)
+    found = agent.post("memory/search", {"query": "oolong", "user_id": "u1", "explain": True})
+    assert found["results"][0]["client_id"] == "c1"
+    assert found["results"][0]["embedding_status"] == "PENDING"
+    parts = found["results"][0]["explain"]["parts"]
+    assert abs(sum(parts.values()) - found["results"][0]["score"]) < 1e-6

@@ -1,0 +1,122 @@
+"""A real browser at a real server: what was refused by our policy, what a blind reader would miss."""
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
+from django.core.wsgi import get_wsgi_application
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from kmapp.accounts.models import User
+from kmapp.web.preferences import THEME_COOKIE
+
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+TELL_VIOLATIONS = """
+document.addEventListener("securitypolicyviolation", (event) => {
+  window.tellViolation(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`);
+});
+"""
+
+
+def chromium() -> str:
+    """Where a Chromium is, or skip and say what to install."""
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if not found:
+        pytest.skip("No Chromium: install one (apt-get install chromium) or name it in CHROMIUM.")
+    return found
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
+    path = chromium()
+    # Playwright keeps an event loop in this thread, which Django would take for an async caller.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+            yield browser
+            browser.close()
+    finally:
+        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
+        """Requests are not test output."""
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """The application on a port of its own, each request in a thread of its own."""
+    server = ThreadedWSGIServer(("127.0.0.1", 0), _Quiet)
+    server.set_app(get_wsgi_application())
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@dataclass
+class Visitor:
+    """One person at one browser."""
+
+    page: Page
+    base: str
+    violations: list[str] = field(default_factory=list)
+    mistakes: list[str] = field(default_factory=list)
+
+    def go(self, path: str) -> None:
+        self.page.goto(self.base + path)
+
+    def sign_in(self, user: User) -> None:
+        """With the session that the sign-in page would have made."""
+        session = SessionStore()
+        session[SESSION_KEY] = str(user.pk)
+        session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
+        session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+        session.save()
+        self._cookie(settings.SESSION_COOKIE_NAME, str(session.session_key))
+
+    def prefers(self, *, theme: str, language: str) -> None:
+        self._cookie(THEME_COOKIE, theme)
+        self._cookie(settings.LANGUAGE_COOKIE_NAME, language)
+
+    def _cookie(self, name: str, value: str) -> None:
+        self.page.context.add_cookies([{"name": name, "value": value, "url": self.base}])
+
+    def barriers(self) -> list[str]:
+        """What axe finds on this page, one line for each element."""
+        found = Axe().run(self.page).response["violations"]
+        return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+
+    def overflow(self) -> int:
+        """Pixels that stick out sideways."""
+        width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        return int(self.page.evaluate(width))
+
+
+@contextmanager
+def visiting(browser: Browser, base: str, *, width: int = 1280) -> Iterator[Visitor]:
+    context = browser.new_context(viewport={"width": width, "height": 800})
+    page = context.new_page()
+    visitor = Visitor(page, base)
+    page.expose_function("tellViolation", visitor.violations.append)
+    page.add_init_script(TELL_VIOLATIONS)
+    page.on("pageerror", lambda error: visitor.mistakes.append(str(error)))
+    page.set_default_timeout(10_000)
+    yield visitor
+    context.close()

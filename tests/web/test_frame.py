@@ -1,0 +1,213 @@
+"""The frame: who gets in, in which account, in which language, and what is said when it goes wrong."""
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth import SESSION_KEY
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import add_member
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+from tests.makers import PASSWORD
+
+pytestmark = pytest.mark.urls("tests.web.urls")
+HTMX = {"HX-Request": "true"}
+POLICY = {
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "object-src 'none'",
+}
+
+
+@pytest.fixture
+def at_desk(client: Client, alice: User) -> Client:
+    """Alice, signed in."""
+    client.force_login(alice)
+    return client
+
+
+def page(answer: Any) -> str:
+    return str(answer.content.decode())
+
+
+# --- Who gets in ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["alice", "alice@example.test", "ALICE@example.test"])
+def test_a_person_signs_in_by_name_or_address(client: Client, alice: User, name: str) -> None:
+    answer = client.post("/sign-in/", {"username": name, "password": PASSWORD, "next": "/tells/"})
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/tells/")
+    assert client.session[SESSION_KEY] == str(alice.pk)
+
+
+def test_a_wrong_password_says_so_and_keeps_the_name(client: Client, alice: User) -> None:
+    answer = client.post("/sign-in/", {"username": "alice", "password": "guess"})
+    assert answer.status_code == 422
+    assert "do not match" in page(answer)
+    assert 'value="alice"' in page(answer)
+    assert SESSION_KEY not in client.session
+
+
+def test_guessing_is_slowed_down_even_when_the_guess_is_right(client: Client, alice: User) -> None:
+    address = {"REMOTE_ADDR": "203.0.113.9"}
+    for _ in range(10):
+        client.post("/sign-in/", {"username": "alice", "password": "guess"}, **address)
+    answer = client.post("/sign-in/", {"username": "alice", "password": PASSWORD}, **address)
+    assert answer.status_code == 429
+    assert 0 < int(answer.headers["Retry-After"]) <= 60
+    assert SESSION_KEY not in client.session
+    elsewhere = {"REMOTE_ADDR": "203.0.113.10"}
+    answer = client.post("/sign-in/", {"username": "alice", "password": PASSWORD}, **elsewhere)
+    assert answer.status_code == 302
+
+
+@pytest.mark.parametrize("wanted", ["https://rival.example/", "//rival.example/", "javascript:1"])
+def test_signing_in_leads_nowhere_else(client: Client, alice: User, wanted: str) -> None:
+    form = {"username": "alice", "password": PASSWORD, "next": wanted}
+    assert client.post("/sign-in/", form).headers["Location"] == "/"
+
+
+def test_a_stranger_is_asked_to_sign_in_and_brought_back(client: Client) -> None:
+    assert client.get("/tells/?x=1").headers["Location"] == "/sign-in/?next=/tells/%3Fx%3D1"
+
+
+def test_a_part_of_a_page_sends_the_whole_page_to_sign_in(client: Client) -> None:
+    here = {"HX-Current-URL": "http://testserver/memory/?q=a"}
+    answer = client.get("/tells/", headers=HTMX | here)
+    assert answer.status_code == 401
+    assert answer.headers["HX-Redirect"] == "/sign-in/?next=/memory/%3Fq%3Da"
+
+
+def test_signing_out_ends_the_session(at_desk: Client) -> None:
+    assert at_desk.get("/sign-out/").status_code == 405
+    assert at_desk.post("/sign-out/").headers["Location"] == "/sign-in/"
+    assert at_desk.get("/").status_code == 302
+
+
+# --- In which account -----------------------------------------------------------------------------
+
+
+def test_a_person_without_an_account_is_told_what_to_do(client: Client, db: None) -> None:
+    client.force_login(User.objects.create_user("loner", "loner@example.test"))
+    answer = client.get("/")
+    assert answer.status_code == 403
+    assert "Ask an admin" in page(answer)
+
+
+def test_a_person_changes_between_their_accounts(
+    at_desk: Client, alice: User, acme: Account, rival: Account
+) -> None:
+    assert at_desk.post("/account/", {"account": str(rival.pk)}).status_code == 404
+    with acting(rival):
+        add_member(account_id=rival.pk, user=alice, role="admin", actor=SYSTEM)
+    assert at_desk.get("/admins/").status_code == 403
+    assert at_desk.post("/account/", {"account": str(rival.pk)}).status_code == 302
+    assert at_desk.get("/admins/").status_code == 200
+    assert at_desk.get("/").context["seat"].name == "Rival"
+
+
+def test_a_reviewer_may_not_enter_where_admins_work(client: Client, alice: User, ada: User) -> None:
+    client.force_login(alice)
+    assert "Only an admin" in page(client.get("/admins/"))
+    client.force_login(ada)
+    assert page(client.get("/admins/")) == "for admins"
+
+
+# --- How it looks ---------------------------------------------------------------------------------
+
+
+def test_the_theme_is_known_before_the_page_is_drawn(client: Client, db: None) -> None:
+    assert "data-bs-theme" not in page(client.get("/sign-in/"))
+    client.post("/preferences/", {"theme": "dark", "next": "/sign-in/"})
+    assert '<html lang="en" data-bs-theme="dark">' in page(client.get("/sign-in/"))
+    assert client.post("/preferences/", {"theme": "<pink>"}).status_code == 400
+    client.cookies["kmapp_theme"] = '"><script>'
+    assert "data-bs-theme" not in page(client.get("/sign-in/"))
+
+
+def test_preferences_follow_the_person_to_another_browser(at_desk: Client, alice: User) -> None:
+    at_desk.post("/preferences/", {"language": "zh-hans"})
+    at_desk.post("/preferences/", {"theme": "dark"})
+    other = Client()
+    other.post("/sign-in/", {"username": "alice", "password": PASSWORD})
+    assert '<html lang="zh-hans" data-bs-theme="dark">' in page(other.get("/"))
+
+
+def test_keys_can_be_switched_off(at_desk: Client) -> None:
+    assert 'data-keys="on"' in page(at_desk.get("/"))
+    at_desk.post("/preferences/", {"keyboard": "off"})
+    assert 'data-keys="off"' in page(at_desk.get("/"))
+    at_desk.post("/preferences/", {"theme": "dark"})
+    assert 'data-keys="off"' in page(at_desk.get("/"))
+
+
+def test_the_rail_shows_only_places_that_exist(at_desk: Client) -> None:
+    shown = re.findall(r'class="rail-link" href="([^"]+)"', page(at_desk.get("/")))
+    assert shown
+    assert "/" in shown
+    assert all(at_desk.get(url).status_code == 200 for url in set(shown))
+
+
+# --- What is said ---------------------------------------------------------------------------------
+
+
+def test_a_notice_comes_with_the_part_and_offers_the_way_back(at_desk: Client) -> None:
+    answer = page(at_desk.get("/tells/", headers=HTMX))
+    assert answer.startswith("<p>part</p>")
+    assert 'hx-swap-oob="beforeend:#notices"' in answer
+    assert "Approved &lt;i&gt;it&lt;/i&gt;." in answer
+    assert 'hx-post="/undo/"' in answer
+    assert "Approved" not in page(at_desk.get("/"))
+
+
+def test_a_refusal_is_a_page_or_for_htmx_a_notice(at_desk: Client) -> None:
+    whole = at_desk.get("/refuses/")
+    assert whole.status_code == 409
+    assert "Someone &lt;b&gt;approved&lt;/b&gt; it first." in page(whole)
+    part = at_desk.get("/refuses/", headers=HTMX)
+    assert (part.status_code, part.headers["HX-Retarget"]) == (409, "#notices")
+    assert page(part).lstrip().startswith('<div class="notice notice-error"')
+
+
+def test_every_answer_carries_the_policy(at_desk: Client) -> None:
+    at_desk.raise_request_exception = False
+    forger = Client(enforce_csrf_checks=True)
+    answers = {
+        200: at_desk.get("/"),
+        404: at_desk.get("/nowhere/"),
+        409: at_desk.get("/refuses/"),
+        500: at_desk.get("/breaks/"),
+        403: forger.post("/sign-in/", {"username": "alice"}),
+        400: at_desk.get("/", headers={"Host": "bad host"}),
+    }
+    for status, answer in answers.items():
+        assert answer.status_code == status
+        assert set(answer.headers["Content-Security-Policy"].split("; ")) == POLICY
+        assert answer.headers["X-Frame-Options"] == "DENY"
+        assert "kmapp</title>" in page(answer)
+
+
+def test_our_own_failure_needs_no_database(client: Client) -> None:
+    """No `db`: touching the database here is an error of its own."""
+    client.raise_request_exception = False
+    client.cookies["sessionid"] = "whatever"
+    answer = client.get("/breaks/", headers={"X-Request-Id": "r-17"})
+    assert answer.status_code == 500
+    assert "Something broke" in page(answer)
+    assert "r-17" in page(answer)
+
+
+def test_pages_of_people_are_not_kept_by_proxies(at_desk: Client) -> None:
+    answer = at_desk.get("/")
+    assert "private" in answer.headers["Cache-Control"]
+    assert "HX-Request" in answer.headers["Vary"]

@@ -1,0 +1,217 @@
+"""The frame in a browser: keys and their guards, notices, dialogs, failures that are said."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from kmapp.accounts.models import User
+from tests.makers import PASSWORD
+from tests.web.browser import Visitor
+
+pytestmark = [pytest.mark.browser, pytest.mark.urls("tests.web.urls")]
+NOTE_PRESSES = """
+window.presses = [];
+document.addEventListener("click", ({target}) => {
+  const button = target.closest("[data-press]");
+  if (button) window.presses.push(button.dataset.press);
+});
+"""
+
+
+@pytest.fixture
+def desk(visitor: Visitor, alice: User) -> Visitor:
+    """Alice in front of a list."""
+    visitor.sign_in(alice)
+    visitor.page.add_init_script(NOTE_PRESSES)
+    visitor.go("/rows/")
+    return visitor
+
+
+def presses(page: Page) -> Any:
+    return page.evaluate("window.presses")
+
+
+# --- Keys -----------------------------------------------------------------------------------------
+
+
+def test_a_key_presses_what_carries_it(desk: Visitor) -> None:
+    desk.page.keyboard.press("a")
+    desk.page.keyboard.press("x")  # hidden: not pressed
+    assert presses(desk.page) == ["page"]
+
+
+def test_a_key_does_nothing_while_someone_writes(desk: Visitor) -> None:
+    desk.page.locator("#text").focus()
+    desk.page.keyboard.press("a")
+    assert presses(desk.page) == []
+    expect(desk.page.locator("#text")).to_have_value("a")
+
+
+@pytest.mark.parametrize("held", ["Control", "Alt", "Meta"])
+def test_a_key_with_a_modifier_is_not_ours(desk: Visitor, held: str) -> None:
+    desk.page.keyboard.press(f"{held}+a")
+    assert presses(desk.page) == []
+
+
+@pytest.mark.parametrize("how", ["{isComposing: true}", "{keyCode: 229}", "{repeat: true}"])
+def test_composing_or_holding_a_key_decides_nothing(desk: Visitor, how: str) -> None:
+    event = f"new KeyboardEvent('keydown', {{key: 'a', bubbles: true, ...{how}}})"
+    desk.page.evaluate(f"document.body.dispatchEvent({event})")
+    assert presses(desk.page) == []
+
+
+def test_a_key_behind_a_dialog_does_nothing(desk: Visitor) -> None:
+    desk.page.keyboard.press("?")
+    expect(desk.page.locator("#keys-sheet")).to_be_visible()
+    desk.page.keyboard.press("a")
+    assert presses(desk.page) == []
+    desk.page.keyboard.press("Escape")
+    expect(desk.page.locator("#keys-sheet")).to_be_hidden()
+
+
+def test_keys_that_are_off_are_off_and_not_announced(desk: Visitor, alice: User) -> None:
+    approve = desk.page.get_by_role("button", name="Approve all")
+    expect(approve).to_have_attribute("aria-keyshortcuts", "a")
+    User.objects.filter(pk=alice.pk).update(keyboard_shortcuts=False)
+    desk.go("/rows/")
+    desk.page.keyboard.press("a")
+    assert presses(desk.page) == []
+    expect(approve).not_to_have_attribute("aria-keyshortcuts", "a")
+
+
+def test_the_sheet_lists_the_keys_of_this_page(desk: Visitor) -> None:
+    desk.page.keyboard.press("?")
+    sheet = desk.page.locator("#keys-sheet")
+    terms = sheet.locator("dt").all_inner_texts()
+    assert {"Next and previous row", "Approve all", "Pin", "Drop", "Send"} <= set(terms)
+    assert "Hidden" not in terms
+
+
+def test_j_and_k_walk_the_rows_and_a_key_belongs_to_the_row(desk: Visitor) -> None:
+    page = desk.page
+    page.keyboard.press("p")  # no row yet
+    for key in ("j", "j", "p", "k", "p"):
+        page.keyboard.press(key)
+    assert presses(page) == ["pin-2", "pin-1"]
+
+
+def test_control_and_enter_send_what_is_being_written(desk: Visitor) -> None:
+    desk.page.locator("#note").fill("because")
+    desk.page.keyboard.press("Control+Enter")
+    assert presses(desk.page) == ["sent"]
+
+
+def test_the_next_row_takes_the_focus_of_one_that_leaves(desk: Visitor) -> None:
+    page = desk.page
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("d")
+    expect(page.locator("#row-2")).to_have_count(0)
+    expect(page.locator("#row-3 a")).to_be_focused()
+
+
+# --- Notices --------------------------------------------------------------------------------------
+
+
+def test_a_notice_offers_undo_and_leaves_by_itself(desk: Visitor) -> None:
+    page = desk.page
+    page.clock.install()
+    desk.go("/rows/")
+    page.locator("#tell").click()
+    undo = page.get_by_role("button", name="Undo")
+    expect(undo).to_be_visible()
+    page.clock.fast_forward(9_000)
+    undo.focus()
+    page.clock.fast_forward(20_000)
+    expect(undo).to_be_visible()  # held by the focus
+    page.locator("#tell").focus()
+    page.clock.fast_forward(3_000)
+    expect(undo).to_have_count(0)
+
+
+def test_what_went_wrong_is_said_and_stays(desk: Visitor) -> None:
+    page = desk.page
+    page.locator("#refuse").click()
+    expect(page.get_by_role("alert")).to_contain_text("Someone <b>approved</b> it first.")
+    page.get_by_role("button", name="Close").click()
+    page.locator("#fail").click()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing on this page was changed. (500)")
+    page.get_by_role("button", name="Close").click()
+    page.route("**/breaks/", lambda route: route.abort())
+    page.locator("#fail").click()
+    expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+
+
+def test_a_dialog_opens_from_a_link_and_gives_the_focus_back(desk: Visitor) -> None:
+    page = desk.page
+    page.locator("#open").click()
+    expect(page.locator("#dialog")).to_be_visible()
+    page.locator("#dialog [data-close]").click()
+    expect(page.locator("#dialog")).to_be_hidden()
+    expect(page.locator("#open")).to_be_focused()
+
+
+def test_stale_numbers_are_called_stale(desk: Visitor) -> None:
+    page = desk.page
+    answers = [(200, "second"), (503, ""), (503, ""), (304, ""), (200, "third")]
+    asked: list[str] = []
+
+    def answer(route: Any) -> None:
+        asked.append(route.request.headers.get("if-none-match", ""))
+        status, body = answers[len(asked) - 1]
+        headers = {"ETag": '"v2"'} if status == 200 else {}
+        route.fulfill(status=status, body=body, headers=headers, content_type="text/html")
+
+    page.route("**/polled/", answer)
+    page.clock.install()
+    desk.go("/rows/")
+    polled, stale = page.locator("#polled"), page.locator("#stale")
+    page.clock.run_for(15_100)
+    expect(polled).to_have_text("second")
+    page.clock.run_for(15_100)
+    expect(stale).to_be_hidden()
+    page.clock.run_for(30_100)
+    expect(stale).to_be_visible()
+    expect(polled).to_have_text("second")
+    page.clock.run_for(60_100)
+    expect(stale).to_be_hidden()
+    page.clock.run_for(15_100)
+    expect(polled).to_have_text("third")
+    assert asked == ["", '"v2"', '"v2"', '"v2"', '"v2"']
+
+
+# --- For everyone ---------------------------------------------------------------------------------
+
+
+def test_signing_in_needs_no_javascript(browser: Browser, site: str, alice: User) -> None:
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(f"{site}/tells/")
+    page.get_by_label("Name or e-mail").fill("alice")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("status", name="Notices")).to_contain_text("Approved")
+    page.close()
+
+
+@pytest.mark.parametrize("width", [1280, 900, 390, 320])
+@pytest.mark.parametrize("path", ["/sign-in/", "/", "/rows/", "/refuses/"])
+def test_nothing_sticks_out_sideways(visitor: Visitor, alice: User, path: str, width: int) -> None:
+    if path != "/sign-in/":
+        visitor.sign_in(alice)
+    visitor.page.set_viewport_size({"width": width, "height": 800})
+    visitor.go(path)
+    assert visitor.overflow() == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+@pytest.mark.parametrize("path", ["/sign-in/", "/", "/rows/", "/refuses/", "/nowhere/"])
+def test_a_blind_reader_meets_no_barrier(
+    visitor: Visitor, alice: User, path: str, language: str, theme: str
+) -> None:
+    visitor.prefers(theme=theme, language=language)
+    if path not in ("/sign-in/", "/nowhere/"):
+        visitor.sign_in(alice)
+    visitor.go(path)
+    assert visitor.barriers() == []

@@ -1,0 +1,35 @@
+"""What is vendored is what its makers published, with their licences."""
+
+import json
+from hashlib import sha256
+
+import pytest
+from django.conf import settings
+
+from kmapp.web import icons
+from kmapp.web.badges import BADGES
+from kmapp.web.navigation import PLACES
+
+VENDOR = settings.BASE_DIR / "static" / "vendor"
+PACKAGES = json.loads((VENDOR / "VENDORED.json").read_text())
+DIGESTS = {path: digest for package in PACKAGES for path, digest in package["sha256"].items()}
+
+
+@pytest.mark.parametrize("path", DIGESTS)
+def test_a_vendored_file_is_as_published(path: str) -> None:
+    assert sha256((VENDOR / path).read_bytes()).hexdigest() == DIGESTS[path]
+
+
+def test_every_vendored_file_is_accounted_for() -> None:
+    files = {str(path.relative_to(VENDOR)) for path in VENDOR.glob("*/*")}
+    assert files == set(DIGESTS)
+
+
+def test_every_package_brings_its_licence() -> None:
+    folders = {path.partition("/")[0] for path in DIGESTS}
+    assert {f"{folder}/LICENSE" for folder in folders} <= set(DIGESTS)
+
+
+def test_places_and_states_have_an_icon() -> None:
+    names = {place.icon for place in PLACES} | {badge.icon for badge in BADGES.values()}
+    assert all(icons.drawing(name) for name in names)

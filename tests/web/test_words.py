@@ -1,0 +1,98 @@
+"""Texts of others on our pages: whole, harmless, and with nothing hidden in them."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kmapp.web import diff, moments
+from kmapp.web.templatetags.web import copyable, diff_html, meter, said, shortened
+
+NOW = datetime(2030, 5, 1, 12, tzinfo=UTC)
+
+
+def test_markup_of_others_stays_text() -> None:
+    hostile = '</bdi><div hx-get="/erase/" hx-trigger="load">'
+    assert "<div" not in said(hostile)
+    assert "<div" not in diff_html(hostile, "").removeprefix('<div class="diff" hx-disable>')
+    assert said("x").startswith("<bdi hx-disable>")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("pay\u202etxt.exe", "U+202E"),
+        ("a\u200bb", "U+200B"),
+        ("a\u200db", "U+200D"),
+        ("\U000e0041", "U+E0041"),
+        ("a\x1bb", "U+001B"),
+    ],
+)
+def test_what_cannot_be_seen_is_named(text: str, shown: str) -> None:
+    assert f">{shown}</span>" in said(text)
+    assert not set(text) & set(said(text)) - set("paytx.eb")
+
+
+@pytest.mark.parametrize("text", ["👩‍🚀", "❤️", "naïve", "你好，世界", "two\nlines\tand a tab"])
+def test_what_people_write_is_left_alone(text: str) -> None:
+    assert said(text) == f"<bdi hx-disable>{text}</bdi>"
+
+
+@given(st.text(), st.text())
+def test_a_difference_tells_both_texts(old: str, new: str) -> None:
+    changes = diff.changes(old, new)
+    assert "".join(text for kind, text in changes if kind != "added") == old
+    assert "".join(text for kind, text in changes if kind != "removed") == new
+
+
+def test_a_difference_is_told_in_phrases_and_characters() -> None:
+    assert diff.changes("call him in the morning.", "call him never.") == [
+        ("same", "call him "),
+        ("removed", "in the morning"),
+        ("added", "never"),
+        ("same", "."),
+    ]
+    assert diff.changes("喜欢电话联系", "喜欢邮件联系") == [
+        ("same", "喜欢"),
+        ("removed", "电话"),
+        ("added", "邮件"),
+        ("same", "联系"),
+    ]
+
+
+def test_a_long_text_is_compared_by_lines() -> None:
+    old = "word " * 4000 + "\nlast"
+    assert diff.changes(old, old + " line") == [
+        ("same", "word " * 4000 + "\n"),
+        ("removed", "last"),
+        ("added", "last line"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("away", "said"),
+    [
+        (timedelta(seconds=20), "just now"),
+        (timedelta(minutes=3, seconds=50), "3 min ago"),
+        (timedelta(hours=23), "23 h ago"),
+        (timedelta(days=1), "1 day ago"),
+        (timedelta(days=29), "29 days ago"),
+        (timedelta(days=40), "March 22, 2030"),
+        (timedelta(minutes=-20), "in 20 min"),
+        (timedelta(days=-3), "in 3 days"),
+    ],
+)
+def test_times_are_said_shortly(away: timedelta, said: str) -> None:
+    assert moments.relative(NOW - away, now=NOW) == said
+
+
+def test_ids_and_hashes_are_short_to_the_eye_only() -> None:
+    assert shortened("0193a1b2-7c11-7def-8a00-5b6c7d8e9f01") == "…7d8e9f01"
+    assert shortened("9f3c2ab4d2e1f00a") == "9f3c2ab4"
+    assert copyable("9f3c2ab4d2e1f00a") == {"whole": "9f3c2ab4d2e1f00a", "short": "9f3c2ab4"}
+
+
+@pytest.mark.parametrize(("value", "percent"), [(0.25, 25), (7, 100), (-1, 0)])
+def test_a_meter_stays_inside_its_bar(value: float, percent: float) -> None:
+    assert meter(value, 1, "share")["percent"] == percent
