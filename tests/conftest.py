@@ -16,6 +16,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
+from django.test import Client
 from pytest_django import DjangoDbBlocker
 from pytest_django.plugin import blocking_manager_key
 
@@ -175,3 +176,9 @@ def key(acme: Account) -> tuple[ApiKey, str]:
 @pytest.fixture
 def data_dir() -> Path:
     return settings.DATA_DIR
+
+
+@pytest.fixture
+def agent(key: tuple[ApiKey, str]) -> Client:
+    """Calls the API for Acme, with a key that may do everything."""
+    return Client(headers={"Authorization": f"Bearer {key[1]}"})

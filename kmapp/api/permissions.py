@@ -1,5 +1,6 @@
 """What a key may do. Imported by DRF's settings, so nothing here imports `rest_framework.views`."""
 
+from collections.abc import Mapping
 from typing import cast
 
 from rest_framework.exceptions import NotAuthenticated
@@ -19,10 +20,13 @@ class HasScope(BasePermission):
         principal = cast("KeyPrincipal | None", request.auth)
         if principal is None:
             raise NotAuthenticated("Send an API key: `Authorization: Bearer km_…`.")
-        needed: Scope | None = getattr(view, "scopes", {}).get(request.method)
+        method = (request.method or "").upper()
+        if method not in getattr(view, "allowed_methods", ()):
+            return True  # and on to its 405
+        scopes: Mapping[str, Scope] = getattr(view, "scopes", {})
+        needed = scopes.get("GET" if method == "HEAD" else method)
         if needed is None:
-            # A method the view does not have goes on to its 405.
-            return not hasattr(view, (request.method or "").lower())
+            return False
         if not principal.may(needed):
             raise Denied(
                 f"This key lacks the scope {needed.value}.",

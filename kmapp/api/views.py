@@ -51,7 +51,7 @@ class AgentView(APIView):
     scopes: ClassVar[Mapping[str, Scope]] = {}
     bucket: ClassVar[str] = "write"
     content_negotiation_class = AlwaysJSON
-    http_method_names = ["get", "post", "put", "patch", "delete"]
+    http_method_names = ["get", "head", "post", "put", "patch", "delete"]
 
     # Whether POST writes, and so honours Idempotency-Key.
     idempotent: ClassVar[bool] = False
@@ -119,7 +119,7 @@ def _again(answer: HttpResponseBase, *args: Any, **kwargs: Any) -> HttpResponseB
 
 def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str, Any]:
     """What the request says, checked: the body, or a GET's query. Unknown fields are left out."""
-    data = request.query_params if request.method == "GET" else request.data
+    data = request.query_params if request.method in ("GET", "HEAD") else request.data
     serializer = serializer_class(data=data, context={"request": request})
     serializer.is_valid(raise_exception=True)
     return dict(serializer.validated_data)

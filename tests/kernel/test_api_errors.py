@@ -1,0 +1,154 @@
+"""Refusals have one shape, whatever refused and wherever."""
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, UnreadablePostError
+from django.test import Client
+from psycopg import errors as postgres
+from psycopg_pool import PoolTimeout
+from rest_framework import exceptions as drf
+
+from kmapp.api.errors import translate
+from kmapp.errors import Conflict, OverBudget
+from tests.hostile import HOSTILE, MARK, Hostile, body_with
+
+pytestmark = pytest.mark.urls("tests.kernel.api_views")
+SHAPE = {"status", "error", "message", "detail", "details", "issues"}
+
+
+def _of_database(cause: Exception) -> OperationalError:
+    error = OperationalError("…")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (Conflict("No.", code="mine"), 409, "mine"),
+        (OverBudget("Slow down.", retry_after=0.2, code="rate_limited_write"), 429, None),
+        (drf.ValidationError({"a": ["b"]}), 400, "invalid_request"),
+        (drf.ParseError(), 400, "invalid_request"),
+        (drf.NotAuthenticated(), 401, "unauthorized"),
+        (drf.AuthenticationFailed(), 401, "unauthorized"),
+        (drf.PermissionDenied(), 403, "forbidden"),
+        (drf.NotFound("MemoryEntry 7"), 404, "not_found"),
+        (drf.MethodNotAllowed("PUT"), 405, "method_not_allowed"),
+        (drf.UnsupportedMediaType("text/plain"), 415, "unsupported_media_type"),
+        (Http404("No MemoryEntry matches."), 404, "not_found"),
+        (RequestDataTooBig(), 413, "too_large"),
+        (SuspiciousOperation("a secret"), 400, "invalid_request"),
+        (UnreadablePostError(), 400, "invalid_request"),
+        (_of_database(PoolTimeout()), 503, "unavailable"),
+        (_of_database(postgres.TooManyConnections()), 503, "unavailable"),
+        (_of_database(postgres.QueryCanceled()), 503, "unavailable"),
+        (_of_database(postgres.LockNotAvailable()), 503, "unavailable"),
+        (InterfaceError("the connection is closed"), 503, "unavailable"),
+    ],
+)
+def test_every_refusal_has_its_status_and_the_one_shape(
+    error: Exception, status: int, code: str | None
+) -> None:
+    found = translate(error)
+    assert found is not None
+    assert found.status == found.body["status"] == status
+    assert found.body.keys() == SHAPE
+    assert code is None or found.body["error"] == code
+    assert found.body["message"] == found.body["detail"] != ""
+    assert ("Retry-After" in found.headers) == (status in (429, 503))
+    assert ("WWW-Authenticate" in found.headers) == (status == 401)
+    assert "secret" not in str(found.body)
+    assert "MemoryEntry" not in str(found.body)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError(), _of_database(postgres.StatementTooComplex()), AssertionError()]
+)
+def test_a_bug_is_nobodys_refusal(error: Exception) -> None:
+    assert translate(error) is None
+
+
+def test_retry_after_is_whole_seconds_and_never_none() -> None:
+    assert translate(OverBudget("", retry_after=0.01)).headers["Retry-After"] == "1"  # type: ignore[union-attr]
+    assert translate(OverBudget("", retry_after=2.1)).headers["Retry-After"] == "3"  # type: ignore[union-attr]
+
+
+@pytest.mark.django_db
+def test_issues_name_their_places_in_the_words_that_were_sent(agent: Client) -> None:
+    body = {"content": "", "parts": [{"text": "ok"}, {"text": "x" * 21, "type": "odd"}, 7]}
+    answer = agent.post("/v1/notes", body, content_type="application/json")
+    assert answer.status_code == 400
+    places = {issue["path"]: issue["message"] for issue in answer.json()["issues"]}
+    assert places.keys() == {"content", "parts.1.text", "parts.1.type", "parts.2"}
+    assert "blank" in places["content"]
+    assert "odd" in places["parts.1.type"]
+
+
+@pytest.mark.django_db
+def test_a_refusal_that_quotes_half_a_character_is_still_json(agent: Client) -> None:
+    answer = agent.post("/v1/broken", {"way": "gone"}, content_type="application/json")
+    assert answer.status_code == 410
+    assert answer.json()["details"] == {"id": "?"}
+
+
+@pytest.mark.django_db
+def test_a_statement_that_takes_too_long_is_a_503_with_retry_after(agent: Client) -> None:
+    answer = agent.post("/v1/broken", {"way": "slow"}, content_type="application/json")
+    assert answer.status_code == 503
+    assert int(answer.headers["Retry-After"]) > 0
+    assert answer.json().keys() == SHAPE
+
+
+@pytest.mark.django_db
+def test_a_bug_answers_500_and_says_nothing(agent: Client) -> None:
+    agent.raise_request_exception = False
+    answer = agent.post("/v1/broken", {"way": "bug"}, content_type="application/json")
+    assert answer.status_code == 500
+    assert answer.json().keys() == SHAPE
+    assert answer.json()["error"] == "internal_error"
+    assert "secret" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/v1/nothing", "/v1", "/v1/", "/v1/a/b/c//", "/health/x"])
+def test_an_unknown_address_of_the_api_is_a_404_in_json(client: Client, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert answer.json().keys() == SHAPE
+
+
+def test_a_strange_host_is_a_400_in_json(client: Client, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["kmapp.test"]
+    answer = client.get("/v1/nothing/", headers={"Host": "evil.test"})
+    assert answer.status_code == 400
+    assert answer.json().keys() == SHAPE
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("hostile", HOSTILE, ids=lambda hostile: hostile.name)
+def test_a_hostile_body_is_refused_or_comes_back_as_it_was(agent: Client, hostile: Hostile) -> None:
+    """Reliability test 32, at the door."""
+    body = body_with(hostile, {"text": "ok", "metadata": MARK})
+    answer = agent.generic("POST", "/v1/notes", body, content_type="application/json")
+    if hostile.refused:
+        assert answer.status_code == 400
+        assert answer.json()["issues"]
+    else:
+        assert answer.status_code == 201
+        assert answer.json()["metadata"] == hostile.text
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("body", ["[]", "1", '"text"', "null", "", "{", "{]", '{"text": 1e999}'])
+def test_a_body_that_is_no_object_is_a_400(agent: Client, body: str) -> None:
+    answer = agent.generic("POST", "/v1/notes", body, content_type="application/json")
+    assert answer.status_code == 400
+    assert answer.json()["issues"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "x", ""])
+def test_only_json_is_read(agent: Client, kind: str) -> None:
+    assert agent.generic("POST", "/v1/notes", "a=b", content_type=kind).status_code == 415
