@@ -1,0 +1,109 @@
+"""How often: exactly the limit, for each key and bucket, also when everybody comes at once."""
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+
+from kmapp.accounts.models import Account
+from kmapp.api.throttles import UNGUARDED, count
+from kmapp.ids import uuid7
+from tests import makers
+
+pytestmark = pytest.mark.urls("tests.kernel.api_views")
+LIMIT = 10
+NOWHERE = "unix:///tmp/no-such-kmapp-valkey.sock"
+
+
+@pytest.fixture(autouse=True)
+def limits(settings: Any) -> Iterator[None]:
+    cache.clear()
+    settings.THROTTLES = {**settings.THROTTLES, "write": LIMIT, "recall": 2, "anonymous": LIMIT}
+    yield
+    cache.clear()
+
+
+def _note(client: Client, **headers: str) -> Any:
+    return client.post("/v1/notes", {"text": "a"}, content_type="application/json", headers=headers)
+
+
+def test_a_hundred_at_once_get_exactly_the_limit(committed: str, agent: Client) -> None:
+    """Reliability test 38; the sender's address may say what it likes."""
+
+    def knock(number: int) -> int:
+        try:
+            return int(_note(agent, **{"X-Forwarded-For": f"10.0.0.{number}"}).status_code)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(16) as pool:
+        assert Counter(pool.map(knock, range(100))) == {201: LIMIT, 429: 100 - LIMIT}
+
+
+@pytest.mark.django_db
+def test_what_is_left_is_said_and_then_when_to_come_back(agent: Client) -> None:
+    for used in range(1, LIMIT + 1):
+        answer = _note(agent)
+        assert answer.headers["X-RateLimit-Limit"] == str(LIMIT)
+        assert answer.headers["X-RateLimit-Remaining"] == str(LIMIT - used)
+    answer = _note(agent)
+    assert answer.status_code == 429
+    assert answer.json()["error"] == "rate_limited_write"
+    assert 0 < int(answer.headers["Retry-After"]) <= 60
+    assert answer.headers["Retry-After"] == answer.headers["X-RateLimit-Reset"]
+    assert answer.headers["X-RateLimit-Remaining"] == "0"
+
+
+@pytest.mark.django_db
+def test_keys_and_buckets_do_not_share(agent: Client, acme: Account) -> None:
+    while _note(agent).status_code == 201:
+        pass
+    for status in (410, 410, 429):
+        answer = agent.post("/v1/broken", {"way": "gone"}, content_type="application/json")
+        assert answer.status_code == status
+    assert answer.json()["error"] == "rate_limited_recall"
+    other = makers.key(acme)[1]
+    assert _note(Client(), **{"X-Api-Key": other}).status_code == 201
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("proxies", "passed"), [(0, LIMIT), (1, 2 * LIMIT)])
+def test_strangers_are_counted_by_the_address_that_our_proxies_saw(
+    client: Client, monkeypatch: pytest.MonkeyPatch, proxies: int, passed: int
+) -> None:
+    """What a client itself puts into X-Forwarded-For stands further left and counts for nothing."""
+    from rest_framework.settings import api_settings
+
+    monkeypatch.setattr(api_settings, "NUM_PROXIES", proxies)
+    forwarded = [f"6.6.6.{number}, 10.0.0.{number % 2}" for number in range(2 * LIMIT + 4)]
+    answers = [_note(client, **{"X-Forwarded-For": each}).status_code for each in forwarded]
+    assert Counter(answers) == {401: passed, 429: len(forwarded) - passed}
+
+
+@pytest.mark.django_db
+def test_a_window_opens_with_its_first_request_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kmapp.api.throttles.WINDOW_MS", 150)
+    from time import sleep
+
+    who = str(uuid7())
+    assert [count("write", who).used for _ in range(3)] == [1, 2, 3]  # type: ignore[union-attr]
+    sleep(0.2)
+    assert count("write", who).used == 1  # type: ignore[union-attr]
+
+
+@pytest.mark.django_db
+def test_without_valkey_requests_pass_and_are_counted_as_unguarded(
+    agent: Client, settings: Any
+) -> None:
+    caches = {"default": {**settings.CACHES["default"], "LOCATION": NOWHERE}}
+    settings.CACHES = caches
+    before = UNGUARDED._value.get()  # noqa: SLF001
+    answers = [_note(agent) for _ in range(LIMIT + 3)]
+    assert {answer.status_code for answer in answers} == {201}
+    assert "X-RateLimit-Limit" not in answers[0].headers
+    assert UNGUARDED._value.get() == before + LIMIT + 3  # noqa: SLF001
