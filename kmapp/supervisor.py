@@ -139,6 +139,8 @@ class Supervisor:
     def _stop_all(self) -> None:
         """Stage by stage, last started first; inside a stage all at once."""
         self.stopping = True
+        if self.children:
+            self.say("\nStopping. A second Ctrl-C does not wait for unfinished work.")
         for _, stage in groupby(reversed(self.children), key=lambda child: child.stage):
             self._stop_stage(list(stage))
         self.children.clear()

