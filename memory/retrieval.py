@@ -14,14 +14,10 @@ from kmapp.providers.active import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.query_cache import query_vector
-from kmapp.search import queries
-from kmapp.search.fusion import Candidate, Query, Ranked, fuse
-from kmapp.search.queries import Collection, Meaning
-from kmapp.text import terms
+from kmapp.search.fusion import fuse
+from kmapp.search.queries import Meaning
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
-from memory.models.entries import COLLECTION
-
-CANDIDATES = 100  # from each list; both scores are then exact for all of them
+from memory.signals import gather
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +61,18 @@ def search(account_id: UUID, asked: Search) -> Found:
     meaning = _meaning(account_id, asked.query, decisions)
     with acting(account_id):
         rows = _findable(account_id, asked)
-        ranked, ready = _rank(account_id, asked.query, meaning, rows)
+        signals = gather(account_id, asked.query, meaning, rows)
+        ranked = fuse(signals.query, signals.candidates)
         best = [each for each in ranked if each.score >= asked.min_score][: asked.limit]
         entries = rows.in_bulk([each.id for each in best])
     return Found(
         hits=[
-            Hit(entry=entries[each.id], score=each.score, parts=each.parts, ready=each.id in ready)
+            Hit(
+                entry=entries[each.id],
+                score=each.score,
+                parts=each.parts,
+                ready=each.id in signals.ready,
+            )
             for each in best
             if each.id in entries
         ],
@@ -112,22 +114,3 @@ def _meaning(account_id: UUID, query: str, decisions: list[Mapping[str, Any]]) -
     if found.cached:
         decisions.append({"code": "km_query_vector_cached", "message": "The query was known."})
     return Meaning.of(model, found.vector)
-
-
-def _rank(
-    account_id: UUID, query: str, meaning: Meaning | None, rows: EntryQuerySet
-) -> tuple[list[Ranked], set[UUID]]:
-    """All candidates, best first, and those whose vector is ready."""
-    collection = Collection(account_id=account_id, name=COLLECTION)
-    words = queries.weigh(collection, terms(query))
-    by_words = queries.best_by_words(collection, words, within=rows, limit=CANDIDATES)
-    near = queries.nearest(collection, meaning, within=rows, limit=CANDIDATES) if meaning else {}
-    bm25 = by_words | queries.bm25_of(collection, words, list(near.keys() - by_words.keys()))
-    cosine = dict(near)
-    if meaning:
-        cosine |= queries.cosine_of(collection, meaning, list(by_words.keys() - near.keys()))
-    candidates = [
-        Candidate(id=each, cosine=cosine.get(each), bm25=bm25.get(each, 0.0))
-        for each in by_words.keys() | near.keys()
-    ]
-    return fuse(Query(text=query, idf_sum=words.idf_sum), candidates), set(cosine)

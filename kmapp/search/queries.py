@@ -161,19 +161,22 @@ def nearest(
     return best
 
 
-def cosine_of(
-    collection: Collection, meaning: Meaning, objects: Sequence[UUID]
-) -> dict[UUID, float]:
-    """The exact cosine of given objects; those without a ready vector are left out."""
-    if not objects:
-        return {}
-    distance = meaning.distance
-    return _pairs(
-        f"SELECT object_id, 1 - min({distance}) FROM search_vector "  # noqa: S608 - see above
-        f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
-        "AND state = 'READY' AND object_id = ANY (%s) GROUP BY object_id",
-        [meaning.literal, collection.account_id, collection.name, list(objects)],
-    )
+def cosines_of(
+    account_id: UUID, collections: Sequence[str], meaning: Meaning, objects: Sequence[UUID]
+) -> dict[str, dict[UUID, float]]:
+    """The exact cosine of given objects in each collection; without a ready vector, none."""
+    found: dict[str, dict[UUID, float]] = {name: {} for name in collections}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT collection, object_id, 1 - min({meaning.distance}) FROM search_vector "  # noqa: S608 - see above
+            f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = ANY (%s) "
+            "AND state = 'READY' AND object_id = ANY (%s) GROUP BY collection, object_id",
+            [meaning.literal, account_id, list(collections), list(objects)],
+        )
+        for collection, found_id, cosine in cursor.fetchall():
+            if math.isfinite(cosine):
+                found[collection][found_id] = cosine
+    return found
 
 
 def _ids(within: QuerySet[Model]) -> tuple[str, Sequence[Any]]:
