@@ -1,0 +1,214 @@
+"""Idempotency-Key: the first answer is given again, and nothing happens twice."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.api.idempotency import drop_expired, forget_answers
+from kmapp.api.models import IdempotentRequest
+from tests import makers
+from tests.kernel.api_views import Broken
+
+pytestmark = pytest.mark.urls("tests.kernel.api_views")
+db = pytest.mark.django_db
+
+
+def _post(client: Client, path: str, body: dict[str, Any], key: str = "one") -> Any:
+    headers = {"Idempotency-Key": key}
+    return client.post(path, body, content_type="application/json", headers=headers)
+
+
+def _row(account: Account) -> IdempotentRequest:
+    with acting(account):
+        return IdempotentRequest.objects.of(account).get()
+
+
+def _change(account: Account, **fields: Any) -> None:
+    with acting(account):
+        IdempotentRequest.objects.of(account).update(**fields)
+
+
+def _name(account: Account) -> str:
+    with acting(account):
+        return Account.objects.get(pk=account.pk).name
+
+
+@db
+def test_the_first_answer_is_given_again_byte_by_byte(agent: Client) -> None:
+    first = _post(agent, "/v1/notes", {"text": "a", "metadata": {"b": 1.0, "a": "文"}})
+    again = _post(agent, "/v1/notes/", {"metadata": {"a": "文", "b": 1.0}, "text": "a"})
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.content == first.content
+    assert again.headers["Content-Type"] == first.headers["Content-Type"]
+    assert "Idempotent-Replayed" not in first.headers
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+@db
+def test_without_a_key_everything_happens_again(agent: Client) -> None:
+    answers = [
+        agent.post("/v1/notes", {"text": "a"}, content_type="application/json") for _ in "ab"
+    ]
+    assert answers[0].json()["id"] != answers[1].json()["id"]
+
+
+@db
+@pytest.mark.parametrize(
+    ("path", "body"), [("/v1/notes", {"text": "b"}), ("/v1/rename", {"text": "a"})]
+)
+def test_another_request_with_the_same_key_is_refused(
+    agent: Client, acme: Account, path: str, body: dict[str, Any]
+) -> None:
+    _post(agent, "/v1/notes", {"text": "a"})
+    answer = _post(agent, path, body)
+    assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_mismatch")
+    assert _name(acme) == "Acme"
+
+
+@db
+@pytest.mark.parametrize("word", ["", " ", "a b", "a" * 256, "ключ", "a\x7f"])
+def test_a_key_is_short_visible_ascii(agent: Client, word: str) -> None:
+    answer = _post(agent, "/v1/notes", {"text": "a"}, word)
+    assert answer.status_code == 400
+    assert answer.json()["issues"][0]["path"] == "Idempotency-Key"
+
+
+@db
+def test_keys_of_two_callers_are_two_keys(agent: Client, acme: Account, rival: Account) -> None:
+    mine = _post(agent, "/v1/notes", {"text": "a"}).json()
+    for other in (acme, rival):
+        client = Client(headers={"X-Api-Key": makers.key(other)[1]})
+        answer = _post(client, "/v1/notes", {"text": "b"})
+        assert answer.status_code == 201
+        assert answer.json()["id"] != mine["id"]
+
+
+@db
+def test_a_refusal_is_an_answer_too(agent: Client) -> None:
+    Broken.ways.clear()
+    first = _post(agent, "/v1/broken", {"way": "gone"})
+    again = _post(agent, "/v1/broken", {"way": "gone"})
+    assert (first.status_code, again.status_code) == (410, 410)
+    assert again.json() == first.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert Broken.ways == ["gone"]
+
+
+@db
+@pytest.mark.parametrize("way", ["waiting", "slow", "bug"])
+def test_a_failure_may_be_tried_again(agent: Client, way: str) -> None:
+    agent.raise_request_exception = False
+    Broken.ways.clear()
+    for _ in range(2):
+        assert _post(agent, "/v1/broken", {"way": way}).status_code >= 500
+    assert Broken.ways == [way, way]
+
+
+@db
+def test_a_key_in_flight_is_a_409_until_its_lease_ends(agent: Client, acme: Account) -> None:
+    _post(agent, "/v1/rename", {})
+    soon = timezone.now() + timedelta(seconds=30)
+    _change(acme, state="in_flight", status=None, lease_until=soon)
+    answer = _post(agent, "/v1/rename", {})
+    assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_in_flight")
+    assert 0 < int(answer.headers["Retry-After"]) <= 30
+    assert _name(acme) == "Acme!"
+    _change(acme, lease_until=timezone.now() - timedelta(seconds=1))
+    answer = _post(agent, "/v1/rename", {})
+    assert (answer.status_code, answer.json()["name"]) == (200, "Acme!!")
+    assert _row(acme).state == "done"
+
+
+@db
+def test_an_answer_and_what_it_tells_stand_or_fall_together(agent: Client, acme: Account) -> None:
+    answer = _post(agent, "/v1/rename", {"fail": True})
+    assert (answer.status_code, answer.json()["error"]) == (409, "too_late")
+    assert _name(acme) == "Acme"
+    assert _post(agent, "/v1/rename", {"fail": True}).json() == answer.json()
+
+
+@db
+def test_a_request_that_lost_its_lease_changes_nothing(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The zombie: slower than its lease, while a retry did the work."""
+    from kmapp.api import views
+
+    once = views.idempotency.once
+
+    def slow(hold: Any, handler: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        monkeypatch.setattr(views.idempotency, "once", once)
+        _change(acme, lease_until=timezone.now() - timedelta(seconds=1))
+        assert _post(agent, "/v1/rename", {}).json()["name"] == "Acme!"
+        return once(hold, handler, *args, **kwargs)
+
+    monkeypatch.setattr(views.idempotency, "once", slow)
+    late = _post(agent, "/v1/rename", {})
+    assert (late.status_code, late.json()["error"]) == (409, "idempotency_in_flight")
+    assert _name(acme) == "Acme!"
+    assert _post(agent, "/v1/rename", {}).json()["name"] == "Acme!"
+
+
+def test_twenty_at_once_make_one(committed: str, agent: Client, acme: Account) -> None:
+    barrier = threading.Barrier(20)
+
+    def knock(_number: int) -> int:
+        barrier.wait()
+        try:
+            return int(_post(agent, "/v1/rename", {}).status_code)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = Counter(pool.map(knock, range(20)))
+    assert set(answers) <= {200, 409}
+    assert answers[200] >= 1
+    assert _name(acme) == "Acme!"
+    assert _post(agent, "/v1/rename", {}).headers["Idempotent-Replayed"] == "true"
+
+
+@db
+def test_an_erased_answer_is_gone_and_stays_gone(agent: Client, acme: Account) -> None:
+    note = _post(agent, "/v1/notes", {"text": "my secret"}).json()
+    other = _post(agent, "/v1/notes", {"text": "my other"}, key="two").json()
+    with acting(acme):
+        assert forget_answers(acme.pk, [note["id"]]) == 1
+        rows = IdempotentRequest.objects.of(acme)
+        row = rows.get(idempotency_key="one")
+        assert (row.answer, row.fingerprint, row.object_ids) == ("", "", [])
+    answer = _post(agent, "/v1/notes", {"text": "my secret"})
+    assert (answer.status_code, answer.json()["error"]) == (410, "idempotency_forgotten")
+    assert _post(agent, "/v1/notes", {"text": "my other"}, key="two").json() == other
+
+
+@db
+def test_answers_are_kept_for_a_day(agent: Client, acme: Account) -> None:
+    first = _post(agent, "/v1/notes", {"text": "a"}).json()
+    kept = _row(acme).expires_at - timezone.now()
+    assert timedelta(hours=23, minutes=59) < kept <= timedelta(hours=24)
+    _change(acme, expires_at=timezone.now() - timedelta(seconds=1))
+    assert _post(agent, "/v1/notes", {"text": "b"}).json()["id"] != first["id"]
+    assert drop_expired() == 0
+    _change(acme, expires_at=timezone.now() - timedelta(seconds=1))
+    assert drop_expired() == 1
+
+
+@db
+def test_equal_requests_of_two_accounts_have_two_fingerprints(
+    acme: Account, rival: Account
+) -> None:
+    """Else one account could find out what another has sent."""
+    for account in (acme, rival):
+        client = Client(headers={"X-Api-Key": makers.key(account)[1]})
+        _post(client, "/v1/notes", {"text": "a"})
+    assert _row(acme).fingerprint != _row(rival).fingerprint
