@@ -55,8 +55,7 @@ def terms(text: str) -> list[str]:
 
     E-mail addresses, versions and identifiers are kept whole as well as in pieces.
     """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    plain = _CONTRACTION.sub("", _THOUSANDS.sub("", folded))
+    plain = _CONTRACTION.sub("", _THOUSANDS.sub("", _folded(text)))
     return [
         term[:TERM_LENGTH]
         for run in _RUN.finditer(plain)
@@ -64,11 +63,24 @@ def terms(text: str) -> list[str]:
     ]
 
 
+def opening(text: str) -> str:
+    """The term that a text begins with; none when it begins with a stop word."""
+    run = _RUN.search(_folded(text[:TERM_LENGTH]))
+    if run is None:
+        return ""
+    first = next(_READERS[cast(str, run.lastgroup)](run[0]), "")
+    return "" if run["han"] and not run["han"].startswith(first) else first
+
+
 def chinese_share(text: str) -> float:
     """How much of a text is Chinese, 0 to 1, counting an English word as a Chinese word."""
     han = len(_HAN_CHARACTER.findall(text)) / 1.5
     other = len(_SPACED_WORD.findall(text))
     return han / (han + other) if han else 0.0
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _han(run: str) -> Iterator[str]:

@@ -100,20 +100,18 @@ class _Evidence(NamedTuple):
 
 def fuse(query: Query, candidates: Iterable[Candidate], scale: Scale = E5) -> list[Ranked]:
     """The candidates, best first; equal scores in the order of their ids."""
-    found = {candidate.id: candidate for candidate in candidates}
+    found = list(candidates)
     asked = frozenset(terms(query.text))
     meaning = MEANING + (MEANING_IN_CHINESE - MEANING) * chinese_share(query.text)
-    evidence = {
-        each.id: _evidence(each, query.idf_sum, meaning, scale) for each in found.values()
-    }
+    evidence = [_evidence(each, query.idf_sum, meaning, scale) for each in found]
+    position = {each.id: number for number, each in enumerate(found)}
     around = spread(
-        own={each: sum(says) for each, says in evidence.items()},
-        neighbours={each.id: each.neighbours for each in found.values() if each.neighbours},
-        runs={each.id: each.run for each in found.values() if each.run},
+        own=[sum(says) for says in evidence],
+        beside=[[position[n] for n in each.neighbours if n in position] for each in found],
+        runs=[each.run for each in found],
     )
     ranked = []
-    for each in found.values():
-        says, beside = evidence[each.id], around[each.id]
+    for each, says, beside in zip(found, evidence, around, strict=True):
         parts = {
             "dense": OWN * says.dense,
             "context": OWN * says.context,
@@ -124,13 +122,11 @@ def fuse(query: Query, candidates: Iterable[Candidate], scale: Scale = E5) -> li
             "opening": OPENING * (opening(each.head) in asked),
             "statement": STATEMENT * (not each.asks),
         }
-        ranked.append(Ranked(id=each.id, score=min(1.0, sum(parts.values())), parts=parts))
+        ranked.append(Ranked(id=each.id, score=sum(parts.values()), parts=parts))
     return sorted(ranked, key=lambda result: (-result.score, result.id))
 
 
-def _evidence(
-    candidate: Candidate, idf_sum: float, meaning: float, scale: Scale
-) -> _Evidence:
+def _evidence(candidate: Candidate, idf_sum: float, meaning: float, scale: Scale) -> _Evidence:
     """Both cosines stand in for each other; without any, the words alone decide."""
     words = min(1.0, candidate.bm25 / (COVERED * idf_sum)) if idf_sum else 0.0
     alone = candidate.context if candidate.cosine is None else candidate.cosine

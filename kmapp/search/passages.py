@@ -70,6 +70,12 @@ class Template:
         )
 
 
+def words_of(passage: Passage) -> str:
+    """The text whose terms are indexed: people ask "in May 2023", and for titles and speakers."""
+    fields = passage.fields()
+    return " ".join(fields[name] for name in ("date", "title", "speaker", "text") if fields[name])
+
+
 def renderings(template: Template, passage: Passage) -> list[str]:
     """One text to embed for each part of the passage; every part carries the other fields."""
     return [template.render(replace(passage, text=part)) for part in parts(passage.text)]

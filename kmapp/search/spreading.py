@@ -7,9 +7,8 @@ An entry that stands alone takes its own evidence for all three. So a single fac
 turn of a conversation on equal terms; with nothing in their place it would hardly ever be found.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
-from uuid import UUID
 
 
 class Around(NamedTuple):
@@ -21,23 +20,21 @@ class Around(NamedTuple):
 
 
 def spread(
-    own: Mapping[UUID, float],
-    neighbours: Mapping[UUID, Sequence[UUID]],
-    runs: Mapping[UUID, str],
-) -> dict[UUID, Around]:
-    """The surroundings of everything in `own`. Neighbours that are not in it are ignored."""
+    own: Sequence[float], beside: Sequence[Sequence[int]], runs: Sequence[str]
+) -> list[Around]:
+    """The surroundings of each entry. All three list the same entries, `beside` by position."""
     best_of_run: dict[str, float] = {}
-    for each, run in runs.items():
-        best_of_run[run] = max(own[each], best_of_run.get(run, 0.0))
-    around = {}
-    for each, evidence in own.items():
-        beside = neighbours.get(each, ())
-        beyond = (two for one in beside if one in own for two in neighbours.get(one, ()))
-        near = _best(own, beside, evidence)
-        far = _best(own, (two for two in beyond if two != each), near)
-        around[each] = Around(near, far, best_of_run.get(runs.get(each, ""), evidence))
+    for evidence, run in zip(own, runs, strict=True):
+        if run:
+            best_of_run[run] = max(evidence, best_of_run.get(run, 0.0))
+    around = []
+    for position, evidence in enumerate(own):
+        near = _best(own, beside[position], evidence)
+        beyond = (two for one in beside[position] for two in beside[one] if two != position)
+        far = _best(own, beyond, near)
+        around.append(Around(near, far, best_of_run.get(runs[position], evidence)))
     return around
 
 
-def _best(own: Mapping[UUID, float], others: Iterable[UUID], otherwise: float) -> float:
-    return max((own[other] for other in others if other in own), default=otherwise)
+def _best(own: Sequence[float], others: Iterable[int], otherwise: float) -> float:
+    return max((own[other] for other in others), default=otherwise)

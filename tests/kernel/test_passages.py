@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kmapp.search.passages import (
@@ -15,6 +15,7 @@ from kmapp.search.passages import (
     parts,
     renderings,
     token_estimate,
+    words_of,
 )
 
 MAY = datetime(2023, 5, 8, 9, 30, tzinfo=UTC)
@@ -46,6 +47,12 @@ def test_every_field_has_its_place() -> None:
 def test_a_template_without_text_or_with_unknown_fields_is_refused(source: str) -> None:
     with pytest.raises(ValueError, match="write"):
         Template(source)
+
+
+def test_the_words_of_a_passage_include_its_date_title_and_speaker() -> None:
+    passage = Passage(text="We drank tea.", date=MAY, title="Trip", speaker="Ann", kind="event")
+    assert words_of(passage) == "Monday, May 8, 2023 Trip Ann We drank tea."
+    assert words_of(Passage(text="Ann: hi", speaker="Ann")) == "Ann: hi"
 
 
 def test_short_text_is_one_part_untouched() -> None:
@@ -94,6 +101,7 @@ def test_context_of_long_texts_keeps_both_and_fits() -> None:
     assert BEFORE_TOKENS < token_estimate(text) <= PART_TOKENS + 20
 
 
+@settings(deadline=None)  # the first call loads dictionaries
 @given(st.text(max_size=2000))
 def test_any_text_has_parts(text: str) -> None:
     cut = parts(text, limit=50)

@@ -3,10 +3,10 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmapp.text import STOP_WORDS, TERM_LENGTH, chinese_share, normalise, terms
+from kmapp.text import STOP_WORDS, TERM_LENGTH, chinese_share, normalise, opening, terms
 
 
 def test_english_words_meet_in_their_stem() -> None:
@@ -76,6 +76,7 @@ def test_repeated_terms_are_repeated() -> None:
     assert terms("tea tea 茶叶 茶叶") == ["tea", "tea", "茶叶", "茶叶"]
 
 
+@settings(deadline=None)  # the first call loads dictionaries
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=300))
 def test_any_text_has_bounded_terms_without_stop_words(text: str) -> None:
     for term in terms(text):
@@ -90,9 +91,9 @@ def test_stop_words_never_come_out() -> None:
 @pytest.mark.parametrize("unit", ["a", "n'", "1,", "北", "ก", "a.", "'t", "don't", "_"])
 def test_hostile_repetition_costs_linear_time(unit: str) -> None:
     terms(unit)
-    started = time.perf_counter()
+    started = time.process_time()
     terms(unit * (60_000 // len(unit)))
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_short_texts_are_cut_by_the_thousand() -> None:
@@ -100,10 +101,10 @@ def test_short_texts_are_cut_by_the_thousand() -> None:
         f"Ann {n} 昨天在北京买了一本书, and read it on the train to Suzhou" for n in range(600)
     ]
     terms(texts[0])
-    started = time.perf_counter()
+    started = time.process_time()
     for text in texts:
         terms(text)
-    assert time.perf_counter() - started < 0.6
+    assert time.process_time() - started < 0.6
 
 
 def test_normalise_composes_and_unifies_line_ends() -> None:
@@ -127,3 +128,26 @@ def test_normalise_leaves_all_else_untouched(text: str) -> None:
 )
 def test_chinese_share_counts_words_not_letters(text: str, low: float, high: float) -> None:
     assert low <= chinese_share(text) <= high
+
+
+@pytest.mark.parametrize(
+    ("text", "term"),
+    [
+        ("Emily's dog barked", "emili"),
+        ("[Ann] moved", "ann"),
+        ("北京大学很大", "北京"),
+        ("I moved", ""),
+        ("我喜欢茶", ""),
+        ("…", ""),
+        ("", ""),
+    ],
+)
+def test_the_opening_is_the_first_word_unless_it_says_nothing(text: str, term: str) -> None:
+    assert opening(text) == term
+
+
+@settings(deadline=None)  # the first call loads dictionaries
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=100))
+def test_the_opening_is_bounded_and_no_stop_word(text: str) -> None:
+    assert len(opening(text)) <= 8 * TERM_LENGTH
+    assert opening(text) not in STOP_WORDS
