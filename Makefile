@@ -1,0 +1,76 @@
+# Two commands matter: `make up` runs the product, `make test` tests it. `make help` lists the rest.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+JOBS ?= auto
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help up test check demo bench chaos browser lock clean clean-data runtime development
+.DEFAULT_GOAL := help
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: runtime ## run the product until Ctrl-C, in .kmapp (KMAPP_DATA_DIR) on port 8000 (PORT)
+	@exec $(PY) manage.py up
+
+test: development ## run every test but the slow ones of `make chaos`
+	@$(PY) -m pytest -n $(JOBS) -m "not chaos"
+
+check: development ## formatting, lint, types, imports, migrations
+	@$(PY) -m ruff format --check .
+	@$(PY) -m ruff check .
+	@find templates -name '*.html' -exec $(VENV)/bin/djade --check --target-version 5.2 {} +
+	@$(PY) -m djlint --lint --quiet templates
+	@$(VENV)/bin/lint-imports
+	@$(PY) -m mypy .
+	@DJANGO_SETTINGS_MODULE=tests.settings $(PY) manage.py check --fail-level WARNING
+	@DJANGO_SETTINGS_MODULE=tests.settings $(PY) manage.py makemigrations --check --dry-run
+
+demo: runtime ## fill a running kmapp with invented, bilingual data
+	@$(PY) manage.py demo
+
+bench: runtime ## measure search and writes against bare queries
+	@$(PY) manage.py perf bench
+
+chaos: development ## kill real processes while work is done; SHORT=1 for a few minutes only
+	@KMAPP_CHAOS=$(if $(SHORT),short,full) $(PY) -m pytest -n 0 -m chaos
+
+browser: development ## only the tests that need a browser
+	@$(PY) -m pytest -n $(JOBS) -m browser
+
+lock: development ## choose versions anew after a change of a requirements*.in file
+	@for name in requirements requirements-dev; do \
+	  UV_CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m uv pip compile --quiet --universal \
+	    --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	    $$name.in -o $$name.txt || exit 1; \
+	done
+
+clean: ## remove the environment and all caches; the data stay
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+clean-data: ## remove .kmapp with all its data, when it does not run
+	@if [ -e .kmapp/up.pid ]; then echo "kmapp runs on .kmapp: stop it first."; exit 1; fi
+	@# As root in a closed folder, Postgres keeps its data elsewhere and leaves a link.
+	@if [ -L .kmapp/postgres ]; then rm -rf "$$(dirname "$$(readlink .kmapp/postgres)")"; fi
+	rm -rf .kmapp
+
+# A copy of the lock file stands in the environment once all of it is installed.
+runtime:
+	@$(call install,requirements.txt)
+
+development: runtime
+	@$(call install,requirements-dev.txt)
+
+define install
+if ! cmp -s $(1) $(VENV)/$(1) || ! $(PY) -c ''; then \
+  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+    { echo "kmapp needs Python 3.11 or later; choose one with: make PYTHON=/path/to/python3"; exit 1; }; \
+  $(PY) -m pip --version >/dev/null 2>&1 || { rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); } || \
+    { echo "No virtual environment. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }; \
+  echo "Installing $(1) into $(VENV) (once)"; \
+  $(PY) -m pip install --quiet --require-hashes -r $(1) && cp $(1) $(VENV)/$(1); \
+fi
+endef
