@@ -1,4 +1,4 @@
-"""Give an empty deployment an account, an admin and a key."""
+"""Give an empty deployment an embedding model, an account, an admin and a key."""
 
 import json
 from typing import Any
@@ -6,15 +6,17 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from kmapp.accounts.actions import bootstrap
+from kmapp.providers.actions import ensure_default_model
 
 
 class Command(BaseCommand):
-    help = "Create the first account, its admin and its API key, if there is no account yet."
+    help = "Make the embedding model, the first account, its admin and its API key, if missing."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        ensure_default_model()
         made = bootstrap()
         told = {
             "account": made.account.slug if made else None,
