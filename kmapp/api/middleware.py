@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Callable
+from http import HTTPStatus
 from time import perf_counter
 from typing import Any
 
@@ -43,6 +44,8 @@ class RequestId:
 
 def _tell(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
     match = request.resolver_match
+    if match is None and response.status_code < HTTPStatus.BAD_REQUEST:
+        return  # a file of ours, or a redirect to one more slash
     route = match.route if match else "unmatched"
     REQUEST_SECONDS.labels(request.method, route, str(response.status_code)).observe(seconds)
     who: dict[str, Any] = {}

@@ -1,0 +1,174 @@
+"""Around every request: its id, its log line, its size, and its last slash."""
+
+import io
+import json
+import logging
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+from django.conf import settings as product
+from django.test import Client
+
+from kmapp import logs
+from kmapp.accounts.models import ApiKey
+
+pytestmark = pytest.mark.urls("tests.kernel.api_views")
+LIMIT = 2_000
+
+
+class Endless(io.BytesIO):
+    """A body that somebody keeps sending; counts what was read of it."""
+
+    given = 0
+
+    def read(self, size: int | None = -1) -> bytes:
+        assert size is not None
+        assert size > 0, "read whole"
+        self.given += size
+        return b" " * size
+
+
+def _chunked(client: Client, source: Any) -> Any:
+    environ = {
+        "HTTP_TRANSFER_ENCODING": "chunked",
+        "CONTENT_TYPE": "application/json",
+        "CONTENT_LENGTH": "",
+        "wsgi.input": source,
+    }
+    return client.generic("POST", "/v1/notes", **environ)
+
+
+@pytest.mark.django_db
+def test_a_body_over_the_limit_is_a_413(agent: Client, settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT
+    fits = json.dumps({"text": "a" * (LIMIT - len('{"text": ""}'))})
+    for body, status in ((fits, 201), (fits + " ", 413)):
+        answer = agent.generic("POST", "/v1/notes", body, "application/json")
+        assert answer.status_code == status
+    assert answer.json()["error"] == "too_large"
+
+
+@pytest.mark.django_db
+def test_a_chunked_body_is_read(agent: Client) -> None:
+    answer = _chunked(agent, io.BytesIO(b'{"text": "in pieces"}'))
+    assert answer.status_code == 201
+    assert answer.json()["text"] == "in pieces"
+
+
+@pytest.mark.django_db
+def test_an_endless_chunked_body_is_a_413_after_little_more_than_the_limit(
+    agent: Client, settings: Any
+) -> None:
+    """Reliability test 33."""
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT
+    source = Endless()
+    answer = _chunked(agent, source)
+    assert (answer.status_code, answer.json()["error"]) == (413, "too_large")
+    assert source.given <= LIMIT + 64 * 1024
+
+
+@pytest.mark.parametrize("length", ["-1", "1e9", "²", "x"])
+def test_a_strange_content_length_is_no_500(client: Client, length: str) -> None:
+    answer = client.generic(
+        "POST", "/v1/notes", "{}", "application/json", CONTENT_LENGTH=length, REMOTE_ADDR="7.7.7.7"
+    )
+    assert answer.status_code in (400, 401)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/v1/notes", "/v1/notes/", "/health", "/health/"])
+def test_a_last_slash_makes_no_difference_to_the_api(agent: Client, path: str) -> None:
+    assert agent.get(path, {"text": "a"}).status_code == 200
+
+
+def test_pages_keep_their_slash(client: Client) -> None:
+    assert client.get("/sign-in").headers["Location"] == "/sign-in/"
+
+
+@pytest.mark.parametrize("sane", [str(uuid.uuid4()), "a", "run/7:retry=2", "x" * 128])
+def test_a_callers_request_id_comes_back(client: Client, sane: str) -> None:
+    answer = client.get("/health", headers={"X-Request-Id": sane})
+    assert answer.headers["X-Request-Id"] == sane
+
+
+@pytest.mark.parametrize("odd", ["", "x" * 129, 'a"b', "a b", "文", "a\x1b[31m"])
+def test_an_odd_request_id_is_replaced(client: Client, odd: str) -> None:
+    answer = client.get("/health", headers={"X-Request-Id": odd})
+    assert uuid.UUID(answer.headers["X-Request-Id"]).version == 7
+
+
+@pytest.fixture
+def lines() -> Iterator[io.StringIO]:
+    """What goes to stderr, as it is written."""
+    logs.configure({"level": "INFO", "json": True})
+    handler = logging.getLogger().handlers[0]
+    assert isinstance(handler, logging.StreamHandler)
+    written = io.StringIO()
+    handler.setStream(written)
+    yield written
+    logs.configure(product.LOGGING)
+    structlog.contextvars.clear_contextvars()
+
+
+def _events(lines: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in lines.getvalue().splitlines()]
+
+
+@pytest.mark.django_db
+def test_a_request_leaves_one_line_that_says_who_and_what_but_not_the_words(
+    agent: Client, key: tuple[ApiKey, str], lines: io.StringIO
+) -> None:
+    agent.post(
+        "/v1/notes?q=private",
+        {"text": "private"},
+        content_type="application/json",
+        headers={"X-Request-Id": "r-1"},
+    )
+    (line,) = _events(lines)
+    assert line.pop("ms") > 0
+    line.pop("time")
+    assert line == {
+        "event": "request",
+        "level": "info",
+        "logger": "kmapp.api.middleware",
+        "request_id": "r-1",
+        "method": "POST",
+        "route": "v1/notes",
+        "status": 201,
+        "account": str(key[0].account_id),
+        "key": str(key[0].pk),
+    }
+    assert "private" not in lines.getvalue()
+    assert key[1] not in lines.getvalue()
+
+
+@pytest.mark.django_db
+def test_a_bug_is_logged_by_type_and_place_without_its_message(
+    agent: Client, lines: io.StringIO
+) -> None:
+    agent.raise_request_exception = False
+    agent.post(
+        "/v1/broken?secret",
+        {"way": "bug"},
+        content_type="application/json",
+        headers={"X-Request-Id": "r-2"},
+    )
+    bug, request = _events(lines)
+    assert (bug["event"], bug["request_id"]) == ("Internal Server Error: v1/broken", "r-2")
+    assert bug["errors"][0]["type"] == "builtins.RuntimeError"
+    assert "api_views.py" in bug["errors"][0]["at"][-1]
+    assert request["status"] == 500
+    assert "secret" not in lines.getvalue()
+
+
+def test_other_peoples_loggers_write_the_same_lines(lines: io.StringIO) -> None:
+    logging.getLogger("celery.worker").warning("lost %s", "something")
+    (line,) = _events(lines)
+    assert (line["event"], line["logger"], line["level"]) == (
+        "lost something",
+        "celery.worker",
+        "warning",
+    )
