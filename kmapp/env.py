@@ -1,4 +1,4 @@
-"""Environment variables, typed and loud: a value we cannot read stops the start with what to write."""
+"""Environment variables, typed and loud: a value we cannot read stops the start and says why."""
 
 import os
 from pathlib import Path

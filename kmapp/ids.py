@@ -1,4 +1,4 @@
-"""Identifiers. Rows are named by UUIDv7, made in Python: ordered by time, so indexes stay compact."""
+"""Identifiers. Rows are named by UUIDv7, made in Python: in time order, so indexes stay compact."""
 
 from uuid import UUID
 

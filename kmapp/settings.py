@@ -1,4 +1,4 @@
-"""Settings. One file; everything that differs between hosts comes from the environment, typed and loud."""
+"""Settings. One file; what differs between hosts comes from the environment, typed and loud."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -121,7 +121,7 @@ def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, ob
             "statement_timeout": statement_timeout,
             "lock_timeout": "2s",
             "idle_in_transaction_session_timeout": "10s",
-            # A filtered HNSW scan goes on until it has enough rows (pgvector's own default stops short).
+            # A filtered HNSW scan goes on until it has enough rows; pgvector's default stops short.
             "hnsw.iterative_scan": "strict_order",
             "hnsw.ef_search": "100",
             # Compiling a plan costs more than running any of ours.
@@ -202,7 +202,7 @@ OUTBOX_LEASE = timedelta(seconds=30)
 OUTBOX_HEARTBEAT = timedelta(seconds=5)
 OUTBOX_MAX_ATTEMPTS = env.integer("OUTBOX_MAX_ATTEMPTS", 8)
 
-# --- Model providers: any OpenAI-compatible endpoint -----------------------------------------------
+# --- Model providers: any OpenAI-compatible endpoint ---------------------------------------------
 
 OPENAI_BASE_URL = env.text("OPENAI_BASE_URL")
 OPENAI_API_KEY = env.text("OPENAI_API_KEY")
@@ -262,6 +262,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/v1",
+    "ENUM_NAME_OVERRIDES": {"Kind": "memory.models.MemoryEntry.Kind"},
 }
 
 # --- Web -----------------------------------------------------------------------------------------

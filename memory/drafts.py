@@ -1,4 +1,4 @@
-"""What somebody wants remembered, before it is. Plain values: made at the door, read by the actions."""
+"""What somebody wants remembered, before it is: made at the door, read by the actions."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
 """One set of real parts for the whole run, a cloned database for each worker, a small cast.
 
-The template database is migrated once by its owner; a clone takes some 30 ms. Tests run as the app role inside a
-transaction; a test that must commit asks for `committed`, which gives it a clone of its own: the ledger refuses
-DELETE and TRUNCATE, so nothing can be cleaned.
+The template database is migrated once by its owner; a clone takes some 30 ms. Tests run as the app
+role inside a transaction; a test that must commit asks for `committed`, which gives it a clone of
+its own: the ledger refuses DELETE and TRUNCATE, so nothing can be cleaned.
 """
 
 import os
@@ -68,7 +68,7 @@ def _superuser(database: str = "postgres") -> str:
 
 def _sql(statement: str) -> None:
     with psycopg.connect(_superuser(), autocommit=True) as connection:
-        connection.execute(statement)  # type: ignore[call-overload]  # names of our own making
+        connection.execute(statement)
 
 
 def use_database(name: str) -> None:

@@ -36,7 +36,7 @@ def key(account: Account, scopes: Sequence[str] = ("admin",), **more: Any) -> tu
 
 
 def settle(seconds: float = 60) -> int:
-    """Run the worker in this process until nothing is due; nothing may fail. Returns the number tried."""
+    """Run the worker in this process until nothing is due; nothing may fail. Returns how many."""
     tried = sum(deliver_due(queue, seconds=seconds) for queue in QUEUES)
     for account_id in account_ids():
         with acting(account_id):

@@ -11,7 +11,7 @@ def _free_port() -> str:
         return str(probe.getsockname()[1])
 
 
-# Workers of one run inherit these, so all of them talk to the one set of parts that the first process started.
+# Workers of one run inherit these, so all of them talk to the parts that the first one started.
 os.environ.setdefault("KMAPP_DATA_DIR", f"/tmp/kmapp-tests-{uuid.uuid4().hex[:8]}")  # noqa: S108
 os.environ.setdefault("SECRET_KEY", "tests only")
 os.environ.setdefault("EMBEDDER_QUERY_PORT", _free_port())

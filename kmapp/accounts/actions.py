@@ -1,4 +1,4 @@
-"""What is done to accounts, their people and their keys. Each is one commit in the account's ledger."""
+"""What is done to accounts, their people and their keys. Each is one commit in the ledger."""
 
 import hashlib
 import secrets
@@ -56,9 +56,7 @@ def add_member(*, account_id: UUID, user: User, role: str, actor: Actor) -> Memb
     if Membership.objects.of(account_id).filter(user=user).exists():
         raise Conflict(_("This person is a member already: change the role instead."))
     with recording(account_id, actor) as commit:
-        member = Membership(
-            account_id=account_id, user=user, role=role, commit_id=commit.id
-        )
+        member = Membership(account_id=account_id, user=user, role=role, commit_id=commit.id)
         member.save(force_insert=True)
         commit.add(member, "ADD")
     return member
@@ -157,7 +155,7 @@ class FirstStart:
 
 
 def bootstrap(*, name: str = "Main", email: str = "admin@kmapp.local") -> FirstStart | None:
-    """Give an empty deployment an account, an admin and a key. None when it has an account already."""
+    """Give an empty deployment an account, an admin and a key. None when it has an account."""
     if account_ids():
         return None
     account = create_account(name=name, slug="main")
@@ -165,7 +163,5 @@ def bootstrap(*, name: str = "Main", email: str = "admin@kmapp.local") -> FirstS
     user = User.objects.create_superuser(username=email, email=email, password=password)
     with acting(account):
         add_member(account_id=account.pk, user=user, role=Membership.Role.ADMIN, actor=SYSTEM)
-        key = issue_key(
-            account_id=account.pk, name="first key", scopes=[Scope.ADMIN], actor=SYSTEM
-        )
+        key = issue_key(account_id=account.pk, name="first key", scopes=[Scope.ADMIN], actor=SYSTEM)
     return FirstStart(account=account, user=user, password=password, key=key)

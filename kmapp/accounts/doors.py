@@ -1,6 +1,7 @@
 """The doors in the wall between accounts, and who may go through them.
 
-Each is a SECURITY DEFINER function of the owner that answers one narrow question; the app role may call it, nobody else.
+Each is a SECURITY DEFINER function of the owner that answers one narrow question; the app role
+may call it, nobody else.
 """
 
 from typing import Any

@@ -108,8 +108,8 @@ class AccountOwned(models.Model):
 class Truth(AccountOwned):
     """A row that the ledger seals: no change of it without a commit.
 
-    `body()` is what a commit digests: every column but those in `unsealed`, which are statistics or say which commit
-    came last. `kmapp.ledger.fsck` reads the same columns by itself.
+    `body()` is what a commit digests: every column but those in `unsealed`, which are statistics
+    or say which commit came last. `kmapp.ledger.fsck` reads the same columns by itself.
     """
 
     unsealed: tuple[str, ...] = ("commit_id",)
@@ -201,7 +201,7 @@ class Seat:
 
 
 def memberships_of(user: User) -> list[Seat]:
-    """The accounts of a person. Looks across accounts, so it goes through a door in the database."""
+    """The accounts of a person. Looks across accounts, so through a door in the database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT account_id, name, slug, role FROM accounts_of_user(%s)", [user.pk])
         return [

@@ -1,8 +1,9 @@
 """Migration operations for the wall between accounts.
 
-`Isolate` turns row-level security on, forced, so that it binds the table's owner too. The app role sees the rows of
-`app.account_id`; the owner sees all of them, so that data migrations work. `Reference` is a foreign key that cannot
-cross accounts: row-level security does not guard foreign keys, so the account is part of the key.
+`Isolate` turns row-level security on, forced, so that it binds the table's owner too. The app
+role sees the rows of `app.account_id`; the owner sees all of them, so that data migrations work.
+`Reference` is a foreign key that cannot cross accounts: row-level security does not guard foreign
+keys, so the account is part of the key.
 """
 
 from typing import Any

@@ -13,7 +13,7 @@ import kmapp
 from kmapp.api.views import AlwaysJSON
 
 
-class Schema(SpectacularJSONAPIView):  # type: ignore[misc]  # untyped upstream
+class Schema(SpectacularJSONAPIView):
     """OpenAPI 3.1. It says nothing of anybody's data, so no key is needed."""
 
     authentication_classes = ()

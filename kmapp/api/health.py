@@ -21,6 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.api.cache import ValkeyCache
 from kmapp.api.pulse import last_seen
 from kmapp.api.views import AlwaysJSON
@@ -121,7 +122,7 @@ class Health(APIView):
     def get(self, request: Request) -> Response:
         """Short without a key, whole with one."""
         try:
-            principal = request.auth
+            principal = cast("KeyPrincipal | None", request.auth)
         except DatabaseError:
             return Response(_body("down", {"database": {"ok": False}}), status=503)
         if principal is None:

@@ -1,7 +1,7 @@
 """What OpenAPI cannot see by itself: keys, scopes, refusals, idempotency."""
 
 import re
-from typing import Any
+from typing import Any, Literal
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
@@ -10,6 +10,8 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from kmapp.api.idempotency import HEADER
+
+Direction = Literal["request", "response"]
 
 
 class Issue(serializers.Serializer[Any]):
@@ -51,7 +53,7 @@ class AgentSchema(AutoSchema):
         """The source: memory, knowledge, rules, context."""
         return [self.path.removeprefix("/v1").strip("/").partition("/")[0]]
 
-    def get_description(self) -> str:
+    def get_description(self) -> str:  # type: ignore[override]  # as spectacular calls it
         """The view's own words, and the scope it needs."""
         said = super().get_description()
         scope = getattr(self.view, "scopes", {}).get(self.method)
@@ -70,7 +72,7 @@ class AgentSchema(AutoSchema):
             )
         ]
 
-    def _get_response_bodies(self, direction: str = "response") -> dict[str, Any]:
+    def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         if self.get_auth() == [{}]:
             return bodies
@@ -90,8 +92,12 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
     target_class = "kmapp.accounts.authentication.KeyAuthentication"
     name = ["bearer", "apiKey"]
 
+    def get_security_requirement(self, auto_schema: AutoSchema) -> list[dict[str, list[str]]]:
+        """Either is enough."""
+        return [{each: []} for each in self.name]
+
     def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, str]]:
-        """Both of them; one is enough."""
+        """In the order of the names."""
         return [
             {"type": "http", "scheme": "bearer", "bearerFormat": "km_…"},
             {"type": "apiKey", "in": "header", "name": "X-Api-Key"},

@@ -61,7 +61,7 @@ def _rows() -> list[tuple[str, int, int, int, float]]:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT * FROM outbox_depth()")
-            return cursor.fetchall()
+            return list(cursor.fetchall())
     except DatabaseError as error:
         # The rest of the scrape is wanted most when the database is away.
         log.warning("outbox_not_measured", error=type(error).__name__)

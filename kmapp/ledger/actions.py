@@ -31,7 +31,7 @@ class Sealable(Protocol):
 
 @dataclass
 class Recording:
-    """A commit in the making. Rows carry `id` as their commit before the commit itself is written."""
+    """A commit in the making. Rows carry `id` as their commit before the commit is written."""
 
     account_id: UUID
     actor: Actor
@@ -45,12 +45,12 @@ class Recording:
     def add(self, row: Sealable, op: str) -> None:
         """Seal a row as it is now, after the change."""
         salt = urandom(SALT_BYTES)
-        self._note(row._meta.label_lower, row.pk, op, digest(salt, row.body()))  # noqa: SLF001
+        self._note(row._meta.label_lower, row.pk, op, digest(salt, row.body()))
         self.seals.append(
             Seal(
                 account_id=self.account_id,
                 commit_id=self.id,
-                object_type=row._meta.label_lower,  # noqa: SLF001
+                object_type=row._meta.label_lower,
                 object_id=row.pk,
                 op=op,
                 salt=salt,
@@ -71,7 +71,11 @@ class Recording:
 
 @contextmanager
 def recording(
-    account_id: UUID, actor: Actor, *, input: Any = None, reason: str = ""
+    account_id: UUID,
+    actor: Actor,
+    *,
+    input: Any = None,  # noqa: A002 - the commit's own word
+    reason: str = "",
 ) -> Iterator[Recording]:
     """Record one change of truth. Use inside `acting`; an empty recording writes nothing.
 

@@ -9,9 +9,9 @@ from kmapp.accounts.models import AccountOwned, AccountQuerySet
 class Commit(AccountOwned):
     """One change of truth. Append-only: a trigger refuses UPDATE and DELETE to everyone.
 
-    `diff` is a list of {"object": "<app_label>.<model>:<uuid>", "op": …, "digest": …}; the digest is
-    sha256(salt ‖ canonical body of the row after the change), None once there is nothing left (ERASE).
-    Nothing here says anything about content once the salts are gone.
+    `diff` is a list of {"object": "<app_label>.<model>:<uuid>", "op": …, "digest": …}; the digest
+    is sha256(salt ‖ canonical body of the row after the change), None once there is nothing left
+    (ERASE). Nothing here says anything about content once the salts are gone.
     """
 
     format = models.PositiveSmallIntegerField(_("format"), default=1)
@@ -70,9 +70,10 @@ class Seal(AccountOwned):
 
 
 class Note(AccountOwned):
-    """What was said when a commit was made: its input and its reason, with the salt of their digest.
+    """What was said when a commit was made: its input and reason, with the salt of their digest.
 
-    `input_digest` of the commit is sha256(salt ‖ canonical {"input": …, "reason": …}). Erasing empties the row.
+    `input_digest` of the commit is sha256(salt ‖ canonical {"input": …, "reason": …}). Erasing
+    empties the row.
     """
 
     commit = models.OneToOneField(
@@ -97,7 +98,7 @@ class Note(AccountOwned):
 
 
 class Checkpoint(AccountOwned):
-    """A signed statement of a chain's head. The copy that counts is the file outside the database."""
+    """A signed statement of a chain's head. The copy that counts lies outside the database."""
 
     seq = models.BigIntegerField(_("number"))
     commit_hash = models.CharField(_("commit hash"), max_length=64)

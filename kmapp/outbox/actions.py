@@ -32,7 +32,8 @@ from kmapp.outbox.retry import delay_after
 
 log = structlog.get_logger()
 
-# How a committed event wakes a worker. `kmapp.outbox.tasks` puts Celery here; without it the sweep finds the work.
+# How a committed event wakes a worker. `kmapp.outbox.tasks` puts Celery here; without it the sweep
+# finds the work.
 wake: Callable[[set[str]], None] = lambda queues: None  # noqa: E731
 
 
@@ -45,7 +46,7 @@ class Task:
 
 
 def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UUID]:
-    """Owe these to every subscriber of the topic. Returns event ids by job key; a known job stays as it is."""
+    """Owe these to every subscriber of the topic; known jobs stay. Returns event ids by job key."""
     wanted = subscribers(topic)
     events = [
         OutboxEvent(
@@ -79,7 +80,7 @@ def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UU
 
 
 def deliver_due(queue: str, *, task: UUID | None = None, seconds: float = 60) -> int:
-    """Pay what is due on a queue until nothing is, or the time is up. Returns the number of deliveries tried.
+    """Pay what is due on a queue until nothing is, or the time is up. Returns how many were tried.
 
     `task` is the Celery task that pays, so that its next life can free what this one held.
     """
@@ -96,22 +97,27 @@ def deliver_due(queue: str, *, task: UUID | None = None, seconds: float = 60) ->
 
 
 def release(task: UUID) -> int:
-    """Free what a task held that died: it runs again, and need not wait for its own lease to lapse."""
+    """Free what a task held that died: it runs again, and need not wait for its own lease."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT release_deliveries(%s)", [task])
         return int(cursor.fetchone()[0])
 
 
-def _claim(
-    handlers: Mapping[str, int], token: UUID, task: UUID
-) -> list[tuple[UUID, UUID, str]]:
+def _claim(handlers: Mapping[str, int], token: UUID, task: UUID) -> list[tuple[UUID, UUID, str]]:
     """Lease due deliveries of one account and one handler: (delivery, account, handler)."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT delivery_id, account_id, handler FROM claim_deliveries(%s, %s, %s, %s, %s)",
-            [list(handlers), list(handlers.values()), token, task, settings.OUTBOX_LEASE],
+            "SELECT delivery_id, account_id, handler "
+            "FROM claim_deliveries(%s, %s, %s, %s, make_interval(secs => %s))",
+            [
+                list(handlers),
+                list(handlers.values()),
+                token,
+                task,
+                settings.OUTBOX_LEASE.total_seconds(),
+            ],
         )
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def _pay(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
@@ -146,7 +152,7 @@ def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
 
 
 def _run(known: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
-    """Run a handler. Whatever it raises is an answer for all of its jobs: recorded, retried, shown."""
+    """Run a handler. What it raises is an answer for all of its jobs: recorded, retried, shown."""
     try:
         return dict((known.run(jobs) if jobs else None) or {})
     except Exception as error:  # noqa: BLE001 - a handler's failure belongs in the delivery
@@ -155,7 +161,7 @@ def _run(known: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
 
 
 def _settle(job: Job, token: UUID, error: Exception | None) -> None:
-    """Write the outcome, if the lease is still ours. A lapsed lease means that somebody else does it."""
+    """Write the outcome, if the lease is still ours. Once it lapsed, somebody else does it."""
     mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
     released: dict[str, Any] = {"lease_token": None, "lease_until": None}
     if error is None:

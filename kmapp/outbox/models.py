@@ -29,7 +29,9 @@ class OutboxEvent(AccountOwned):
         verbose_name_plural = _("events")
         constraints = [
             models.UniqueConstraint(fields=["account", "id"], name="event_in_account"),
-            models.UniqueConstraint(fields=["account", "topic", "job_key"], name="one_event_per_job"),
+            models.UniqueConstraint(
+                fields=["account", "topic", "job_key"], name="one_event_per_job"
+            ),
         ]
 
     def __str__(self) -> str:

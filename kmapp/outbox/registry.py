@@ -1,4 +1,4 @@
-"""Who wants to hear of what. A handler subscribes by decorator, in the `handlers` module of its own app."""
+"""Who wants to hear of what. Handlers subscribe by decorator, in `handlers` of their own app."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ Handler = Callable[[Sequence[Job]], Answers | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """`run` gets up to `batch` due jobs of one account, outside any transaction, and answers for each."""
+    """`run` gets up to `batch` due jobs of one account, outside transactions; answers for each."""
 
     name: str
     topic: str
@@ -49,7 +49,7 @@ _subscriptions: dict[str, Subscription] = {}
 
 
 def on(topic: str, *, batch: int = 1, queue: str = "default") -> Callable[[Handler], Handler]:
-    """Subscribe to a topic. Raising fails the whole batch; returning {job.id: error} fails those."""
+    """Subscribe to a topic. Raising fails the whole batch; {job.id: error} fails those."""
     if queue not in QUEUES:
         raise ValueError(f"{queue!r} is no queue: {', '.join(QUEUES)}.")
 

@@ -28,7 +28,7 @@ def wake(queues: set[str]) -> None:
     """Wake workers. Without a broker nothing is lost: the sweep wakes them when it is back."""
     for queue in queues:
         try:
-            deliver.apply_async([queue], queue=queue, retry=False, expires=60)
+            deliver.apply_async((queue,), queue=queue, retry=False, expires=60)
         except OperationalError as error:
             actions.log.warning("broker_unreachable", queue=queue, error=repr(error))
             return

@@ -1,4 +1,4 @@
-"""Search: words and meanings of any collection of texts. It knows object ids, never what the objects are.
+"""Search: words and meanings of texts. It knows object ids, never what the objects are.
 
 Postings are written with the row; vectors follow. Pure: bm25, fusion, spreading, passages.
 """

@@ -1,4 +1,4 @@
-"""Writing what search reads: postings in the transaction of the row, vectors when a worker gets to it."""
+"""Writing what search reads: postings with the row itself, vectors when a worker gets to it."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,7 +54,7 @@ class Part:
 
 
 def await_vectors(account_id: UUID, collection: str, model_id: int, parts: Sequence[Part]) -> None:
-    """Say that these parts wait for a vector of this model. Parts that the object no longer has are dropped."""
+    """Say that these parts wait for a vector of this model. Other parts of the objects go."""
     objects = {part.object_id for part in parts}
     Vector.objects.of(account_id).filter(
         collection=collection, model_id=model_id, object_id__in=objects
@@ -121,10 +121,9 @@ def same_texts(account_id: UUID, model_id: int, sha256s: Iterable[str]) -> dict[
     rows = Vector.objects.of(account_id).filter(
         model_id=model_id, text_sha256__in=set(sha256s), state=Vector.State.READY
     )
-    found = (
-        rows.distinct("text_sha256").order_by("text_sha256").values_list("text_sha256", "embedding")
-    )
-    return {sha: vector.to_list() for sha, vector in found}
+    rows = rows.distinct("text_sha256").order_by("text_sha256")
+    found = rows.values_list("text_sha256", "embedding")
+    return {sha: vector.to_list() for sha, vector in found if vector is not None}
 
 
 def drop_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence[UUID]) -> None:

@@ -1,4 +1,7 @@
-"""What search is made of: postings for words, vectors for meaning. Both derived; delete them and they come back."""
+"""What search is made of: postings for words, vectors for meaning.
+
+Both are derived: delete them and they come back.
+"""
 
 from django.db import models
 from django.db.models import Q
@@ -12,8 +15,8 @@ from kmapp.providers.models import EmbeddingModel
 class Vector(AccountOwned):
     """What a model made of one part of one text. Never the truth.
 
-    A text too long for the model has several parts. `text_sha256` says which text it was made from: a vector whose
-    text has changed meanwhile is not READY.
+    A text too long for the model has several parts. `text_sha256` says which text it was made
+    from: a vector whose text has changed meanwhile is not READY.
     """
 
     class State(models.TextChoices):
@@ -69,7 +72,7 @@ class Vector(AccountOwned):
 class TermPosting(models.Model):
     """One term of one document, with all that BM25 needs.
 
-    The posting of the empty term stands for the document itself: its count is N, its `dl` the length.
+    The posting of the empty term stands for the document: its count is N, its `dl` the length.
     """
 
     pk = models.CompositePrimaryKey("account_id", "collection", "term", "document")

@@ -1,1 +1,1 @@
-"""Verbs. Each is one change of truth: rows, versions, postings, one commit, and what it owes the outbox."""
+"""Verbs. Each is one change of truth: rows, versions, postings, one commit, and what it owes."""

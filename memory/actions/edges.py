@@ -18,7 +18,7 @@ def draw(
     batch: Sequence[MemoryEntry],
     commit: Recording,
 ) -> list[MemoryEdge]:
-    """Write edges between entries of this batch and entries that are known. A known edge stays as it is."""
+    """Write edges between entries of this batch and known ones. A known edge stays as it is."""
     if not drafts:
         return []
     ends = _Ends(account_id, drafts, batch)
@@ -87,7 +87,7 @@ class _Ends:
         self.by_id |= rows.in_bulk(list(ids)) if ids else {}
         if names:
             found = rows.filter(client_id__in=names, scope__in=scopes)
-            self.by_client_id |= {entry.client_id: entry for entry in found}
+            self.by_client_id |= {str(entry.client_id): entry for entry in found}
 
     def find(self, end: End, i: int, side: str) -> MemoryEntry:
         entry = self.by_id.get(end.id) if end.id else self.by_client_id.get(end.client_id)

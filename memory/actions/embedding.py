@@ -1,4 +1,4 @@
-"""Giving memories their vectors. Nobody waits for this; a memory is found by its words meanwhile."""
+"""Giving memories their vectors. Nobody waits: a memory is found by its words meanwhile."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ class Text:
 
 
 def embed_entries(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
-    """Embed entries for every model that is in use. Returns the entries whose texts got no vector, and why."""
+    """Embed entries for every model in use. Returns those whose texts got no vector, and why."""
     failed: dict[UUID, Exception] = {}
     for model in EmbeddingModel.objects.exclude(state=EmbeddingModel.State.RETIRED):
         failed |= embed_for(model, account_id, ids)
@@ -36,7 +36,7 @@ def embed_entries(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception
 def embed_for(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
-    """Embed entries for one model: read, ask outside of any transaction, store what is still true."""
+    """Embed entries for one model: read, ask outside transactions, store what is still true."""
     with acting(account_id):
         texts = list(_texts(model, account_id, MemoryEntry.objects.of(account_id), ids))
         known = same_texts(account_id, model.pk, (each.part.text_sha256 for each in texts))
@@ -74,7 +74,7 @@ def _store(
     vectors: Mapping[str, list[float]],
     reasons: Mapping[str, str],
 ) -> None:
-    """Keep what was made of texts that are still the texts; an entry edited meanwhile has its own job."""
+    """Keep what was made of texts that are still the texts; an edit has a job of its own."""
     held = MemoryEntry.objects.of(account_id).select_for_update(no_key=True)
     by_collection: dict[str, dict[UUID, list[Text]]] = {}
     for each in _texts(model, account_id, held, ids):

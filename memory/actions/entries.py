@@ -41,6 +41,7 @@ class Written:
 
 def write(*, account_id: UUID, actor: Actor, batch: Batch) -> Written:
     """Remember a batch: all of it or nothing. Writing the same client ids again changes nothing."""
+    lost: IntegrityError | None = None
     for _race in range(RACES):
         try:
             with transaction.atomic():
@@ -67,7 +68,7 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
             for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
             if key not in known
         }
-        # In the order of their ids, so that two batches with the same ids wait instead of deadlocking.
+        # In the order of their ids: two batches with the same ids wait instead of deadlocking.
         MemoryEntry.objects.bulk_create(
             sorted(made.values(), key=lambda entry: entry.pk), batch_size=500
         )
@@ -258,7 +259,7 @@ def change(
     values: Mapping[str, Any],
     commit: Recording | None = None,
 ) -> Commit | None:
-    """Give a locked entry new values, as its next version. In a commit of its own unless one is given."""
+    """Give a locked entry new values, as its next version; in a commit of its own or this one."""
     if commit is None:
         with recording(entry.account_id, actor, reason=reason) as own:
             change(entry, actor=actor, event=event, reason=reason, values=values, commit=own)

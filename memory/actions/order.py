@@ -1,4 +1,4 @@
-"""What came after what: `next` edges between the consecutive entries of a run. Derived, so never in the ledger."""
+"""What came after what: `next` edges along a run. Derived, so never in the ledger."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

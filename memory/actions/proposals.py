@@ -1,4 +1,4 @@
-"""An agent's wish to change what everyone sees: a proposed memory that supersedes the one there is."""
+"""An agent's wish to change what everyone sees: a proposal that supersedes the memory there is."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -60,7 +60,7 @@ class Decision:
 
 
 def approve(decision: Decision) -> MemoryEntry:
-    """Let a proposed memory count. What it was proposed to supersede stops counting, in the same commit."""
+    """Let a proposed memory count. What it supersedes stops counting, in the same commit."""
     with recording(decision.account_id, decision.actor, reason=decision.reason) as commit:
         entry = decision.make(
             Event.APPROVE, {"status": Status.ACTIVE}, when={Status.PROPOSED}, commit=commit
@@ -139,7 +139,8 @@ def revert(decision: Decision, *, to: int, commit: Recording | None = None) -> M
     if earlier is None:
         raise NotFound(_("This memory has no such version."))
     values = {
-        name: MemoryEntry._meta.get_field(name).to_python(earlier.state[name])
-        for name in sorted(RESTORED)
+        field.name: field.to_python(earlier.state[field.name])
+        for field in MemoryEntry._meta.concrete_fields
+        if field.name in RESTORED
     }
     return decision.make(Event.UNDO, values, when={*Status.values}, commit=commit)

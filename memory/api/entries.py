@@ -27,7 +27,8 @@ from memory.models import MemoryEntry
 class Write(AgentView):
     """Write a batch of memories and edges: all of it in one commit, or nothing.
 
-    The same `client_id` with the same body answers the first ids and commit; with another body it is a 409.
+    The same `client_id` with the same body answers the first ids and commit; with another body it
+    is a 409.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
@@ -146,6 +147,16 @@ class Get(AgentView):
         return Response(shown)
 
 
+# What an update may change, by its wire name.
+CHANGEABLE = {
+    "text": "content",
+    "title": "title",
+    "kind": "kind",
+    "metadata": "slots",
+    "tags": "tags",
+}
+
+
 class UpdateInput(Which):
     """What to change. Only what is given changes."""
 
@@ -173,9 +184,7 @@ class Update(AgentView):
     @extend_schema(request=UpdateInput, responses={200: dict, 202: dict})
     def post(self, request: Request) -> Response:
         asked = parse(UpdateInput, request)
-        values = {name: asked[name] for name in ("title", "kind", "tags") if name in asked}
-        values |= {"content": asked["text"]} if "text" in asked else {}
-        values |= {"slots": asked["metadata"]} if "metadata" in asked else {}
+        values = {ours: asked[name] for name, ours in CHANGEABLE.items() if name in asked}
         if not values:
             raise Invalid(
                 "Say what to change: text, title, kind, metadata or tags.",

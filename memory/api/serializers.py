@@ -1,4 +1,7 @@
-"""What agents send and get, field by field. Wire names: text, kind, metadata, run_id; others' names are accepted."""
+"""What agents send, field by field.
+
+Our words are text, kind, metadata and run_id; those of other clients are accepted.
+"""
 
 from collections.abc import Mapping
 from typing import Any

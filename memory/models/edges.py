@@ -10,7 +10,7 @@ from memory.models.entries import MemoryEntry, share
 
 
 class MemoryEdge(Truth):
-    """One memory points at another. Written by an agent, or derived by a worker and thrown away at will."""
+    """One memory points at another. Written by an agent; or derived, and thrown away at will."""
 
     class Type(models.TextChoices):
         NEXT = "next", _("is followed by")
@@ -52,7 +52,7 @@ class MemoryEdge(Truth):
         _("origin"), max_length=7, choices=Origin.choices, default=Origin.WRITTEN
     )
     created_at = models.DateTimeField(_("created"))
-    commit = models.ForeignKey(
+    commit = models.ForeignKey(  # type: ignore[assignment]  # derived edges have none
         Commit,
         on_delete=models.PROTECT,
         related_name="+",

@@ -1,7 +1,7 @@
 """A memory: one text that an agent or a person wanted kept."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -12,6 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, Truth
 from kmapp.search.models import Vector
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 COLLECTION = "memory"  # postings and vectors of entries
 CONTEXT_COLLECTION = "memory.context"  # vectors of entries read together with their predecessor
@@ -44,8 +47,8 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
     def visible_to(self, viewer: Viewer) -> Self:
         """Account-wide entries, and those whose own ids the viewer names.
 
-        Every id the viewer gives narrows what is not account-wide; a conversation's entries are seen from inside it
-        only; an entry of a user needs that user, or the run it was said in.
+        Every id the viewer gives narrows what is not account-wide; a conversation's entries are
+        seen from inside it only; an entry of a user needs that user, or the run it was said in.
         """
         given = {
             name: value
@@ -64,7 +67,7 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         return rows.filter(everyone | own)
 
     def with_embedding_state(self, model_id: int) -> Self:
-        """Annotate `embedding_ready_at` and `embedding_failed`, derived from the vectors of one model."""
+        """Annotate what `embedding_state` reads, derived from the vectors of one model."""
         mine = Vector.objects.filter(
             account_id=OuterRef("account_id"),
             collection=COLLECTION,
@@ -79,7 +82,7 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         )
 
 
-def share(label: str, default: float) -> "models.FloatField[float, float]":
+def share(label: "StrOrPromise", default: float) -> "models.FloatField[float, float]":
     return models.FloatField(
         label, default=default, validators=[MinValueValidator(0), MaxValueValidator(1)]
     )
@@ -127,7 +130,7 @@ class MemoryEntry(Truth):
 
     scope = models.CharField(_("scope"), max_length=200, blank=True)
     client_id = models.CharField(_("client id"), max_length=200, null=True, blank=True)  # noqa: DJ001
-    # The commit it was first written in: `commit` is the latest. Order inside a run follows this one.
+    # The commit it was first written in; `commit` is the latest. Order inside a run follows this.
     written_in = models.UUIDField(_("written in"), editable=False)
     written_sha256 = models.CharField(max_length=64, blank=True, editable=False)
     user_id = models.CharField(_("user"), max_length=200, blank=True)
@@ -202,7 +205,7 @@ class MemoryEntry(Truth):
 
     @property
     def embedding_state(self) -> str:
-        """READY, FAILED or PENDING for the active model; the queryset must say with_embedding_state."""
+        """READY, FAILED or PENDING for a model; the queryset must say with_embedding_state."""
         if self.embedding_failed:
             return str(Vector.State.FAILED)
         ready = self.embedding_ready_at and not self.embedding_queued

@@ -10,7 +10,9 @@ def write(agent: Agent, *texts: str, **more: str) -> None:
 
 
 def test_meaning_is_found_once_embedded(agent: Agent) -> None:
-    write(agent, "The cat sleeps on the sofa.", "Quarterly revenue rose by ten percent.", user_id="u")
+    write(
+        agent, "The cat sleeps on the sofa.", "Quarterly revenue rose by ten percent.", user_id="u"
+    )
     makers.settle()
     found = agent.post("memory/search", {"query": "a pet naps on the couch", "user_id": "u"})
     assert found["results"][0]["text"].startswith("The cat")

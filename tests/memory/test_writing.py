@@ -2,16 +2,19 @@
 
 from tests.agent import Agent
 
-NODE = {"client_id": "c1", "type": "event", "text_summary": "Lin likes oolong tea.", "user_id": "u1"}
+NODE = {
+    "client_id": "c1",
+    "type": "event",
+    "text_summary": "Lin likes oolong tea.",
+    "user_id": "u1",
+}
 
 
 def test_a_batch_is_written_in_one_commit(agent: Agent) -> None:
     body = {
         "input_text": "a talk",
         "nodes": [NODE, {**NODE, "client_id": "c2", "text_summary": "林喜欢乌龙茶。"}],
-        "edges": [
-            {"type": "related_to", "src": {"client_id": "c1"}, "dst": {"client_id": "c2"}}
-        ],
+        "edges": [{"type": "related_to", "src": {"client_id": "c1"}, "dst": {"client_id": "c2"}}],
     }
     got = agent.post("memory/write", body, 201)
     assert [node["client_id"] for node in got["nodes"]] == ["c1", "c2"]
