@@ -1,0 +1,196 @@
+"""Health, version, metrics, schema and docs."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.db import OperationalError
+from django.test import Client
+
+import kmapp
+from kmapp.accounts.models import Account
+from kmapp.api import health, pulse
+from kmapp.api.health import Report
+from tests import makers
+
+pytestmark = pytest.mark.urls("tests.kernel.api_views")
+NOWHERE = "unix:///tmp/no-such-kmapp-valkey.sock"
+
+
+@pytest.fixture(autouse=True)
+def alive() -> Iterator[None]:
+    """A worker and a scheduler that have just shown life."""
+    pulse._written.clear()  # noqa: SLF001
+    pulse.beat("worker")
+    pulse.beat("scheduler")
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch) -> list[health.Part]:
+    """Register parts for one test."""
+    parts = list(health._parts)  # noqa: SLF001
+    monkeypatch.setattr(health, "_parts", parts)
+    return parts
+
+
+@pytest.mark.parametrize("path", ["/health", "/v1/health", "/v1/health/"])
+def test_liveness_needs_neither_key_nor_database(client: Client, path: str) -> None:
+    """No database mark on this test: pytest-django refuses any query."""
+    answer = client.get(path)
+    assert answer.status_code == 200
+    body = answer.json()
+    assert body.keys() == {"ok", "status", "now"}
+    assert (body["ok"], body["status"]) == (True, "ok")
+    assert isinstance(body["now"], float)
+    assert abs(body["now"] - time.time()) < 5
+
+
+@pytest.mark.django_db
+def test_with_a_key_every_part_is_told(agent: Client) -> None:
+    answer = agent.get("/v1/health")
+    body = answer.json()
+    assert (answer.status_code, body["ok"], body["status"]) == (200, True, "ok")
+    for name in ("database", "broker", "worker", "scheduler", "embedder"):
+        assert body[name]["ok"] is True
+    assert body["worker"]["seen_seconds_ago"] <= 5
+
+
+@pytest.mark.django_db
+def test_any_valid_key_may_ask_and_no_other(client: Client, acme: Account) -> None:
+    least = {"X-Api-Key": makers.key(acme, scopes=["memory:read"])[1]}
+    assert "database" in client.get("/v1/health", headers=least).json()
+    assert client.get("/v1/health", headers={"X-Api-Key": "km_no"}).status_code == 401
+
+
+@pytest.mark.django_db
+def test_a_silent_worker_degrades(agent: Client) -> None:
+    cache.delete("pulse:worker")
+    answer = agent.get("/v1/health")
+    assert (answer.status_code, answer.json()["ok"]) == (200, False)
+    assert answer.json()["status"] == "degraded"
+    assert answer.json()["worker"] == {"ok": False, "seen_seconds_ago": None}
+
+
+@pytest.mark.django_db
+def test_a_missing_broker_degrades(agent: Client, settings: Any) -> None:
+    settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": NOWHERE}}
+    answer = agent.get("/v1/health")
+    assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
+    assert answer.json()["broker"] == {"ok": False}
+
+
+@pytest.mark.django_db
+def test_an_essential_part_that_fails_is_a_503(agent: Client, part: list[health.Part]) -> None:
+    def broken() -> Report:
+        raise OSError("a secret path")
+
+    part.append(health.Part(name="disk", ask=broken, essential=True))
+    answer = agent.get("/v1/health")
+    assert (answer.status_code, answer.json()["status"]) == (503, "down")
+    assert answer.json()["disk"] == {"ok": False, "error": "OSError"}
+
+
+def test_without_a_database_a_key_cannot_be_looked_up_and_health_says_so(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_key: str) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr("kmapp.accounts.authentication._principal", away)
+    answer = client.get("/v1/health", headers={"X-Api-Key": "km_any"})
+    assert (answer.status_code, answer.json()["status"]) == (503, "down")
+    assert answer.json()["database"] == {"ok": False}
+
+
+@pytest.mark.django_db
+def test_figures_are_about_the_keys_account(
+    agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(health._figures, "whose", str)  # noqa: SLF001
+    assert agent.get("/v1/health").json()["whose"] == str(acme.pk)
+
+
+def test_the_signals_of_celery_are_signs_of_life() -> None:
+    from celery.signals import before_task_publish, heartbeat_sent
+
+    cache.clear()
+    pulse._written.clear()  # noqa: SLF001
+    before_task_publish.send(sender="kmapp.outbox.tasks.deliver")
+    assert pulse.last_seen("scheduler") is None
+    before_task_publish.send(sender="kmapp.outbox.tasks.sweep")
+    heartbeat_sent.send(sender=None)
+    assert pulse.last_seen("scheduler") == 0
+    assert pulse.last_seen("worker") == 0
+
+
+def test_the_version_is_told_to_anybody(client: Client) -> None:
+    assert client.get("/v1/version").json() == {
+        "name": "kmapp",
+        "version": kmapp.__version__,
+        "api": "v1",
+    }
+
+
+@pytest.mark.django_db
+def test_metrics_count_requests_by_route_and_status(agent: Client) -> None:
+    agent.post("/v1/notes", {"text": "a"}, content_type="application/json")
+    answer = agent.get("/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"].startswith("text/plain")
+    text = answer.content.decode()
+    assert 'kmapp_request_seconds_count{method="POST",route="v1/notes",status="201"}' in text
+    assert "kmapp_embedding_lag_seconds" in text
+    assert "kmapp_outbox_oldest_seconds" in text
+    assert "kmapp_provider_seconds" in text
+
+
+@pytest.mark.django_db
+def test_metrics_are_for_admins_or_their_own_token(
+    client: Client, acme: Account, settings: Any
+) -> None:
+    reader = makers.key(acme, scopes=["debug"])[1]
+    assert client.get("/metrics").status_code == 401
+    assert client.get("/metrics", headers={"Authorization": "Bearer "}).status_code == 401
+    assert client.get("/metrics", headers={"X-Api-Key": reader}).status_code == 403
+    settings.METRICS_TOKEN = "scrape-me"
+    token = {"Authorization": "Bearer scrape-me"}
+    assert client.get("/metrics", headers=token).status_code == 200
+    assert client.get("/v1/notes?text=a", headers=token).status_code == 401
+
+
+def test_the_schema_describes_keys_scopes_refusals_and_idempotency(client: Client) -> None:
+    answer = client.get("/v1/schema")
+    assert answer.status_code == 200
+    schema = answer.json()
+    assert schema["openapi"].startswith("3.1")
+    assert schema["components"]["securitySchemes"].keys() == {"bearer", "apiKey"}
+    post = schema["paths"]["/v1/notes"]["post"]
+    assert post["operationId"] == "notes"
+    assert {"bearer": []} in post["security"]
+    assert "memory:write" in post["description"]
+    assert [each["name"] for each in post["parameters"]] == ["Idempotency-Key"]
+    assert {"201", "400", "401", "403", "429", "default"} <= post["responses"].keys()
+    error = post["responses"]["default"]["content"]["application/json"]["schema"]
+    assert error == {"$ref": "#/components/schemas/Error"}
+    assert set(schema["components"]["schemas"]["Error"]["properties"]) == {
+        "status",
+        "error",
+        "message",
+        "detail",
+        "details",
+        "issues",
+    }
+    assert not [path for path in schema["paths"] if path.endswith("/")]
+
+
+def test_the_docs_come_from_our_own_files_under_the_strict_policy(client: Client) -> None:
+    answer = client.get("/v1/docs")
+    assert answer.status_code == 200
+    page = answer.content.decode()
+    assert "//" not in page.replace("<!doctype html>", "")
+    assert "<style" not in page
+    assert "unsafe" not in answer.headers["Content-Security-Policy"]

@@ -1,0 +1,67 @@
+"""House rules that hold for every endpoint of the product."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from kmapp.accounts.scopes import Scope
+from kmapp.api.errors import is_api
+from kmapp.api.views import AgentView
+
+OPEN = {"health", "v1/health", "v1/version", "v1/schema", "v1/docs"}
+CHANGES = (":write", ":erase")
+
+
+def routes(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, URLPattern]]:
+    """Every address of the product and what answers there."""
+    for each in resolver.url_patterns:
+        path = before + str(each.pattern)
+        if isinstance(each, URLResolver):
+            yield from routes(each, path)
+        else:
+            yield path, each
+
+
+def agent_views() -> dict[str, type[AgentView]]:
+    found = ((path, getattr(each.callback, "view_class", None)) for path, each in ROUTES)
+    return {path: view for path, view in found if view and issubclass(view, AgentView)}
+
+
+ROUTES = list(routes(get_resolver()))
+VIEWS = agent_views()
+
+
+@pytest.mark.parametrize("path", [path for path, _ in ROUTES if is_api("/" + path)])
+def test_every_api_route_asks_for_a_key_but_for_a_few_that_say_nothing(path: str) -> None:
+    assert (path in VIEWS) != (path in OPEN)
+    assert not path.endswith("/"), "declared without a last slash"
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
+def test_every_method_names_its_scope_and_every_name_is_a_method(view: type[AgentView]) -> None:
+    methods = {name.upper() for name in view.http_method_names if hasattr(view, name)}
+    assert methods == set(view.scopes)
+    assert set(view.scopes.values()) <= set(Scope)
+    assert view.bucket in ("write", "recall", "debug")
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))
+def test_every_post_that_writes_may_be_repeated(view: type[AgentView]) -> None:
+    scope = view.scopes.get("POST")
+    assert view.idempotent == (scope is not None and scope.value.endswith(CHANGES))
+
+
+def test_the_schema_describes_every_endpoint_without_a_guess(
+    client: Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = client.get("/v1/schema").json()["paths"]
+    described = {re.sub(r"{.*?}", "<>", path).strip("/") for path in paths}
+    assert described == {re.sub(r"<.*?>", "<>", path) for path in VIEWS if path != "metrics"}
+    operations = [each for path in paths.values() for each in path.values()]
+    names = [each["operationId"] for each in operations]
+    assert len(names) == len(set(names))
+    assert all("default" in each["responses"] for each in operations)
+    assert capsys.readouterr().err == ""
