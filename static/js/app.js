@@ -47,7 +47,7 @@
   // --- Dialogs: the server renders them into #dialog; links keep working without this -------------------
 
   document.addEventListener("htmx:afterSwap", ({ detail }) => {
-    if (detail.target.id === "dialog" && !detail.target.open) detail.target.showModal();
+    if (detail.target?.id === "dialog" && !detail.target.open) detail.target.showModal();
   });
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const dialog = document.getElementById("dialog");
@@ -56,9 +56,9 @@
   });
   document.addEventListener("click", ({ target }) => {
     const closer = target.closest("[data-close]");
-    if (closer) closer.closest(closer.dataset.close || "dialog").matches("dialog")
-      ? closer.closest("dialog").close()
-      : closer.closest(closer.dataset.close).remove();
+    const closed = closer?.closest(closer.dataset.close || "dialog");
+    if (closed?.matches("dialog")) closed.close();
+    else closed?.remove();
     if (target.matches("dialog")) target.close(); // the backdrop
   });
 
@@ -94,15 +94,15 @@
 
   // --- When the focused row is swapped away, the row now in its place takes the focus -------------------------
 
-  let lost = -1;
+  let place = -1;
   const rows = () => [...document.querySelectorAll("[data-row]")];
   document.addEventListener("htmx:beforeSwap", () => {
-    lost = rows().indexOf(document.activeElement?.closest("[data-row]"));
+    place = rows().indexOf(document.activeElement?.closest("[data-row]"));
   });
-  document.addEventListener("htmx:afterSettle", () => {
-    if (lost < 0 || document.activeElement !== body) return;
-    const row = rows()[Math.min(lost, rows().length - 1)];
+  new MutationObserver(() => {
+    if (place < 0 || document.activeElement !== body) return;
+    const row = rows()[Math.min(place, rows().length - 1)];
     (row?.querySelector("a, button") ?? document.getElementById("content")).focus();
-    lost = -1;
-  });
+    place = -1;
+  }).observe(document.getElementById("content"), { childList: true, subtree: true });
 })();

@@ -20,17 +20,19 @@
     let etag = "";
     let since = new Date();
     let failures = 0;
+    let timer = 0;
 
     async function ask() {
+      clearTimeout(timer);
       if (!element.isConnected) return say(element, false, since);
-      if (document.hidden) return undefined; // visibilitychange asks again
+      if (document.hidden) return undefined; // becoming visible asks again
       try {
         const headers = { "HX-Request": "true", ...(etag && { "If-None-Match": etag }) };
         const answer = await fetch(element.dataset.poll, { headers, cache: "no-store" });
         if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
         if (answer.status === 200) {
           etag = answer.headers.get("ETag") || "";
-          window.htmx.swap(element, await answer.text(), { swapStyle: element.dataset.pollSwap || "innerHTML" });
+          window.htmx.swap(element, await answer.text(), { swapStyle: "innerHTML" });
         }
         failures = 0;
         since = new Date();
@@ -38,12 +40,13 @@
         failures += 1;
       }
       say(element, failures > 1, since); // one lost answer is not news
-      setTimeout(ask, every * Math.min(2 ** failures, 8));
+      clearTimeout(timer);
+      timer = setTimeout(ask, every * Math.min(2 ** failures, 8));
       return undefined;
     }
 
-    document.addEventListener("visibilitychange", () => !document.hidden && ask());
-    setTimeout(ask, every);
+    document.addEventListener("visibilitychange", ask);
+    timer = setTimeout(ask, every);
   }
 
   const watchAll = () => document.querySelectorAll("[data-poll]").forEach(watch);

@@ -1,4 +1,4 @@
-"""A real browser at a real server: what was refused by our policy, what a blind reader would miss."""
+"""A real browser at a real server: what our policy refused, what a blind reader would miss."""
 
 import os
 import shutil
@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -21,6 +22,8 @@ from kmapp.web.preferences import THEME_COOKIE
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+WIDTHS = (320, 390, 900, 1280)  # the last one stays
+HEIGHT = 800
 TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) => {
   window.tellViolation(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`);
@@ -98,23 +101,42 @@ class Visitor:
     def _cookie(self, name: str, value: str) -> None:
         self.page.context.add_cookies([{"name": name, "value": value, "url": self.base}])
 
-    def barriers(self) -> list[str]:
+    def inspect(self, path: str) -> list[str]:
+        """What is wrong with a page, in both themes and languages, and from wide to narrow."""
+        wrong = []
+        for theme, language in product(("light", "dark"), ("en", "zh-hans")):
+            self.prefers(theme=theme, language=language)
+            self.go(path)
+            wrong += [f"{path} {theme} {language} {one}" for one in self._barriers()]
+            wrong += [f"{path} {language} {one}" for one in self._overflows()]
+        return wrong
+
+    def _barriers(self) -> list[str]:
         """What axe finds on this page, one line for each element."""
         found = Axe().run(self.page).response["violations"]
         return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
 
-    def overflow(self) -> int:
-        """Pixels that stick out sideways."""
-        width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        return int(self.page.evaluate(width))
+    def _overflows(self) -> list[str]:
+        """Where something sticks out sideways."""
+        excess = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        wrong = []
+        for width in WIDTHS:
+            self.page.set_viewport_size({"width": width, "height": HEIGHT})
+            if (pixels := self.page.evaluate(excess)) > 0:
+                wrong.append(f"{pixels} px too wide for {width}")
+        return wrong
 
 
 @contextmanager
 def visiting(browser: Browser, base: str, *, width: int = 1280) -> Iterator[Visitor]:
-    context = browser.new_context(viewport={"width": width, "height": 800})
+    context = browser.new_context(viewport={"width": width, "height": HEIGHT})
     page = context.new_page()
     visitor = Visitor(page, base)
-    page.expose_function("tellViolation", visitor.violations.append)
+
+    def note(said: str) -> None:  # not the bound method: the library writes on what it is given
+        visitor.violations.append(said)
+
+    page.expose_function("tellViolation", note)
     page.add_init_script(TELL_VIOLATIONS)
     page.on("pageerror", lambda error: visitor.mistakes.append(str(error)))
     page.set_default_timeout(10_000)

@@ -1,4 +1,4 @@
-"""The frame: who gets in, in which account, in which language, and what is said when it goes wrong."""
+"""The frame: who gets in, in which account and language, and what is said when it goes wrong."""
 
 import re
 from typing import Any

@@ -36,7 +36,8 @@ def tells(request: WebRequest) -> HttpResponse:
     return render(request, "web/home/index.html", {"panels": []})
 
 
-ROWS = """{% extends "base.html" %}{% load web %}{% block title %}Rows{% endblock %}{% block heading %}Rows{% endblock %}
+ROWS = """{% extends "base.html" %}{% load web %}{% block title %}Rows{% endblock %}
+{% block heading %}Rows{% endblock %}
 {% block content %}
 <button type="button" data-key="a" data-press="page">Approve all <kbd>a</kbd></button>
 <button type="button" data-key="x" data-press="hidden" hidden>Hidden</button>
@@ -45,8 +46,8 @@ ROWS = """{% extends "base.html" %}{% load web %}{% block title %}Rows{% endbloc
 <button type="submit" data-key="Mod+Enter" data-press="sent">Send</button></form>
 <ol>{% for row in "123" %}<li data-row id="row-{{ row }}"><a href="#{{ row }}">row {{ row }}</a>
 <button type="button" data-key="p" data-press="pin-{{ row }}">Pin</button>
-<button type="button" data-key="d" hx-post="/rows/" hx-target="closest li" hx-swap="delete">Drop</button>
-</li>{% endfor %}</ol>
+<button type="button" data-key="d" hx-post="/rows/" hx-target="closest li" hx-swap="delete">
+Drop</button></li>{% endfor %}</ol>
 <button type="button" id="fail" hx-get="/breaks/">Fail</button>
 <button type="button" id="refuse" hx-get="/refuses/">Refuse</button>
 <button type="button" id="tell" hx-get="/tells/" hx-target="#said">Tell</button>

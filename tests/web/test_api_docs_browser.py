@@ -1,0 +1,28 @@
+"""The page that shows the API, and lets one try it, under the policy of every page."""
+
+import pytest
+from playwright.sync_api import expect
+
+from kmapp.accounts.models import ApiKey
+from tests.web.browser import Visitor
+
+pytestmark = pytest.mark.browser
+
+
+def test_an_endpoint_can_be_tried_with_a_key(visitor: Visitor, key: tuple[ApiKey, str]) -> None:
+    page = visitor.page
+    visitor.go("/v1/docs")
+    page.get_by_role("button", name="Authorize").first.click()
+    page.get_by_label("auth-bearer-value").fill(key[1])
+    page.get_by_role("button", name="Apply credentials").first.click()
+    page.get_by_role("button", name="Close").last.click()
+    page.locator("#operations-memory-memory_commits_get .opblock-summary-control").click()
+    page.get_by_role("button", name="Execute").click()
+    answer = page.locator(".live-responses-table .response-col_status").first
+    expect(answer).to_contain_text("200")
+
+
+def test_axe(visitor: Visitor) -> None:
+    visitor.go("/v1/docs")
+    visitor.page.wait_for_selector(".opblock")
+    assert visitor.inspect("/v1/docs") == []
