@@ -96,11 +96,10 @@ def check_port(variable: str, host: str, port: int) -> None:
         try:
             probe.bind(address)
         except OSError as error:
-            why = (
-                "is taken by another program" if error.errno == errno.EADDRINUSE else error.strerror
-            )
+            taken = error.errno == errno.EADDRINUSE
+            why = "is taken by another program" if taken else f"cannot be used ({error.strerror})"
             raise CannotStart(
-                f"Port {port} on {host}: {why}."
+                f"Port {port} on {host} {why}."
                 f" Choose another, for example: {variable}={port + 100} make up"
             ) from None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from kmapp import env, stack
+from kmapp import stack
 from kmapp.processes import CannotStart
 from kmapp.supervisor import Stopped, Supervisor
 
@@ -69,10 +69,7 @@ class Command(BaseCommand):
                 part.prepare()
             patience = max(part.patience for part in stage)
             supervisor.start(*[part.program() for part in stage], patience=patience)
-        if not env.text("DATABASE_URL") or env.text("DATABASE_SUPERUSER_URL"):
-            supervisor.run(stack.command("provision"))
-        supervisor.run(stack.command("migrate", "--database", "owner", "--no-input"))
-        _keep(json.loads(supervisor.run(stack.command("bootstrap", "--json"))))
+        _keep(json.loads(supervisor.run(stack.command("prepare"))))
         supervisor.start(stack.web(), stack.worker(), stack.beat())
         supervisor.wait("health", stack.health)
 

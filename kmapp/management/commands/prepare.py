@@ -1,0 +1,17 @@
+"""manage.py prepare: everything between a running server and the first request, in one process."""
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+
+from kmapp import env
+
+
+class Command(BaseCommand):
+    help = "Provisions the server if we may, migrates, and prints what bootstrap made as JSON."
+    requires_system_checks = []
+
+    def handle(self, **_: object) -> None:
+        if not env.text("DATABASE_URL") or env.text("DATABASE_SUPERUSER_URL"):
+            call_command("provision", stdout=self.stderr)
+        call_command("migrate", database="owner", interactive=False, stdout=self.stderr)
+        call_command("bootstrap", json=True, stdout=self.stdout)
