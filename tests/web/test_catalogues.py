@@ -1,0 +1,71 @@
+"""Both languages are complete: nothing untranslated, nothing forgotten, nothing stale.
+
+After a change of words: manage.py makemessages --all --ignore .venv --ignore tests --no-wrap
+--no-obsolete --add-location file; translate (English repeats the source); manage.py
+compilemessages --ignore .venv.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import polib
+import pytest
+from django.conf import settings
+
+LOCALES = ("en", "zh_Hans")
+PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w*\}")
+SOURCES = ("kmapp", "memory", "knowledge", "rules", "context", "templates")
+
+
+def catalogue(locale: str) -> polib.POFile:
+    return polib.pofile(str(settings.LOCALE_PATHS[0] / locale / "LC_MESSAGES" / "django.po"))
+
+
+def names(entries: list[polib.POEntry]) -> set[tuple[str | None, str]]:
+    return {(entry.msgctxt, entry.msgid) for entry in entries}
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_everything_is_translated(locale: str) -> None:
+    kept = catalogue(locale)
+    assert [entry.msgid for entry in kept.untranslated_entries()] == []
+    assert [entry.msgid for entry in kept.fuzzy_entries()] == []
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_a_translation_keeps_the_placeholders(locale: str) -> None:
+    for entry in catalogue(locale):
+        for text in [entry.msgstr, *entry.msgstr_plural.values()]:
+            if text:
+                assert sorted(PLACEHOLDER.findall(text)) == sorted(PLACEHOLDER.findall(entry.msgid))
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_what_is_compiled_is_what_is_written(locale: str) -> None:
+    path = settings.LOCALE_PATHS[0] / locale / "LC_MESSAGES" / "django.mo"
+    compiled = {
+        (entry.msgctxt, entry.msgid): entry.msgstr or entry.msgstr_plural
+        for entry in polib.mofile(str(path))
+    }
+    assert compiled == {
+        (entry.msgctxt, entry.msgid): entry.msgstr or entry.msgstr_plural
+        for entry in catalogue(locale)
+    }
+
+
+def test_every_word_in_the_sources_is_in_the_catalogues(tmp_path: Path) -> None:
+    if not shutil.which("xgettext"):
+        pytest.skip("No xgettext: install gettext to see whether the catalogues miss a word.")
+    for source in SOURCES:
+        shutil.copytree(settings.BASE_DIR / source, tmp_path / source)
+    (tmp_path / "locale").mkdir()
+    command = [sys.executable, "-m", "django", "makemessages", "--locale", "en", "--verbosity", "0"]
+    environment = {"PATH": os.environ["PATH"]}  # without settings, it reads what lies here
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    found = names(polib.pofile(str(tmp_path / "locale" / "en" / "LC_MESSAGES" / "django.po")))
+    for locale in LOCALES:
+        assert names(catalogue(locale)) == found
