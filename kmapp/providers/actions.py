@@ -1,34 +1,59 @@
-"""Changing which embedding model answers. The owner role does this: indexes are schema."""
+"""Changing which embedding models there are. The owner role does this: indexes are schema."""
 
 from django.conf import settings
 from django.db import connections, transaction
 
-from kmapp.errors import Conflict
+from kmapp.errors import Conflict, Invalid
+from kmapp.providers.active import forget_models
+from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
 
 OWNER = "owner"
 TEMPLATE = '[{date}] "{text}"'
+MOST_DIMENSIONS = 4000  # of a half-precision vector in an HNSW index
+State = EmbeddingModel.State
 
 
 def ensure_default_model() -> EmbeddingModel:
     """The model that the settings name, made and active if there is none yet, with its index."""
-    active = EmbeddingModel.objects.using(OWNER).filter(state=EmbeddingModel.State.ACTIVE).first()
+    active = EmbeddingModel.objects.using(OWNER).filter(state=State.ACTIVE).first()
     if active is None:
         active = EmbeddingModel(
             name=settings.EMBEDDING_MODEL,
             dimensions=settings.EMBEDDING_DIMENSIONS,
             sends_input_type=settings.EMBEDDING_IS_EMBEDDED,
             passage_template=TEMPLATE,
-            state=EmbeddingModel.State.ACTIVE,
+            state=State.ACTIVE,
         )
         active.save(using=OWNER)
+        forget_models()
     make_index(active)
     return active
+
+
+def add_model(model: EmbeddingModel) -> None:
+    """Take a model into use beside the active one: what is written now gets its vectors too.
+
+    It is asked for one vector first, so that a wrong name or size is known before anything exists.
+    """
+    if not 1 <= model.dimensions <= MOST_DIMENSIONS:
+        raise Invalid(f"An index holds vectors of 1 to {MOST_DIMENSIONS} dimensions.")
+    OpenAIEmbedder.for_passages(model).embed(["One text, to see what comes back."], kind="passage")
+    model.state = State.BUILDING
+    model.save(using=OWNER)
+    make_index(model)
+    forget_models()
 
 
 def make_index(model: EmbeddingModel) -> None:
     """Build the partial HNSW index over a model's vectors, without blocking writers."""
     with connections[OWNER].cursor() as cursor:
+        # A build that was interrupted leaves an index that nobody may read, under the same name.
+        cursor.execute(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [model.index_name]
+        )
+        if cursor.fetchone() == (False,):
+            drop_index(model)
         cursor.execute(
             f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {model.index_name} ON search_vector "
             f"USING hnsw ((embedding::halfvec({model.dimensions:d})) halfvec_cosine_ops) "
@@ -43,13 +68,40 @@ def drop_index(model: EmbeddingModel) -> None:
 
 def activate(model: EmbeddingModel) -> None:
     """Let a model answer from now on; the one before is retired, its vectors stay until dropped."""
-    if model.state == EmbeddingModel.State.ACTIVE:
+    if model.state == State.ACTIVE:
         raise Conflict(f"{model} is active already.")
     models = EmbeddingModel.objects.using(OWNER)
     with transaction.atomic(using=OWNER):
-        models.filter(state=EmbeddingModel.State.ACTIVE).update(state=EmbeddingModel.State.RETIRED)
-        changed = models.filter(pk=model.pk, state=model.state).update(
-            state=EmbeddingModel.State.ACTIVE
-        )
-        if not changed:
-            raise Conflict(f"Somebody changed {model} first: look again.")
+        models.filter(state=State.ACTIVE).update(state=State.RETIRED)
+        _move(model, State.ACTIVE)
+    forget_models()
+
+
+def build_again(model: EmbeddingModel) -> None:
+    """Take a retired model into use again: what is written from now on gets its vectors too."""
+    _move(model, State.BUILDING)
+    make_index(model)
+    forget_models()
+
+
+def retire(model: EmbeddingModel) -> None:
+    """Give up filling a model."""
+    if model.state == State.ACTIVE:
+        raise Conflict(f"{model} answers searches: activate another model first.")
+    _move(model, State.RETIRED)
+    forget_models()
+
+
+def forget(model: EmbeddingModel) -> None:
+    """Remove a retired model that has no vectors left."""
+    drop_index(model)
+    EmbeddingModel.objects.using(OWNER).filter(pk=model.pk, state=State.RETIRED).delete()
+    forget_models()
+
+
+def _move(model: EmbeddingModel, to: str) -> None:
+    """Change the state that we saw, or nothing."""
+    rows = EmbeddingModel.objects.using(OWNER).filter(pk=model.pk, state=model.state)
+    if not rows.update(state=to):
+        raise Conflict(f"Somebody changed {model} first: look again.")
+    model.state = to

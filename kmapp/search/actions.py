@@ -130,6 +130,15 @@ def drop_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence
     Vector.objects.of(account_id).filter(collection__in=collections, object_id__in=objects).delete()
 
 
+def withdraw_vectors(
+    account_id: UUID, model_id: int, collections: Sequence[str], objects: Sequence[UUID]
+) -> None:
+    """Forget what one model made of texts that are no longer these."""
+    Vector.objects.of(account_id).filter(
+        model_id=model_id, collection__in=collections, object_id__in=objects
+    ).delete()
+
+
 def reset_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence[UUID]) -> None:
     """Ask for vectors to be made anew."""
     Vector.objects.of(account_id).filter(collection__in=collections, object_id__in=objects).update(

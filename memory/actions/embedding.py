@@ -5,15 +5,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import Value
+from django.db.models.functions import Coalesce, Left, NullIf
+
 from kmapp.accounts.acting import acting
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import BadVectors
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import Made, Part, same_texts, store_vectors
+from kmapp.search.actions import Made, Part, same_texts, store_vectors, withdraw_vectors
 from kmapp.search.passages import Passage, Template, in_context, renderings
+from kmapp.search.registry import embeds
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.order import neighbours
+
+EXAMPLE_LENGTH = 80  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +34,28 @@ class Text:
 def embed_entries(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
     """Embed entries for every model in use. Returns those whose texts got no vector, and why."""
     failed: dict[UUID, Exception] = {}
-    for model in EmbeddingModel.objects.exclude(state=EmbeddingModel.State.RETIRED):
-        failed |= embed_for(model, account_id, ids)
+    for model in EmbeddingModel.objects.order_by("pk"):
+        if model.state == EmbeddingModel.State.RETIRED:
+            # Should it be used again, it shall not answer for texts that have changed since.
+            with acting(account_id):
+                withdraw_vectors(account_id, model.pk, (COLLECTION, CONTEXT_COLLECTION), ids)
+        else:
+            failed |= embed_for(model, account_id, ids)
     return failed
 
 
+def _findable(account_id: UUID) -> EntryQuerySet:
+    return MemoryEntry.objects.of(account_id).current()
+
+
+def _examples(account_id: UUID, number: int) -> dict[UUID, str]:
+    """Recent memories, each by its title or how it begins: a question that should find it."""
+    rows = _findable(account_id).order_by("-created_at", "-pk")
+    begins = Coalesce(NullIf("title", Value("")), Left("content", EXAMPLE_LENGTH))
+    return dict(rows.values_list("pk", begins)[:number])
+
+
+@embeds(COLLECTION, CONTEXT_COLLECTION, findable=_findable, examples=_examples)
 def embed_for(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:

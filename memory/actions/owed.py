@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from kmapp.outbox.actions import Task, publish
-from kmapp.providers.active import active_model
+from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
@@ -17,12 +17,9 @@ def owe_vectors(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUI
     """Queue entries to be embedded, and their runs to be put in order. Returns how many entries."""
     if not entries:
         return 0
-    await_vectors(
-        account_id,
-        COLLECTION,
-        active_model().pk,
-        [Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries],
-    )
+    parts = [Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries]
+    for model in models_in_use():
+        await_vectors(account_id, COLLECTION, model.pk, parts)
     publish(
         account_id,
         EMBED,

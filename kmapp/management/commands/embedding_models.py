@@ -1,29 +1,175 @@
-"""Embedding models: which there are, and which one answers."""
+"""Embedding models: which there are, which one answers, and how to change to another."""
 
+from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kmapp.providers.actions import ensure_default_model
+from kmapp.errors import DomainError
+from kmapp.management.accounts import accounts_named
+from kmapp.management.comparison import told
+from kmapp.management.progress import Progress
+from kmapp.providers.actions import TEMPLATE, add_model, ensure_default_model, retire
+from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
+from kmapp.search import switching
+from kmapp.search.comparing import Question, compare, examples
+from kmapp.search.passages import Template
+from kmapp.search.registry import sources
+
+EXAMPLES = 50
 
 
 class Command(BaseCommand):
-    help = "List embedding models, or make sure of the default one."
+    help = (
+        "Lists embedding models, and changes from one to another without downtime: add, backfill, "
+        "compare, activate, drop."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        verbs.add_parser("list", help="show the models")
+        verbs.add_parser("list", help="show the models and their vectors")
         verbs.add_parser("ensure", help="make the default model and its index if there is none")
+        _describe_model(verbs.add_parser("add", help="take a second model into use, to be filled"))
+        for verb, meaning in (
+            ("backfill", "embed everything for it; may be stopped and run again"),
+            ("retire", "stop filling it"),
+            ("activate", "let it answer searches from now on"),
+            ("drop", "delete a retired model with its index and vectors"),
+        ):
+            one = verbs.add_parser(verb, help=meaning)
+            one.add_argument("id", type=int)
+            if verb == "activate":
+                one.add_argument("--force", action="store_true", help="although some are missing")
+            if verb == "drop":
+                one.add_argument("--yes", action="store_true", help="do not ask")
+        pair = verbs.add_parser("compare", help="what would searches answer after a switch?")
+        pair.add_argument("id", type=int, help="the model of today")
+        pair.add_argument("other", type=int, help="the model of tomorrow")
+        pair.add_argument("--account", metavar="SLUG", help="ask of this account only")
+        pair.add_argument("--query", action="append", default=[], help="ask this; may be repeated")
+        pair.add_argument("--queries", type=Path, help="a file with one query in each line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        getattr(self, options["verb"])(**options)
+        try:
+            getattr(self, options["verb"])(**options)
+        except (DomainError, ProviderError) as refusal:
+            raise CommandError(str(refusal)) from refusal
+
+    def list(self, **_: Any) -> None:
+        for model in EmbeddingModel.objects.order_by("pk"):
+            vectors = switching.states(model)
+            counted = ", ".join(f"{n:,} {state}" for state, n in vectors.items()) or "no vectors"
+            self.stdout.write(
+                f"{model.pk}  {model.state:9}{model.dimensions:5}  {model.name}"
+                f"  {model.passage_template}  {counted}"
+            )
 
     def ensure(self, *, verbosity: int, **_: Any) -> None:
         model = ensure_default_model()
         if verbosity:
             self.stdout.write(f"{model} is active.")
 
-    def list(self, **_: Any) -> None:
-        for model in EmbeddingModel.objects.order_by("pk"):
-            self.stdout.write(f"{model.pk}  {model.state:9} {model.dimensions:5}  {model.name}")
+    def add(self, **options: Any) -> None:
+        try:
+            Template(options["template"])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        model = EmbeddingModel(
+            name=options["name"],
+            dimensions=options["dimensions"],
+            passage_template=options["template"],
+            sends_input_type=options["sends_input_type"],
+            query_prefix=options["query_prefix"],
+            passage_prefix=options["passage_prefix"],
+        )
+        add_model(model)
+        self.stdout.write(
+            f"{model} is being filled: what is written from now on gets its vectors too.\n"
+            f"For what there is already: manage.py embedding_models backfill {model.pk}"
+        )
+
+    def backfill(self, **options: Any) -> None:
+        model = _model(options["id"])
+        missing = switching.coverage(model).missing
+        progress = Progress(f"Texts embedded for {model}", missing)
+        try:
+            failed = switching.backfill(model, progress.add)
+        except KeyboardInterrupt:
+            raise CommandError("Stopped. Run it again: it goes on from here.") from None
+        finally:
+            progress.end()
+        covered = switching.coverage(model)
+        self.stdout.write(
+            f"{model} has vectors of {covered.percent:.1f} % of {covered.texts:,} texts"
+            + (f"; {failed:,} were refused by the provider." if failed else ".")
+        )
+
+    def compare(self, **options: Any) -> None:
+        pair = (_model(options["id"]), _model(options["other"]))
+        asked = [*options["query"]]
+        if options["queries"]:
+            lines = options["queries"].read_text().splitlines()
+            asked += [line for line in lines if line.strip()]
+        answers = []
+        for account in accounts_named(options["account"]):
+            for source in sources():
+                questions = [Question(text=text) for text in asked]
+                questions = questions or examples(source, account.pk, EXAMPLES)
+                answers += compare(source, account.pk, pair, questions)
+        covered = [switching.coverage(model) for model in pair]
+        self.stdout.write(told(pair, covered, answers))
+
+    def activate(self, **options: Any) -> None:
+        model = _model(options["id"])
+        try:
+            switching.activate(model, although_incomplete=options["force"])
+        except DomainError as refusal:
+            help_ = (
+                f"\nFill it: manage.py embedding_models backfill {model.pk}"
+                "\nOr switch although they are missing: --force"
+            )
+            incomplete = refusal.code == "model_incomplete"
+            raise CommandError(f"{refusal}{help_ if incomplete else ''}") from refusal
+        self.stdout.write(f"{model} answers searches within seconds.")
+
+    def retire(self, **options: Any) -> None:
+        model = _model(options["id"])
+        retire(model)
+        self.stdout.write(
+            f"{model} is not filled any longer; its vectors stay until it is dropped."
+        )
+
+    def drop(self, **options: Any) -> None:
+        model = _model(options["id"])
+        number = sum(switching.states(model).values())
+        if not options["yes"] and not _agreed(f"Delete {model} and its {number:,} vectors?"):
+            raise CommandError("Nothing was deleted.")
+        progress = Progress("Vectors deleted", number)
+        switching.drop(model, progress.add)
+        progress.end()
+
+
+def _describe_model(parser: ArgumentParser) -> None:
+    parser.add_argument("name", help="as the embedding endpoint knows it")
+    parser.add_argument("--dimensions", type=int, required=True)
+    parser.add_argument("--template", default=TEMPLATE, help=f"of passages; default: {TEMPLATE}")
+    parser.add_argument(
+        "--sends-input-type",
+        action="store_true",
+        help="the server adds its own prefixes when told query or passage",
+    )
+    parser.add_argument("--query-prefix", default="", help="put before each query")
+    parser.add_argument("--passage-prefix", default="", help="put before each passage")
+
+
+def _model(number: int) -> EmbeddingModel:
+    found = EmbeddingModel.objects.filter(pk=number).first()
+    if found is None:
+        raise CommandError(f"There is no model {number}: see manage.py embedding_models list.")
+    return found
+
+
+def _agreed(question: str) -> bool:
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")

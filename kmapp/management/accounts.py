@@ -1,0 +1,33 @@
+"""Which accounts a command is about. A command acts for one account at a time, like everything."""
+
+from django.core.management.base import CommandError
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, account_ids
+
+
+def every_account() -> list[Account]:
+    found = []
+    for account_id in account_ids():
+        with acting(account_id):
+            found.append(Account.objects.get(pk=account_id))
+    return found
+
+
+def account_named(slug: str | None) -> Account:
+    """The account with this short name; without one, the only account there is."""
+    known = every_account()
+    names = ", ".join(sorted(account.slug for account in known)) or "none yet"
+    if slug is None:
+        if len(known) != 1:
+            raise CommandError(f"Say which account: --account SLUG. There are: {names}.")
+        return known[0]
+    for account in known:
+        if account.slug == slug:
+            return account
+    raise CommandError(f"There is no account {slug!r}. There are: {names}.")
+
+
+def accounts_named(slug: str | None) -> list[Account]:
+    """The account with this short name; without one, all of them."""
+    return every_account() if slug is None else [account_named(slug)]

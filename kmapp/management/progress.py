@@ -1,0 +1,46 @@
+"""How far a long command is, for whoever waits: on stderr, so that stdout stays data."""
+
+import sys
+import time
+from datetime import timedelta
+from typing import TextIO
+
+EVERY_SECONDS = 0.5  # on a terminal, where the line is overwritten
+EVERY_SECONDS_IN_LOGS = 10.0
+
+
+class Progress:
+    """One line that says how much is done, how fast, and how long the rest will take."""
+
+    def __init__(self, what: str, total: int | None = None, out: TextIO = sys.stderr) -> None:
+        self.what, self.total, self.out = what, total, out
+        self.done = 0
+        self.began = self.told = time.monotonic()
+
+    def add(self, number: int = 1) -> None:
+        self.done += number
+        wait = EVERY_SECONDS if self.out.isatty() else EVERY_SECONDS_IN_LOGS
+        if time.monotonic() - self.told >= wait:
+            self._tell()
+
+    def end(self) -> None:
+        self._tell(last=True)
+
+    def _tell(self, *, last: bool = False) -> None:
+        self.told = time.monotonic()
+        terminal = self.out.isatty()
+        self.out.write(("\r\x1b[K" if terminal else "") + self.line(last=last))
+        self.out.write("\n" if last or not terminal else "")
+        self.out.flush()
+
+    def line(self, *, last: bool = False) -> str:
+        seconds = max(time.monotonic() - self.began, 1e-6)
+        speed = self.done / seconds
+        words = [f"{self.what}: {self.done:,}"]
+        if self.total:
+            words.append(f"of {self.total:,}")
+        words.append(f"in {seconds:.0f} s, {speed:,.0f} a second")
+        if self.total and not last and speed:
+            left = timedelta(seconds=round(max(self.total - self.done, 0) / speed))
+            words.append(f"about {left} left")
+        return " ".join(words)

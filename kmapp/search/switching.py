@@ -1,0 +1,161 @@
+"""Changing the embedding model without downtime: fill a second one beside it, compare, switch.
+
+While it is filled, the active model answers; what is written meanwhile gets vectors of both.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connections
+from django.db.models import Count, Exists, OuterRef
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import account_ids
+from kmapp.errors import Conflict
+from kmapp.outbox.retry import delay_after
+from kmapp.providers import actions as models
+from kmapp.providers.actions import OWNER, build_again
+from kmapp.providers.errors import ProviderError
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search.models import Vector
+from kmapp.search.registry import Source, sources
+
+BLOCK = 64  # objects that are embedded between two looks at what is missing
+DROP_BLOCK = 5_000
+READY, FAILED = str(Vector.State.READY), str(Vector.State.FAILED)
+Tell = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Of the texts that the active model finds, how many another would not."""
+
+    texts: int
+    missing: int
+
+    @property
+    def percent(self) -> float:
+        return 100.0 if not self.texts else 100.0 * (self.texts - self.missing) / self.texts
+
+
+_COVERAGE = """
+SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (
+  SELECT FROM search_vector b WHERE b.account_id = a.account_id AND b.collection = a.collection
+     AND b.object_id = a.object_id AND b.part = 0 AND b.model_id = %s AND b.state = 'READY'))
+FROM search_vector a
+WHERE a.collection = ANY (%s)
+  AND a.model_id = (SELECT id FROM providers_embeddingmodel WHERE state = 'active')
+  AND a.part = 0 AND a.state = 'READY'
+"""
+
+
+def coverage(model: EmbeddingModel) -> Coverage:
+    """How much of what is found today this model would find. Counts over all accounts."""
+    with connections[OWNER].cursor() as cursor:
+        cursor.execute(_COVERAGE, [model.pk, [source.collections[0] for source in sources()]])
+        texts, missing = cursor.fetchone()
+    return Coverage(texts=texts, missing=missing)
+
+
+def states(model: EmbeddingModel) -> dict[str, int]:
+    """How many vectors of each state a model has, over all accounts."""
+    rows = Vector.objects.using(OWNER).filter(model=model).values_list("state")
+    return dict(rows.annotate(Count("pk")).order_by("state"))
+
+
+def backfill(model: EmbeddingModel, tell: Tell = lambda done: None) -> int:
+    """Embed for this model whatever the active one has vectors of. Returns how many got none.
+
+    Stopped at any point, it goes on from there: what has its vector is not looked at again.
+    """
+    if model.state == EmbeddingModel.State.ACTIVE:
+        raise Conflict(f"{model} is active: each text gets its vector as it is written.")
+    if model.state == EmbeddingModel.State.RETIRED:
+        build_again(model)
+    return sum(
+        _backfill(model, source, account_id, tell)
+        for account_id in account_ids()
+        for source in sources()
+    )
+
+
+def _backfill(model: EmbeddingModel, source: Source, account_id: UUID, tell: Tell) -> int:
+    """First all that is not READY; then what was edited behind our back, while there is any."""
+    failures: dict[UUID, Exception] = {}
+
+    def once(settled: Sequence[str]) -> set[UUID]:
+        seen: set[UUID] = set()
+        after = UUID(int=0)
+        while ids := _missing(account_id, source.collections[0], model, settled, after):
+            failures.update(_patiently(source, model, account_id, ids))
+            tell(len(ids))
+            seen.update(ids)
+            after = ids[-1]
+        return seen
+
+    once([READY])
+    left: set[UUID] = set()
+    while (found := once([READY, FAILED])) != left:
+        left = found
+    return len(failures)
+
+
+def _missing(
+    account_id: UUID, collection: str, model: EmbeddingModel, settled: Sequence[str], after: UUID
+) -> list[UUID]:
+    """The next objects that the active model knows and this one has not settled."""
+    with acting(account_id):
+        vectors = Vector.objects.of(account_id).filter(collection=collection, part=0)
+        done = vectors.filter(object_id=OuterRef("object_id"), model=model, state__in=settled)
+        known = vectors.filter(model__state=EmbeddingModel.State.ACTIVE, object_id__gt=after)
+        missing = known.filter(~Exists(done)).order_by("object_id")
+        return list(missing.values_list("object_id", flat=True)[:BLOCK])
+
+
+def _patiently(
+    source: Source, model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
+) -> Mapping[UUID, Exception]:
+    """Embed; a provider that is away for a moment does not end hours of work."""
+    attempts = 0
+    while True:
+        try:
+            return source.embed(model, account_id, ids)
+        except ProviderError:
+            attempts += 1
+            wait = delay_after(attempts, most=settings.OUTBOX_MAX_ATTEMPTS)
+            if wait is None:
+                raise
+            time.sleep(wait.total_seconds())
+
+
+def activate(model: EmbeddingModel, *, although_incomplete: bool = False) -> None:
+    """Let a model answer searches, if it would find all that is found today."""
+    covered = coverage(model)
+    if covered.missing and not although_incomplete:
+        raise Conflict(
+            f"{model} has no vector of {covered.missing:,} of {covered.texts:,} texts:"
+            f" until then they would be found by their words alone.",
+            code="model_incomplete",
+            details={"missing": covered.missing, "texts": covered.texts},
+        )
+    models.activate(model)
+
+
+def drop(model: EmbeddingModel, tell: Tell = lambda done: None) -> None:
+    """Delete a retired model with its index and vectors."""
+    if model.state != EmbeddingModel.State.RETIRED:
+        raise Conflict(f"{model} is {model.get_state_display()}: only a retired model is dropped.")
+    models.drop_index(model)
+    for account_id in account_ids():
+        while deleted := _drop_block(account_id, model):
+            tell(deleted)
+    models.forget(model)
+
+
+def _drop_block(account_id: UUID, model: EmbeddingModel) -> int:
+    with acting(account_id):
+        rows = Vector.objects.of(account_id).filter(model=model)
+        return rows.filter(pk__in=rows.values("pk")[:DROP_BLOCK]).delete()[0]

@@ -1,0 +1,205 @@
+"""Another embedding model takes over while everything goes on."""
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import connections
+
+from kmapp import embedded
+from kmapp.providers.actions import make_index
+from kmapp.providers.active import active_model, forget_models
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search import switching
+from tests import makers
+from tests.agent import Agent
+
+TEXTS = ["The cat sleeps on the sofa.", "Revenue rose by ten percent.", "猫在沙发上睡觉。"]
+State = EmbeddingModel.State
+
+
+@pytest.fixture(autouse=True)
+def own_database(committed: str) -> Iterator[None]:
+    forget_models()
+    yield
+    forget_models()
+
+
+def command(*words: str, **options: Any) -> str:
+    out = io.StringIO()
+    call_command("embedding_models", *words, stdout=out, **options)
+    return out.getvalue()
+
+
+def add(template: str = '"{text}"') -> int:
+    first = EmbeddingModel.objects.get(state=State.ACTIVE)
+    size = f"--dimensions={first.dimensions}"
+    out = command("add", first.name, size, "--sends-input-type", f"--template={template}")
+    return int(re.findall(r"#(\d+) is being filled", out)[0])
+
+
+def write(agent: Agent, *texts: str) -> list[str]:
+    body = {"nodes": [{"text": text, "kind": "event", "user_id": "u"} for text in texts]}
+    return [node["id"] for node in agent.post("memory/write", body, 201)["nodes"]]
+
+
+def vectors(number: int) -> dict[str, int]:
+    return switching.states(EmbeddingModel.objects.get(pk=number))
+
+
+def indexes() -> set[str]:
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT indexname FROM pg_indexes WHERE tablename = 'search_vector'")
+        return {row[0] for row in cursor.fetchall()}
+
+
+def test_a_second_model_is_filled_compared_and_takes_over(agent: Agent) -> None:
+    write(agent, *TEXTS)
+    makers.settle()
+    first, second = active_model().pk, add()
+    assert f"vectors_nearest_{second}" in indexes()
+
+    command("backfill", str(second))
+    assert vectors(second) == vectors(first) == {"READY": 3}
+
+    told = command("compare", str(first), str(second))
+    assert "has vectors of 100.0 % of 3 texts" in told
+    assert told.count(": 3 of 3") == 2
+
+    command("activate", str(second))
+    assert active_model().pk == second
+    found = agent.post("memory/search", {"query": "a pet naps on the couch", "user_id": "u"})
+    assert found["results"][0]["text"] in (TEXTS[0], TEXTS[2])
+    assert found["results"][0]["embedding_status"] == "READY"
+
+    command("drop", str(first), "--yes")
+    assert not EmbeddingModel.objects.filter(pk=first).exists()
+    assert vectors(second) == {"READY": 3}
+    assert f"vectors_nearest_{first}" not in indexes()
+    assert agent.post("memory/search", {"query": "profits", "user_id": "u"})["results"]
+
+
+def test_what_is_written_meanwhile_gets_vectors_of_both_once(agent: Agent) -> None:
+    first, second = active_model().pk, add()
+    write(agent, TEXTS[0])
+    assert vectors(first) == vectors(second) == {"PENDING": 1}
+    makers.settle()
+    assert vectors(first) == vectors(second) == {"READY": 1}
+    assert switching.backfill(EmbeddingModel.objects.get(pk=second)) == 0
+    assert vectors(second) == {"READY": 1}
+    assert agent.get("health")["pending_embeddings"] == 0
+
+
+def test_only_what_searches_wait_for_is_called_pending(agent: Agent) -> None:
+    add()
+    write(agent, TEXTS[0])
+    assert agent.get("health")["pending_embeddings"] == 1
+
+
+def test_an_incomplete_model_takes_over_by_force_only(agent: Agent) -> None:
+    write(agent, *TEXTS)
+    makers.settle()
+    second = add()
+    with pytest.raises(CommandError, match=r"no vector of 3 of 3 texts[^$]*backfill \d"):
+        command("activate", str(second))
+    command("activate", str(second), "--force")
+    assert active_model().pk == second
+
+
+def test_a_backfill_goes_on_where_it_was_stopped(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(agent, *TEXTS)
+    makers.settle()
+    second = EmbeddingModel.objects.get(pk=add())
+    monkeypatch.setattr(switching, "BLOCK", 2)
+
+    def stop(done: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        switching.backfill(second, stop)
+    assert vectors(second.pk) == {"READY": 2}
+    steps: list[int] = []
+    switching.backfill(second, steps.append)
+    assert steps == [1]
+    assert vectors(second.pk) == {"READY": 3}
+
+
+def test_a_model_taken_up_again_does_not_answer_for_old_texts(agent: Agent) -> None:
+    [cat, *_] = write(agent, *TEXTS)
+    makers.settle()
+    first, second = active_model().pk, add()
+    command("backfill", str(second))
+    command("activate", str(second))
+    agent.post("memory/update", {"id": cat, "text": "The dog barks at the mailman."}, 200)
+    makers.settle()
+    assert vectors(first) == {"READY": 2}
+    command("backfill", str(first))
+    command("activate", str(first))
+    found = agent.post("memory/search", {"query": "a noisy hound", "user_id": "u"})["results"]
+    assert found[0]["text"].startswith("The dog")
+
+
+def test_the_active_model_is_not_dropped_and_a_filled_one_not_either() -> None:
+    with pytest.raises(CommandError, match="only a retired model"):
+        command("drop", str(active_model().pk), "--yes")
+    second = add()
+    with pytest.raises(CommandError, match="only a retired model"):
+        command("drop", str(second), "--yes")
+    command("retire", str(second))
+    command("drop", str(second), "--yes")
+    assert EmbeddingModel.objects.count() == 1
+
+
+def test_a_wrong_size_is_known_before_anything_exists() -> None:
+    with pytest.raises(CommandError, match="384 dimensions instead of 100"):
+        command("add", active_model().name, "--dimensions=100", "--sends-input-type")
+    assert EmbeddingModel.objects.count() == 1
+
+
+def test_a_template_without_the_text_is_refused() -> None:
+    with pytest.raises(CommandError, match=r"write \{text\}"):
+        command("add", "any", "--dimensions=384", "--template={title}")
+
+
+def test_dropping_asks_once_and_says_how_many(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(agent, *TEXTS)
+    makers.settle()
+    first, second = active_model().pk, add()
+    command("activate", str(second), "--force")
+    asked: list[str] = []
+
+    def no(question: str) -> str:
+        asked.append(question)
+        return "n"
+
+    monkeypatch.setattr("builtins.input", no)
+    with pytest.raises(CommandError, match="Nothing was deleted"):
+        command("drop", str(first))
+    assert len(asked) == 1
+    assert "3 vectors" in asked[0]
+    assert vectors(first) == {"READY": 3}
+
+
+def test_a_broken_index_is_built_anew(committed: str) -> None:
+    model = active_model()
+    url = embedded.server_url(settings.DATA_DIR).replace("/postgres?", f"/{committed}?")
+    # What an interrupted CREATE INDEX CONCURRENTLY leaves behind.
+    with psycopg.connect(url, autocommit=True) as superuser:
+        name = model.index_name
+        superuser.execute(
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)", [name]
+        )
+        make_index(model)
+        row = superuser.execute(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [name]
+        ).fetchone()
+    assert row == (True,)
