@@ -92,7 +92,7 @@ def _han(run: str) -> Iterator[str]:
     cut, cut_for_search = _cutters()
     yield from (word for word in cut_for_search(run) if word not in STOP_WORDS)
     for before, after in pairwise(cut(run)):
-        if len(before) == len(after) == 1 and not {before, after} & STOP_WORDS:
+        if len(before) == len(after) == 1 and not STOP_WORDS.issuperset((before, after)):
             yield before + after
 
 

@@ -23,6 +23,10 @@ def test_a_chinese_name_no_dictionary_knows_is_found_by_its_pairs() -> None:
     assert {"麴黟", "黟倩"} <= set(terms("昨天麴黟倩说她喜欢火锅"))
 
 
+def test_a_word_the_dictionary_lacks_survives_a_stop_character() -> None:
+    assert "年会" in set(terms("年会在哪里开")) & set(terms("公司年会定在三亚举行"))
+
+
 def test_mixed_text_gives_the_terms_of_both_languages() -> None:
     assert {"deploy", "北京", "服务器"} <= set(terms("Deployed 到北京的服务器"))
 
