@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +12,6 @@ import pytest
 
 from kmapp.processes import CannotStart, Identity, Program, started, wait_until
 from kmapp.runfiles import rotate
-from kmapp.stack import check_port
 from kmapp.supervisor import Supervisor
 
 pytestmark = pytest.mark.timeout(60)
@@ -234,14 +232,6 @@ def test_a_failed_step_says_what_it_printed(tmp_path: Path) -> None:
         failing = Program(name="migrate", argv=["/bin/sh", "-c", "echo why >&2; exit 1"])
         with pytest.raises(CannotStart, match=r"migrate failed:\nwhy"):
             supervisor.run(failing)
-
-
-def test_a_taken_port_is_named_with_the_setting_that_changes_it() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        with pytest.raises(CannotStart, match=rf"Port {port} .* PORT={port + 100} make up"):
-            check_port("PORT", "127.0.0.1", port)
-    check_port("PORT", "127.0.0.1", port)
 
 
 def test_a_log_that_is_rotated_goes_on(tmp_path: Path) -> None:

@@ -1,0 +1,115 @@
+"""What `manage.py up` would start on this machine, and what it says when it cannot."""
+
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from pytest_django import Settings
+
+from kmapp import embedded, stack
+from kmapp.processes import CannotStart
+
+
+def names() -> list[list[str]]:
+    return [[type(part).__name__ for part in stage] for stage in stack.parts()]
+
+
+@pytest.fixture(autouse=True)
+def own_folder(
+    tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Not the parts that the tests run on."""
+    settings.DATA_DIR = tmp_path
+    for name in ("DATABASE_URL", "REDIS_URL", "EMBEDDING_BATCH_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    yield
+    shutil.rmtree(embedded.runtime_dir(tmp_path), ignore_errors=True)
+
+
+def test_everything_is_embedded_until_a_setting_replaces_it(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert names() == [["Postgres"], ["Valkey"], ["Embedder", "Embedder"]]
+    monkeypatch.setenv("DATABASE_URL", "postgresql://kmapp_app@db.example/kmapp")
+    assert names() == [["Valkey"], ["Embedder", "Embedder"]]
+    monkeypatch.setenv("REDIS_URL", "redis://cache.example/0")
+    assert names() == [["Embedder", "Embedder"]]
+    monkeypatch.setenv("EMBEDDING_BATCH_BASE_URL", "https://models.example/v1")
+    assert names() == [["Embedder"]]
+    settings.EMBEDDING_IS_EMBEDDED = False
+    assert names() == []
+
+
+def test_the_procfile_runs_what_up_runs(settings: Settings) -> None:
+    lines = (settings.BASE_DIR / "Procfile").read_text().splitlines()
+    entries = dict(line.split(": ", 1) for line in lines)
+    for program in (stack.web(), stack.worker(), stack.beat()):
+        assert shlex.split(entries[program.name]) == ["python", *program.argv[1:]]
+
+
+def test_a_taken_port_is_named_with_the_setting_that_changes_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(CannotStart, match=rf"Port {port} .* PORT={port + 100} make up"):
+            stack.check_port("PORT", "127.0.0.1", port)
+    stack.check_port("PORT", "127.0.0.1", port)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "complaint"),
+    [
+        (200, '{"status": "ok"}', ""),
+        (200, '{"status": "degraded"}', '{"status": "degraded"}'),
+        (503, '{"status": "ok"}', '{"status": "ok"}'),
+    ],
+)
+def test_health_is_asked_under_a_name_we_answer_to(
+    settings: Settings, status: int, body: str, complaint: str
+) -> None:
+    heard: list[str | None] = []
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(self.headers["Host"])
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    settings.ALLOWED_HOSTS = [".memory.example"]
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        settings.HOST, settings.PORT = "0.0.0.0", server.server_port  # noqa: S104 - not bound here
+        answering = Thread(target=server.handle_request)
+        answering.start()
+        assert stack.health() == complaint
+        answering.join()
+    assert heard == ["memory.example"]
+    assert "refused" in stack.health()
+
+
+def test_an_external_database_without_its_owner_is_explained(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "manage.py", "up"],
+        env={
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "kmapp.settings",
+            "KMAPP_DATA_DIR": str(tmp_path),
+            "DATABASE_URL": "postgresql://kmapp_app:secret@db.example/kmapp",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert told.returncode == 1
+    assert "DATABASE_OWNER_URL is not" in told.stderr
+    assert "manage.py provision --url" in told.stderr
+    assert "Traceback" not in told.stderr
