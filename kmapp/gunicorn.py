@@ -2,8 +2,10 @@
 
 import gc
 import os
+from importlib import import_module
 from typing import Any
 
+from django.conf import settings
 from prometheus_client import multiprocess
 
 from kmapp import env
@@ -22,7 +24,8 @@ loglevel = "warning"
 
 
 def when_ready(_server: Any) -> None:
-    """Keep what is loaded out of the collector's reach, so that the processes go on sharing it."""
+    """Load every view before the fork, and keep all that from the collector: it stays shared."""
+    import_module(settings.ROOT_URLCONF)
     gc.collect()
     gc.freeze()
 

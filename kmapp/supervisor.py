@@ -102,7 +102,7 @@ class Supervisor:
         began = time.monotonic()
         while wrong := complaint():
             if time.monotonic() - began > patience:
-                raise CannotStart(f"{what}: {wrong}")
+                raise CannotStart(f"{what}: {wrong}\nSee {self.logs}.")
             self._pause()
         self._took(what, began)
 
