@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
@@ -31,6 +31,8 @@ from kmapp.outbox.registry import (
 from kmapp.outbox.retry import delay_after
 
 log = structlog.get_logger()
+
+PURGE_BLOCK = 5_000
 
 # How a committed event wakes a worker. `kmapp.outbox.tasks` puts Celery here; without it the sweep
 # finds the work.
@@ -221,9 +223,9 @@ def replay(account_id: UUID, deliveries: Sequence[UUID] | None = None) -> int:
 
 
 def purge(account_id: UUID, *, older_than: timedelta) -> int:
-    """Delete events whose deliveries are all done and old. Dead letters stay."""
+    """Delete old events whose deliveries are all done, a block of them. Dead letters stay."""
+    unpaid = Delivery.objects.of(account_id).filter(event_id=OuterRef("pk"), done_at=None)
     done = OutboxEvent.objects.of(account_id).filter(created_at__lt=Now() - older_than)
-    kept = Delivery.objects.of(account_id).filter(done_at=None).values("event_id")
-    old = list(done.exclude(pk__in=kept).values_list("pk", flat=True)[:10_000])
+    old = list(done.filter(~Exists(unpaid)).values_list("pk", flat=True)[:PURGE_BLOCK])
     Delivery.objects.of(account_id).filter(event_id__in=old).delete()
     return OutboxEvent.objects.of(account_id).filter(pk__in=old).delete()[0]

@@ -42,6 +42,14 @@ class DeliveryQuerySet(AccountQuerySet["Delivery"]):
     def open(self) -> Self:
         return self.filter(done_at=None, failed_at=None)
 
+    def in_state(self, state: str) -> Self:
+        """As `Delivery.state` has it."""
+        if state == Delivery.State.SUCCEEDED:
+            return self.exclude(done_at=None)
+        if state == Delivery.State.FAILED:
+            return self.dead()
+        return self.open().filter(lease_token__isnull=state == Delivery.State.PENDING)
+
     def dead(self) -> Self:
         """Given up after too many attempts: a person decides."""
         return self.exclude(failed_at=None)

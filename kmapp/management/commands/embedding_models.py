@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.errors import DomainError
 from kmapp.management.accounts import accounts_named
+from kmapp.management.asking import agreed
 from kmapp.management.comparison import told
 from kmapp.management.progress import Progress
 from kmapp.providers.actions import TEMPLATE, add_model, ensure_default_model, retire
@@ -144,7 +145,7 @@ class Command(BaseCommand):
     def drop(self, **options: Any) -> None:
         model = _model(options["id"])
         number = sum(switching.states(model).values())
-        if not options["yes"] and not _agreed(f"Delete {model} and its {number:,} vectors?"):
+        if not options["yes"] and not agreed(f"Delete {model} and its {number:,} vectors?"):
             raise CommandError("Nothing was deleted.")
         progress = Progress("Vectors deleted", number)
         switching.drop(model, progress.add)
@@ -169,7 +170,3 @@ def _model(number: int) -> EmbeddingModel:
     if found is None:
         raise CommandError(f"There is no model {number}: see manage.py embedding_models list.")
     return found
-
-
-def _agreed(question: str) -> bool:
-    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")

@@ -1,0 +1,21 @@
+"""Asking whoever runs a command, and reading what they typed."""
+
+import re
+from argparse import ArgumentTypeError
+from datetime import timedelta
+
+_DURATION = re.compile(r"(\d+)([smhdw])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+def agreed(question: str) -> bool:
+    """Ask once; anything but yes is no."""
+    return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def duration(text: str) -> timedelta:
+    """Such as 90s, 12h or 30d."""
+    found = _DURATION.fullmatch(text)
+    if not found:
+        raise ArgumentTypeError(f"{text!r}: write a number and s, m, h, d or w, such as 30d.")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})

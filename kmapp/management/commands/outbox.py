@@ -1,0 +1,101 @@
+"""manage.py outbox: what is owed, what was given up, and doing that again."""
+
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Count
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.management.accounts import accounts_named
+from kmapp.management.asking import agreed, duration
+from kmapp.outbox import actions
+from kmapp.outbox.models import Delivery, DeliveryQuerySet
+
+ERROR_WIDTH = 100
+
+
+class Command(BaseCommand):
+    help = "Lists work that is owed, tries dead letters again, deletes old records of work done."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        listing = verbs.add_parser("list", help="show deliveries, the oldest first")
+        _choose(listing)
+        listing.add_argument("--state", choices=Delivery.State.values, type=str.upper)
+        listing.add_argument("--limit", type=int, default=20, help="of each account; default: 20")
+        replay = verbs.add_parser("replay", help="try again what was given up")
+        _choose(replay)
+        replay.add_argument("ids", nargs="*", type=UUID, help="deliveries; default: all dead ones")
+        replay.add_argument("--yes", action="store_true", help="do not ask")
+        purge = verbs.add_parser("purge", help="delete events whose work is all done")
+        purge.add_argument("--account", metavar="SLUG")
+        purge.add_argument("--older-than", type=duration, required=True, metavar="30d")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        getattr(self, options["verb"])(**options)
+
+    def list(self, **options: Any) -> None:
+        for account in accounts_named(options["account"]):
+            with acting(account):
+                self._list(account, options)
+
+    def _list(self, account: Account, options: dict[str, Any]) -> None:
+        rows = _chosen(account, options["handler"])
+        # What is done is history: shown when asked for.
+        rows = rows.in_state(options["state"]) if options["state"] else rows.filter(done_at=None)
+        self.stdout.write(f"{account.slug}: {rows.count():,} deliveries")
+        for handler, number in (
+            rows.values_list("handler").annotate(Count("pk")).order_by("handler")
+        ):
+            self.stdout.write(f"  {number:8,}  {handler}")
+        for row in rows.select_related("event").order_by("due_at", "pk")[: options["limit"]]:
+            why = row.last_error or row.reason
+            self.stdout.write(
+                f"  {row.pk}  {row.state:9}  {row.attempts} tried"
+                f"  due {row.due_at:%Y-%m-%d %H:%M:%S}  {row.event}"
+                + (f"\n    {why[:ERROR_WIDTH]}" if why else "")
+            )
+
+    def replay(self, **options: Any) -> None:
+        dead: dict[UUID, list[UUID]] = {}
+        for account in accounts_named(options["account"]):
+            with acting(account):
+                rows = _chosen(account, options["handler"]).dead()
+                rows = rows.filter(pk__in=options["ids"]) if options["ids"] else rows
+                dead[account.pk] = list(rows.values_list("pk", flat=True))
+        number = sum(map(len, dead.values()))
+        if not number:
+            raise CommandError("No such delivery was given up.")
+        if not options["yes"] and not agreed(f"Try {number:,} deliveries again?"):
+            raise CommandError("Nothing was changed.")
+        revived = 0
+        for account_id, ids in dead.items():
+            with acting(account_id):
+                revived += actions.replay(account_id, ids)
+        self.stdout.write(f"{revived:,} deliveries are due again.")
+
+    def purge(self, **options: Any) -> None:
+        purged = 0
+        for account in accounts_named(options["account"]):
+            while number := _purge_some(account, options["older_than"]):
+                purged += number
+        self.stdout.write(f"{purged:,} events were deleted.")
+
+
+def _choose(parser: ArgumentParser) -> None:
+    parser.add_argument("--account", metavar="SLUG", help="default: every account")
+    parser.add_argument("--handler", help="whose name contains this")
+
+
+def _chosen(account: Account, handler: str | None) -> DeliveryQuerySet:
+    rows = Delivery.objects.of(account)
+    return rows.filter(handler__contains=handler) if handler else rows
+
+
+def _purge_some(account: Account, older_than: timedelta) -> int:
+    with acting(account):
+        return actions.purge(account.pk, older_than=older_than)

@@ -1,0 +1,113 @@
+"""What is owed can be seen, tried again and cleared away from the command line."""
+
+import io
+from collections.abc import Iterator, Sequence
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.outbox import registry
+from kmapp.outbox.actions import Task, deliver_due, publish
+from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.outbox.registry import Job, on
+
+broken = True
+
+
+@pytest.fixture(autouse=True)
+def handler(settings: object) -> Iterator[None]:
+    """A handler that fails while `broken`, with a single attempt."""
+    settings.OUTBOX_MAX_ATTEMPTS = 1  # type: ignore[attr-defined]  # pytest-django's wrapper
+
+    @on("test.topic")
+    def fragile(jobs: Sequence[Job]) -> None:
+        if broken:
+            raise RuntimeError("the tea is cold")
+
+    yield
+    registry._subscriptions.pop(f"{__name__}.handler.<locals>.fragile")  # noqa: SLF001
+
+
+def command(*words: str) -> str:
+    out = io.StringIO()
+    call_command("outbox", *words, stdout=out)
+    return out.getvalue()
+
+
+def owe(account: Account, *names: str) -> None:
+    with acting(account):
+        publish(account.pk, "test.topic", [Task(job_key=name, payload={}) for name in names])
+
+
+@pytest.fixture
+def fail(acme: Account) -> None:
+    owe(acme, "one", "two")
+    deliver_due("default")
+
+
+def test_the_dead_are_listed_with_what_they_died_of(
+    acme: Account, rival: Account, fail: None
+) -> None:
+    owe(acme, "three")
+    out = command("list", "--account=acme", "--state=failed")
+    assert out.startswith("acme: 2 deliveries")
+    assert out.count("RuntimeError: the tea is cold") == 2
+    assert "three" not in out
+    assert "test.topic three" in command("list", "--state=PENDING", "--handler=fragile")
+    assert "rival: 0 deliveries" in command("list")
+    assert "acme: 0 deliveries" in command("list", "--handler=nobody")
+
+
+def test_a_replay_asks_and_tries_again(
+    acme: Account, fail: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda question: "")
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        command("replay")
+    monkeypatch.setattr("builtins.input", lambda question: "y")
+    assert "2 deliveries are due again" in command("replay")
+    monkeypatch.setattr(f"{__name__}.broken", False)
+    assert deliver_due("default") == 2
+    with acting(acme):
+        assert Delivery.objects.of(acme).in_state("SUCCEEDED").count() == 2
+    with pytest.raises(CommandError, match="No such delivery"):
+        command("replay", "--yes")
+
+
+def test_one_of_the_dead_is_replayed_by_its_id(acme: Account, fail: None) -> None:
+    with acting(acme):
+        one = Delivery.objects.of(acme).dead()[0]
+    command("replay", str(one.pk), "--yes")
+    with acting(acme):
+        assert Delivery.objects.of(acme).dead().count() == 1
+
+
+def test_a_replay_leaves_other_accounts_alone(acme: Account, rival: Account, fail: None) -> None:
+    with pytest.raises(CommandError, match="No such delivery"):
+        command("replay", "--account=rival", "--yes")
+
+
+def test_a_purge_deletes_what_is_old_and_done(
+    acme: Account, fail: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.broken", False)
+    owe(acme, "done", "done and old", "waiting and old")
+    deliver_due("default")
+    with acting(acme), connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE outbox_outboxevent SET created_at = now() - interval '40 days'"
+            " WHERE job_key IN ('done and old', 'waiting and old', 'one')"
+        )
+        Delivery.objects.filter(event__job_key="waiting and old").update(done_at=None)
+    assert "1 events were deleted" in command("purge", "--older-than=30d")
+    with acting(acme):
+        kept = set(OutboxEvent.objects.values_list("job_key", flat=True))
+    assert kept == {"one", "two", "done", "waiting and old"}
+
+
+def test_an_age_that_is_no_age_is_refused() -> None:
+    with pytest.raises(CommandError, match="such as 30d"):
+        command("purge", "--older-than=soon")
