@@ -1,0 +1,105 @@
+"""Recognisers of secrets: keys that name their issuer, passwords, and what stands after "key:"."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from kmapp.redaction.people import Span
+
+_W = r"[A-Za-z0-9_-]"
+_ISSUED = re.compile(
+    r"(?<![A-Za-z0-9_-])(?:"
+    rf"sk-{_W}{{16,}}+"
+    rf"|(?:sk|rk|pk)_(?:live|test)_{_W}{{10,}}+"
+    rf"|km_[A-Za-z0-9]{{4,16}}_{_W}{{10,}}+|km_{_W}{{16,}}+"
+    r"|gh[pousr]_[A-Za-z0-9]{16,}+|github_pat_[A-Za-z0-9_]{16,}+"
+    rf"|glpat-{_W}{{16,}}+|npm_[A-Za-z0-9]{{30,}}+|hf_[A-Za-z0-9]{{20,}}+|pypi-{_W}{{30,}}+"
+    r"|(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}|LTAI[A-Za-z0-9]{12,30}|AKID[A-Za-z0-9]{13,40}"
+    r"|xox[abeoprs]-[A-Za-z0-9-]{10,}+|xapp-[A-Za-z0-9-]{20,}+"
+    rf"|AIza{_W}{{30,40}}|ya29\.{_W}{{20,}}+|SG\.{_W}{{16,}}+\.{_W}{{16,}}+"
+    rf"|dop_v1_[a-f0-9]{{40,}}+|shp(?:at|ss)_[a-fA-F0-9]{{24,}}+|[0-9]{{8,10}}:AA{_W}{{30,}}+"
+    rf"|eyJ{_W}{{8,}}+\.{_W}{{8,}}+(?:\.{_W}*+)?"
+    r")"
+)
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----(?:\s{0,4}[A-Za-z-]{1,20}: [^\n]{0,80}){0,4}"
+    r"[A-Za-z0-9+/=\s\\]*+(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?"
+)
+_IN_URL = re.compile(r"(?<=://)[^\s:/@]{0,64}:[^\s/@]{1,128}(?=@)")
+_HEADER = re.compile(
+    r"(?:(?:bearer|basic)\s{1,3}|authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:token\s{1,3})?)"
+    r"([A-Za-z0-9._~+/=-]{12,512})",
+    re.IGNORECASE,
+)
+_AFTER_KEY_WORD = re.compile(
+    r"(?:api[ _-]?keys?|secret|access[ _-]?key|token|private[ _-]?key|credentials?"
+    r"|app[ _-]?key|signing[ _-]?key|密钥|秘钥|私钥|令牌|凭证|口令|(?<![a-z])key)"
+    r"(?:[ _-]?(?:id|key|value))?"
+    r"[\"'`*]{0,3}\s{0,3}(?:=>|:=|->|[:=]|is|为|是)?\s{0,3}[\"'`*]{0,3}"
+    r"([A-Za-z0-9_\-+/=.~]{12,512})",
+    re.IGNORECASE,
+)
+_PASSWORD = re.compile(
+    r"(?:password|passwd|passphrase|passcode|(?<![a-z])(?:pwd|pass)|密码|口令)"
+    r"[\"'`*]{0,3}\s{0,3}(?:=>|:=|->|[:=]|(?<= )is(?: now)?|已?改?[为是])\s{0,3}"
+    r"[\"'`*]{0,3}((?:(?![,;.](?:\s|[^ -~]|$)|&\w{1,30}=)[^\s\"'`。、])"
+    r"{4,128})",
+    re.IGNORECASE,
+)
+_PIN = re.compile(
+    r"(?:(?<![A-Za-z])(?:PIN|pin)(?: ?code| ?码)?|取款密码|支付密码|cvv2?|cvc)"
+    r"\s{0,3}(?:[:=]|is|为|是)?\s{0,3}([0-9]{3,8})(?![0-9])",
+    re.IGNORECASE,
+)
+_SHORTEST_PIECE = 6
+_LONG_PIECE = 16  # mixed case alone is telling from here
+_LOWEST_ENTROPY = 2.8  # bits a character
+_SHORTEST_PASSWORD = 4
+_PLACEHOLDER = re.compile(r"[\[<{$(%].*|[*•xX.]+")
+
+
+def secrets(text: str) -> Iterator[Span]:
+    """Secrets in folded text."""
+    for expression, group, accept in _SHAPES:
+        for match in expression.finditer(text):
+            if accept(match[group]):
+                yield match.span(group)
+
+
+def _anything(value: str) -> bool:
+    return True
+
+
+def _looks_random(value: str) -> bool:
+    """No word and no path: letters and digits mixed inside one piece, about three bits each."""
+    pieces = re.split(r"[._\-/=+~]+", value)
+    mixed = any(len(piece) >= _SHORTEST_PIECE and _is_mixed(piece) for piece in pieces)
+    counts = Counter(value)
+    entropy = -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())
+    return mixed and entropy >= _LOWEST_ENTROPY
+
+
+def _is_mixed(piece: str) -> bool:
+    digits = sum(char.isdigit() for char in piece)
+    both_cases = piece.lower() != piece != piece.upper() and not piece.istitle()
+    return 0 < digits < len(piece) or (both_cases and len(piece) >= _LONG_PIECE)
+
+
+def _looks_like_password(value: str) -> bool:
+    """Not a word of the sentence, not a placeholder: something beside letters."""
+    value = value.rstrip(".,;:!?)")
+    if len(value) < _SHORTEST_PASSWORD or _PLACEHOLDER.fullmatch(value):
+        return False
+    return not value.isalpha()
+
+
+_SHAPES: tuple[tuple[re.Pattern[str], int, Callable[[str], bool]], ...] = (
+    (_ISSUED, 0, _anything),
+    (_PRIVATE_KEY, 0, _anything),
+    (_IN_URL, 0, _anything),
+    (_HEADER, 1, _looks_random),
+    (_AFTER_KEY_WORD, 1, _looks_random),
+    (_PASSWORD, 1, _looks_like_password),
+    (_PIN, 1, _anything),
+)

@@ -1,0 +1,99 @@
+"""What a reviewer should look at twice: hidden characters, and text that speaks to the model.
+
+Heuristics, documented by their names below; a flag is advice and never a refusal. Patterns run over
+folded text (full width, zero width and look-alike letters undone), in lower case.
+"""
+
+import base64
+import binascii
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+
+from kmapp.redaction.folding import fold
+from kmapp.redaction.markup import REMOTE_CONTENT, ROLE_MARKUP, TOOL_CALL
+from kmapp.redaction.patterns import Pattern, any_found
+from kmapp.redaction.speech import ENGLISH
+from kmapp.redaction.speech_zh import CHINESE
+
+_ZERO_WIDTH = re.compile("[\u00ad\u034f\u115f\u1160\u180e\u200b\u2060-\u2064\u3164\ufeff\uffa0]")
+# A joiner belongs between emoji or inside Arabic, Indic... words; beside these it hides something.
+_JOINER = re.compile(
+    "[\u200c\u200d](?=[ -~\u4e00-\u9fff]|$)|(?:^|(?<=[ -~\u4e00-\u9fff]))[\u200c\u200d]"
+)
+_SELECTORS = re.compile(
+    "[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2}|[A-Za-z][\ufe00-\ufe0e\U000e0100-\U000e01ef]"
+)
+_BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_FLAG_EMOJI = re.compile("\U0001f3f4[\U000e0030-\U000e007a]{2,6}\U000e007f")
+_TAGS = re.compile("[\U000e0000-\U000e007f]")
+_MIXED = re.compile("[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]")
+_LOOK_ALIKE = str.maketrans("аеорсухіѕјһԁαοεικρυ", "aeopcyxisjhdaoeikpu")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}+={0,2}")
+_SHORTEST_SENTENCE = 6
+_LONGEST_CODE = 4096  # characters of one base64 run that are decoded
+
+
+def flags(text: str) -> list[str]:
+    """Names of what is suspicious about a text, in the order of FLAGS."""
+    seen = fold(text).text.lower().translate(_LOOK_ALIKE)
+    return [name for name, test in _TESTS.items() if test(text, seen)]
+
+
+def _hidden(text: str, seen: str) -> bool:
+    """Characters that draw nothing: a reader and a model see different texts."""
+    if text.isascii():
+        return False
+    return any(pattern.search(text) for pattern in (_ZERO_WIDTH, _JOINER, _SELECTORS))
+
+
+def _bidi(text: str, seen: str) -> bool:
+    """Embeddings, overrides and isolates: the order on screen is not the order in the text."""
+    return bool(_BIDI.search(text))
+
+
+def _tags(text: str, seen: str) -> bool:
+    """U+E0000 tags outside of flag emoji: ASCII that nobody sees."""
+    return bool(_TAGS.search(_FLAG_EMOJI.sub("", text)))
+
+
+def _mixed(text: str, seen: str) -> bool:
+    """Latin and Cyrillic letters in one word: look-alikes."""
+    return bool(_MIXED.search(text))
+
+
+def _any(patterns: Sequence[Pattern]) -> Callable[[str, str], bool]:
+    return lambda text, seen: any_found(patterns, seen)
+
+
+def _encoded(text: str, seen: str) -> bool:
+    """Base64 that reads as sentences."""
+    return any(_says_something(match[0]) for match in _BASE64.finditer(fold(text).text))
+
+
+def _says_something(code: str) -> bool:
+    code = code[:_LONGEST_CODE].rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        raw = base64.b64decode(code[: len(code) // 4 * 4], validate=True)
+        said = raw[: len(raw) - 3].decode("utf-8", "ignore")
+    except binascii.Error:
+        return False
+    if len(said.encode()) < 0.9 * (len(raw) - 3) or len(said) < _SHORTEST_SENTENCE:
+        return False
+    readable = all(char.isprintable() or char in "\n\t\r" for char in said)
+    words = " " in said.strip() or any(unicodedata.category(char) == "Lo" for char in said)
+    return readable and words
+
+
+_TESTS: dict[str, Callable[[str, str], bool]] = {
+    "hidden_characters": _hidden,
+    "bidi_controls": _bidi,
+    "tag_characters": _tags,
+    "mixed_scripts": _mixed,
+    "instructions": _any([*ENGLISH, *CHINESE]),
+    "role_markup": _any(ROLE_MARKUP),
+    "tool_call": _any(TOOL_CALL),
+    "remote_content": _any(REMOTE_CONTENT),
+    "encoded_text": _encoded,
+}
+FLAGS = tuple(_TESTS)
