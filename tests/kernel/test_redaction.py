@@ -166,7 +166,6 @@ def test_at_most_one_in_a_hundred_other_numbers_is_taken_for_one() -> None:
 PIECES = [re.sub("[«»]", "", text) for _, text in MARKED] + CLEAN + [h.text or "" for h in STORED]
 
 
-@settings(max_examples=3000, deadline=None)
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=4).map(" ".join))
 def test_what_is_redacted_stays_redacted(text: str) -> None:
     redacted, findings = redact(text)
@@ -175,7 +174,6 @@ def test_what_is_redacted_stays_redacted(text: str) -> None:
     assert all(one.end <= next_.start for one, next_ in pairwise(findings))
 
 
-@settings(max_examples=3000, deadline=None)
 @given(st.text())
 def test_any_text_is_survived(text: str) -> None:
     redact(text)
