@@ -59,16 +59,15 @@ def test_a_wrong_password_says_so_and_keeps_the_name(client: Client, alice: User
 
 
 def test_guessing_is_slowed_down_even_when_the_guess_is_right(client: Client, alice: User) -> None:
-    address = {"REMOTE_ADDR": "203.0.113.9"}
+    guess = {"username": "alice", "password": "guess"}
+    right = {"username": "alice", "password": PASSWORD}
     for _ in range(10):
-        client.post("/sign-in/", {"username": "alice", "password": "guess"}, **address)
-    answer = client.post("/sign-in/", {"username": "alice", "password": PASSWORD}, **address)
+        client.post("/sign-in/", guess, REMOTE_ADDR="203.0.113.9")
+    answer = client.post("/sign-in/", right, REMOTE_ADDR="203.0.113.9")
     assert answer.status_code == 429
     assert 0 < int(answer.headers["Retry-After"]) <= 60
     assert SESSION_KEY not in client.session
-    elsewhere = {"REMOTE_ADDR": "203.0.113.10"}
-    answer = client.post("/sign-in/", {"username": "alice", "password": PASSWORD}, **elsewhere)
-    assert answer.status_code == 302
+    assert client.post("/sign-in/", right, REMOTE_ADDR="203.0.113.10").status_code == 302
 
 
 @pytest.mark.parametrize("wanted", ["https://rival.example/", "//rival.example/", "javascript:1"])
