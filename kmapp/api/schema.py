@@ -1,7 +1,7 @@
 """What OpenAPI cannot see by itself: keys, scopes, refusals, idempotency."""
 
 import re
-from typing import Any, Literal
+from typing import Any, Literal, is_typeddict
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
@@ -10,6 +10,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from kmapp.api.idempotency import HEADER
+from kmapp.api.shapes import described
 
 Direction = Literal["request", "response"]
 
@@ -84,6 +85,11 @@ class AgentSchema(AutoSchema):
             "Retry-After": {"schema": build_basic_type(int), "description": "Seconds."}
         }
         return bodies
+
+    def _get_response_for_code(self, serializer: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_typeddict(serializer):
+            serializer = described(serializer, self.registry)
+        return super()._get_response_for_code(serializer, *args, **kwargs)  # type: ignore[no-untyped-call]
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -1,8 +1,9 @@
-"""Operations: not about anybody's data."""
+"""Operations, and the state of work that was left to others."""
 
 from django.urls import path
 
 from kmapp.api.docs import Schema, Version, docs
+from kmapp.api.events import Event
 from kmapp.api.health import Health
 from kmapp.api.scrape import Metrics
 
@@ -11,6 +12,7 @@ urlpatterns = [
     path("health", Health.as_view(), name="liveness"),
     path("metrics", Metrics.as_view(), name="metrics"),
     path("v1/health", Health.as_view(), name="health"),
+    path("v1/events/<uuid:pk>", Event.as_view(), name="event"),
     path("v1/version", Version.as_view(), name="version"),
     path("v1/schema", Schema.as_view(), name="schema"),
     path("v1/docs", docs, name="docs"),

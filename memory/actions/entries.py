@@ -36,7 +36,7 @@ class Written:
     edges: Sequence[MemoryEdge]
     fresh: frozenset[UUID]
     commit: Commit | None
-    queued: int  # entries that wait for their vector
+    queued: Sequence[UUID]  # one event for each entry that waits for its vector
 
 
 def write(*, account_id: UUID, actor: Actor, batch: Batch) -> Written:
@@ -78,7 +78,7 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
         edges = draw(account_id, batch.edges, entries, commit)
         index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in made.values()})
         wanted = entries if batch.reembed else list(made.values())
-        queued = owe_vectors(account_id, wanted, commit.id) if batch.embed else 0
+        queued = owe_vectors(account_id, wanted, commit.id) if batch.embed else []
     return Written(
         entries=entries,
         edges=edges,

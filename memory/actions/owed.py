@@ -13,20 +13,21 @@ EMBED = "memory.entry.embed"
 ORDER = "memory.run.order"
 
 
-def owe_vectors(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID) -> int:
-    """Queue entries to be embedded, and their runs to be put in order. Returns how many entries."""
+def owe_vectors(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID) -> list[UUID]:
+    """Queue entries to be embedded, and their runs to be put in order.
+
+    Returns the events that will give the entries their vectors, in the order of the entries.
+    """
     if not entries:
-        return 0
+        return []
     parts = [Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries]
     for model in models_in_use():
         await_vectors(account_id, COLLECTION, model.pk, parts)
-    publish(
+    job_keys = {entry.pk: f"{entry.pk}:{commit_id}" for entry in entries}
+    events = publish(
         account_id,
         EMBED,
-        [
-            Task(job_key=f"{entry.pk}:{commit_id}", payload={"entry": str(entry.pk)})
-            for entry in entries
-        ],
+        [Task(job_key=key, payload={"entry": str(pk)}) for pk, key in job_keys.items()],
     )
     runs: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
@@ -37,4 +38,4 @@ def owe_vectors(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUI
         ORDER,
         [Task(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids}) for ids in runs.values()],
     )
-    return len(entries)
+    return [events[key] for key in job_keys.values()]

@@ -1,6 +1,7 @@
 """Writing, reading, changing and forgetting memories over HTTP."""
 
 from typing import Any
+from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -20,6 +21,7 @@ from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
 from memory.api import output
 from memory.api.serializers import TEXT, EntryInput, IdField, WriteInput, edge_of, entry_of
+from memory.api.shapes import Memory, MemoryWithVector, Proposal, WriteAnswer
 from memory.drafts import Batch
 from memory.models import MemoryEntry
 
@@ -34,7 +36,7 @@ class Write(AgentView):
     scopes = {"POST": Scope.MEMORY_WRITE}
     idempotent = True
 
-    @extend_schema(request=WriteInput, responses={201: dict, 200: dict})
+    @extend_schema(request=WriteInput, responses={201: WriteAnswer, 200: WriteAnswer})
     def post(self, request: Request) -> Response:
         asked = parse(WriteInput, request)
         scope = asked.get("scope") or ""
@@ -55,28 +57,23 @@ class Write(AgentView):
             return self.seal(Response(shown, status=201 if written.fresh else 200))
 
 
-def _written(written: Written, account_id: Any, scope: str) -> dict[str, Any]:
+def _written(written: Written, account_id: UUID, scope: str) -> WriteAnswer:
     commit = written.commit
-    answer: dict[str, Any] = {
-        "tenant_id": str(account_id),
+    answer: WriteAnswer = {
+        "tenant_id": account_id,
         "scope": scope or "default",
-        "commit_id": str(commit.pk) if commit else None,
+        "commit_id": commit.pk if commit else None,
         "commit_uri": output.uri(commit.pk, "commit", account_id, scope) if commit else None,
         "commit_hash": commit.commit_hash if commit else None,
-        "nodes": [
-            {
-                "id": str(entry.pk),
-                "uri": output.uri(entry.pk, entry.kind, account_id, entry.scope),
-                "client_id": entry.client_id,
-                "type": entry.kind,
-                "status": entry.status,
-            }
-            for entry in written.entries
-        ],
+        "nodes": [output.node_output(entry) for entry in written.entries],
         "edges": [output.edge_output(edge, scope) for edge in written.edges],
     }
     if written.queued:
-        answer["embedding_backfill"] = {"enqueued": True, "pending_nodes": written.queued}
+        answer["embedding_backfill"] = {
+            "enqueued": True,
+            "pending_nodes": len(written.queued),
+            "event_ids": list(written.queued),
+        }
     return answer
 
 
@@ -92,7 +89,7 @@ class Store(AgentView):
     scopes = {"POST": Scope.MEMORY_WRITE}
     idempotent = True
 
-    @extend_schema(request=StoreInput, responses={201: dict, 200: dict})
+    @extend_schema(request=StoreInput, responses={201: Memory, 200: Memory})
     def post(self, request: Request) -> Response:
         asked = parse(StoreInput, request)
         embed = asked.pop("auto_embed")
@@ -119,7 +116,7 @@ class Which(Aliases):
         return attrs
 
 
-def find(account_id: Any, asked: dict[str, Any]) -> MemoryEntry:
+def find(account_id: UUID, asked: dict[str, Any]) -> MemoryEntry:
     rows = MemoryEntry.objects.of(account_id)
     if asked.get("id"):
         rows = rows.filter(pk=asked["id"])
@@ -137,13 +134,12 @@ class Get(AgentView):
     scopes = {"POST": Scope.MEMORY_READ}
     bucket = "recall"
 
-    @extend_schema(request=Which, responses={200: dict})
+    @extend_schema(request=Which, responses={200: MemoryWithVector})
     def post(self, request: Request) -> Response:
         asked = parse(Which, request)
         with acting(self.account):
             entry = find(self.account, asked)
-            model = active_model()
-            shown = output.entry_output(entry) | output.embedding_output(entry, model.name)
+            shown = output.with_vector_output(entry, active_model().name)
         return Response(shown)
 
 
@@ -181,7 +177,7 @@ class Update(AgentView):
     scopes = {"POST": Scope.MEMORY_WRITE}
     idempotent = True
 
-    @extend_schema(request=UpdateInput, responses={200: dict, 202: dict})
+    @extend_schema(request=UpdateInput, responses={200: Memory, 202: Proposal})
     def post(self, request: Request) -> Response:
         asked = parse(UpdateInput, request)
         values = {ours: asked[name] for name, ours in CHANGEABLE.items() if name in asked}
@@ -204,7 +200,7 @@ class Update(AgentView):
                 account, self.actor, entry.visibility
             ):
                 proposed = propose_update(decision, values)
-                shown = output.entry_output(proposed) | {"supersedes": str(entry.pk)}
+                shown = output.proposal_output(proposed, supersedes=entry.pk)
                 return self.seal(Response(shown, status=202))
             changed = review.edit(decision, values)
             return self.seal(Response(output.entry_output(changed)))
@@ -222,7 +218,7 @@ class Forget(AgentView):
     scopes = {"POST": Scope.MEMORY_WRITE}
     idempotent = True
 
-    @extend_schema(request=ForgetInput, responses={200: dict})
+    @extend_schema(request=ForgetInput, responses={200: Memory})
     def post(self, request: Request) -> Response:
         asked = parse(ForgetInput, request)
         with acting(self.account):

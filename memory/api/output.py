@@ -1,22 +1,32 @@
-"""What agents are shown of a memory. Never an embedding."""
+"""Showing agents what there is. Plain dicts: a search result has no time for serializers."""
 
-from typing import Any
+from uuid import UUID
 
 from kmapp.ledger.models import Commit
+from memory import retrieval
+from memory.api.shapes import (
+    Citation,
+    Hit,
+    LedgerCommit,
+    Memory,
+    MemoryWithVector,
+    Proposal,
+    Version,
+    WrittenEdge,
+    WrittenNode,
+)
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
-from memory.retrieval import Hit
 
 SCHEME = "aionis"
 
 
-def uri(entry_id: Any, kind: str, account_id: Any, scope: str = "") -> str:
-    return f"{SCHEME}://{account_id}/{scope or 'default'}/{kind}/{entry_id}"
+def uri(object_id: UUID, kind: str, account_id: UUID, scope: str = "") -> str:
+    return f"{SCHEME}://{account_id}/{scope or 'default'}/{kind}/{object_id}"
 
 
-def entry_output(entry: MemoryEntry) -> dict[str, Any]:
-    """A memory, whole."""
+def entry_output(entry: MemoryEntry) -> Memory:
     return {
-        "id": str(entry.pk),
+        "id": entry.pk,
         "client_id": entry.client_id,
         "scope": entry.scope,
         "text": entry.content,
@@ -49,25 +59,30 @@ def entry_output(entry: MemoryEntry) -> dict[str, Any]:
         "updated_at": entry.updated_at,
         "last_activated_at": entry.last_activated_at,
         "version": entry.version,
-        "commit_id": str(entry.commit_id),
+        "commit_id": entry.commit_id,
         "uri": uri(entry.pk, entry.kind, entry.account_id, entry.scope),
     }
 
 
-def embedding_output(entry: MemoryEntry, model: str) -> dict[str, Any]:
-    """How far its vector is; the queryset says `with_embedding_state`."""
+def with_vector_output(entry: MemoryEntry, model: str) -> MemoryWithVector:
+    """The queryset says `with_embedding_state`."""
     return {
+        **entry_output(entry),
         "embedding_status": entry.embedding_state,
         "embedding_model": model,
         "embedding_ready_at": entry.embedding_ready_at,
     }
 
 
-def hit_output(hit: Hit, *, explain: bool) -> dict[str, Any]:
+def proposal_output(proposed: MemoryEntry, supersedes: UUID) -> Proposal:
+    return {**entry_output(proposed), "supersedes": supersedes}
+
+
+def hit_output(hit: retrieval.Hit, *, explain: bool) -> Hit:
     """A search result. With `explain`, the parts that add up to its score."""
     entry = hit.entry
-    shown: dict[str, Any] = {
-        "id": str(entry.pk),
+    shown: Hit = {
+        "id": entry.pk,
         "text": entry.content,
         "score": hit.score,
         "kind": entry.kind,
@@ -88,12 +103,11 @@ def hit_output(hit: Hit, *, explain: bool) -> dict[str, Any]:
     return shown
 
 
-def citation(entry: MemoryEntry) -> dict[str, Any]:
-    """Where a memory comes from."""
+def citation(entry: MemoryEntry) -> Citation:
     return {
-        "node_id": str(entry.pk),
+        "node_id": entry.pk,
         "uri": uri(entry.pk, entry.kind, entry.account_id, entry.scope),
-        "commit_id": str(entry.commit_id),
+        "commit_id": entry.commit_id,
         "commit_uri": uri(entry.commit_id, "commit", entry.account_id, entry.scope),
         "raw_ref": entry.raw_ref or None,
         "evidence_ref": entry.evidence_ref or None,
@@ -101,18 +115,27 @@ def citation(entry: MemoryEntry) -> dict[str, Any]:
     }
 
 
-def edge_output(edge: MemoryEdge, scope: str = "") -> dict[str, Any]:
+def node_output(entry: MemoryEntry) -> WrittenNode:
     return {
-        "id": str(edge.pk),
-        "uri": uri(edge.pk, "edge", edge.account_id, scope),
-        "type": edge.type,
-        "src_id": str(edge.src_id),
-        "dst_id": str(edge.dst_id),
+        "id": entry.pk,
+        "uri": uri(entry.pk, entry.kind, entry.account_id, entry.scope),
+        "client_id": entry.client_id,
+        "type": entry.kind,
+        "status": entry.status,
     }
 
 
-def version_output(version: MemoryVersion, commit: Commit | None) -> dict[str, Any]:
-    """One state of a memory, and the commit that sealed it."""
+def edge_output(edge: MemoryEdge, scope: str = "") -> WrittenEdge:
+    return {
+        "id": edge.pk,
+        "uri": uri(edge.pk, "edge", edge.account_id, scope),
+        "type": edge.type,
+        "src_id": edge.src_id,
+        "dst_id": edge.dst_id,
+    }
+
+
+def version_output(version: MemoryVersion, commit: Commit | None) -> Version:
     return {
         "version": version.version,
         "event": version.event,
@@ -126,9 +149,9 @@ def version_output(version: MemoryVersion, commit: Commit | None) -> dict[str, A
     }
 
 
-def commit_output(commit: Commit) -> dict[str, Any]:
+def commit_output(commit: Commit) -> LedgerCommit:
     return {
-        "id": str(commit.pk),
+        "id": commit.pk,
         "seq": commit.seq,
         "parent_hash": commit.parent_hash,
         "commit_hash": commit.commit_hash,

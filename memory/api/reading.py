@@ -16,6 +16,7 @@ from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from memory.api import output
 from memory.api.serializers import SearchInput, viewer_of
+from memory.api.shapes import CommitsAnswer, HistoryAnswer, SearchAnswer, VerifyAnswer
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval import Search, search
 
@@ -28,7 +29,7 @@ class SearchMemories(AgentView):
     scopes = {"POST": Scope.MEMORY_READ}
     bucket = "recall"
 
-    @extend_schema(request=SearchInput, responses={200: dict})
+    @extend_schema(request=SearchInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
         asked = parse(SearchInput, request)
         found = search(
@@ -65,7 +66,7 @@ class History(AgentView):
     scopes = {"GET": Scope.MEMORY_READ}
     bucket = "recall"
 
-    @extend_schema(parameters=[PageInput], responses={200: dict})
+    @extend_schema(parameters=[PageInput], responses={200: HistoryAnswer})
     def get(self, request: Request, pk: UUID) -> Response:
         page = parse(PageInput, request)
         with acting(self.account):
@@ -78,7 +79,7 @@ class History(AgentView):
             )
             commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in rows])
             shown = [output.version_output(row, commits.get(row.commit_id)) for row in rows]
-        return Response({"id": str(pk), "versions": shown})
+        return Response({"id": pk, "versions": shown})
 
 
 class Commits(AgentView):
@@ -87,7 +88,7 @@ class Commits(AgentView):
     scopes = {"GET": Scope.MEMORY_READ}
     bucket = "recall"
 
-    @extend_schema(parameters=[PageInput], responses={200: dict})
+    @extend_schema(parameters=[PageInput], responses={200: CommitsAnswer})
     def get(self, request: Request) -> Response:
         page = parse(PageInput, request)
         with acting(self.account):
@@ -102,7 +103,7 @@ class Verify(AgentView):
     scopes = {"GET": Scope.MEMORY_READ}
     bucket = "debug"
 
-    @extend_schema(responses={200: dict})
+    @extend_schema(responses={200: VerifyAnswer})
     def get(self, request: Request) -> Response:
         checked = verify(self.account)
         return Response(

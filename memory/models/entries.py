@@ -1,6 +1,7 @@
 """A memory: one text that an agent or a person wanted kept."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from django.contrib.postgres.fields import ArrayField
@@ -196,7 +197,7 @@ class MemoryEntry(Truth):
             models.Index(fields=["account", "-created_at", "-id"], name="entries_newest_first"),
         ]
 
-    embedding_ready_at: object  # set by with_embedding_state
+    embedding_ready_at: datetime | None  # set by with_embedding_state
     embedding_failed: bool
     embedding_queued: bool
 

@@ -1,0 +1,90 @@
+"""How far the work is that a request left to others."""
+
+from datetime import datetime
+from typing import TypedDict
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView
+from kmapp.errors import NotFound
+from kmapp.outbox.models import Delivery, OutboxEvent
+
+
+class DeliveryShown(TypedDict):
+    """What one handler made of it. `reason` says what waiting work waits for."""
+
+    handler: str
+    state: str
+    attempts: int
+    due_at: datetime
+    done_at: datetime | None
+    failed_at: datetime | None
+    last_error: str | None
+    reason: str | None
+
+
+class EventShown(TypedDict):
+    """Asynchronous work: PENDING, RUNNING, SUCCEEDED or FAILED, as a whole and by handler."""
+
+    id: UUID
+    topic: str
+    state: str
+    attempts: int
+    last_error: str | None
+    reason: str | None
+    created_at: datetime
+    deliveries: list[DeliveryShown]
+
+
+class Event(AgentView):
+    """How far one piece of work is."""
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(responses={200: EventShown})
+    def get(self, request: Request, pk: UUID) -> Response:
+        with acting(self.account):
+            events = OutboxEvent.objects.of(self.account).prefetch_related("deliveries")
+            event = events.filter(pk=pk).first()
+            if event is None:
+                raise NotFound("There is no such event.")
+            return Response(_event(event))
+
+
+def _state(states: set[Delivery.State]) -> str:
+    """The worst of them: work is done when all who were owed it are."""
+    worse = (Delivery.State.FAILED, Delivery.State.RUNNING, Delivery.State.PENDING)
+    return next((state for state in worse if state in states), Delivery.State.SUCCEEDED)
+
+
+def _event(event: OutboxEvent) -> EventShown:
+    deliveries = sorted(event.deliveries.all(), key=lambda each: each.handler)
+    return {
+        "id": event.pk,
+        "topic": event.topic,
+        "state": _state({each.state for each in deliveries}),
+        "attempts": max((each.attempts for each in deliveries), default=0),
+        "last_error": next((each.last_error for each in deliveries if each.last_error), None),
+        "reason": next((each.reason for each in deliveries if each.reason), None),
+        "created_at": event.created_at,
+        "deliveries": [_delivery(each) for each in deliveries],
+    }
+
+
+def _delivery(delivery: Delivery) -> DeliveryShown:
+    return {
+        "handler": delivery.handler,
+        "state": delivery.state,
+        "attempts": delivery.attempts,
+        "due_at": delivery.due_at,
+        "done_at": delivery.done_at,
+        "failed_at": delivery.failed_at,
+        "last_error": delivery.last_error or None,
+        "reason": delivery.reason or None,
+    }

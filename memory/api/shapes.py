@@ -1,0 +1,205 @@
+"""What agents are shown, field by field. `output` fills these in; the schema documents them."""
+
+from datetime import datetime
+from typing import Any, NotRequired, TypedDict
+from uuid import UUID
+
+
+class Citation(TypedDict):
+    """Where a memory comes from."""
+
+    node_id: UUID
+    uri: str
+    commit_id: UUID
+    commit_uri: str
+    raw_ref: str | None
+    evidence_ref: str | None
+    sources: list[Any]
+
+
+class Memory(TypedDict):
+    """A memory, whole. Never an embedding."""
+
+    id: UUID
+    client_id: str | None
+    scope: str
+    text: str
+    title: str
+    kind: str
+    metadata: dict[str, Any]
+    tags: list[str]
+    entities: list[str]
+    user_id: str | None
+    agent_id: str | None
+    app_id: str | None
+    run_id: str | None
+    visibility: str
+    status: str
+    pinned: bool
+    tier: str
+    importance: float
+    confidence: float
+    salience: float
+    half_life_days: float | None
+    sources: list[Any]
+    raw_ref: str | None
+    evidence_ref: str | None
+    flags: list[str]
+    observed_at: datetime
+    valid_from: datetime | None
+    valid_to: datetime | None
+    expires_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    last_activated_at: datetime | None
+    version: int
+    commit_id: UUID
+    uri: str
+
+
+class MemoryWithVector(Memory):
+    """A memory, and how far its vector is."""
+
+    embedding_status: str
+    embedding_model: str
+    embedding_ready_at: datetime | None
+
+
+class Proposal(Memory):
+    """A memory that waits for a person, and the one that it would supersede."""
+
+    supersedes: UUID
+
+
+class WrittenNode(TypedDict):
+    """One memory of a batch, in the order of the request."""
+
+    id: UUID
+    uri: str
+    client_id: str | None
+    type: str
+    status: str
+
+
+class WrittenEdge(TypedDict):
+    """One connection of a batch, in the order of the request."""
+
+    id: UUID
+    uri: str
+    type: str
+    src_id: UUID
+    dst_id: UUID
+
+
+class Backfill(TypedDict):
+    """Vectors that are still to be made. Ask /v1/events/{id} how far each of them is."""
+
+    enqueued: bool
+    pending_nodes: int
+    event_ids: list[UUID]
+
+
+class WriteAnswer(TypedDict):
+    """What a write made. The commit is null when nothing had to be written."""
+
+    tenant_id: UUID
+    scope: str
+    commit_id: UUID | None
+    commit_uri: str | None
+    commit_hash: str | None
+    nodes: list[WrittenNode]
+    edges: list[WrittenEdge]
+    embedding_backfill: NotRequired[Backfill]
+
+
+class Explanation(TypedDict):
+    """The named parts of a score; they add up to it."""
+
+    score: float
+    parts: dict[str, float]
+
+
+class Hit(TypedDict):
+    """A memory that was found."""
+
+    id: UUID
+    text: str
+    score: float
+    kind: str
+    title: str
+    tags: list[str]
+    metadata: dict[str, Any]
+    user_id: str | None
+    agent_id: str | None
+    run_id: str | None
+    client_id: str | None
+    observed_at: datetime
+    pinned: bool
+    embedding_status: str
+    citations: list[Citation]
+    explain: NotRequired[Explanation]
+
+
+class SearchAnswer(TypedDict):
+    """What was found, best first, and what was decided on the way."""
+
+    results: list[Hit]
+    decisions: list[dict[str, Any]]
+
+
+class LedgerCommit(TypedDict):
+    """One change of truth, as the chain holds it."""
+
+    id: UUID
+    seq: int
+    parent_hash: str
+    commit_hash: str
+    actor: str
+    created_at: datetime
+    input_digest: str
+    diff: list[dict[str, str | None]]
+
+
+class Version(TypedDict):
+    """One state of a memory, and the commit that sealed it."""
+
+    version: int
+    event: str
+    actor: str
+    reason: str
+    created_at: datetime
+    text: str | None
+    status: str | None
+    state: dict[str, Any]
+    commit: LedgerCommit | None
+
+
+class HistoryAnswer(TypedDict):
+    """Every state of one memory, oldest first."""
+
+    id: UUID
+    versions: list[Version]
+
+
+class CommitsAnswer(TypedDict):
+    """A piece of the account's chain, oldest first."""
+
+    commits: list[LedgerCommit]
+
+
+class SignedHead(TypedDict):
+    """The last checkpoint."""
+
+    seq: int
+    commit_hash: str
+    created_at: datetime
+
+
+class VerifyAnswer(TypedDict):
+    """Whether the chain holds, and what is wrong with it."""
+
+    ok: bool
+    commits: int
+    head: str
+    problems: list[str]
+    checkpoint: SignedHead | None

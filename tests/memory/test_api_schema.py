@@ -1,0 +1,80 @@
+"""The schema tells the truth: what memory's endpoints answer is what it says they answer."""
+
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests import makers
+from tests.agent import Agent
+
+NODES = [
+    {"client_id": "a", "text": "Lin likes oolong tea.", "user_id": "lin", "run_id": "r1"},
+    {"client_id": "b", "text": "林喜欢乌龙茶。", "user_id": "lin", "run_id": "r1"},
+]
+EDGE = {"type": "related_to", "src": {"client_id": "a"}, "dst": {"client_id": "b"}}
+
+
+@pytest.fixture
+def schema(agent: Agent) -> dict[str, Any]:
+    """The published schema, read strictly: a field that it does not name is a mistake."""
+    schema: dict[str, Any] = agent.get("schema")
+    for component in schema["components"]["schemas"].values():
+        if "properties" in component:
+            component.setdefault("additionalProperties", False)
+    return schema
+
+
+def check(schema: dict[str, Any], path: str, status: int | str, answer: Any) -> None:
+    """The answer is as the schema says; `path` names the operation."""
+    method, _, address = path.partition(" ")
+    response = schema["paths"][address][method]["responses"][str(status)]
+    shape = response["content"]["application/json"]["schema"]
+    whole = {**shape, "components": schema["components"]}
+    validator = Draft202012Validator(whole, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(answer)] == []
+
+
+def test_writing_answers_as_described(agent: Agent, schema: dict[str, Any]) -> None:
+    body = {"input_text": "a talk", "nodes": NODES, "edges": [EDGE]}
+    written = agent.post("memory/write", body, 201)
+    check(schema, "post /v1/memory/write", 201, written)
+    check(schema, "post /v1/memory/write", 200, agent.post("memory/write", body, 200))
+    stored = agent.post("memory/store", {"text": "The office closes at six."}, 201)
+    check(schema, "post /v1/memory/store", 201, stored)
+    event = agent.get(f"events/{written['embedding_backfill']['event_ids'][0]}")
+    check(schema, "get /v1/events/{id}", 200, event)
+
+
+def test_reading_answers_as_described(agent: Agent, schema: dict[str, Any]) -> None:
+    agent.post("memory/write", {"nodes": NODES}, 201)
+    asked = {"query": "oolong", "user_id": "lin", "explain": True}
+    by_words = agent.post("memory/search", asked)
+    makers.settle()
+    found = agent.post("memory/search", asked)
+    assert by_words["results"]
+    assert found["results"]
+    for answer in (by_words, found):
+        check(schema, "post /v1/memory/search", 200, answer)
+    got = agent.post("memory/get", {"client_id": "a"})
+    check(schema, "post /v1/memory/get", 200, got)
+    history = agent.get(f"memory/{got['id']}/history")
+    check(schema, "get /v1/memory/{id}/history", 200, history)
+    check(schema, "get /v1/memory/commits", 200, agent.get("memory/commits"))
+    check(schema, "get /v1/memory/verify", 200, agent.get("memory/verify"))
+
+
+def test_changing_answers_as_described(agent: Agent, schema: dict[str, Any]) -> None:
+    agent.post("memory/write", {"nodes": NODES}, 201)
+    changed = agent.post("memory/update", {"client_id": "a", "text": "Lin likes tea."}, 200)
+    check(schema, "post /v1/memory/update", 200, changed)
+    forgotten = agent.post("memory/forget", {"client_id": "a"})
+    check(schema, "post /v1/memory/forget", 200, forgotten)
+
+
+def test_a_refusal_is_as_described(agent: Agent, schema: dict[str, Any]) -> None:
+    refusal = agent.post("memory/write", {"nodes": [{"kind": "poem"}]}, 400)
+    check(schema, "post /v1/memory/write", 400, refusal)
+    check(
+        schema, "post /v1/memory/get", "default", agent.post("memory/get", {"client_id": "no"}, 404)
+    )
