@@ -53,7 +53,7 @@ class Found:
 
 
 def search(account_id: UUID, asked: Search) -> Found:
-    """Find memories by words and by meaning. Opens `acting` itself: the model is asked outside of it.
+    """Find memories by words and by meaning. Opens `acting` itself, and asks the model outside.
 
     Without the embedder the answer is made from words alone and says so.
     """

@@ -32,7 +32,7 @@ class Signals:
 
 
 def gather(account_id: UUID, text: str, meaning: Meaning | None, rows: EntryQuerySet) -> Signals:
-    """Find candidates among `rows` by words and meaning, and measure every signal of each exactly."""
+    """Find candidates among `rows` by words and meaning, and measure all signals of each."""
     collection = Collection(account_id=account_id, name=COLLECTION)
     words = queries.weigh(collection, terms(text))
     by_words = queries.best_by_words(collection, words, within=rows, limit=CANDIDATES)

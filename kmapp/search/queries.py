@@ -1,7 +1,8 @@
-"""Reading the indexes, inside `acting`. Each function is one statement; the caller says which objects count.
+"""Reading the indexes, inside `acting`. Each function is one statement; callers say what counts.
 
-`within` is a queryset of the objects that may be found: it is inlined as a subquery, so that the planner sees its
-filters. Statements are never prepared: a generic plan would give a small account the big one's index scan.
+`within` is a queryset of the objects that may be found: it is inlined as a subquery, so that the
+planner sees its filters. Statements are never prepared: a generic plan would give a small account
+the big one's index scan.
 """
 
 import math
@@ -42,7 +43,7 @@ class Words:
 
 
 def weigh(collection: Collection, terms: Sequence[str]) -> Words:
-    """What each distinct term of a query says here. Terms that occur nowhere say most, of nothing."""
+    """What each distinct term of a query says here. Terms found nowhere say most, of nothing."""
     documents, average_length = _statistics(collection)
     containing = dict.fromkeys(terms, 0)
     with connection.cursor() as cursor:
@@ -76,7 +77,10 @@ def _statistics(collection: Collection) -> tuple[int, float]:
 
 
 # The same sum as kmapp.search.bm25.score; a test holds the two together.
-_SCORE = f"""sum(q.idf * p.tf * {bm25.K1 + 1} / (p.tf + {bm25.K1} * (1 - {bm25.B} + {bm25.B} * p.dl / %s)))"""
+_SCORE = (
+    f"sum(q.idf * p.tf * {bm25.K1 + 1} / "
+    f"(p.tf + {bm25.K1} * (1 - {bm25.B} + {bm25.B} * p.dl / %s)))"
+)
 
 
 def best_by_words(
@@ -140,7 +144,7 @@ class Meaning:
 def nearest(
     collection: Collection, meaning: Meaning, *, within: QuerySet[Model], limit: int
 ) -> dict[UUID, float]:
-    """The objects whose vectors are nearest, with their cosine. Several parts of one count as its best."""
+    """The objects whose vectors are nearest, with their cosine: that of their best part."""
     allowed, parameters = _ids(within)
     distance = meaning.distance
     best: dict[UUID, float] = {}
