@@ -1,11 +1,30 @@
 """The Celery app. A message only wakes a worker: what is owed stands in the outbox."""
 
 import os
+from typing import Any
 
+import structlog
 from celery import Celery
+from celery.signals import setup_logging, task_postrun, task_prerun
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
 
 app = Celery("kmapp")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["kmapp.api", "kmapp.outbox", "kmapp.ledger", "memory"])
+
+
+@setup_logging.connect
+def keep_logging(**_kwargs: Any) -> None:
+    """Django has set logging up; Celery does so unless somebody listens here."""
+
+
+@task_prerun.connect
+def name_task(task_id: str, task: Any, **_kwargs: Any) -> None:
+    """Let every log line of a task say whose it is."""
+    structlog.contextvars.bind_contextvars(task=task.name, task_id=task_id)
+
+
+@task_postrun.connect
+def forget_task(**_kwargs: Any) -> None:
+    structlog.contextvars.clear_contextvars()

@@ -20,7 +20,11 @@ timeout = 60
 graceful_timeout = 25
 control_socket_disable = True
 errorlog = "-"
-loglevel = "warning"
+# Its own few lines go where ours go, once Django has set logging up.
+logconfig_dict = {
+    "root": {"level": "INFO", "handlers": ["error_console"]},
+    "loggers": {"gunicorn.error": {"level": "WARNING", "handlers": [], "propagate": True}},
+}
 
 
 def when_ready(_server: Any) -> None:

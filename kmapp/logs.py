@@ -55,6 +55,9 @@ def configure(options: Mapping[str, Any]) -> None:
                 "django.security": {"level": "ERROR"},
                 # Statements hold people's words.
                 "django.db.backends": {"level": "INFO"},
+                # A line for each message says nothing that the outbox does not know.
+                "celery.worker.strategy": {"level": "WARNING"},
+                "celery.app.trace": {"level": "WARNING"},
                 "openai": {"level": "WARNING"},
                 "httpx2": {"level": "WARNING"},
                 "httpcore2": {"level": "WARNING"},
@@ -69,7 +72,6 @@ def configure(options: Mapping[str, Any]) -> None:
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,
     )
 
 

@@ -38,6 +38,14 @@ class NoteOutput(serializers.Serializer[Any]):
     text = serializers.CharField()
 
 
+class Wish(serializers.Serializer[Any]):
+    late = serializers.BooleanField(default=False)
+
+
+class Way(serializers.Serializer[Any]):
+    way = serializers.CharField()
+
+
 class Notes(AgentView):
     """Takes a note and says its id."""
 
@@ -55,7 +63,7 @@ class Notes(AgentView):
 
 
 class Rename(AgentView):
-    """Changes a row and seals the answer with it; `fail` breaks after that."""
+    """Changes a row and seals the answer with it; `late` refuses after that."""
 
     scopes = {"POST": Scope.MEMORY_WRITE}
     idempotent = True
@@ -66,7 +74,7 @@ class Rename(AgentView):
             account.name += "!"
             account.save()
             answer = self.seal(Response({"name": account.name, "id": str(account.pk)}))
-            if request.data.get("fail"):
+            if parse(Wish, request)["late"]:
                 raise Conflict("Refused after all.", code="too_late")
         return answer
 
@@ -87,7 +95,7 @@ class Broken(AgentView):
     ways: list[str] = []
 
     def post(self, request: Request) -> Response:
-        way = request.data["way"]
+        way = parse(Way, request)["way"]
         self.ways.append(way)
         if way == "gone":
             raise Gone("It was erased.", details={"id": "\ud800"})

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.api import idempotency
 from kmapp.api.idempotency import drop_expired, forget_answers
 from kmapp.api.models import IdempotentRequest
 from tests import makers
@@ -131,10 +132,10 @@ def test_a_key_in_flight_is_a_409_until_its_lease_ends(agent: Client, acme: Acco
 
 @db
 def test_an_answer_and_what_it_tells_stand_or_fall_together(agent: Client, acme: Account) -> None:
-    answer = _post(agent, "/v1/rename", {"fail": True})
+    answer = _post(agent, "/v1/rename", {"late": True})
     assert (answer.status_code, answer.json()["error"]) == (409, "too_late")
     assert _name(acme) == "Acme"
-    assert _post(agent, "/v1/rename", {"fail": True}).json() == answer.json()
+    assert _post(agent, "/v1/rename", {"late": True}).json() == answer.json()
 
 
 @db
@@ -142,17 +143,15 @@ def test_a_request_that_lost_its_lease_changes_nothing(
     agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The zombie: slower than its lease, while a retry did the work."""
-    from kmapp.api import views
-
-    once = views.idempotency.once
+    once = idempotency.once
 
     def slow(hold: Any, handler: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        monkeypatch.setattr(views.idempotency, "once", once)
+        monkeypatch.setattr(idempotency, "once", once)
         _change(acme, lease_until=timezone.now() - timedelta(seconds=1))
         assert _post(agent, "/v1/rename", {}).json()["name"] == "Acme!"
         return once(hold, handler, *args, **kwargs)
 
-    monkeypatch.setattr(views.idempotency, "once", slow)
+    monkeypatch.setattr(idempotency, "once", slow)
     late = _post(agent, "/v1/rename", {})
     assert (late.status_code, late.json()["error"]) == (409, "idempotency_in_flight")
     assert _name(acme) == "Acme!"

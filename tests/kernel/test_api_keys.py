@@ -1,6 +1,7 @@
 """Who may call: keys in their headers, scopes, and the account a key acts for."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -106,7 +107,8 @@ def test_a_method_that_is_not_there_is_a_405(agent: Client, method: str) -> None
 
 @pytest.mark.parametrize("field", ["account_id", "tenant_id"])
 def test_naming_another_account_is_a_mix_up(agent: Client, rival: Account, field: str) -> None:
-    for other in (str(rival.pk), "rival", "", 7, ["x"], {}):
+    others: list[Any] = [str(rival.pk), "rival", "", 7, ["x"], {}]
+    for other in others:
         body = {**NOTE, field: other}
         answer = agent.post("/v1/notes", body, content_type="application/json")
         assert (answer.status_code, answer.json()["error"]) == (403, "identity_mismatch"), other

@@ -63,10 +63,11 @@ def test_what_is_left_is_said_and_then_when_to_come_back(agent: Client) -> None:
 def test_keys_and_buckets_do_not_share(agent: Client, acme: Account) -> None:
     while _note(agent).status_code == 201:
         pass
-    for status in (410, 410, 429):
-        answer = agent.post("/v1/broken", {"way": "gone"}, content_type="application/json")
-        assert answer.status_code == status
-    assert answer.json()["error"] == "rate_limited_recall"
+    others = [
+        agent.post("/v1/broken", {"way": "gone"}, content_type="application/json") for _ in range(3)
+    ]
+    assert [answer.status_code for answer in others] == [410, 410, 429]
+    assert others[-1].json()["error"] == "rate_limited_recall"
     other = makers.key(acme)[1]
     assert _note(Client(), **{"X-Api-Key": other}).status_code == 201
 
