@@ -1,6 +1,6 @@
 from django.urls import path
 
-from kmapp.web.views import home, preferences, session
+from kmapp.web.views import home, keys, ledger, members, operations, preferences, session
 
 app_name = "web"
 urlpatterns = [
@@ -9,4 +9,19 @@ urlpatterns = [
     path("sign-out/", session.sign_out, name="sign_out"),
     path("account/", session.change_account, name="account"),
     path("preferences/", preferences.preferences, name="preferences"),
+    path("keys/", keys.keys, name="keys"),
+    path("keys/new/", keys.issue, name="key_issue"),
+    path("keys/<uuid:pk>/rotate/", keys.rotate, name="key_rotate"),
+    path("keys/<uuid:pk>/revoke/", keys.revoke, name="key_revoke"),
+    path("members/", members.members, name="members"),
+    path("members/new/", members.add, name="member_add"),
+    path("members/policy/", members.policy, name="policy"),
+    path("members/<uuid:pk>/role/", members.role, name="member_role"),
+    path("members/<uuid:pk>/remove/", members.remove, name="member_remove"),
+    path("operations/", operations.operations, name="operations"),
+    path("operations/replay/", operations.try_again, name="replay"),
+    path("operations/<uuid:pk>/", operations.delivery, name="delivery"),
+    path("ledger/", ledger.ledger, name="ledger"),
+    path("ledger/verify/", ledger.check, name="ledger_verify"),
+    path("ledger/<uuid:pk>/", ledger.commit, name="commit"),
 ]

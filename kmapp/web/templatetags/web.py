@@ -95,3 +95,15 @@ def _badge(character: str) -> SafeString:
 @register.filter
 def undo_address(message: Message) -> str:
     return notices.undo_address(message)
+
+
+@register.filter
+def called(actor: str, names: dict[str, str]) -> str:
+    """The name of an actor, from `names_of`."""
+    return names.get(actor, actor)
+
+
+@register.filter
+def object_kind(name: str) -> str:
+    """What sort of object a commit's line is about."""
+    return name.partition(":")[0].rpartition(".")[2]

@@ -1,0 +1,88 @@
+"""Forms of the pages about an account: its keys and its members."""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib.auth.password_validation import validate_password
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import Account, Membership, Redaction
+from kmapp.accounts.scopes import Scope
+
+EXPIRIES = [
+    ("", _("Never")),
+    ("30", _("In 30 days")),
+    ("90", _("In 90 days")),
+    ("365", _("In a year")),
+]
+
+
+class _Styled(forms.Form):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            many = isinstance(field.widget, forms.CheckboxSelectMultiple)
+            select = isinstance(field.widget, forms.Select) and not many
+            style = "form-select" if select else "form-check-input" if many else "form-control"
+            field.widget.attrs.setdefault("class", style)
+
+
+class KeyForm(_Styled):
+    """A new key: who will use it, and for what."""
+
+    name = forms.CharField(
+        label=_("Name"),
+        max_length=100,
+        help_text=_("The agent or service that will use it; the ledger names the key."),
+    )
+    scopes = forms.MultipleChoiceField(
+        label=_("It may"),
+        choices=Scope.choices,
+        widget=forms.CheckboxSelectMultiple,
+        initial=[Scope.MEMORY_READ, Scope.MEMORY_WRITE],
+    )
+    expires = forms.ChoiceField(label=_("It expires"), choices=EXPIRIES, required=False)
+
+    def expires_at(self) -> Any:
+        days = self.cleaned_data["expires"]
+        return timezone.now() + timedelta(days=int(days)) if days else None
+
+
+class MemberForm(_Styled):
+    """A person to let in: known by their address, or new."""
+
+    email = forms.EmailField(label=_("E-mail"))
+    role = forms.ChoiceField(
+        label=_("Role"), choices=Membership.Role.choices, initial=Membership.Role.REVIEWER
+    )
+    name = forms.CharField(label=_("Name"), max_length=150, required=False)
+    password = forms.CharField(
+        label=_("First password"),
+        required=False,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text=_("Only for a person who has no login here yet. They can change it later."),
+    )
+
+    def clean_password(self) -> str:
+        given: str = self.cleaned_data["password"]
+        if given:
+            validate_password(given)
+        return given
+
+
+class PolicyForm(_Styled):
+    """What the account does with what agents write."""
+
+    account_wide = forms.ChoiceField(
+        label=_("Account-wide memories"),
+        choices=Account.Policy.choices,
+        help_text=_("What happens to a memory that everyone in the account would see."),
+    )
+    redact = forms.MultipleChoiceField(
+        label=_("Black out before a text is kept"),
+        choices=Redaction.choices,
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+    )

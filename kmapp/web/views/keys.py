@@ -1,0 +1,79 @@
+"""API keys: issue, rotate, revoke. A secret is on a page once, and that page is never cached."""
+
+from http import HTTPStatus
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from kmapp.accounts.actions import IssuedKey, issue_key, revoke_key, rotate_key
+from kmapp.accounts.models import ApiKey
+from kmapp.web.forms import KeyForm
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.notices import tell
+from kmapp.web.seats import admin_required
+
+
+@require_safe
+@admin_required
+def keys(request: WebRequest) -> HttpResponse:
+    rows = ApiKey.objects.of(account_id_for(request)).order_by("revoked_at", "-created_at")
+    page = Paginator(rows, 50).get_page(request.GET.get("page"))
+    context = {"page": page, "now": timezone.now()}
+    return render(request, fragment(request, "web/keys/index.html", "list"), context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@admin_required
+def issue(request: WebRequest) -> HttpResponse:
+    form = KeyForm(request.POST or None)
+    if request.method != "POST" or not form.is_valid():
+        status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
+        return render(request, "web/keys/form.html", {"form": form}, status=status)
+    issued = issue_key(
+        account_id=account_id_for(request),
+        name=form.cleaned_data["name"],
+        scopes=form.cleaned_data["scopes"],
+        expires_at=form.expires_at(),
+        actor=actor_for(request),
+    )
+    return _shown(request, issued)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@admin_required
+def rotate(request: WebRequest, pk: UUID) -> HttpResponse:
+    """The old secret stops at once, so this asks first."""
+    key = get_object_or_404(ApiKey.objects.of(account_id_for(request)), pk=pk)
+    if request.method != "POST":
+        return render(request, "web/keys/confirm.html", {"key": key, "deed": "rotate"})
+    return _shown(request, rotate_key(key, actor=actor_for(request)))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@admin_required
+def revoke(request: WebRequest, pk: UUID) -> HttpResponse:
+    key = get_object_or_404(ApiKey.objects.of(account_id_for(request)), pk=pk)
+    if request.method != "POST":
+        return render(request, "web/keys/confirm.html", {"key": key, "deed": "revoke"})
+    revoke_key(key, actor=actor_for(request))
+    tell(
+        request, _("Revoked. Requests with %(name)s are refused from now on.") % {"name": key.name}
+    )
+    return redirect("web:keys")
+
+
+def _shown(request: WebRequest, issued: IssuedKey) -> HttpResponse:
+    """The one page that shows a secret."""
+    health = request.build_absolute_uri(reverse("api:health"))
+    command = f"curl -s {health} -H 'Authorization: Bearer {issued.secret}'"
+    context = {"key": issued.key, "secret": issued.secret, "command": command}
+    return render(request, "web/keys/issued.html", context)

@@ -1,0 +1,52 @@
+"""The ledger: every change of truth, newest first, and the check that it is whole."""
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_POST, require_safe
+
+from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.ledger.verify import verify
+from kmapp.web.http import WebRequest, account_id_for, fragment
+from kmapp.web.seats import reviewer_required
+from kmapp.web.who import names_of
+
+PAGE = 50
+
+
+@require_safe
+@reviewer_required
+def ledger(request: WebRequest) -> HttpResponse:
+    """Commits by number: the next page starts below the last one shown."""
+    account_id = account_id_for(request)
+    rows = Commit.objects.of(account_id).order_by("-seq")
+    below = request.GET.get("below", "")
+    if below.isdigit():
+        rows = rows.filter(seq__lt=int(below))
+    found = list(rows[: PAGE + 1])
+    context = {
+        "commits": found[:PAGE],
+        "more": found[PAGE - 1].seq if len(found) > PAGE else None,
+        "names": names_of(row.actor for row in found),
+        "head": Commit.objects.of(account_id).order_by("-seq").first(),
+        "checkpoint": Checkpoint.objects.of(account_id).order_by("-seq").first(),
+    }
+    return render(request, fragment(request, "web/ledger/index.html", "list"), context)
+
+
+@require_safe
+@reviewer_required
+def commit(request: WebRequest, pk: UUID) -> HttpResponse:
+    rows = Commit.objects.of(account_id_for(request)).select_related("note")
+    row = get_object_or_404(rows, pk=pk)
+    context = {"commit": row, "names": names_of([row.actor])}
+    return render(request, "web/ledger/detail.html", context)
+
+
+@require_POST
+@reviewer_required
+def check(request: WebRequest) -> HttpResponse:
+    """Read the whole chain now."""
+    checked = verify(account_id_for(request))
+    return render(request, "web/ledger/checked.html", {"checked": checked})

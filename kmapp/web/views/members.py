@@ -1,0 +1,98 @@
+"""Who may enter the account and as what, and what the account does with what agents write."""
+
+from http import HTTPStatus
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from kmapp.accounts.actions import add_member, change_account, change_role, remove_member
+from kmapp.accounts.models import Membership, User
+from kmapp.web.forms import MemberForm, PolicyForm
+from kmapp.web.http import WebRequest, account_for, account_id_for, actor_for
+from kmapp.web.notices import tell
+from kmapp.web.seats import admin_required
+
+
+@require_safe
+@admin_required
+def members(request: WebRequest) -> HttpResponse:
+    rows = Membership.objects.of(account_id_for(request)).select_related("user")
+    page = Paginator(rows.order_by("role", "user__email"), 50).get_page(request.GET.get("page"))
+    account = account_for(request)
+    policy = PolicyForm(initial={"account_wide": account.account_wide, "redact": account.redact})
+    return render(request, "web/members/index.html", {"page": page, "policy": policy})
+
+
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+@admin_required
+def add(request: WebRequest) -> HttpResponse:
+    form = MemberForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        user = _person(form)
+        if user is not None:
+            add_member(
+                account_id=account_id_for(request),
+                user=user,
+                role=form.cleaned_data["role"],
+                actor=actor_for(request),
+            )
+            tell(request, _("%(who)s may sign in now.") % {"who": user.email})
+            return redirect("web:members")
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
+    return render(request, "web/members/form.html", {"form": form}, status=status)
+
+
+def _person(form: MemberForm) -> User | None:
+    """The person with this address, made if there is none and a first password was given."""
+    email, password = form.cleaned_data["email"].lower(), form.cleaned_data["password"]
+    known = User.objects.filter(email__iexact=email).first()
+    if known is not None:
+        return known
+    if not password:
+        form.add_error("password", _("Nobody here has this address yet: give a first password."))
+        return None
+    return User.objects.create_user(
+        username=email, email=email, password=password, first_name=form.cleaned_data["name"]
+    )
+
+
+@require_POST
+@admin_required
+def role(request: WebRequest, pk: UUID) -> HttpResponse:
+    member = _member(request, pk)
+    wanted = Membership.Role(request.POST.get("role", ""))
+    change_role(member, role=wanted, actor=actor_for(request))
+    tell(request, _("%(who)s: %(role)s") % {"who": member.user.email, "role": wanted.label})
+    return redirect("web:members")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@admin_required
+def remove(request: WebRequest, pk: UUID) -> HttpResponse:
+    member = _member(request, pk)
+    if request.method != "POST":
+        return render(request, "web/members/confirm.html", {"member": member})
+    remove_member(member, actor=actor_for(request))
+    tell(request, _("%(who)s may no longer enter this account.") % {"who": member.user.email})
+    return redirect("web:members")
+
+
+@require_POST
+@admin_required
+def policy(request: WebRequest) -> HttpResponse:
+    form = PolicyForm(request.POST)
+    if form.is_valid():
+        change_account(account_for(request), actor=actor_for(request), **form.cleaned_data)
+        tell(request, _("The account's policy holds for what is written from now on."))
+    return redirect("web:members")
+
+
+def _member(request: WebRequest, pk: UUID) -> Membership:
+    rows = Membership.objects.of(account_id_for(request)).select_related("user")
+    return get_object_or_404(rows, pk=pk)

@@ -1,0 +1,71 @@
+"""Operations: what is owed, what was given up, and trying it again."""
+
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.db.models import Count, Min, Q
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST, require_safe
+
+from kmapp.outbox.actions import replay
+from kmapp.outbox.models import Delivery, DeliveryQuerySet
+from kmapp.web.http import WebRequest, account_id_for, fragment
+from kmapp.web.navigation import counter
+from kmapp.web.notices import tell
+from kmapp.web.seats import admin_required, reviewer_required
+
+
+@counter("web:operations")
+def dead_letters(account_id: UUID, most: int) -> int:
+    return len(Delivery.objects.of(account_id).dead().values("pk")[:most])
+
+
+@require_safe
+@reviewer_required
+def operations(request: WebRequest) -> HttpResponse:
+    rows = Delivery.objects.of(account_id_for(request))
+    dead = rows.dead().select_related("event").order_by("-failed_at")
+    context = {
+        "queues": _queues(rows.open()),
+        "page": Paginator(dead, 50).get_page(request.GET.get("page")),
+    }
+    return render(request, fragment(request, "web/operations/index.html", "list"), context)
+
+
+def _queues(open_rows: DeliveryQuerySet) -> list[dict[str, Any]]:
+    """What waits and runs, by handler, and since when."""
+    running = Q(lease_token__isnull=False)
+    grouped = open_rows.values("handler", "queue").annotate(
+        waiting=Count("pk", filter=~running),
+        running=Count("pk", filter=running),
+        oldest=Min("event__created_at"),
+        reason=Min("reason", filter=~Q(reason="")),
+    )
+    return [dict(row) for row in grouped.order_by("queue", "handler")]
+
+
+@require_safe
+@reviewer_required
+def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
+    rows = Delivery.objects.of(account_id_for(request)).select_related("event")
+    return render(request, "web/operations/detail.html", {"row": get_object_or_404(rows, pk=pk)})
+
+
+@require_POST
+@admin_required
+def try_again(request: WebRequest) -> HttpResponse:
+    """One dead letter, or all of them."""
+    one = request.POST.get("delivery")
+    revived = replay(account_id_for(request), [UUID(one)] if one else None)
+    tell(
+        request,
+        ngettext("%(n)d delivery is tried again.", "%(n)d deliveries are tried again.", revived)
+        % {"n": revived}
+        if revived
+        else _("Nothing to try again: somebody was first."),
+    )
+    return redirect("web:operations")

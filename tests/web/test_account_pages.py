@@ -1,0 +1,140 @@
+"""Keys, members, operations and ledger in the browser: what admins do, and who else may not."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, ApiKey, Membership, User
+from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.models import Delivery
+from tests import makers
+from tests.makers import PASSWORD
+
+PAGES = ["/keys/", "/keys/new/", "/members/", "/members/new/"]
+
+
+@pytest.fixture
+def admin(client: Client, ada: User) -> Client:
+    client.force_login(ada)
+    return client
+
+
+@pytest.fixture
+def reviewer(alice: User) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_only_admins_manage_keys_and_people(reviewer: Client, admin: Client, path: str) -> None:
+    assert reviewer.get(path).status_code == 403
+    assert admin.get(path).status_code == 200
+
+
+def test_a_new_key_is_shown_once_and_works(admin: Client, acme: Account) -> None:
+    form = {"name": "support bot", "scopes": ["memory:read"], "expires": "30"}
+    shown = admin.post("/keys/new/", form).content.decode()
+    [secret] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", shown))
+    health = Client(headers={"authorization": f"Bearer {secret}"}).get("/v1/health")
+    assert "pending_embeddings" in health.json()
+    assert secret not in admin.get("/keys/").content.decode()
+
+
+def test_a_rotated_key_stops_and_its_successor_works(admin: Client, acme: Account) -> None:
+    key, old = makers.key(acme)
+    shown = admin.post(f"/keys/{key.pk}/rotate/").content.decode()
+    [new] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", shown))
+    ask = {"query": "tea"}
+    for secret, status in ((old, 401), (new, 200)):
+        agent = Client(headers={"authorization": f"Bearer {secret}"})
+        answer = agent.post("/v1/memory/search", ask, content_type="application/json")
+        assert answer.status_code == status
+
+
+def test_a_revoked_key_cannot_be_revoked_again(admin: Client, acme: Account) -> None:
+    key, _secret = makers.key(acme)
+    assert admin.get(f"/keys/{key.pk}/revoke/").status_code == 200
+    assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 302
+    assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 409
+
+
+def test_a_rivals_key_is_not_there(admin: Client, rival: Account) -> None:
+    key, _secret = makers.key(rival)
+    assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 404
+    with acting(rival):
+        assert ApiKey.objects.get(pk=key.pk).revoked_at is None
+
+
+def test_a_new_person_can_sign_in(admin: Client, acme: Account) -> None:
+    form = {"email": "noor@example.test", "role": "reviewer", "name": "Noor", "password": PASSWORD}
+    assert admin.post("/members/new/", form).status_code == 302
+    assert Client().login(username="noor@example.test", password=PASSWORD)
+
+
+def test_a_stranger_needs_a_first_password(admin: Client, acme: Account) -> None:
+    answer = admin.post("/members/new/", {"email": "new@example.test", "role": "reviewer"})
+    assert answer.status_code == 422
+    assert "first password" in answer.content.decode()
+
+
+def test_the_last_admin_stays(admin: Client, acme: Account, ada: User) -> None:
+    with acting(acme):
+        own = Membership.objects.of(acme).get(user=ada)
+    assert admin.post(f"/members/{own.pk}/remove/").status_code == 409
+    assert admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"}).status_code == 409
+
+
+def test_the_policy_changes_in_the_ledger(admin: Client, acme: Account) -> None:
+    form = {"account_wide": "apply", "redact": ["secret"]}
+    assert admin.post("/members/policy/", form).status_code == 302
+    with acting(acme):
+        account = Account.objects.get(pk=acme.pk)
+    assert (account.account_wide, account.redact) == ("apply", ["secret"])
+    assert "UPDATE" in admin.get("/ledger/").content.decode()
+
+
+def test_a_dead_letter_is_shown_and_tried_again(
+    admin: Client, reviewer: Client, acme: Account
+) -> None:
+    with acting(acme):
+        publish(
+            acme.pk, "memory.entry.embed", [Task(job_key="x:1", payload={"entry": str(acme.pk)})]
+        )
+        Delivery.objects.of(acme).update(failed_at="2026-01-01T00:00:00Z", last_error="it broke")
+        row = Delivery.objects.of(acme).get()
+    assert "it broke" in admin.get("/operations/").content.decode()
+    assert "it broke" in admin.get(f"/operations/{row.pk}/").content.decode()
+    assert reviewer.post("/operations/replay/", {"delivery": row.pk}).status_code == 403
+    assert admin.post("/operations/replay/", {"delivery": row.pk}).status_code == 302
+    with acting(acme):
+        assert Delivery.objects.of(acme).get().failed_at is None
+
+
+def test_the_ledger_is_verified_from_its_page(reviewer: Client, acme: Account) -> None:
+    makers.key(acme)
+    assert (
+        "was read" in (said := reviewer.post("/ledger/verify/").content.decode())
+        or "were read" in said
+    )
+    with acting(acme):
+        first = acme_commit(acme)
+    assert reviewer.get(f"/ledger/{first}/").status_code == 200
+
+
+def acme_commit(acme: Account) -> str:
+    from kmapp.ledger.models import Commit
+
+    return str(Commit.objects.of(acme).order_by("seq").values_list("pk", flat=True)[0])
+
+
+@pytest.mark.parametrize("path", ["/ledger/", "/operations/", "/keys/", "/members/"])
+def test_pages_cost_the_same_however_much_there_is(
+    admin: Client, acme: Account, path: str, django_assert_max_num_queries: object
+) -> None:
+    for _each in range(5):
+        makers.key(acme)
+    with django_assert_max_num_queries(20):  # type: ignore[operator]
+        assert admin.get(path).status_code == 200
