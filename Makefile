@@ -4,6 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 JOBS ?= auto
+# The product may be set up in this shell; its tests bring everything themselves.
+ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u REDIS_URL \
+  -u EMBEDDER_QUERY_PORT -u EMBEDDER_BATCH_PORT -u EMBEDDING_BASE_URL \
+  -u EMBEDDING_BATCH_BASE_URL -u EMBEDDING_API_KEY -u EMBEDDING_MODEL -u OPENAI_BASE_URL \
+  -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help up test check demo bench chaos browser lock clean clean-data runtime development
@@ -16,7 +21,7 @@ up: runtime ## run the product until Ctrl-C, in .kmapp (KMAPP_DATA_DIR) on port 
 	@exec $(PY) manage.py up
 
 test: development ## run every test but the slow ones of `make chaos`
-	@$(PY) -m pytest -n $(JOBS) -m "not chaos"
+	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m "not chaos"
 
 check: development ## formatting, lint, types, imports, migrations
 	@$(PY) -m ruff format --check .
@@ -24,10 +29,10 @@ check: development ## formatting, lint, types, imports, migrations
 	@find templates -name '*.html' -exec $(VENV)/bin/djade --check --target-version 5.2 {} +
 	@$(PY) -m djlint --lint --quiet templates
 	@$(VENV)/bin/lint-imports
-	@$(PY) -m mypy .
-	@DJANGO_SETTINGS_MODULE=tests.settings $(PY) manage.py check --fail-level WARNING
+	@$(ALONE) $(PY) -m mypy .
+	@$(ALONE) DJANGO_SETTINGS_MODULE=tests.settings $(PY) manage.py check --fail-level WARNING
 	@# No database runs here; the comparison is between models and files.
-	@DJANGO_SETTINGS_MODULE=tests.settings $(PY) -W ignore::RuntimeWarning manage.py \
+	@$(ALONE) DJANGO_SETTINGS_MODULE=tests.settings $(PY) -W ignore::RuntimeWarning manage.py \
 	  makemigrations --check --dry-run
 
 demo: runtime ## fill a running kmapp with invented, bilingual data
@@ -37,10 +42,10 @@ bench: runtime ## measure search and writes against bare queries
 	@$(PY) manage.py perf bench
 
 chaos: development ## kill real processes while work is done; SHORT=1 for a few minutes only
-	@CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest -n 0 -m chaos
+	@$(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest -n 0 -m chaos
 
 browser: development ## only the tests that need a browser
-	@$(PY) -m pytest -n $(JOBS) -m browser
+	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m browser
 
 lock: development ## choose versions anew after a change of a requirements*.in file
 	@for name in requirements requirements-dev; do \
