@@ -1,0 +1,100 @@
+"""Signing where chains stand. Only what follows from the last signed head is signed again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+from django.conf import settings
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import account_ids
+from kmapp.ledger.chain import BEGINNING, Head, Link, Problem, verify
+from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.ledger.signing import Signed, Statement, append, sign, signing_key
+from kmapp.ledger.verify import BLOCK, link_of
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signing:
+    """What became of one account's head."""
+
+    account_id: UUID
+    head: Head
+    problem: Problem | None = None  # then nothing was signed
+
+
+def checkpoint() -> list[Signing]:
+    """Sign every head that moved: into the file first, then into the database."""
+    key = signing_key(settings.CHECKPOINT_KEY_FILE)
+    outcomes, signed = [], []
+    for account_id in account_ids():
+        outcome = _look(account_id)
+        if outcome is None:
+            continue
+        outcomes.append(outcome)
+        if outcome.problem:
+            log.error("ledger_broken", account=str(account_id), seq=outcome.problem.seq)
+            continue
+        statement = Statement(
+            account=account_id,
+            seq=outcome.head.seq,
+            commit_hash=outcome.head.commit_hash,
+            created_at=timezone.now(),
+        )
+        signed.append(sign(key, statement))
+    if signed:
+        append(settings.CHECKPOINT_FILE, signed)
+    for each in signed:
+        _copy(each)
+    return outcomes
+
+
+def _look(account_id: UUID) -> Signing | None:
+    """Where the chain stands, and the first thing that is wrong since the last checkpoint."""
+    with acting(account_id):
+        last = Checkpoint.objects.of(account_id).order_by("-seq").first()
+    head = before = Head(last.seq, last.commit_hash) if last else BEGINNING
+    if last and not _is_there(account_id, head):
+        gone = Problem(head.seq, "rewritten", "is not the commit that was signed")
+        return Signing(account_id=account_id, head=head, problem=gone)
+    for links in _since(account_id, head):
+        problem = next(verify(links, after=head), None)
+        if problem:
+            return Signing(account_id=account_id, head=head, problem=problem)
+        head = Head(links[-1][0].seq, links[-1][1])
+    return None if head == before else Signing(account_id=account_id, head=head)
+
+
+def _is_there(account_id: UUID, head: Head) -> bool:
+    with acting(account_id):
+        rows = Commit.objects.of(account_id).filter(seq=head.seq, commit_hash=head.commit_hash)
+        return rows.exists()
+
+
+def _since(account_id: UUID, head: Head) -> Iterator[list[tuple[Link, str]]]:
+    """The commits after a head, a block and a transaction at a time."""
+    seq = head.seq
+    while True:
+        with acting(account_id):
+            rows = list(Commit.objects.of(account_id).filter(seq__gt=seq).order_by("seq")[:BLOCK])
+        if not rows:
+            return
+        yield [(link_of(row), row.commit_hash) for row in rows]
+        seq = rows[-1].seq
+
+
+def _copy(signed: Signed) -> None:
+    said = signed.statement
+    with acting(said.account):
+        Checkpoint.objects.create(
+            account_id=said.account,
+            seq=said.seq,
+            commit_hash=said.commit_hash,
+            created_at=said.created_at,
+            signature=signed.signature,
+            key_id=signed.key_id,
+        )

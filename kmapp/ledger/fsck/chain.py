@@ -1,0 +1,192 @@
+"""The chain of one account, and what hangs on each commit: its note and the states it sealed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from psycopg import sql
+
+from kmapp.ledger.fsck.findings import Findings, Problem
+from kmapp.ledger.fsck.hashing import TIME, Commit, digest_of, hash_of, loaded
+from kmapp.ledger.fsck.source import Source
+from kmapp.ledger.fsck.tables import HISTORIES, History, kind_of
+
+_COMMITS = sql.SQL(
+    "SELECT id::text, format, seq, parent_hash, commit_hash, actor, {time}, input_digest,"
+    " diff::text FROM ledger_commit WHERE account_id = %s ORDER BY seq"
+).format(time=sql.SQL(TIME).format(sql.Identifier("created_at")))
+_NOTES = (
+    "SELECT commit_id::text, salt, input::text, reason FROM ledger_note"
+    " WHERE account_id = %s AND commit_id = ANY (%s)"
+)
+_STATES = """
+SELECT s.commit_id::text, s.object_id::text, s.salt, v.state::text, v.event, v.actor, v.version
+  FROM ledger_seal s LEFT JOIN {table} v
+    ON v.account_id = s.account_id AND v.{owner} = s.object_id AND v.commit_id = s.commit_id
+ WHERE s.account_id = %s AND s.object_type = %s AND s.commit_id = ANY (%s)
+"""
+_UNKNOWN_STATES = """
+SELECT v.{owner}::text, v.version FROM {table} v
+ WHERE v.account_id = %s AND NOT EXISTS (
+   SELECT FROM ledger_seal s WHERE s.account_id = v.account_id AND s.object_type = %s
+      AND s.object_id = v.{owner} AND s.commit_id = v.commit_id)
+"""
+Change = dict[str, Any]
+
+
+class Sealed(NamedTuple):
+    """The last a chain says about an object. No digest: that it is gone."""
+
+    seq: int
+    commit: str
+    digest: str | None
+
+
+@dataclass
+class Chain:
+    """What is left to know of a chain once it was walked."""
+
+    seq: int = 0
+    head: str = "0" * 64
+    last: dict[str, Sealed] = field(default_factory=dict)  # by object
+    # What may be missing only if an object was erased later: (seq, kind, objects, message).
+    doubts: list[tuple[int, str, Sequence[str], str]] = field(default_factory=list)
+
+
+def walk(source: Source, findings: Findings, signed: Mapping[int, str]) -> Chain:
+    """Check the account's chain; `signed` are the hashes that checkpoints remember, by number."""
+    chain = Chain()
+    for block in source.blocks(_COMMITS, source.account):
+        commits = [Commit(*row) for row in block]
+        diffs = [loaded(commit.diff) for commit in commits]
+        for commit, diff in zip(commits, diffs, strict=True):
+            for kind, message in _wrong(source.account, chain, commit, diff, signed):
+                findings.add(
+                    Problem(kind=kind, message=message, account=source.account, seq=commit.seq)
+                )
+            chain.seq, chain.head = commit.seq, commit.commit_hash
+            for change in _changes(diff):
+                chain.last[change["object"]] = Sealed(commit.seq, commit.id, change["digest"])
+        findings.commits += len(commits)
+        _check_notes(source, findings, chain, commits, diffs)
+        for table, history in HISTORIES.items():
+            _check_states(
+                source, findings, chain, (table, history), list(zip(commits, diffs, strict=True))
+            )
+    for table, history in HISTORIES.items():
+        _find_unknown_states(source, findings, table, history)
+    _settle_doubts(source, findings, chain)
+    return chain
+
+
+def _wrong(
+    account: str, chain: Chain, commit: Commit, diff: Any, signed: Mapping[int, str]
+) -> Iterator[tuple[str, str]]:
+    if commit.seq != chain.seq + 1:
+        yield "gap", f"follows commit {chain.seq}"
+    if commit.parent_hash != chain.head:
+        yield "parent", "does not name the commit before it"
+    if commit.format != 1:
+        yield "format", f"has the format {commit.format}, which is unknown"
+    if hash_of(account, commit, diff) != commit.commit_hash:
+        yield "hash", "is not what was sealed"
+    if signed.get(commit.seq, commit.commit_hash) != commit.commit_hash:
+        yield "rewritten", "is not the commit that a checkpoint signed"
+
+
+def _changes(diff: Any) -> Iterator[Change]:
+    """The changes of a diff. One in another shape was reported already: its hash is wrong."""
+    for change in diff if isinstance(diff, list) else ():
+        if isinstance(change, dict) and {"object", "op", "digest"} <= change.keys():
+            yield change
+
+
+def _check_notes(
+    source: Source, findings: Findings, chain: Chain, commits: Sequence[Commit], diffs: list[Any]
+) -> None:
+    ids = [commit.id for commit in commits]
+    notes = {row[0]: row[1:] for row in source.all(_NOTES, source.account, ids)}
+    for commit, diff in zip(commits, diffs, strict=True):
+        salt, said, reason = notes.get(commit.id, (None, None, ""))
+        if salt is None and said is None and not reason:
+            objects = [change["object"] for change in _changes(diff)]
+            chain.doubts.append((commit.seq, "note", objects, "its input and reason are gone"))
+        elif (
+            digest_of(salt or b"", {"input": loaded(said), "reason": reason}) != commit.input_digest
+        ):
+            message = "its input or reason is not what was sealed"
+            findings.add(
+                Problem(kind="note", message=message, account=source.account, seq=commit.seq)
+            )
+
+
+def _check_states(
+    source: Source,
+    findings: Findings,
+    chain: Chain,
+    kept: tuple[str, History],
+    block: Sequence[tuple[Commit, Any]],
+) -> None:
+    """Every state that a history keeps is the one that its commit sealed."""
+    kind = kind_of(kept[0])
+    rows = source.all(
+        _named(_STATES, kept[1]), source.account, kind, [commit.id for commit, _ in block]
+    )
+    states = {(row[0], f"{kind}:{row[1]}"): row[2:] for row in rows}
+    for commit, diff in block:
+        for change in _changes(diff):
+            name = str(change["object"])
+            if change["digest"] is None or not name.startswith(kind + ":"):
+                continue
+            salt, *state = states.get((commit.id, name), (None, None))
+            if salt is None or state[0] is None:
+                chain.doubts.append((commit.seq, "version", [name], "the sealed state is gone"))
+                continue
+            findings.versions += 1
+            if not _same(commit, change, salt, state):
+                message = "the version kept is not what was sealed"
+                findings.add(
+                    Problem(
+                        kind="version",
+                        message=message,
+                        account=source.account,
+                        seq=commit.seq,
+                        object=name,
+                    )
+                )
+
+
+def _same(commit: Commit, change: Change, salt: bytes, kept: Sequence[Any]) -> bool:
+    text, event, actor, version = kept
+    state = loaded(text)
+    sealed: bool = digest_of(salt, state) == change["digest"]
+    return sealed and (event, actor, version) == (change["op"], commit.actor, state.get("version"))
+
+
+def _find_unknown_states(source: Source, findings: Findings, table: str, history: History) -> None:
+    kind = kind_of(table)
+    for owner, version in source.stream(_named(_UNKNOWN_STATES, history), source.account, kind):
+        findings.add(
+            Problem(
+                kind="version",
+                message=f"version {version} was never sealed",
+                account=source.account,
+                object=f"{kind}:{owner}",
+            )
+        )
+
+
+def _settle_doubts(source: Source, findings: Findings, chain: Chain) -> None:
+    """What is gone may be gone only where something was erased."""
+    for seq, kind, objects, message in chain.doubts:
+        if not any(name in chain.last and chain.last[name].digest is None for name in objects):
+            name = objects[0] if len(objects) == 1 else ""
+            findings.add(
+                Problem(kind=kind, message=message, account=source.account, seq=seq, object=name)
+            )
+
+
+def _named(query: str, history: History) -> sql.Composed:
+    return sql.SQL(query).format(
+        table=sql.Identifier(history.table), owner=sql.Identifier(history.owner)
+    )

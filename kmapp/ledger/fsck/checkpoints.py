@@ -1,0 +1,110 @@
+"""What the signed file outside the database remembers."""
+
+import base64
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+from kmapp.ledger.fsck.chain import Chain
+from kmapp.ledger.fsck.findings import Findings, Problem
+from kmapp.ledger.fsck.hashing import encoded
+from kmapp.ledger.fsck.source import Source
+
+_END = "-----END PUBLIC KEY-----\n"
+_STATEMENT = ("account", "commit_hash", "created_at", "seq")
+_COPIES = (
+    "SELECT seq, commit_hash, signature FROM ledger_checkpoint WHERE account_id = %s ORDER BY seq"
+)
+Keys = Mapping[str, Ed25519PublicKey]
+
+
+@dataclass
+class Remembered:
+    """The believable checkpoints: for each account the hash at each number, and signatures."""
+
+    hashes: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
+    signatures: set[str] = field(default_factory=set)
+
+
+def public_keys(paths: Iterable[Path]) -> dict[str, Ed25519PublicKey]:
+    """The keys in PEM files, by key id."""
+    keys = {}
+    for path in paths:
+        for block in path.read_text().split(_END)[:-1]:
+            key = load_pem_public_key((block + _END).encode())
+            if isinstance(key, Ed25519PublicKey):
+                keys[sha256(key.public_bytes_raw()).hexdigest()[:16]] = key
+    return keys
+
+
+def read(path: Path, keys: Keys, findings: Findings) -> Remembered:
+    """The file's statements. Read it before the snapshot is taken: it may only know less."""
+    remembered = Remembered()
+    if not path.exists():
+        findings.notes.append(f"there is no checkpoint file {path}")
+        return remembered
+    with path.open("rb") as file:
+        for place, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                findings.notes.append(f"the last line of {path} was cut short by a crash")
+                break
+            wrong = _believe(line, keys, remembered)
+            if wrong:
+                message = f"line {place} of {path} {wrong}"
+                findings.add(Problem(kind="checkpoint", message=message))
+            findings.checkpoints += 1
+    return remembered
+
+
+def _believe(line: bytes, keys: Keys, remembered: Remembered) -> str | None:
+    """Take a line in, or say why not."""
+    try:
+        record = json.loads(line)
+        said, signature = record["statement"], record["signature"]
+        key = keys.get(record["key"])
+        if key is None:
+            return "is signed with an unknown key"
+        if tuple(sorted(said)) != _STATEMENT or not isinstance(said["seq"], int):
+            return "is not a statement"
+        key.verify(base64.b64decode(signature, validate=True), encoded(said))
+    except InvalidSignature:
+        return "is not what was signed"
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "is damaged"
+    before = remembered.hashes[said["account"]].setdefault(said["seq"], said["commit_hash"])
+    remembered.signatures.add(signature)
+    return None if before == said["commit_hash"] else "contradicts an earlier line"
+
+
+def check_against(source: Source, findings: Findings, chain: Chain, remembered: Remembered) -> None:
+    """The chain is as long as was signed, and the database's own copies are copies."""
+    signed = max(remembered.hashes.get(source.account, {}), default=0)
+    if signed > chain.seq:
+        message = f"ends at commit {chain.seq}, but commit {signed} was signed: its end is gone"
+        findings.add(Problem(kind="cut", message=message, account=source.account, seq=signed))
+    for problem in _bad_copies(source, remembered):
+        findings.add(problem)
+
+
+def _bad_copies(source: Source, remembered: Remembered) -> Iterator[Problem]:
+    hashes: dict[int, Any] = remembered.hashes.get(source.account, {})
+    for seq, commit_hash, signature in source.all(_COPIES, source.account):
+        if signature not in remembered.signatures or hashes.get(seq) != commit_hash:
+            message = "the checkpoint in the database is not in the file"
+            yield Problem(kind="checkpoint", message=message, account=source.account, seq=seq)
+
+
+def vanished(accounts: Iterable[str], remembered: Remembered) -> Iterator[Problem]:
+    """Accounts that were signed and are not there any more."""
+    for account in sorted(remembered.hashes.keys() - set(accounts)):
+        seq = max(remembered.hashes[account])
+        message = f"the account is gone, with {seq} signed commits"
+        yield Problem(kind="account", message=message, account=account, seq=seq)

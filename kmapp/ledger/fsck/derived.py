@@ -1,0 +1,73 @@
+"""What is derived from the rows, and what holds rows together."""
+
+from collections.abc import Iterator
+
+from psycopg import sql
+
+from kmapp.ledger.fsck.findings import Problem
+from kmapp.ledger.fsck.source import Source
+from kmapp.ledger.fsck.tables import INDEXED, kind_of
+
+_VECTORS = """
+SELECT v.collection, v.object_id::text, v.part, m.name, m.dimensions, vector_dims(v.embedding)
+  FROM search_vector v JOIN providers_embeddingmodel m ON m.id = v.model_id
+ WHERE v.account_id = %s AND v.state = 'READY'
+   AND (v.embedding IS NULL OR vector_dims(v.embedding) <> m.dimensions)
+"""
+_UNINDEXED = """
+SELECT t.id::text FROM {table} t
+ WHERE t.account_id = %s AND NOT EXISTS (
+   SELECT FROM search_termposting p WHERE p.account_id = t.account_id
+      AND p.collection = %s AND p.term = '' AND p.document = t.id)
+"""
+# The posting of the empty term holds the length: the number of all the others together. A term
+# that fills its smallint is counted no further, so such a document cannot be added up.
+_INCOMPLETE = """
+SELECT document::text FROM search_termposting WHERE account_id = %s AND collection = %s
+ GROUP BY document
+HAVING coalesce(sum(tf) FILTER (WHERE term <> ''), 0) <> max(dl)
+       AND coalesce(max(tf) FILTER (WHERE term <> ''), 0) < 32000
+    OR coalesce(max(dl) FILTER (WHERE term = ''), -1) <> max(dl)
+"""
+_REFERENCES = """
+SELECT c.conrelid::regclass::text, c.confrelid::regclass::text, a.attname
+  FROM pg_constraint c
+  JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
+ WHERE c.contype = 'f' AND cardinality(c.conkey) = 2 AND a.attname <> 'account_id'
+ ORDER BY 1, 3
+"""
+_ASTRAY = """
+SELECT t.id::text FROM {table} t LEFT JOIN {target} r
+    ON r.account_id = t.account_id AND r.id = t.{column}
+ WHERE t.account_id = %s AND t.{column} IS NOT NULL AND r.id IS NULL
+"""
+
+
+def check_derived(source: Source) -> Iterator[Problem]:
+    """Vectors, postings and references of one account."""
+    for collection, ident, part, model, wanted, size in source.all(_VECTORS, source.account):
+        has = "no embedding" if size is None else f"{size} dimensions instead of {wanted}"
+        message = f"part {part} is READY for {model} with {has}"
+        yield _problem(source, "vector", f"{collection}:{ident}", message)
+    for table, collection in INDEXED.items():
+        if not source.columns(table):
+            continue
+        query = sql.SQL(_UNINDEXED).format(table=sql.Identifier(table))
+        for (ident,) in source.all(query, source.account, collection):
+            yield _problem(source, "posting", f"{kind_of(table)}:{ident}", "has no postings")
+        for (ident,) in source.all(_INCOMPLETE, source.account, collection):
+            message = "its postings do not add up"
+            yield _problem(source, "posting", f"{kind_of(table)}:{ident}", message)
+    for table, target, column in source.all(_REFERENCES):
+        query = sql.SQL(_ASTRAY).format(
+            table=sql.Identifier(table),
+            target=sql.Identifier(target),
+            column=sql.Identifier(column),
+        )
+        for (ident,) in source.all(query, source.account):
+            message = f"{column} names no row of {target} in this account"
+            yield _problem(source, "reference", f"{kind_of(table)}:{ident}", message)
+
+
+def _problem(source: Source, kind: str, name: str, message: str) -> Problem:
+    return Problem(kind=kind, message=message, account=source.account, object=name)

@@ -1,0 +1,69 @@
+"""The ledger's digests, worked out again from the description and not from the writer's code.
+
+Canonical JSON: sorted keys, no spaces, UTF-8; integral numbers as integers; times are UTC text with
+microseconds, which the database writes for us (`TIME`).
+"""
+
+import json
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+# Spelled by the database. Its year has no sign: a date B.C. must not look like one of ours.
+TIME = """CASE WHEN {0} < timestamptz '0001-01-01Z' THEN {0}::text
+  ELSE to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') END"""
+_LONGEST_NUMBER = 20  # digits; Python refuses to read very long ones
+
+_encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Commit(NamedTuple):
+    """One row of ledger_commit, as text where text is hashed."""
+
+    id: str
+    format: int
+    seq: int
+    parent_hash: str
+    commit_hash: str
+    actor: str
+    created_at: str
+    input_digest: str
+    diff: str
+
+
+def hash_of(account: str, commit: Commit, diff: Any) -> str:
+    """What the commit's hash must be (format 1): all its columns but the hash, by name."""
+    text = (
+        f'{{"account":"{account}","actor":{_encode(commit.actor)}'
+        f',"created_at":"{commit.created_at}","diff":{_encode(diff)},"format":{commit.format}'
+        f',"id":"{commit.id}","input_digest":{_encode(commit.input_digest)}'
+        f',"parent_hash":{_encode(commit.parent_hash)},"seq":{commit.seq}}}'
+    )
+    return sha256(text.encode()).hexdigest()
+
+
+def digest_of(salt: bytes, value: Any) -> str:
+    return sha256(salt + _encode(value).encode()).hexdigest()
+
+
+def encoded(value: Any) -> bytes:
+    return _encode(value).encode()
+
+
+def number(value: float) -> float:
+    """A float as canonical JSON has it: integral ones as integers."""
+    return int(value) if value.is_integer() else value
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _LONGEST_NUMBER else digits
+
+
+def _float(digits: str) -> float:
+    return number(float(digits))
+
+
+def loaded(text: str | None) -> Any:
+    """A jsonb value, its numbers as canonical JSON has them."""
+    if text is None:
+        return None
+    return json.loads(text, parse_float=_float, parse_int=_integer)

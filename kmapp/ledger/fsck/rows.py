@@ -1,0 +1,106 @@
+"""The rows that are there now, against the last digest the chain has of each."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from psycopg import sql
+
+from kmapp.ledger.fsck.chain import Chain, Sealed
+from kmapp.ledger.fsck.findings import Findings, Problem
+from kmapp.ledger.fsck.hashing import TIME, digest_of, loaded, number
+from kmapp.ledger.fsck.source import Source
+from kmapp.ledger.fsck.tables import SEALED, kind_of
+
+_ROWS = """
+SELECT t.id::text, t.commit_id::text, s.salt, {columns}
+  FROM {table} t LEFT JOIN ledger_seal s
+    ON s.account_id = t.account_id AND s.object_type = %s AND s.object_id = t.id
+   AND s.commit_id = t.commit_id
+ WHERE t.account_id = %s AND t.commit_id IS NOT NULL
+"""
+# The account itself names no commit: its seals are few, the last one decides.
+_ACCOUNT = """
+SELECT t.id::text, s.commit_id::text, s.salt, {columns}
+  FROM {table} t LEFT JOIN (ledger_seal s JOIN ledger_commit c ON c.id = s.commit_id)
+    ON s.account_id = t.id AND s.object_type = %s AND s.object_id = t.id
+ WHERE t.id = %s ORDER BY c.seq DESC NULLS LAST LIMIT 1
+"""
+
+
+def check_rows(source: Source, findings: Findings, chain: Chain) -> None:
+    """Every sealed row is there and as it was sealed, and no other."""
+    left = dict(chain.last)
+    for table, unsealed in SEALED.items():
+        kind = kind_of(table)
+        columns = {name: of for name, of in source.columns(table).items() if name not in unsealed}
+        if not columns:
+            continue  # an older database, without this table
+        for ident, commit, salt, *values in source.stream(
+            _query(table, columns), kind, source.account
+        ):
+            findings.rows += 1
+            name = f"{kind}:{ident}"
+            message = _wrong(left.pop(name, None), commit, salt, _body(columns, values))
+            if message:
+                findings.add(
+                    Problem(kind="row", message=message, account=source.account, object=name)
+                )
+    for problem in _missing(source.account, left):
+        findings.add(problem)
+
+
+def _wrong(
+    sealed: Sealed | None, commit: str | None, salt: bytes | None, body: dict[str, Any]
+) -> str | None:
+    if sealed is None:
+        return "was never sealed"
+    if sealed.digest is None:
+        return f"is there, though commit {sealed.seq} erased it"
+    if commit != sealed.commit:
+        return f"names another commit than its last one, {sealed.seq}"
+    if salt is None:
+        return f"has lost the salt of commit {sealed.seq}"
+    if digest_of(salt, body) != sealed.digest:
+        return f"is not what commit {sealed.seq} sealed"
+    return None
+
+
+def _missing(account: str, left: dict[str, Sealed]) -> Iterator[Problem]:
+    known = {kind_of(table) for table in SEALED}
+    for name, sealed in left.items():
+        if name.partition(":")[0] not in known:
+            message = "is of a kind that fsck does not know"
+        elif sealed.digest is not None:
+            message = f"has vanished: commit {sealed.seq} sealed it and no commit erased it"
+        else:
+            continue
+        yield Problem(kind="row", message=message, account=account, seq=sealed.seq, object=name)
+
+
+def _query(table: str, columns: dict[str, str]) -> sql.Composed:
+    named = table != "accounts_account"
+    return sql.SQL(_ROWS if named else _ACCOUNT).format(
+        table=sql.Identifier(table),
+        columns=sql.SQL(", ").join(_as_sealed(name, of) for name, of in columns.items()),
+    )
+
+
+def _as_sealed(name: str, of: str) -> sql.Composable:
+    column = sql.SQL("t.{}").format(sql.Identifier(name))
+    if of == "timestamp with time zone":
+        return sql.SQL(TIME).format(column)
+    if of in ("uuid", "jsonb"):
+        return sql.SQL("{}::text").format(column)
+    return column
+
+
+def _body(columns: dict[str, str], values: Sequence[Any]) -> dict[str, Any]:
+    body: dict[str, Any] = {}
+    for (name, of), value in zip(columns.items(), values, strict=True):
+        if of == "jsonb":
+            body[name] = loaded(value)
+        elif isinstance(value, float):
+            body[name] = number(value)
+        else:
+            body[name] = value
+    return body

@@ -1,0 +1,59 @@
+"""The database, read in one snapshot."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+BLOCK = 2000
+
+
+class Source:
+    """One read-only snapshot, seen as one account at a time."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self.connection = connection
+        self.account = ""
+
+    def enter(self, account: str) -> None:
+        """See this account's rows from now on."""
+        self.account = account
+        self.connection.execute("SELECT set_config('app.account_id', %s, true)", [account])
+
+    def all(self, query: str | sql.Composed, *params: Any) -> list[Any]:
+        return self.connection.execute(query, params or None).fetchall()
+
+    def stream(self, query: str | sql.Composed, *params: Any) -> Iterator[Any]:
+        """Rows, a block at a time, without holding them all."""
+        with self.connection.cursor(name="fsck") as cursor:
+            cursor.itersize = BLOCK
+            cursor.execute(query, params or None)
+            yield from cursor
+
+    def blocks(self, query: str | sql.Composed, *params: Any) -> Iterator[Sequence[Any]]:
+        """The same in lists; other queries may run in between."""
+        with self.connection.cursor(name="fsck_blocks") as cursor:
+            cursor.execute(query, params or None)
+            while block := cursor.fetchmany(BLOCK):
+                yield block
+
+    def columns(self, table: str) -> dict[str, str]:
+        """Columns of a table in this database and their types; none when there is no table."""
+        rows = self.all(
+            "SELECT attname, format_type(atttypid, NULL) FROM pg_attribute"
+            " WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+            table,
+        )
+        return dict(rows)
+
+
+@contextmanager
+def opened(address: Mapping[str, Any]) -> Iterator[Source]:
+    """Connect with psycopg's own parameters and hold one snapshot."""
+    settings = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c TimeZone=UTC"
+    with psycopg.connect(**{**address, "options": settings}) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        yield Source(connection)

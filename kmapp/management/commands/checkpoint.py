@@ -1,0 +1,41 @@
+"""manage.py checkpoint: sign where every chain stands, into a file outside the database."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kmapp.ledger.checkpoints import checkpoint
+from kmapp.ledger.signing import public_pem, signing_key
+
+
+class Command(BaseCommand):
+    help = "Signs the head of every account's chain that moved since the last checkpoint."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--public-key", action="store_true", help="print the public key and sign nothing"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["public_key"]:
+            key = signing_key(settings.CHECKPOINT_KEY_FILE)
+            self.stdout.write(public_pem(key.public_key()), ending="")
+            return
+        outcomes = checkpoint()
+        broken = [each for each in outcomes if each.problem]
+        for each in outcomes:
+            if each.problem is None:
+                self.stdout.write(f"{each.account_id}  commit {each.head.seq}  signed")
+        for each in broken:
+            problem = each.problem
+            assert problem is not None  # noqa: S101 - chosen for it
+            self.stderr.write(
+                f"{each.account_id}  commit {problem.seq}  {problem.kind}: {problem.message}"
+            )
+        if not outcomes:
+            self.stdout.write("Every head was signed before.")
+        if broken:
+            raise CommandError(
+                f"{len(broken)} chains are broken and were not signed: run manage.py fsck."
+            )

@@ -1,0 +1,76 @@
+"""manage.py fsck: whether everything in the ledger and in the tables is as it was sealed."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kmapp.ledger.fsck import Findings, Options, check
+from kmapp.management.accounts import account_named
+
+NOT_PSYCOPG = {"pool", "options", "server_side_binding", "prepare_threshold", "isolation_level"}
+
+
+class Command(BaseCommand):
+    help = "Checks chains, checkpoints, live rows, versions, vectors, postings and references."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--account", metavar="SLUG", help="default: all accounts")
+        parser.add_argument("--checkpoints", type=Path, help="default: the file of the settings")
+        parser.add_argument(
+            "--public-key",
+            type=Path,
+            action="append",
+            metavar="PEM",
+            help="believe only these keys; default: the file beside the private key",
+        )
+        parser.add_argument("--chain-only", action="store_true", help="leave rows unchecked")
+        parser.add_argument("--limit", type=int, default=1000, help="problems shown; default: 1000")
+        parser.add_argument("--json", action="store_true", help="one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        key = settings.CHECKPOINT_KEY_FILE
+        started = perf_counter()
+        findings = check(
+            Options(
+                address=_address(settings.DATABASES["default"]),
+                checkpoints=options["checkpoints"] or settings.CHECKPOINT_FILE,
+                public_keys=options["public_key"] or [key.with_name(key.name + ".pub")],
+                accounts=[str(account_named(options["account"]).pk)] if options["account"] else [],
+                chain_only=options["chain_only"],
+                limit=options["limit"],
+            )
+        )
+        show = self._as_json if options["json"] else self._as_text
+        show(findings, perf_counter() - started)
+        if not findings.ok:
+            raise CommandError(f"{findings.found:,} problems found.")
+
+    def _as_json(self, findings: Findings, seconds: float) -> None:
+        report = {**asdict(findings), "ok": findings.ok, "seconds": round(seconds, 2)}
+        self.stdout.write(json.dumps(report, ensure_ascii=False))
+
+    def _as_text(self, findings: Findings, seconds: float) -> None:
+        for problem in findings.problems:
+            self.stdout.write(str(problem))
+        if findings.found > len(findings.problems):
+            self.stdout.write(f"… and {findings.found - len(findings.problems):,} more")
+        for note in findings.notes:
+            self.stdout.write(f"note: {note}")
+        self.stdout.write(
+            f"{findings.accounts:,} accounts, {findings.commits:,} commits, {findings.rows:,} rows,"
+            f" {findings.versions:,} versions and {findings.checkpoints:,} checkpoints"
+            f" in {seconds:.1f} s: {'all as sealed' if findings.ok else 'NOT as sealed'}"
+        )
+
+
+def _address(database: dict[str, Any]) -> dict[str, Any]:
+    """Django's entry as psycopg's connection parameters."""
+    named = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host"}
+    address = {to: database[name] for name, to in {**named, "PORT": "port"}.items()}
+    extra = {k: v for k, v in database.get("OPTIONS", {}).items() if k not in NOT_PSYCOPG}
+    return {k: v for k, v in {**address, **extra}.items() if v}
