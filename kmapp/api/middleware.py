@@ -11,8 +11,9 @@ import structlog
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
+from gunicorn.http.errors import ParseException
 
-from kmapp.api.errors import as_json, is_api, refusal
+from kmapp.api.errors import Refusal, as_json, is_api, refusal
 from kmapp.api.metrics import REQUEST_SECONDS
 from kmapp.ids import uuid7
 
@@ -20,6 +21,10 @@ Answer = Callable[[HttpRequest], HttpResponse]
 log = structlog.get_logger()
 SANE_ID = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 PIECE = 64 * 1024
+# How much of a body that is refused we still take, so that its sender reads our answer before the
+# connection breaks under it.
+LINGER = 256 * 1024 * 1024
+SILENCE = 10.0  # seconds that a sender may pause before we give up
 
 
 class RequestId:
@@ -73,16 +78,28 @@ class BodyLimit:
 
     def __call__(self, request: WSGIRequest) -> HttpResponse:
         """413, or the request with a body of known length."""
-        if is_api(request.path_info):
-            limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-            if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
-                whole = _read(request.environ["wsgi.input"], limit)
-                if whole is None:
-                    return _too_large(limit)
+        found = _bound(request) if is_api(request.path_info) else None
+        return as_json(found) if found else self.get_response(request)
+
+
+def _bound(request: WSGIRequest) -> Refusal | None:
+    """See to it that the body is small, and comes; or refuse."""
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if socket := request.environ.get("gunicorn.socket"):
+        socket.settimeout(SILENCE)
+    try:
+        if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
+            whole = _read(request.environ["wsgi.input"], limit)
+            if whole is not None:
                 _give_body(request, whole)
-            elif _declared(request) > limit:
-                return _too_large(limit)
-        return self.get_response(request)
+                return None
+        elif _declared(request) <= limit:
+            return None
+        else:
+            _skip(request, LINGER)
+    except (OSError, ParseException):  # it stopped coming, or came in no proper chunks
+        return refusal(400, "The request body did not arrive whole.")
+    return refusal(413, f"The request body is larger than {limit} bytes.")
 
 
 def _declared(request: HttpRequest) -> int:
@@ -91,23 +108,26 @@ def _declared(request: HttpRequest) -> int:
 
 
 def _read(source: Any, limit: int) -> bytes | None:
-    """The whole body, or None as soon as it is over the limit."""
+    """The whole body, or None when it is over the limit."""
     kept = io.BytesIO()
     while piece := source.read(PIECE):
         kept.write(piece)
         if kept.tell() > limit:
+            _skip(source, LINGER)
             return None
     return kept.getvalue()
+
+
+def _skip(source: Any, most: int) -> None:
+    """Take in and forget."""
+    while most > 0 and (piece := source.read(PIECE)):
+        most -= len(piece)
 
 
 def _give_body(request: WSGIRequest, body: bytes) -> None:
     """Begin the same request again, now with a body of known length."""
     request.environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
     WSGIRequest.__init__(request, request.environ)
-
-
-def _too_large(limit: int) -> HttpResponse:
-    return as_json(refusal(413, f"The request body is larger than {limit} bytes."))
 
 
 class OptionalSlash:
