@@ -1,0 +1,116 @@
+"""What a superuser does once: repeated, refused, and what the two roles may do afterwards."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from django.conf import settings
+from psycopg.sql import SQL, Identifier
+
+from kmapp import embedded
+from kmapp.provision import CannotProvision, Login, make_database, make_role, provision
+
+
+@dataclass(frozen=True)
+class Site:
+    """A database and two roles that only this test knows."""
+
+    database: str
+    owner: Login
+    app: Login
+
+    def prepare(self) -> None:
+        url = embedded.server_url(settings.DATA_DIR)
+        provision(url, database=self.database, owner=self.owner, app=self.app)
+
+    def connect(self, login: Login) -> psycopg.Connection:
+        host = embedded.postgres_sockets(settings.DATA_DIR)
+        return psycopg.connect(
+            host=str(host), user=login.name, dbname=self.database, autocommit=True
+        )
+
+
+@pytest.fixture
+def server() -> Iterator[psycopg.Connection]:
+    with psycopg.connect(embedded.server_url(settings.DATA_DIR), autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def site(server: psycopg.Connection, worker_database: str) -> Iterator[Site]:
+    name = f"site_{worker_database}"
+    yield Site(name, Login(f"{name}_owner", "o'p\\w"), Login(f"{name}_app"))
+    server.execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(name)))
+    for role in (f"{name}_owner", f"{name}_app", f"{name}_admin"):
+        server.execute(SQL("DROP ROLE IF EXISTS {}").format(Identifier(role)))
+
+
+def test_the_app_uses_what_the_owner_makes_and_makes_nothing(site: Site) -> None:
+    site.prepare()
+    site.prepare()  # a second time changes nothing
+    with site.connect(site.owner) as owner:
+        owner.execute("CREATE TABLE entry (id int GENERATED ALWAYS AS IDENTITY, at vector(2))")
+        owner.execute("CREATE FUNCTION door() RETURNS int LANGUAGE sql AS 'SELECT 7'")
+    with site.connect(site.app) as app:
+        app.execute("INSERT INTO entry (at) VALUES ('[1,2]')")
+        assert app.execute("SELECT id, door() FROM entry").fetchone() == (1, 7)
+        for refused in ("CREATE TABLE mine ()", "TRUNCATE entry", "DROP TABLE entry"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                app.execute(refused)
+
+
+def test_nobody_else_gets_in_or_through_a_door(site: Site, server: psycopg.Connection) -> None:
+    site.prepare()
+    with site.connect(site.owner) as owner:
+        owner.execute("CREATE FUNCTION door() RETURNS int LANGUAGE sql AS 'SELECT 7'")
+        granted = "SELECT has_function_privilege('public', 'door()', 'EXECUTE')"
+        assert owner.execute(granted).fetchone() == (False,)
+    other = Login(f"{site.database}_admin")
+    make_role(server, other)
+    with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
+        site.connect(other)
+
+
+def test_neither_role_escapes_row_level_security(site: Site, server: psycopg.Connection) -> None:
+    site.prepare()
+    rows = server.execute(
+        "SELECT rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb, rolcanlogin"
+        " FROM pg_roles WHERE rolname IN (%s, %s)",
+        [site.owner.name, site.app.name],
+    ).fetchall()
+    assert rows == [(False, True), (False, True)]
+
+
+def test_a_password_is_kept_hashed_and_a_role_without_one_has_none(
+    site: Site, server: psycopg.Connection
+) -> None:
+    site.prepare()
+    kept = "SELECT rolpassword FROM pg_authid WHERE rolname = %s"
+    (secret,) = server.execute(kept, [site.owner.name]).fetchone() or ("",)
+    assert secret.startswith("SCRAM-SHA-256$")
+    assert server.execute(kept, [site.app.name]).fetchone() == (None,)
+
+
+def test_a_role_that_sees_everything_is_refused(site: Site, server: psycopg.Connection) -> None:
+    server.execute(SQL("CREATE ROLE {} BYPASSRLS").format(Identifier(site.app.name)))
+    with pytest.raises(CannotProvision, match=f"{site.app.name} is a superuser or bypasses"):
+        site.prepare()
+
+
+def test_owner_and_app_must_differ(site: Site) -> None:
+    with pytest.raises(CannotProvision, match="two roles"):
+        Site(site.database, site.app, site.app).prepare()
+
+
+def test_an_administrator_who_is_no_superuser_makes_roles_and_database(
+    site: Site, server: psycopg.Connection
+) -> None:
+    admin = Identifier(f"{site.database}_admin")
+    server.execute(SQL("CREATE ROLE {} CREATEROLE CREATEDB").format(admin))
+    server.execute(SQL("SET SESSION AUTHORIZATION {}").format(admin))
+    make_role(server, site.owner)
+    make_database(server, site.database, site.owner)
+    server.execute("RESET SESSION AUTHORIZATION")
+    owned = "SELECT datdba::regrole::text FROM pg_database WHERE datname = %s"
+    assert server.execute(owned, [site.database]).fetchone() == (site.owner.name,)
