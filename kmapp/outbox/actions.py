@@ -81,10 +81,17 @@ def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UU
     return ids
 
 
-def deliver_due(queue: str, *, task: UUID | None = None, seconds: float = 60) -> int:
+def deliver_due(
+    queue: str,
+    *,
+    task: UUID | None = None,
+    seconds: float = 60,
+    call_help: Callable[[], object] = lambda: None,
+) -> int:
     """Pay what is due on a queue until nothing is, or the time is up. Returns how many were tried.
 
-    `task` is the Celery task that pays, so that its next life can free what this one held.
+    `task` is the Celery task that pays, so that its next life can free what this one held. Whoever
+    finds work calls help, so that as many join in as there are, for as long as there is work.
     """
     until, tried = monotonic() + seconds, 0
     handlers = {each.name: each.batch for each in subscriptions(queue)}
@@ -93,6 +100,8 @@ def deliver_due(queue: str, *, task: UUID | None = None, seconds: float = 60) ->
         claimed = _claim(handlers, token, task or token)
         if not claimed:
             break
+        if not tried:
+            call_help()
         tried += len(claimed)
         _pay(claimed, token)
     return tried

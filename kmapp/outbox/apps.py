@@ -1,3 +1,5 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.utils.module_loading import autodiscover_modules
 
@@ -7,4 +9,5 @@ class OutboxConfig(AppConfig):
     label = "outbox"
 
     def ready(self) -> None:
+        import_module("kmapp.outbox.tasks")  # what is published anywhere wakes a worker
         autodiscover_modules("handlers")

@@ -1,5 +1,6 @@
 """Celery's doors to the outbox. A message carries a queue's name, nothing else."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -9,13 +10,18 @@ from kombu.exceptions import OperationalError
 from kmapp.outbox import actions
 from kmapp.outbox.registry import QUEUES
 
+# A worker that is told to stop finishes the tasks it has: none of them goes on for long, and queues
+# take turns. Whoever found work has called the next one in already.
+SLICE = 5.0  # seconds
+
 
 @shared_task(bind=True)
 def deliver(self: Any, queue: str) -> int:
     task = UUID(self.request.id)
     if self.request.delivery_info.get("redelivered"):
         actions.release(task)
-    return actions.deliver_due(queue, task=task)
+    help_me = partial(wake, {queue})
+    return actions.deliver_due(queue, task=task, seconds=SLICE, call_help=help_me)
 
 
 @shared_task
