@@ -1,7 +1,7 @@
 """Writing what search reads: postings with the row itself, vectors when a worker gets to it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -20,12 +20,10 @@ def index_terms(account_id: UUID, collection: str, texts: Mapping[UUID, str]) ->
     """Make texts findable by their words. What they held before is replaced."""
     words, documents, frequencies, lengths = [], [], [], []
     for document, text in texts.items():
-        found = Counter(terms(text))
-        length = found.total()
-        for term, frequency in ((DOCUMENT, length), *found.items()):
+        for term, frequency, length in postings_of(text):
             words.append(term)
             documents.append(document)
-            frequencies.append(min(frequency, MOST))
+            frequencies.append(frequency)
             lengths.append(length)
     unindex_terms(account_id, collection, list(texts))
     with connection.cursor() as cursor:
@@ -34,6 +32,14 @@ def index_terms(account_id: UUID, collection: str, texts: Mapping[UUID, str]) ->
             "SELECT %s, %s, * FROM unnest(%s::text[], %s::uuid[], %s::int[], %s::int[])",
             [account_id, collection, words, documents, frequencies, lengths],
         )
+
+
+def postings_of(text: str) -> Iterator[tuple[str, int, int]]:
+    """Term, frequency and the text's length: of each term, and of the document itself."""
+    found = Counter(terms(text))
+    length = found.total()
+    for term, frequency in ((DOCUMENT, length), *found.items()):
+        yield term, min(frequency, MOST), length
 
 
 def unindex_terms(account_id: UUID, collection: str, documents: Sequence[UUID]) -> None:

@@ -205,21 +205,23 @@ def record_versions(
 ) -> None:
     """Keep each entry's state as this commit seals it."""
     MemoryVersion.objects.bulk_create(
-        [
-            MemoryVersion(
-                account_id=entry.account_id,
-                entry_id=entry.pk,
-                version=entry.version,
-                event=event,
-                state=json.loads(canonical(entry.body())),
-                actor=str(actor),
-                reason=reason,
-                created_at=entry.updated_at,
-                commit_id=commit.id,
-            )
-            for entry in entries
-        ],
-        batch_size=500,
+        [version_of(entry, commit, actor, reason, event) for entry in entries], batch_size=500
+    )
+
+
+def version_of(
+    entry: MemoryEntry, commit: Recording, actor: Actor, reason: str, event: str = Event.ADD
+) -> MemoryVersion:
+    return MemoryVersion(
+        account_id=entry.account_id,
+        entry_id=entry.pk,
+        version=entry.version,
+        event=event,
+        state=json.loads(canonical(entry.body())),
+        actor=str(actor),
+        reason=reason,
+        created_at=entry.updated_at,
+        commit_id=commit.id,
     )
 
 

@@ -1,0 +1,70 @@
+"""manage.py perf: synthetic data, plans and figures."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.management.accounts import every_account
+from kmapp.management.progress import Progress
+from memory.models import Viewer
+from memory.perf import plans
+from memory.perf.seed import PREFIX, SHARES, seed
+
+
+class Command(BaseCommand):
+    help = "Seeds synthetic memories, explains the hot queries, measures searching and writing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        seeding = verbs.add_parser("seed", help=f"add synthetic entries to accounts {PREFIX}…")
+        seeding.add_argument("number", type=int, help="of entries, of all accounts together")
+        seeding.add_argument(
+            "--account-share", type=_shares, default=SHARES, help="percentages: 90,1,0.1"
+        )
+        explaining = verbs.add_parser("explain", help="print the plans of the hot queries")
+        explaining.add_argument("--account", metavar="SLUG", help=f"default: all of {PREFIX}…")
+        explaining.add_argument("--user", default="", help="search with this user_id")
+        explaining.add_argument("--only", default="", help="queries whose name contains this")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        getattr(self, options["verb"])(**options)
+
+    def seed(self, **options: Any) -> None:
+        progress = Progress("Entries", options["number"])
+        seed(options["number"], options["account_share"], tell=progress.add, say=self.stderr.write)
+        progress.end()
+
+    def explain(self, **options: Any) -> None:
+        slow = []
+        for account in _chosen(options["account"]):
+            for statement in plans.hot_statements(account, Viewer(user_id=options["user"])):
+                if options["only"] in statement.name:
+                    slow += self._explain(account, statement)
+        for statement in plans.claim_statements():
+            if options["only"] in statement.name:
+                self._show(statement.name, plans.explain(statement, owner=True))
+        for name, table in slow:
+            self.stderr.write(self.style.ERROR(f"{name} reads all of {table}"))
+
+    def _explain(self, account: Account, statement: plans.Statement) -> list[tuple[str, str]]:
+        name = f"{account.slug}: {statement.name}"
+        with acting(account):
+            self._show(name, plans.explain(statement))
+            whole = plans.reads_whole_tables(plans.scans(statement))
+        return [(name, table) for table in whole]
+
+    def _show(self, name: str, plan: str) -> None:
+        self.stdout.write(f"\n{self.style.MIGRATE_HEADING(name)}\n{plan}")
+
+
+def _shares(text: str) -> tuple[float, ...]:
+    return tuple(float(part) for part in text.split(","))
+
+
+def _chosen(slug: str | None) -> list[Account]:
+    found = [a for a in every_account() if a.slug == slug or (not slug and PREFIX in a.slug)]
+    if not found:
+        raise CommandError("There is no such account: manage.py perf seed 10000 makes some.")
+    return found
