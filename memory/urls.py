@@ -3,6 +3,7 @@
 from django.urls import path
 
 from memory.api import entries, reading
+from memory.views import entries as pages
 
 app_name = "memory"
 urlpatterns = [
@@ -15,4 +16,11 @@ urlpatterns = [
     path("v1/memory/commits", reading.Commits.as_view(), name="api_commits"),
     path("v1/memory/verify", reading.Verify.as_view(), name="api_verify"),
     path("v1/memory/<uuid:pk>/history", reading.History.as_view(), name="api_history"),
+    path("memory/", pages.entries, name="entries"),
+    path("memory/<uuid:pk>/", pages.entry, name="entry"),
+    path("memory/<uuid:pk>/edit/", pages.edit, name="edit"),
+    path("memory/<uuid:pk>/pin/", pages.pin, name="pin"),
+    path("memory/<uuid:pk>/unpin/", pages.unpin, name="unpin"),
+    path("memory/<uuid:pk>/forget/", pages.forget, name="forget"),
+    path("memory/<uuid:pk>/revert/", pages.revert, name="revert"),
 ]
