@@ -13,6 +13,7 @@ from typing import cast
 
 TERM_LENGTH = 64  # a sha256 in hex still fits; longer strings are told apart by their beginning
 
+_LONGEST_WORD = 8  # of Chinese, in characters: longer ones are hardly ever asked for whole
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\uac00-\ud7af"  # Thai, kana, hangul
 _LETTER = rf"[^\W_{_HAN}{_UNSPACED}]"
@@ -68,8 +69,10 @@ def opening(text: str) -> str:
     run = _RUN.search(_folded(text[:TERM_LENGTH]))
     if run is None:
         return ""
-    first = next(_READERS[cast(str, run.lastgroup)](run[0]), "")
-    return "" if run["han"] and not run["han"].startswith(first) else first
+    if han := run["han"]:
+        first = next(_han(han[:_LONGEST_WORD]), "")
+        return first if han.startswith(first) else ""
+    return next(_READERS[cast(str, run.lastgroup)](run[0]), "")
 
 
 def chinese_share(text: str) -> float:
