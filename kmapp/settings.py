@@ -48,7 +48,7 @@ INSTALLED_APPS = [
     "knowledge",
     "rules",
     "context",
-    "django.contrib.admin",
+    "kmapp.web.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -129,7 +129,10 @@ def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, ob
         }.items()
     )
     if pooled:
-        options["pool"] = {"min_size": 0, "max_size": 8, "timeout": 5}
+        # A thread needs one connection and there are more than threads, so waiting means that the
+        # server is full or away: refuse soon, and find it back soon (the pool's own retries slow
+        # down to half a minute and more).
+        options["pool"] = {"min_size": 0, "max_size": 8, "timeout": 2, "reconnect_timeout": 2}
     return {**entry, "ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0}
 
 
