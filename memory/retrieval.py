@@ -13,8 +13,9 @@ from kmapp.accounts.acting import acting
 from kmapp.providers.active import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError
+from kmapp.providers.models import EmbeddingModel
 from kmapp.providers.query_cache import query_vector
-from kmapp.search.fusion import fuse
+from kmapp.search.fusion import Scale, fuse
 from kmapp.search.queries import Meaning
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.signals import gather
@@ -62,7 +63,7 @@ def search(account_id: UUID, asked: Search) -> Found:
     with acting(account_id):
         rows = _findable(account_id, asked)
         signals = gather(account_id, asked.query, meaning, rows)
-        ranked = fuse(signals.query, signals.candidates)
+        ranked = fuse(signals.query, signals.candidates, scale_of(active_model()))
         best = [each for each in ranked if each.score >= asked.min_score][: asked.limit]
         entries = rows.in_bulk([each.id for each in best])
     return Found(
@@ -114,3 +115,8 @@ def _meaning(account_id: UUID, query: str, decisions: list[Mapping[str, Any]]) -
     if found.cached:
         decisions.append({"code": "km_query_vector_cached", "message": "The query was known."})
     return Meaning.of(model, found.vector)
+
+
+def scale_of(model: EmbeddingModel) -> Scale:
+    """The cosines between which a model's scores are made."""
+    return Scale(low=model.cosine_low, high=model.cosine_high)

@@ -33,6 +33,12 @@ class EmbeddingModel(models.Model):
         default="{text}",
         help_text=_("Fields: {date}, {speaker}, {title}, {kind}, {text}; an absent one vanishes."),
     )
+    cosine_low = models.FloatField(
+        _("cosine of unrelated texts"),
+        default=0.15,
+        help_text=_("Scores are made on a scale from here to the cosine of the best answers."),
+    )
+    cosine_high = models.FloatField(_("cosine of the best answers"), default=0.75)
     state = models.CharField(
         _("state"), max_length=10, choices=State.choices, default=State.BUILDING
     )
@@ -44,6 +50,10 @@ class EmbeddingModel(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["state"], condition=Q(state="active"), name="one_active_embedding_model"
+            ),
+            models.CheckConstraint(
+                condition=Q(cosine_low__lt=models.F("cosine_high")),
+                name="best_answers_are_nearer_than_unrelated_texts",
             ),
         ]
 

@@ -25,7 +25,7 @@ class _Styled(forms.Form):
         for field in self.fields.values():
             many = isinstance(field.widget, forms.CheckboxSelectMultiple)
             select = isinstance(field.widget, forms.Select) and not many
-            style = "form-select" if select else "form-check-input" if many else "form-control"
+            style = "form-select" if select else "checks" if many else "form-control"
             field.widget.attrs.setdefault("class", style)
 
 

@@ -13,11 +13,12 @@ from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import BadVectors
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.actions import Made, Part, same_texts, store_vectors, withdraw_vectors
-from kmapp.search.passages import Passage, Template, in_context, renderings
+from kmapp.search.passages import Template, in_context, renderings
 from kmapp.search.registry import embeds
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.order import neighbours
+from memory.texts import passage_of
 
 EXAMPLE_LENGTH = 80  # characters
 
@@ -138,16 +139,4 @@ def _text(collection: str, entry: MemoryEntry, number: int, text: str) -> Text:
         collection=collection,
         part=Part(object_id=entry.pk, part=number, text_sha256=sha256),
         text=text,
-    )
-
-
-def passage_of(entry: MemoryEntry) -> Passage:
-    """An entry as an embedding model is told of it."""
-    speaker = entry.slots.get("speaker")
-    return Passage(
-        text=entry.content,
-        date=entry.observed_at,
-        speaker=speaker if isinstance(speaker, str) else "",
-        title=entry.title,
-        kind=entry.kind,
     )

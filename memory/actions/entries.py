@@ -22,6 +22,7 @@ from memory.actions.owed import owe_vectors
 from memory.drafts import Batch, NewEntry, clean
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION
+from memory.texts import words_of
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status
@@ -189,11 +190,6 @@ def needs_person(account: Account, actor: Actor, visibility: str) -> bool:
         and actor.kind == "key"
         and account.account_wide == Account.Policy.PROPOSE
     )
-
-
-def words_of(entry: MemoryEntry) -> str:
-    """What an entry is found by."""
-    return "\n".join(filter(None, [entry.title, entry.content, *entry.tags, *entry.entities]))
 
 
 def record_versions(

@@ -27,11 +27,12 @@ from kmapp.providers.actions import OWNER, drop_index, make_index
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.actions import postings_of
-from memory.actions.entries import version_of, words_of
+from memory.actions.entries import version_of
 from memory.actions.order import NEXT_WEIGHT
 from memory.actions.owed import EMBED
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
+from memory.texts import words_of
 from memory.perf.copying import copy_models, copy_rows, copy_vectors, half, one_transaction
 from memory.perf.entries import Population
 from memory.perf.vectors import Cloud

@@ -84,6 +84,8 @@ class Command(BaseCommand):
             sends_input_type=options["sends_input_type"],
             query_prefix=options["query_prefix"],
             passage_prefix=options["passage_prefix"],
+            cosine_low=options["cosine_low"],
+            cosine_high=options["cosine_high"],
         )
         add_model(model)
         self.stdout.write(
@@ -163,6 +165,12 @@ def _describe_model(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--query-prefix", default="", help="put before each query")
     parser.add_argument("--passage-prefix", default="", help="put before each passage")
+    parser.add_argument(
+        "--cosine-low", type=float, default=0.15, help="cosine of unrelated texts (e5: 0.77)"
+    )
+    parser.add_argument(
+        "--cosine-high", type=float, default=0.75, help="cosine of the best answers (e5: 0.95)"
+    )
 
 
 def _model(number: int) -> EmbeddingModel:
