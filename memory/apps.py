@@ -8,3 +8,4 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("memory.health")  # registers its figures
+        import_module("memory.views.review")  # registers the number of what waits

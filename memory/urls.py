@@ -4,6 +4,7 @@ from django.urls import path
 
 from memory.api import entries, reading
 from memory.views import entries as pages
+from memory.views import review, summary
 
 app_name = "memory"
 urlpatterns = [
@@ -23,4 +24,11 @@ urlpatterns = [
     path("memory/<uuid:pk>/unpin/", pages.unpin, name="unpin"),
     path("memory/<uuid:pk>/forget/", pages.forget, name="forget"),
     path("memory/<uuid:pk>/revert/", pages.revert, name="revert"),
+    path("memory/<uuid:pk>/undo/", review.undo, name="undo"),
+    path("memory/summary/", summary.summary, name="summary"),
+    path("review/", review.review, name="review"),
+    path("review/<uuid:pk>/approve/", review.approve, name="approve"),
+    path("review/<uuid:pk>/reject/", review.reject, name="reject"),
+    path("review/<uuid:pk>/pin/", review.pin, name="review_pin"),
+    path("review/<uuid:pk>/edit/", review.edit, name="review_edit"),
 ]

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from kmapp.web.views import home, keys, ledger, members, operations, preferences, session
+from kmapp.web.views import home, keys, ledger, members, operations, preferences, session, summaries
 
 app_name = "web"
 urlpatterns = [
@@ -24,4 +24,6 @@ urlpatterns = [
     path("ledger/", ledger.ledger, name="ledger"),
     path("ledger/verify/", ledger.check, name="ledger_verify"),
     path("ledger/<uuid:pk>/", ledger.commit, name="commit"),
+    path("ledger/summary/", summaries.ledger_summary, name="ledger_summary"),
+    path("operations/summary/", summaries.operations_summary, name="operations_summary"),
 ]

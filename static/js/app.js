@@ -52,7 +52,8 @@
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     const dialog = document.getElementById("dialog");
     const fromDialog = dialog?.open && dialog.contains(detail.requestConfig.elt);
-    if (fromDialog && detail.target !== dialog && detail.xhr.status < 400) dialog.close();
+    const kept = detail.xhr.status >= 400 && detail.xhr.status !== 409; // overtaken: nothing left to ask
+    if (fromDialog && detail.target !== dialog && !kept) dialog.close();
   });
   document.addEventListener("click", ({ target }) => {
     const closer = target.closest("[data-close]");

@@ -42,11 +42,13 @@
     row?.scrollIntoView({ block: "nearest" });
   }
 
+  // In a list that opens what it points at, a step starts from what is open, and opens.
   function step(by) {
     const all = rows();
-    const at = all.indexOf(currentRow());
+    const at = all.indexOf(currentRow() ?? document.querySelector("[data-opens] [aria-current]")?.closest("[data-row]"));
     const next = at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1);
     focusRow(all[next]);
+    if (next !== at && all[next]?.closest("[data-opens]")) document.activeElement.click();
     return all.length > 0;
   }
 

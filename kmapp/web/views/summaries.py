@@ -1,0 +1,38 @@
+"""What operations and the ledger have to say on the home page."""
+
+from django.db.models import Min
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.outbox.models import Delivery
+from kmapp.web.http import WebRequest, account_id_for, fragment
+from kmapp.web.seats import reviewer_required
+
+
+@require_safe
+@reviewer_required
+def operations_summary(request: WebRequest) -> HttpResponse:
+    rows = Delivery.objects.of(account_id_for(request))
+    context = {
+        "dead": rows.dead().count(),
+        "owed": rows.open().count(),
+        "oldest": rows.open().aggregate(oldest=Min("event__created_at"))["oldest"],
+    }
+    return render(request, fragment(request, "web/operations/summary.html", "panel"), context)
+
+
+@require_safe
+@reviewer_required
+def ledger_summary(request: WebRequest) -> HttpResponse:
+    account_id = account_id_for(request)
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    commits = Commit.objects.of(account_id)
+    context = {
+        "today": commits.filter(created_at__gte=midnight).count(),
+        "head": commits.order_by("-seq").first(),
+        "checkpoint": Checkpoint.objects.of(account_id).order_by("-seq").first(),
+    }
+    return render(request, fragment(request, "web/ledger/summary.html", "panel"), context)

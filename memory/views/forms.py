@@ -1,0 +1,62 @@
+"""What a reviewer may say about a proposal."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from memory.models import MemoryEntry
+
+TEXT = 50_000  # characters, as at the API
+REASON = 500
+
+
+class ProposalForm(forms.Form):
+    """A correction. What is not changed stays out of it."""
+
+    title = forms.CharField(
+        label=_("Title"),
+        max_length=500,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "form-control"}),
+    )
+    content = forms.CharField(
+        label=_("Text"),
+        max_length=TEXT,
+        strip=False,
+        widget=forms.Textarea(attrs={"class": "form-control", "rows": 6, "autofocus": True}),
+    )
+    kind = forms.ChoiceField(
+        label=_("Kind"),
+        choices=MemoryEntry.Kind.choices,
+        widget=forms.Select(attrs={"class": "form-select"}),
+    )
+    tags = forms.CharField(
+        label=_("Tags"),
+        required=False,
+        help_text=_("Separated by commas."),
+        widget=forms.TextInput(attrs={"class": "form-control"}),
+    )
+
+    @classmethod
+    def of(cls, entry: MemoryEntry, data: Any = None) -> "ProposalForm":
+        said = {"title": entry.title, "content": entry.content, "kind": entry.kind}
+        return cls(data, initial=said | {"tags": ", ".join(entry.tags)})
+
+    def clean_content(self) -> str:
+        """Browsers send every line break as two characters; nobody typed that."""
+        said: str = self.cleaned_data["content"].replace("\r\n", "\n")
+        if not said.strip():
+            raise forms.ValidationError(_("A memory without words says nothing: write some."))
+        return said
+
+    def clean_tags(self) -> list[str]:
+        tags = [tag.strip() for tag in self.cleaned_data["tags"].replace("，", ",").split(",")]
+        if any(len(tag) > 100 for tag in tags):  # noqa: PLR2004 - the column's length
+            raise forms.ValidationError(_("A tag holds at most 100 characters."))
+        return list(dict.fromkeys(filter(None, tags)))
+
+    def changed(self, entry: MemoryEntry) -> dict[str, Any]:
+        """What differs from the memory as it is."""
+        given = self.cleaned_data.items()
+        return {name: value for name, value in given if value != getattr(entry, name)}

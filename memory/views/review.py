@@ -1,0 +1,174 @@
+"""Deciding about proposals: one key decides, the next is already there, one key takes it back."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from http import HTTPStatus
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from kmapp.errors import Conflict, Invalid
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.navigation import counter
+from kmapp.web.notices import tell
+from kmapp.web.seats import reviewer_required
+from memory.actions import review as verbs
+from memory.actions.review import Decision
+from memory.models import MemoryEntry
+from memory.views.forms import REASON, ProposalForm
+from memory.views.workbench import after, at_page, memory_of, moved_on, overtaken, queue, workbench
+
+PROPOSED = MemoryEntry.Status.PROPOSED
+
+
+@counter("memory:review")
+def proposals(account_id: UUID, most: int) -> int:
+    return len(MemoryEntry.objects.of(account_id).awaiting_review().values("pk")[:most])
+
+
+@require_safe
+@reviewer_required
+def review(request: WebRequest) -> HttpResponse:
+    """The queue with its first proposal open, or the one that `at` names."""
+    rows = queue(account_id_for(request))
+    wanted = request.GET.get("at")
+    if not wanted:
+        return workbench(request, rows.first())
+    entry = memory_of(request, _uuid(wanted))
+    if entry.status != PROPOSED:
+        lost = overtaken(request, entry.pk, asked=False)
+        return workbench(request, after(entry), lost=lost)
+    form = ProposalForm.of(entry) if request.GET.get("edit") else None
+    return workbench(request, entry, form=form)
+
+
+@require_POST
+@reviewer_required
+def approve(request: WebRequest, pk: UUID) -> HttpResponse:
+    return _decide(request, pk, verbs.approve, _("Approved. Agents may be told it from now on."))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def reject(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Asks why: a dialogue over the queue, or a page."""
+    if request.method == "POST":
+        return _decide(request, pk, verbs.reject, _("Rejected. It stays on record."))
+    template = fragment(request, "memory/review/reject.html", "dialogue")
+    context = {
+        "entry": memory_of(request, pk),
+        "longest": REASON,
+        "at_page": at_page(request),
+    }
+    return render(request, template, context)
+
+
+@require_POST
+@reviewer_required
+def pin(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Keep it in front, or no longer. A proposal stays a proposal."""
+    if request.POST.get("pinned") == "no":
+        return _decide(request, pk, verbs.unpin, _("No longer pinned."))
+    said = _("Pinned. If you approve it, it stays in front whatever its age.")
+    return _decide(request, pk, verbs.pin, said)
+
+
+@require_POST
+@reviewer_required
+def edit(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Correct it; with `then=approve`, and let it count."""
+    entry = memory_of(request, pk)
+    form = ProposalForm.of(entry, request.POST)
+    if not form.is_valid():
+        return workbench(request, entry, form=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+    values = form.changed(entry)
+
+    def save(decision: Decision) -> MemoryEntry:
+        return verbs.edit(decision, values) if values else entry
+
+    def save_and_approve(decision: Decision) -> MemoryEntry:
+        if values:
+            decision = replace(decision, version=save(decision).version)
+        return verbs.approve(decision)
+
+    if request.POST.get("then") == "approve":
+        said = _("Corrected and approved. Agents may be told it from now on.")
+        return _decide(request, pk, save_and_approve, said)
+    return _decide(request, pk, save, _("Corrected. It still waits for your decision."))
+
+
+@require_POST
+@reviewer_required
+def undo(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Take the latest decision back, if the address still names the latest version."""
+    version = _version(request.GET.get("version", ""))
+    try:
+        verbs.undo(_decision(request, pk, version))
+    except Conflict as error:
+        text = _("Not taken back: somebody changed this memory since. It is as they left it.")
+        raise Conflict(text, code=error.code, details=error.details) from error
+    tell(request, _("Taken back. It is as it was before."))
+    return _where_it_is(request, memory_of(request, pk))
+
+
+def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
+    """Back in the queue if it waits again; on any other page, that page anew."""
+    here = request.htmx.current_url_abs_path or ""
+    if request.htmx and here.startswith(reverse("memory:review")):
+        at = entry if entry.status == PROPOSED else after(entry)
+        return workbench(request, at, elsewhere=True)
+    if request.htmx:
+        return HttpResponse(headers={"HX-Redirect": here or reverse("memory:review")})
+    return redirect(f"{reverse('memory:review')}?at={entry.pk}")
+
+
+def _decide(
+    request: WebRequest, pk: UUID, verb: Callable[[Decision], MemoryEntry], said: str
+) -> HttpResponse:
+    """Do it, say it with the way back, and go on; or show what somebody else did first."""
+    decision = _decision(request, pk, _version(request.POST.get("version", "")))
+    try:
+        entry = verb(decision)
+    except Conflict:
+        return _too_late(request, pk)
+    way_back = f"{reverse('memory:undo', args=[pk])}?version={entry.version}"
+    tell(request, said, undo=way_back if entry.version != decision.version else "")
+    return moved_on(request, entry if entry.status == PROPOSED else after(entry))
+
+
+def _too_late(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Nothing of theirs was done. A changed proposal is shown again; a decided one makes way."""
+    typed = request.POST.get("content", "").replace("\r\n", "\n")
+    lost = overtaken(request, pk, typed=typed)
+    if lost.entry.status != PROPOSED:
+        return workbench(request, after(lost.entry), lost=lost, status=HTTPStatus.CONFLICT)
+    form = ProposalForm.of(lost.entry, request.POST) if typed else None
+    return workbench(request, lost.entry, form=form, lost=lost, status=HTTPStatus.CONFLICT)
+
+
+def _decision(request: WebRequest, pk: UUID, version: int | None) -> Decision:
+    return Decision(
+        account_id=account_id_for(request),
+        entry_id=pk,
+        actor=actor_for(request),
+        version=version,
+        reason=request.POST.get("reason", "").strip()[:REASON],
+    )
+
+
+def _version(said: str) -> int:
+    if not said.isdecimal():
+        raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
+    return int(said)
+
+
+def _uuid(said: str) -> UUID:
+    try:
+        return UUID(said)
+    except ValueError as error:
+        raise Http404 from error
