@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Protocol, Self
 from uuid import UUID, uuid5
 
 from kmapp.ids import uuid7
@@ -61,17 +61,25 @@ class NewEntry:
         return self.id or uuid7()
 
     def default_visibility(self) -> str:
-        """A run's entries are its own, a user's the user's, anybody's everybody's."""
-        if self.visibility:
-            return self.visibility
-        if self.user_id or self.agent_id:
-            return "user"
-        return "conversation" if self.run_id else "account"
+        return self.visibility or visibility_of(self)
 
     def sha256(self) -> str:
         """Of all that was said: the same client id with the same body is the same write."""
         said = {each.name: getattr(self, each.name) for each in fields(self)}
         return hashlib.sha256(canonical(said)).hexdigest()
+
+
+class _Ids(Protocol):
+    user_id: str
+    agent_id: str
+    run_id: str
+
+
+def visibility_of(said: "NewEntry | _Ids") -> str:
+    """A run's entries are its own, a user's the user's, anybody's everybody's."""
+    if said.user_id or said.agent_id:
+        return "user"
+    return "conversation" if said.run_id else "account"
 
 
 def clean(text: str, kinds: Sequence[str]) -> str:

@@ -27,7 +27,7 @@ def draw(
         for i, draft in enumerate(drafts)
     ]
     for i, (src, dst) in enumerate(pairs):
-        _refuse_impossible(i, src, dst)
+        refuse_impossible(i, src, dst)
     known = {
         (edge.src_id, edge.dst_id, edge.type): edge
         for edge in MemoryEdge.objects.of(account_id).filter(
@@ -57,7 +57,8 @@ def draw(
     return edges
 
 
-def _refuse_impossible(i: int, src: MemoryEntry, dst: MemoryEntry) -> None:
+def refuse_impossible(i: int, src: MemoryEntry, dst: MemoryEntry) -> None:
+    """Refuse an edge that joins an entry with itself, or the memories of two users."""
     if src.pk == dst.pk:
         raise Invalid(
             "An edge joins two different entries.",

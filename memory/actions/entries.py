@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
@@ -108,6 +109,8 @@ def _known(
     account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
     """Entries of this batch that were written before. With another body that is a conflict."""
+    if not any(draft.client_id or draft.id for draft in drafts):
+        return {}  # their ids are new
     erased = set(
         ErasedEntry.objects.of(account_id).filter(pk__in=keys).values_list("pk", flat=True)
     )
@@ -121,7 +124,7 @@ def _known(
                 if key in erased
             ],
         )
-    known = MemoryEntry.objects.of(account_id).in_bulk(keys)
+    known = _written_before(account_id, drafts, keys)
     other = [
         i
         for i, (key, draft) in enumerate(zip(keys, drafts, strict=True))
@@ -132,10 +135,29 @@ def _known(
             "An entry with this client_id exists with another body: update it, or use another id.",
             code="client_id_conflict",
             issues=[
-                {"path": f"nodes.{i}.client_id", "message": f"exists as {keys[i]}"} for i in other
+                {"path": f"nodes.{i}.client_id", "message": f"exists as {known[keys[i]].pk}"}
+                for i in other
             ],
         )
     return known
+
+
+def _written_before(
+    account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
+) -> dict[UUID, MemoryEntry]:
+    """By key. Also by client id: an imported entry kept the id it had elsewhere."""
+    names = {(draft.scope, draft.client_id): key for draft, key in zip(drafts, keys, strict=True)}
+    named = Q(
+        scope__in={scope for scope, _ in names}, client_id__in={name for _, name in names if name}
+    )
+    rows = MemoryEntry.objects.of(account_id).filter(Q(pk__in=keys) | named)
+    wanted = set(keys)
+    found = {
+        row.pk if row.pk in wanted else names.get((row.scope, row.client_id or "")): row
+        for row in rows
+    }
+    # Two scopes may know one name, of which the batch asked for one.
+    return {key: row for key, row in found.items() if key}
 
 
 def _entry(

@@ -1,0 +1,130 @@
+"""manage.py memories: everything an account remembers, out to a file and in from one."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.management.accounts import account_named
+from kmapp.management.progress import Progress
+from memory.actions.importing import Imported, Line, Problem, import_lines
+from memory.exchange import UnknownFormat, Unreadable, read_object
+from memory.exporting import export
+from memory.models import MemoryEntry
+
+BLOCK = 500  # lines that become one commit
+MOST_TOLD = 20  # problems on the terminal; all of them go to the file of --problems
+STANDARD = "-"
+
+
+class Command(BaseCommand):
+    help = (
+        "Exports the memories of an account as lines of JSON, or imports such lines. Vectors are "
+        "made anew. Importing the same file again changes nothing."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        exporting = verbs.add_parser("export", help="write a file")
+        importing = verbs.add_parser("import", help="read a file")
+        for verb in (exporting, importing):
+            verb.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+            verb.add_argument("file", metavar="FILE.jsonl", help=f"{STANDARD} for the terminal")
+        importing.add_argument("--problems", type=Path, help="write what failed to this file")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        account = account_named(options["account"])
+        if options["verb"] == "export":
+            self._export(account, options["file"])
+        else:
+            self._import(account, options["file"], options["problems"])
+
+    def _export(self, account: Account, name: str) -> None:
+        with acting(account):
+            total = MemoryEntry.objects.of(account).count()
+        progress = Progress("Lines written", total)
+        with _written(name) as out:
+            for line in export(account.pk):
+                out.write(line)
+                progress.add()
+        progress.end()
+
+    def _import(self, account: Account, name: str, problems: Path | None) -> None:
+        progress = Progress("Lines read")
+        whole = Imported()
+        with _opened(name) as lines:
+            numbered = enumerate(lines, start=1)
+            while block := list(islice(numbered, BLOCK)):
+                whole.add(self._take(account, block, source=Path(name).name))
+                progress.add(len(block))
+        progress.end()
+        self.stdout.write(
+            f"{whole.entries:,} memories and {whole.edges:,} edges are new here, "
+            f"{whole.known:,} were here already."
+        )
+        if whole.problems:
+            self._refuse(whole.problems, problems)
+
+    def _take(
+        self, account: Account, block: Iterable[tuple[int, bytes]], *, source: str
+    ) -> Imported:
+        """One block, in one transaction; lines that are no lines are told with the others."""
+        lines, unread = [], []
+        for number, raw in block:
+            try:
+                if text := raw.decode().strip():
+                    lines.append(Line(number=number, value=read_object(text)))
+            except UnicodeDecodeError:
+                unread.append(Problem(line=number, reason="is not UTF-8"))
+            except Unreadable as error:
+                unread.append(Problem(line=number, reason=str(error)))
+            except UnknownFormat as error:
+                raise CommandError(str(error)) from error
+        with acting(account):
+            result = import_lines(account, SYSTEM, lines, source=source)
+        result.problems = sorted([*unread, *result.problems], key=lambda problem: problem.line)
+        return result
+
+    def _refuse(self, problems: list[Problem], to: Path | None) -> None:
+        told = [f"line {problem.line}: {problem.reason}" for problem in problems]
+        if to:
+            to.write_text("\n".join(told) + "\n")
+        self.stderr.write("\n".join(told[:MOST_TOLD]))
+        if len(told) > MOST_TOLD:
+            self.stderr.write(f"… and {len(told) - MOST_TOLD:,} more: --problems FILE keeps all.")
+        raise CommandError(f"{len(told):,} lines were not taken over; all others were.")
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    if name == STANDARD:
+        yield sys.stdin.buffer
+        return
+    try:
+        file = Path(name).open("rb")  # noqa: SIM115 - closed below; only opening may fail here
+    except OSError as error:
+        raise CommandError(f"{name}: {error.strerror}") from error
+    with file:
+        yield file
+
+
+@contextmanager
+def _written(name: str) -> Iterator[BinaryIO]:
+    """A file that appears when it is whole: half an export is never mistaken for one."""
+    if name == STANDARD:
+        yield sys.stdout.buffer
+        return
+    part = Path(f"{name}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+    except OSError as error:
+        raise CommandError(f"{part}: {error.strerror}") from error
+    part.replace(name)

@@ -1,0 +1,283 @@
+"""What is exported is imported again without a difference, and what is not understood is told."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.ledger.models import Commit
+from memory.actions.review import Decision, forget, pin
+from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
+from tests import makers
+from tests.agent import Agent
+from tests.conftest import clone, drop, use_database
+
+NODES = [
+    {"client_id": "a", "text": "The cat sleeps.", "user_id": "u", "run_id": "r"},
+    {"client_id": "b", "text": "猫在睡觉。", "user_id": "u", "run_id": "r", "title": "猫"},
+    {"client_id": "c", "text": "Offices close at six.", "tags": ["office"], "importance": 1},
+    {"text": "No client id.", "user_id": "u", "metadata": {"n": 0.5, "deep": [{"a": None}]}},
+]
+EDGES = [{"type": "related_to", "src": {"client_id": "a"}, "dst": {"client_id": "b"}}]
+
+
+def command(*words: str) -> str:
+    out = io.StringIO()
+    call_command("memories", *words, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def put(path: Path, *values: Any) -> Path:
+    path.write_text("\n".join(v if isinstance(v, str) else json.dumps(v) for v in values))
+    return path
+
+
+@pytest.fixture
+def written(agent: Agent, acme: Account) -> None:
+    agent.post("memory/write", {"input_text": "talk", "nodes": NODES, "edges": EDGES}, 201)
+    with acting(acme):
+        for client_id, decide in (("a", pin), ("b", forget)):
+            entry = MemoryEntry.objects.get(client_id=client_id)
+            decide(Decision(account_id=acme.pk, entry_id=entry.pk, actor=SYSTEM))
+
+
+@pytest.fixture
+def elsewhere(committed: str) -> Iterator[str]:
+    """A second deployment: another database, nothing in it yet."""
+    name = f"{committed}_elsewhere"
+    clone(name)
+    yield name
+    use_database(committed)
+    drop(name)
+
+
+def test_everything_comes_back_as_it_was(
+    committed: str, elsewhere: str, written: None, acme: Account, agent: Agent, tmp_path: Path
+) -> None:
+    out, again = tmp_path / "out.jsonl", tmp_path / "again.jsonl"
+    command("export", str(out))
+    use_database(elsewhere)
+    there = makers.account("Acme")
+    assert there.pk != acme.pk
+    told = command("import", str(out))
+    assert told.startswith("4 memories and 1 edges are new here, 0 were here already.")
+    command("export", str(again))
+    assert again.read_bytes() == out.read_bytes()
+
+    makers.settle()
+    with acting(there):
+        assert set(MemoryEntry.objects.values_list("client_id", "status", "version", "pinned")) == {
+            ("a", "active", 2, True),
+            ("b", "forgotten", 2, False),
+            ("c", "proposed", 1, False),
+            (None, "active", 1, False),
+        }
+        versions = MemoryVersion.objects.filter(entry__client_id="a")
+        assert [v.version for v in versions] == [2]
+        assert versions[0].state["pinned"] is True
+        assert Commit.objects.filter(pk=versions[0].commit_id).exists()
+        # Drawn anew by the worker; the forgotten second turn has no place in the order.
+        assert MemoryEdge.objects.filter(type="related_to", origin="written").count() == 1
+    call_command("fsck", stdout=io.StringIO())
+
+
+def test_the_same_file_twice_changes_nothing(written: None, acme: Account, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    command("export", str(out))
+    with acting(acme):
+        before = Commit.objects.count()
+    assert command("import", str(out)).startswith(
+        "0 memories and 0 edges are new here, 5 were here already."
+    )
+    with acting(acme):
+        assert Commit.objects.count() == before
+
+
+def test_an_imported_client_id_is_still_the_same_write(
+    committed: str, elsewhere: str, written: None, tmp_path: Path
+) -> None:
+    """Ids are kept, so they are no longer what the account and the client id would make."""
+    out = tmp_path / "out.jsonl"
+    command("export", str(out))
+    use_database(elsewhere)
+    there = makers.account("Acme")
+    command("import", str(out))
+    from rest_framework.test import APIClient
+
+    secret = makers.key(there)[1]
+    agent = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    again = agent.post("memory/write", {"nodes": NODES[:2]}, 200)
+    assert {node["id"] for node in again["nodes"]} == {
+        line["id"] for line in lines(out) if line.get("client_id") in ("a", "b")
+    }
+    other = {**NODES[0], "text": "The cat is awake."}
+    refused = agent.post("memory/write", {"nodes": [other]}, 409)
+    assert refused["error"] == "client_id_conflict"
+
+
+def test_no_line_holds_an_embedding(written: None, tmp_path: Path) -> None:
+    makers.settle()
+    out = tmp_path / "out.jsonl"
+    command("export", str(out))
+    assert "embedding" not in out.read_text()
+
+
+def test_the_order_inside_a_run_is_kept(
+    committed: str, elsewhere: str, agent: Agent, tmp_path: Path
+) -> None:
+    """Turns of one moment, written one by one: only the ledger knows what came first."""
+    for text in ("One.", "Two.", "Three."):
+        turn = {"text": text, "user_id": "u", "run_id": "r", "observed_at": "2026-01-01T00:00:00Z"}
+        agent.post("memory/store", turn, 201)
+    out = tmp_path / "out.jsonl"
+    command("export", str(out))
+    use_database(elsewhere)
+    there = makers.account("Acme")
+    command("import", str(out))
+    makers.settle()
+    with acting(there):
+        edges = MemoryEdge.objects.filter(type="next").select_related("src", "dst")
+        assert {(e.src.content, e.dst.content) for e in edges} == {
+            ("One.", "Two."),
+            ("Two.", "Three."),
+        }
+
+
+BAD = [
+    ('{"text": ', "line 2: is not JSON"),
+    ("[]", "line 2: is not a JSON object"),
+    ({"text": " "}, "line 2: text: is empty"),
+    ({"text": "x", "txet": "y"}, "line 2: txet: is no field of it"),
+    ({"text": "x", "importance": 2}, "line 2: importance: Ensure this value is less"),
+    ({"text": "x", "importance": True}, "line 2: importance: is not what it should be"),
+    ({"text": 5}, "line 2: text: is not what it should be"),
+    ({"text": "x", "metadata": []}, "line 2: metadata: is not what it should be"),
+    ({"text": "x", "kind": "rumour"}, "line 2: kind: Value 'rumour' is not a valid choice"),
+    ({"text": "x", "observed_at": "then"}, "line 2: observed_at: “then” value has an invalid"),
+    ({"text": "x", "tags": [1]}, "line 2: tags: "),
+    ('{"text": "x", "importance": NaN}', "line 2: importance: is not a finite number"),
+    ('{"text": "a\\u0000b"}', "line 2: text: contains a NUL character"),
+    ('{"text": "\\ud800"}', "line 2: text: contains a lone surrogate"),
+    ('{"text": ' + "[" * 5000, "line 2: is nested too deeply"),
+    ({"object": "rule", "text": "x"}, "line 2: object: rule is nothing we know"),
+    (
+        {
+            "object": "edge",
+            "type": "next",
+            "src_id": str(Account().pk),
+            "dst_id": str(Account().pk),
+        },
+        "line 2: src_id: there is no entry",
+    ),
+]
+
+
+@pytest.mark.parametrize(("bad", "told"), BAD)
+def test_a_bad_line_is_told_and_the_others_are_taken(
+    acme: Account, tmp_path: Path, bad: Any, told: str
+) -> None:
+    path = put(tmp_path / "in.jsonl", {"text": "Good."}, bad, {"text": "Good too."})
+    problems = tmp_path / "problems"
+    with pytest.raises(CommandError, match="1 lines were not taken over; all others were"):
+        command("import", str(path), f"--problems={problems}")
+    assert problems.read_text().startswith(told)
+    with acting(acme):
+        assert set(MemoryEntry.objects.values_list("content", flat=True)) == {"Good.", "Good too."}
+
+
+def test_what_is_here_in_another_state_is_left_alone(
+    written: None, acme: Account, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.jsonl"
+    command("export", str(out))
+    path = put(
+        tmp_path / "in.jsonl",
+        *[
+            line | {"text": "Changed."} if line.get("client_id") == "a" else line
+            for line in lines(out)
+        ],
+    )
+    problems = tmp_path / "problems"
+    with pytest.raises(CommandError, match="1 lines"):
+        command("import", str(path), f"--problems={problems}")
+    assert problems.read_text().endswith("is here already with another text\n")
+    with acting(acme):
+        assert MemoryEntry.objects.get(client_id="a").content == "The cat sleeps."
+
+
+def test_an_id_of_another_account_is_refused_line_by_line(
+    written: None, acme: Account, rival: Account, tmp_path: Path
+) -> None:
+    out, problems = tmp_path / "out.jsonl", tmp_path / "problems"
+    command("export", "--account=acme", str(out))
+    path = put(tmp_path / "in.jsonl", *lines(out), {"text": "Rival's own."})
+    with pytest.raises(CommandError, match="5 lines"):
+        command("import", "--account=rival", str(path), f"--problems={problems}")
+    assert problems.read_text().count("taken by another account") == 4
+    with acting(rival):
+        assert MemoryEntry.objects.get().content == "Rival's own."
+
+
+def test_a_client_id_that_is_taken_is_told(written: None, acme: Account, tmp_path: Path) -> None:
+    taken = {"id": str(Account().pk), "client_id": "a", "text": "Another cat."}
+    problems = tmp_path / "problems"
+    with pytest.raises(CommandError, match="1 lines"):
+        command("import", str(put(tmp_path / "in", taken)), f"--problems={problems}")
+    assert "client_id a belongs to" in problems.read_text()
+
+
+def test_lines_written_by_hand_need_only_a_text(acme: Account, tmp_path: Path) -> None:
+    path = put(tmp_path / "in", {"text": "Lin likes tea.", "user_id": "lin"}, "", {"text": "All."})
+    assert command("import", str(path)).startswith("2 memories")
+    assert command("import", str(path)).startswith("0 memories and 0 edges are new here, 2 were")
+    with acting(acme):
+        rows = MemoryEntry.objects.values_list("content", "kind", "status", "visibility")
+        assert set(rows) == {
+            ("Lin likes tea.", "fact", "active", "user"),
+            ("All.", "fact", "active", "account"),
+        }
+
+
+def test_the_accounts_redaction_holds_for_imports(acme: Account, tmp_path: Path) -> None:
+    path = put(tmp_path / "in", {"text": "Write to lin.xu@example.com.", "user_id": "lin"})
+    command("import", str(path))
+    command("import", str(path))
+    with acting(acme):
+        assert "example.com" not in MemoryEntry.objects.get().content
+
+
+def test_another_format_is_refused_whole(acme: Account, tmp_path: Path) -> None:
+    path = put(tmp_path / "in", {"object": "memories", "format": 2}, {"text": "Good."})
+    with pytest.raises(CommandError, match="This is format 2; we read format 1"):
+        command("import", str(path))
+    with acting(acme):
+        assert not MemoryEntry.objects.exists()
+
+
+def test_a_file_that_is_not_there_is_told(acme: Account, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="No such file"):
+        command("import", str(tmp_path / "nothing"))
+
+
+def test_an_export_that_fails_leaves_no_file(
+    written: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(account_id: object) -> Iterator[bytes]:
+        yield b"{}\n"
+        raise RuntimeError
+
+    monkeypatch.setattr("memory.management.commands.memories.export", fail)
+    with pytest.raises(RuntimeError):
+        command("export", str(tmp_path / "out.jsonl"))
+    assert not (tmp_path / "out.jsonl").exists()
