@@ -1,8 +1,8 @@
-"""The stock admin, for one account at a time: staff enter it like everybody, seated and `acting`."""
+"""The stock admin, for one account at a time: staff enter it like any page, seated and `acting`."""
 
 from collections.abc import Callable
-from functools import partial, wraps
-from typing import Any, cast
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
@@ -19,8 +19,9 @@ from kmapp.errors import Denied
 from kmapp.web.errors import refuse
 from kmapp.web.http import WebRequest, back_to
 from kmapp.web.seats import enter
+from kmapp.web.views.session import sign_out
 
-View = Callable[..., HttpResponseBase]
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 
 class Site(admin.AdminSite):
@@ -30,7 +31,7 @@ class Site(admin.AdminSite):
     site_title = "kmapp"
     index_title = gettext_lazy("Tables")
 
-    def admin_view(self, view: View, cacheable: bool = False) -> View:
+    def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: FBT001, FBT002 - Django's
         """Staff only. A person who is signed in and is not staff is told so."""
         guarded = super().admin_view(_in_one_account(view), cacheable)
 
@@ -40,7 +41,7 @@ class Site(admin.AdminSite):
                 return refuse(request, Denied(_("Only staff may enter the admin pages.")))
             return guarded(request, *args, **kwargs)
 
-        return staff_only
+        return cast("View", staff_only)
 
     def login(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -49,17 +50,19 @@ class Site(admin.AdminSite):
         wanted = back_to(request, reverse("admin:index"))
         return redirect(wanted) if request.user.is_authenticated else redirect_to_login(wanted)
 
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """And one way out."""
+        return sign_out(request)
+
 
 def _in_one_account(view: View) -> View:
     @wraps(view)
     def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        written = partial(_written, view, *args, **kwargs)
+        def written(seated: WebRequest) -> HttpResponseBase:
+            answer = view(seated, *args, **kwargs)
+            # Its rows are read while it is written: here, not after we have left the account.
+            return answer.render() if isinstance(answer, SimpleTemplateResponse) else answer
+
         return enter(cast("WebRequest", request), written, roles=set(Membership.Role))
 
-    return inside
-
-
-def _written(
-    view: View, /, *args: Any, request: HttpRequest | None = None, **kwargs: Any
-) -> HttpResponseBase:
-    raise NotImplementedError
+    return cast("View", inside)

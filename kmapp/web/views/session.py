@@ -67,4 +67,5 @@ def change_account(request: WebRequest) -> HttpResponse:
     if wanted not in {str(seat.account_id) for seat in request.seats}:
         raise Http404
     request.session[CHOSEN] = wanted
-    return redirect("web:home")  # the page they were on may not exist there
+    # Home unless a page asks otherwise: the one they were on may not exist there.
+    return redirect(back_to(request, "web:home"))
