@@ -19,6 +19,7 @@ class Schema(SpectacularJSONAPIView):
     authentication_classes = ()
     permission_classes = ()
     content_negotiation_class = AlwaysJSON
+    http_method_names = ["get", "head"]
 
 
 @extend_schema(exclude=True)
@@ -28,6 +29,7 @@ class Version(APIView):
     authentication_classes = ()
     permission_classes = ()
     content_negotiation_class = AlwaysJSON
+    http_method_names = ["get", "head"]
 
     def get(self, request: Request) -> Response:
         return Response({"name": "kmapp", "version": kmapp.__version__, "api": "v1"})

@@ -115,6 +115,7 @@ class Health(APIView):
 
     content_negotiation_class = AlwaysJSON
     permission_classes = ()
+    http_method_names = ["get", "head"]
 
     def perform_authentication(self, request: Request) -> None:
         """Left to `get`: liveness must not need the database."""

@@ -11,7 +11,7 @@ import structlog
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
-from gunicorn.http.errors import ParseException
+from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 
 from kmapp.api.errors import Refusal, as_json, is_api, refusal
 from kmapp.api.metrics import REQUEST_SECONDS

@@ -1,8 +1,10 @@
 """Endpoints for the tests of the plumbing, and their addresses beside the real ones."""
 
+from collections.abc import Callable
 from typing import Any
 
-from django.db import connection
+from django.db import OperationalError, connection
+from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -106,6 +108,15 @@ class Broken(AgentView):
                 cursor.execute("SET LOCAL statement_timeout = 20")
                 cursor.execute("SELECT pg_sleep(5)")
         raise RuntimeError("a secret word")
+
+
+def breaking(_get_response: Any) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware that fails before any view is asked."""
+
+    def fail(request: HttpRequest) -> HttpResponse:
+        raise OperationalError if "busy" in request.GET else RuntimeError("a secret word")
+
+    return fail
 
 
 urlpatterns = [

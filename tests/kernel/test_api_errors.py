@@ -112,6 +112,20 @@ def test_a_bug_answers_500_and_says_nothing(agent: Client) -> None:
     assert "secret" not in answer.content.decode()
 
 
+@pytest.mark.parametrize(("path", "status"), [("/v1/notes", 500), ("/v1/notes?busy", 503)])
+def test_a_failure_before_any_view_is_json_too(
+    client: Client, settings: Any, path: str, status: int
+) -> None:
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.kernel.api_views.breaking"]
+    client.raise_request_exception = False
+    answer = client.get(path)
+    assert answer.status_code == status
+    assert answer.json().keys() == SHAPE
+    assert ("Retry-After" in answer.headers) == (status == 503)
+    assert "X-Request-Id" in answer.headers
+    assert "secret" not in answer.content.decode()
+
+
 @pytest.mark.parametrize("path", ["/v1/nothing", "/v1", "/v1/", "/v1/a/b/c//", "/health/x"])
 def test_an_unknown_address_of_the_api_is_a_404_in_json(client: Client, path: str) -> None:
     answer = client.get(path)

@@ -12,7 +12,7 @@ import pytest
 import structlog
 from django.conf import settings as product
 from django.test import Client
-from gunicorn.http.errors import InvalidChunkSize
+from gunicorn.http.errors import InvalidChunkSize  # type: ignore[import-untyped]
 
 from kmapp import logs
 from kmapp.accounts.models import ApiKey

@@ -49,6 +49,13 @@ def test_liveness_needs_neither_key_nor_database(client: Client, path: str) -> N
     assert abs(body["now"] - time.time()) < 5
 
 
+@pytest.mark.parametrize("path", ["/v1/health", "/v1/version", "/v1/schema", "/v1/docs"])
+def test_what_says_nothing_of_anybody_is_only_read(client: Client, path: str) -> None:
+    assert client.head(path).status_code == 200
+    for method in (client.post, client.put, client.delete, client.options):
+        assert method(path).status_code == 405
+
+
 @pytest.mark.django_db
 def test_with_a_key_every_part_is_told(agent: Client) -> None:
     answer = agent.get("/v1/health")

@@ -1,0 +1,40 @@
+"""Other clients' words for our fields."""
+
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+
+from tests.kernel.api_views import NoteInput
+
+
+def _read(data: Any) -> dict[str, Any]:
+    serializer = NoteInput(data=data)
+    serializer.is_valid(raise_exception=True)
+    return dict(serializer.validated_data)
+
+
+@pytest.mark.parametrize("word", ["text", "content", "text_summary"])
+@pytest.mark.parametrize("run", ["run_id", "session_id", "conversation_id"])
+@pytest.mark.parametrize("facts", ["metadata", "slots"])
+def test_every_word_means_the_same(word: str, run: str, facts: str) -> None:
+    read = _read({word: "a", run: "r", facts: {"b": 1}})
+    assert read == {"text": "a", "run_id": "r", "metadata": {"b": 1}}
+
+
+def test_our_own_word_wins() -> None:
+    assert _read({"content": "theirs", "text": "ours"})["text"] == "ours"
+    assert _read({"content": "theirs", "text": None})["text"] == "theirs"
+
+
+def test_words_inside_lists_count_too() -> None:
+    read = _read({"text": "a", "parts": [{"content": "b", "type": "event"}]})
+    assert read["parts"] == [{"text": "b", "kind": "event"}]
+
+
+def test_words_in_a_query_count_too() -> None:
+    assert _read(QueryDict("content=a&session_id=r")) == {"text": "a", "run_id": "r"}
+
+
+def test_unknown_words_are_left_out() -> None:
+    assert _read({"text": "a", "embedding": [1], "type": "fact"}) == {"text": "a"}
