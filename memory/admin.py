@@ -22,6 +22,7 @@ class MemoryEntryAdmin(ReadOnly):
     search_fields = ("content", "title", "=client_id", "=user_id", "=run_id")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
+    left_out = ("account", "written_sha256")
     actions = ("approve", "reject", "pin", "forget")
 
     @admin.action(description=_("Approve"), permissions=["review"])
