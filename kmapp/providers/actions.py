@@ -1,7 +1,7 @@
-"""Changing which embedding models there are. The owner role does this: indexes are schema."""
+"""Changing which embedding models there are. The owner role does it: indexes are schema."""
 
 from django.conf import settings
-from django.db import connections, transaction
+from django.db import transaction
 
 from kmapp.errors import Conflict, Invalid
 from kmapp.providers.active import forget_models
@@ -16,8 +16,8 @@ MOST_DIMENSIONS = 4000  # of a half-precision vector in an HNSW index
 State = EmbeddingModel.State
 
 
-def ensure_default_model() -> EmbeddingModel:
-    """The model that the settings name, made and active if there is none yet, with its index."""
+def default_model() -> EmbeddingModel:
+    """The active model; on a new deployment the one that the settings name, made now."""
     active = EmbeddingModel.objects.using(OWNER).filter(state=State.ACTIVE).first()
     if active is None:
         active = EmbeddingModel(
@@ -30,7 +30,6 @@ def ensure_default_model() -> EmbeddingModel:
         )
         active.save(using=OWNER)
         forget_models()
-    make_index(active)
     return active
 
 
@@ -44,29 +43,7 @@ def add_model(model: EmbeddingModel) -> None:
     OpenAIEmbedder.for_passages(model).embed(["One text, to see what comes back."], kind="passage")
     model.state = State.BUILDING
     model.save(using=OWNER)
-    make_index(model)
     forget_models()
-
-
-def make_index(model: EmbeddingModel) -> None:
-    """Build the partial HNSW index over a model's vectors, without blocking writers."""
-    with connections[OWNER].cursor() as cursor:
-        # A build that was interrupted leaves an index that nobody may read, under the same name.
-        cursor.execute(
-            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [model.index_name]
-        )
-        if cursor.fetchone() == (False,):
-            drop_index(model)
-        cursor.execute(
-            f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {model.index_name} ON search_vector "
-            f"USING hnsw ((embedding::halfvec({model.dimensions:d})) halfvec_cosine_ops) "
-            f"WHERE model_id = {model.pk:d}"
-        )
-
-
-def drop_index(model: EmbeddingModel) -> None:
-    with connections[OWNER].cursor() as cursor:
-        cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {model.index_name}")
 
 
 def activate(model: EmbeddingModel) -> None:
@@ -83,7 +60,6 @@ def activate(model: EmbeddingModel) -> None:
 def build_again(model: EmbeddingModel) -> None:
     """Take a retired model into use again: what is written from now on gets its vectors too."""
     _move(model, State.BUILDING)
-    make_index(model)
     forget_models()
 
 
@@ -97,7 +73,6 @@ def retire(model: EmbeddingModel) -> None:
 
 def forget(model: EmbeddingModel) -> None:
     """Remove a retired model that has no vectors left."""
-    drop_index(model)
     EmbeddingModel.objects.using(OWNER).filter(pk=model.pk, state=State.RETIRED).delete()
     forget_models()
 

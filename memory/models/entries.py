@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import OuterRef, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -75,11 +75,11 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
             object_id=OuterRef("pk"),
             model_id=model_id,
         )
-        ready = mine.filter(part=0, state=Vector.State.READY).values("ready_at")[:1]
+        # The worst of the parts counts: FAILED, PENDING, READY in the order of the alphabet. Read
+        # row by row: of an EXISTS the planner would make a list of the account's vectors first.
         return self.annotate(
-            embedding_ready_at=models.Subquery(ready),
-            embedding_failed=Exists(mine.filter(state=Vector.State.FAILED)),
-            embedding_queued=Exists(mine.filter(state=Vector.State.PENDING)),
+            embedding_ready_at=models.Subquery(mine.filter(part=0).values("ready_at")[:1]),
+            embedding_worst=models.Subquery(mine.order_by("state").values("state")[:1]),
         )
 
 
@@ -198,8 +198,7 @@ class MemoryEntry(Truth):
         ]
 
     embedding_ready_at: datetime | None  # set by with_embedding_state
-    embedding_failed: bool
-    embedding_queued: bool
+    embedding_worst: str | None
 
     def __str__(self) -> str:
         return self.title or self.content[:60]
@@ -207,7 +206,4 @@ class MemoryEntry(Truth):
     @property
     def embedding_state(self) -> str:
         """READY, FAILED or PENDING for a model; the queryset must say with_embedding_state."""
-        if self.embedding_failed:
-            return str(Vector.State.FAILED)
-        ready = self.embedding_ready_at and not self.embedding_queued
-        return str(Vector.State.READY if ready else Vector.State.PENDING)
+        return self.embedding_worst or str(Vector.State.PENDING)

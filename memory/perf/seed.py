@@ -23,19 +23,20 @@ from kmapp.ledger.chain import BEGINNING, Head, Link, commit_hash
 from kmapp.ledger.models import Commit, Note
 from kmapp.management.accounts import every_account
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.providers.actions import OWNER, drop_index, make_index
+from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.actions import postings_of
+from kmapp.search.indexes import drop_indexes, make_indexes
 from memory.actions.entries import version_of
 from memory.actions.order import NEXT_WEIGHT
 from memory.actions.owed import EMBED
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
-from memory.texts import words_of
 from memory.perf.copying import copy_models, copy_rows, copy_vectors, half, one_transaction
 from memory.perf.entries import Population
 from memory.perf.vectors import Cloud
+from memory.texts import words_of
 
 PREFIX = "perf-"
 SHARES = (90.0, 1.0, 0.1)  # percent; one more account has the rest
@@ -67,14 +68,14 @@ def seed(number: int, shares: Sequence[float], *, tell: Tell, say: Say) -> None:
     counts[slug_of(None)] = number - sum(counts.values())
     rebuild = number >= MANY
     if rebuild:
-        drop_index(model)
+        drop_indexes(model)
     try:
         for place, (slug, wanted) in enumerate(counts.items()):
             Seeder(_account(slug), model, wanted, np.random.default_rng(place)).fill(tell)
     finally:
         if rebuild:
             say("Building the index of the vectors …")
-            make_index(model)
+            make_indexes(model)
     say("Collecting statistics …")
     with connections[OWNER].cursor() as cursor:
         cursor.execute(f"VACUUM ANALYZE {', '.join(TABLES)}")
