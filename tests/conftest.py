@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import hypothesis
 import psycopg
 import pytest
 from django.conf import settings
@@ -30,6 +31,9 @@ from kmapp.provision import Login, provision
 from tests import makers
 
 TEMPLATE = "kmapp_template"
+# How long an example takes says nothing on a busy machine; growth is measured where it matters.
+hypothesis.settings.register_profile("kmapp", deadline=None)
+hypothesis.settings.load_profile("kmapp")
 _parts = pytest.StashKey[ExitStack]()
 
 
@@ -94,8 +98,8 @@ def _make_template() -> None:
     _sql(f"ALTER DATABASE {TEMPLATE} IS_TEMPLATE true ALLOW_CONNECTIONS false")
 
 
-def clone(name: str) -> None:
-    _sql(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER {embedded.ROLES['owner']}")
+def clone(name: str, template: str = TEMPLATE) -> None:
+    _sql(f"CREATE DATABASE {name} TEMPLATE {template} OWNER {embedded.ROLES['owner']}")
 
 
 def drop(name: str) -> None:

@@ -84,7 +84,7 @@ def _walk(value: Any, key: str, kinds: Collection[str], findings: list[Finding])
         return _after(key, value, kinds, findings)
     if isinstance(value, dict):
         return _dict(value, kinds, findings)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_walk(item, key, kinds, findings) for item in value]
     if isinstance(value, int) and abs(value) >= SMALLEST_NUMBER:
         text = str(value)

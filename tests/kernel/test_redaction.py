@@ -210,6 +210,10 @@ def test_json_is_redacted_in_keys_texts_and_numbers() -> None:
     assert redact_json(redacted) == (redacted, [])
 
 
+def test_tuples_are_lists() -> None:
+    assert redact_json({"tags": ("kim@example.com", "tea")})[0] == {"tags": ["[email]", "tea"]}
+
+
 def test_a_literal_key_is_not_overwritten_by_a_redacted_one() -> None:
     value = {"a@example.com": 1, "[email]": 2, "b@example.com": 3}
     assert redact_json(value)[0] == {"[email] 2": 1, "[email]": 2, "[email] 3": 3}

@@ -1,0 +1,68 @@
+"""The ledger that is tampered with: lived once for a worker, copied for each test."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from pytest_django import DjangoDbBlocker
+
+from kmapp.management.accounts import account_named
+from tests import makers
+from tests.conftest import clone, drop, use_database
+from tests.kernel.fsck.living import Ledger, live_a_little
+from tests.kernel.fsck.tampering import Intruder
+
+
+@dataclass(frozen=True)
+class Lived:
+    """A database in which two accounts did things once, and the folder with what was signed."""
+
+    database: str
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def lived(
+    django_db_setup: None,
+    worker_database: str,
+    django_db_blocker: DjangoDbBlocker,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Lived]:
+    name, folder = f"{worker_database}_lived", tmp_path_factory.mktemp("signed")
+    clone(name)
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        use_database(name)
+        patch.setattr(settings, "CHECKPOINT_FILE", folder / "checkpoints.ndjson")
+        patch.setattr(settings, "CHECKPOINT_KEY_FILE", folder / "checkpoint.ed25519")
+        for each in ("Acme", "Rival"):
+            live_a_little(makers.account(each))
+        call_command("checkpoint", stdout=StringIO())
+        connections.close_all()
+        use_database(worker_database)
+        yield Lived(name, folder)
+        drop(name)
+
+
+@pytest.fixture
+def ledger(lived: Lived, worker_database: str, tmp_path: Path) -> Iterator[Ledger]:
+    """A copy of it for each test."""
+    name = f"{worker_database}_tampered"
+    clone(name, template=lived.database)
+    signed = Path(shutil.copytree(lived.folder, tmp_path / "signed"))
+    with pytest.MonkeyPatch.context() as patch:
+        use_database(name)
+        patch.setattr(settings, "CHECKPOINT_FILE", signed / "checkpoints.ndjson")
+        patch.setattr(settings, "CHECKPOINT_KEY_FILE", signed / "checkpoint.ed25519")
+        intruder = Intruder(name)
+        try:
+            yield Ledger(account_named("acme"), intruder)
+        finally:
+            intruder.connection.close()
+            drop(name)
+            use_database(worker_database)

@@ -1,0 +1,100 @@
+"""A superuser with bad intentions: no trigger, foreign key or row-level security in the way."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from psycopg import sql
+
+from kmapp import embedded
+from kmapp.ledger.chain import GENESIS, Link, commit_hash
+
+# Another value of the same type; {0} is the column.
+_OTHER = {
+    "uuid": "gen_random_uuid()",
+    "boolean": "NOT {0}",
+    "timestamp with time zone": "coalesce({0}, now()) + interval '1 microsecond'",
+    "double precision": "abs(coalesce({0}, 0) - 0.25)",
+    "jsonb": "jsonb_build_object('was', {0}, 'spoiled', 1.5)",
+    "character varying[]": "{0} || 'spoiled'::varchar",
+    "smallint": "{0} + 1000",
+    "integer": "{0} + 1000",
+    "bigint": "{0} + 1000",
+}
+_OTHER_HASH = "translate({0}, '0123456789abcdef', '123456789abcdef0')"
+_OTHER_TEXT = "left(coalesce({0}, '') || 'x', 4) || 'Z'"
+
+
+class Intruder:
+    """Writes to one database as its superuser."""
+
+    def __init__(self, database: str) -> None:
+        url = embedded.database_url(settings.DATA_DIR, "superuser")
+        self.connection = psycopg.connect(
+            url.replace(f"/{embedded.DATABASE}?", f"/{database}?"),
+            autocommit=True,
+            options="-c session_replication_role=replica",
+        )
+        checks = self.run(
+            "SELECT conrelid::regclass::text, conname FROM pg_constraint"
+            " WHERE contype = 'c' AND connamespace = 'public'::regnamespace AND conrelid <> 0"
+        )
+        for table, name in checks.fetchall():
+            self.run(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+
+    def run(self, query: str, *params: Any) -> psycopg.Cursor[Any]:
+        return self.connection.execute(query, params or None)
+
+    def one(self, query: str, *params: Any) -> Any:
+        row = self.run(query, *params).fetchone()
+        assert row is not None, query
+        return row[0]
+
+    def columns(self, table: str) -> dict[str, str]:
+        rows = self.run(
+            "SELECT attname, format_type(atttypid, NULL) FROM pg_attribute"
+            " WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
+            table,
+        )
+        return dict(rows.fetchall())
+
+    @contextmanager
+    def spoiled(self, table: str, column: str, ident: Any) -> Iterator[None]:
+        """One column of one row says something else; afterwards the row is as it was."""
+        named = {"t": sql.Identifier(table), "c": sql.Identifier(column), "i": sql.Literal(ident)}
+        other = sql.SQL(self._other(table, column)).format(sql.Identifier(column))
+        self._do("CREATE TEMP TABLE kept AS SELECT * FROM {t} WHERE id = {i}", named)
+        changed = self._do("UPDATE {t} SET {c} = {o} WHERE id = {i} RETURNING id", named, o=other)
+        (now,) = changed.fetchall()
+        try:
+            yield
+        finally:
+            self._do("DELETE FROM {t} WHERE id = {n}", named, n=sql.Literal(now[0]))
+            self._do("INSERT INTO {t} TABLE kept", named)
+            self._do("DROP TABLE kept", named)
+
+    def rehash(self, links: list[Link], account: Any) -> None:
+        """Hash a whole chain again, as one who knows the format does: every link fits."""
+        parent = GENESIS
+        for link in links:
+            fitting = replace(link, parent_hash=parent)
+            parent = commit_hash(fitting)
+            self.run(
+                "UPDATE ledger_commit SET actor = %s, parent_hash = %s, commit_hash = %s"
+                " WHERE account_id = %s AND seq = %s",
+                *(link.actor, fitting.parent_hash, parent, account, link.seq),
+            )
+
+    def _other(self, table: str, column: str) -> str:
+        kind = self.columns(table)[column]
+        if kind in _OTHER:
+            return _OTHER[kind]
+        return _OTHER_HASH if column.endswith(("hash", "digest", "sha256")) else _OTHER_TEXT
+
+    def _do(
+        self, query: str, named: dict[str, sql.Composable], **more: sql.Composable
+    ) -> psycopg.Cursor[Any]:
+        return self.connection.execute(sql.SQL(query).format(**named, **more))

@@ -1,0 +1,54 @@
+"""Every edit of the chain is found, and an untouched ledger is not accused."""
+
+import random
+from io import StringIO
+
+from django.conf import settings
+from django.core.management import call_command
+
+from tests import makers
+from tests.kernel.fsck.living import COMMITS, Ledger
+
+
+def test_an_untouched_ledger_is_not_accused(ledger: Ledger) -> None:
+    makers.settle()
+    assert ledger.problems() == []
+    out = StringIO()
+    call_command("fsck", "--account", ledger.account.slug, stdout=out)
+    assert "all as sealed" in out.getvalue()
+
+
+def test_signing_again_without_news_signs_nothing(ledger: Ledger) -> None:
+    before = settings.CHECKPOINT_FILE.read_bytes()
+    out = StringIO()
+    call_command("checkpoint", stdout=out)
+    assert "signed before" in out.getvalue()
+    assert settings.CHECKPOINT_FILE.read_bytes() == before
+
+
+def test_100_edits_of_any_column_of_any_commit_are_found_and_the_number_named(
+    ledger: Ledger,
+) -> None:
+    rng = random.Random(7)  # noqa: S311
+    columns = list(ledger.intruder.columns("ledger_commit"))
+    assert len(columns) == 10
+    rows = ledger.intruder.run(
+        "SELECT id, seq FROM ledger_commit WHERE account_id = %s", ledger.account.pk
+    ).fetchall()
+    assert len(rows) >= COMMITS
+    for number in range(100):
+        column = columns[number % len(columns)]
+        ident, seq = rng.choice(rows)
+        with ledger.intruder.spoiled("ledger_commit", column, ident):
+            named = {problem["seq"] for problem in ledger.problems()}
+        assert {seq, seq + 1, seq + 1000} & named, (column, seq, named)
+    assert ledger.problems() == []
+
+
+def test_a_commit_dated_before_christ_is_found(ledger: Ledger) -> None:
+    """PostgreSQL writes the years of both eras alike."""
+    ledger.intruder.run(
+        "UPDATE ledger_commit SET created_at = (replace(created_at::text, '+00', '') || ' BC')"
+        "::timestamptz WHERE seq = 2"
+    )
+    assert [problem["kind"] for problem in ledger.problems()] == ["hash", "hash"]

@@ -1,0 +1,82 @@
+"""fsck repeats nothing of the writer, and knows the same tables."""
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+
+import kmapp.ledger.fsck
+from kmapp.accounts.models import Truth
+from kmapp.ledger.canonical import canonical
+from kmapp.ledger.chain import commit_hash
+from kmapp.ledger.fsck.hashing import digest_of, loaded
+from kmapp.ledger.fsck.tables import HISTORIES, SEALED
+from tests.kernel.fsck.living import Ledger
+
+
+def test_fsck_imports_nothing_that_writes() -> None:
+    folder = Path(str(kmapp.ledger.fsck.__file__)).parent
+    imported = {
+        name
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in (
+            [node.module or ""] if isinstance(node, ast.ImportFrom) else
+            [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        )
+    }  # fmt: skip
+    ours = {name for name in imported if name.split(".")[0] in ("kmapp", "memory", "django")}
+    assert ours
+    assert all(name.startswith("kmapp.ledger.fsck") for name in ours), ours
+
+
+def test_fsck_knows_every_table_that_the_models_seal() -> None:
+    truth = {
+        model._meta.db_table: frozenset(model.unsealed)
+        for model in apps.get_models()
+        if issubclass(model, Truth)
+    }
+    assert {"accounts_account": frozenset(), **truth} == SEALED
+    for table, history in HISTORIES.items():
+        assert table in SEALED
+        assert history.table in {model._meta.db_table for model in apps.get_models()}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        0,
+        -1,
+        2**53 - 1,
+        0.1,
+        1e-7,
+        1.0,
+        -0.0,
+        1e15,
+        "",
+        "é中😀",
+        '"\\\n',
+        [],
+        {},
+        {"b": [1.5, {"a": None}], "a": "x"},
+    ],
+    ids=range(16),
+)
+def test_both_ways_to_hash_agree(value: Any) -> None:
+    from kmapp.ledger.canonical import digest
+
+    salt = bytes(16)
+    assert digest_of(salt, loaded(json.dumps(value))) == digest(salt, value)
+    assert loaded(canonical(value).decode()) == value
+
+
+def test_the_intruder_of_these_tests_knows_the_format(ledger: Ledger) -> None:
+    links = ledger.links()
+    ledger.intruder.rehash(links, ledger.account.pk)
+    assert ledger.problems() == []
+    assert commit_hash(links[-1])
