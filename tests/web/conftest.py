@@ -1,11 +1,14 @@
-"""A browser for each module of browser tests, a site and a visitor for each test."""
+"""A browser for each module of browser tests, a site and a visitor for each test; staff."""
 
 from collections.abc import Iterator
 
 import pytest
+from django.test import Client
 from playwright.sync_api import Browser
 
+from kmapp.accounts.models import Account
 from tests.web.browser import Visitor, launched, served, visiting
+from tests.web.staff import staff
 
 
 @pytest.fixture(scope="module")
@@ -27,3 +30,10 @@ def visitor(browser: Browser, site: str) -> Iterator[Visitor]:
         yield visitor
         assert visitor.violations == []
         assert visitor.mistakes == []
+
+
+@pytest.fixture
+def backstage(client: Client, acme: Account) -> Client:
+    """Somebody of Acme's who may do everything in the stock admin there."""
+    client.force_login(staff(acme, "boss"))
+    return client

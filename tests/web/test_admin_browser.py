@@ -4,9 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from kmapp.accounts.models import Account, User
-from tests import makers
 from tests.web.browser import Visitor
-from tests.web.test_admin import fill
+from tests.web.staff import fill, staff
 
 pytestmark = pytest.mark.browser
 
@@ -23,10 +22,8 @@ PAGES = (
 
 @pytest.fixture
 def boss(acme: Account) -> User:
-    user = makers.member(acme, "boss", role="admin")
-    User.objects.filter(pk=user.pk).update(is_staff=True, is_superuser=True)
     fill(acme)
-    return user
+    return staff(acme, "boss")
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "Log out"), ("zh-hans", "注销")])

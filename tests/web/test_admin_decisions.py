@@ -1,0 +1,104 @@
+"""What the stock admin lets people do: only what the real verbs do."""
+
+from typing import Any
+
+import pytest
+from django.db.models import Model
+from django.test import Client
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, ApiKey, User
+from kmapp.admin import AT_ONCE
+from kmapp.ledger.models import Commit
+from kmapp.outbox.models import Delivery
+from memory.models import MemoryEntry
+from tests import makers
+from tests.web.staff import MODELS, address, fill, page, staff
+
+
+def test_nothing_is_changed_around_the_ledger(
+    backstage: Client, acme: Account, subtests: pytest.Subtests
+) -> None:
+    fill(acme)
+    for model in MODELS:
+        with subtests.test(model=model._meta.label):
+            shown = backstage.get(address(model))
+            pk = shown.context["cl"].result_list[0].pk
+            assert "delete_selected" not in page(shown)
+            for tail in ("add/", f"{pk}/change/") if model is not User else ():
+                assert backstage.post(address(model, tail), {}).status_code == 403
+            assert (
+                backstage.post(address(model, f"{pk}/delete/"), {"post": "yes"}).status_code == 403
+            )
+
+
+@pytest.mark.parametrize(
+    ("verb", "status", "pinned"),
+    [
+        ("approve", "active", False),
+        ("reject", "rejected", False),
+        ("pin", "proposed", True),
+        ("forget", "forgotten", False),
+    ],
+)
+def test_a_decision_is_a_version_and_a_commit(
+    backstage: Client, acme: Account, agent: Client, *, verb: str, status: str, pinned: bool
+) -> None:
+    written = agent.post("/v1/memory/store", {"text": "Tea."}, content_type="application/json")
+    pk = written.json()["id"]
+    decide(backstage, MemoryEntry, verb, [pk])
+    with acting(acme):
+        entry = MemoryEntry.objects.of(acme).get(pk=pk)
+        commit = Commit.objects.of(acme).get(pk=entry.commit_id)
+    assert (entry.status, entry.pinned, entry.version) == (status, pinned, 2)
+    assert commit.actor.startswith("user:")
+    assert commit.diff[0]["op"] == verb.upper()
+
+
+def decide(client: Client, model: type[Model], verb: str, pks: list[Any]) -> str:
+    """Choose rows of a list, and what to do with them. Returns what was said."""
+    body = {"action": verb, "_selected_action": pks}
+    answer = client.post(address(model), body, follow=True)
+    assert answer.status_code == 200
+    return page(answer)
+
+
+def test_what_is_refused_is_said_and_the_others_go_on(backstage: Client, acme: Account) -> None:
+    entries = fill(acme)  # active: nobody proposed them
+    said = decide(backstage, MemoryEntry, "approve", [entry.pk for entry in entries])
+    assert "somebody may have decided first" in said
+    assert "rows were changed" not in said
+    assert "2 rows were changed." in decide(
+        backstage, MemoryEntry, "pin", [entry.pk for entry in entries]
+    )
+
+
+def test_too_many_at_a_time_are_refused(backstage: Client, acme: Account) -> None:
+    entries = fill(acme, AT_ONCE + 1)
+    said = decide(backstage, MemoryEntry, "forget", [entry.pk for entry in entries])
+    assert f"at most {AT_ONCE}" in said
+    with acting(acme):
+        assert not MemoryEntry.objects.of(acme).filter(status="forgotten").exists()
+
+
+def test_admins_revoke_keys_and_reviewers_cannot(client: Client, acme: Account) -> None:
+    key, secret = makers.key(acme)
+    client.force_login(staff(acme, "rev", role="reviewer"))
+    assert 'value="revoke"' not in page(client.get(address(ApiKey)))
+    decide(client, ApiKey, "revoke", [key.pk])
+    headers = {"X-Api-Key": secret}
+    assert Client().get("/v1/memory/commits", headers=headers).status_code == 200
+    client.force_login(staff(acme, "boss"))
+    decide(client, ApiKey, "revoke", [key.pk])
+    assert Client().get("/v1/memory/commits", headers=headers).status_code == 401
+
+
+def test_dead_letters_are_tried_again(backstage: Client, acme: Account) -> None:
+    fill(acme)
+    with acting(acme):
+        Delivery.objects.of(acme).update(failed_at=timezone.now(), attempts=8)
+        pks = list(Delivery.objects.of(acme).values_list("pk", flat=True))
+    assert "rows were changed" in decide(backstage, Delivery, "try_again", pks)
+    with acting(acme):
+        assert not Delivery.objects.of(acme).dead().exists()

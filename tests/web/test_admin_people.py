@@ -1,0 +1,95 @@
+"""Who gets into the stock admin, and where; people and their passwords."""
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import add_member
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, Membership, User
+from kmapp.ledger.models import Commit
+from memory.models import MemoryEntry
+from tests import makers
+from tests.web.staff import address, fill, page, staff
+
+
+def test_strangers_sign_in_at_the_one_place(client: Client, db: None) -> None:
+    for path in ("/admin/", "/admin/login/"):
+        answer = client.get(path, follow=True)
+        assert answer.redirect_chain[-1][0] == "/sign-in/?next=/admin/"
+
+
+def test_who_is_not_staff_is_told_so(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    assert client.get("/admin/").status_code == 403
+    assert client.get("/admin/login/", follow=True).status_code == 403
+
+
+def test_staff_without_an_account_see_nothing(client: Client, db: None) -> None:
+    user = User.objects.create_superuser("root", "root@example.test", makers.PASSWORD)
+    client.force_login(user)
+    answer = client.get("/admin/")
+    assert answer.status_code == 403
+    assert "not a member" in page(answer)
+
+
+@pytest.fixture
+def in_both(backstage: Client, rival: Account) -> Client:
+    boss = User.objects.get(username="boss")
+    with acting(rival):
+        add_member(account_id=rival.pk, user=boss, role="reviewer", actor=SYSTEM)
+    return backstage
+
+
+def test_the_account_is_chosen_in_the_header(in_both: Client, rival: Account) -> None:
+    fill(rival)
+    assert in_both.get(address(MemoryEntry)).context["cl"].result_count == 0
+    chosen = {"account": str(rival.pk), "next": "/admin/"}
+    answer = in_both.post("/account/", chosen, follow=True)
+    assert answer.redirect_chain == [("/admin/", 302)]
+    assert f'<option value="{rival.pk}" selected>Rival</option>' in page(answer)
+    assert in_both.get(address(MemoryEntry)).context["cl"].result_count == 2
+
+
+def test_a_new_person_becomes_a_reviewer(backstage: Client, acme: Account) -> None:
+    body = {
+        "username": "nia",
+        "email": "nia@example.test",
+        "usable_password": "true",
+        "password1": "a long good password",
+        "password2": "a long good password",
+    }
+    answer = backstage.post(address(User, "add/"), body, follow=True)
+    assert answer.status_code == 200
+    with acting(acme):
+        member = Membership.objects.of(acme).get(user__username="nia")
+        assert member.role == "reviewer"
+        assert Commit.objects.of(acme).get(pk=member.commit_id).actor.startswith("user:")
+
+
+def test_staff_who_are_no_superusers_cannot_raise_themselves(client: Client, acme: Account) -> None:
+    boss = staff(acme, "boss")
+    clerk = staff(acme, "clerk")
+    User.objects.filter(pk=clerk.pk).update(is_superuser=False)
+    clerk.user_permissions.set(Permission.objects.filter(content_type__model="user"))
+    client.force_login(User.objects.get(pk=clerk.pk))
+    assert client.post(address(User, f"{boss.pk}/change/"), {}).status_code == 403
+    assert client.post(address(User, f"{boss.pk}/password/"), {}).status_code == 403
+    form = client.get(address(User, f"{clerk.pk}/change/")).context["adminform"].form
+    assert "is_superuser" not in form.fields
+    assert "email" in form.fields
+
+
+def test_people_change_their_own_password(backstage: Client) -> None:
+    new = "another long good one"
+    body = {"old_password": makers.PASSWORD, "new_password1": new, "new_password2": new}
+    answer = backstage.post("/admin/password_change/", body)
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/password_change/done/")
+    assert backstage.get("/admin/").status_code == 200, "and stay signed in"
+    assert User.objects.get(username="boss").check_password(new)
+
+
+def test_the_way_out_is_the_same(backstage: Client) -> None:
+    assert backstage.post("/admin/logout/").headers["Location"] == "/sign-in/"
+    assert backstage.get("/admin/").status_code == 302
