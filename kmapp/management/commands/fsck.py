@@ -37,7 +37,7 @@ class Command(BaseCommand):
         started = perf_counter()
         findings = check(
             Options(
-                address=_address(settings.DATABASES["default"]),
+                address=address(settings.DATABASES["default"]),
                 checkpoints=options["checkpoints"] or settings.CHECKPOINT_FILE,
                 public_keys=options["public_key"] or [key.with_name(key.name + ".pub")],
                 accounts=[str(account_named(options["account"]).pk)] if options["account"] else [],
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         )
 
 
-def _address(database: dict[str, Any]) -> dict[str, Any]:
+def address(database: dict[str, Any]) -> dict[str, Any]:
     """Django's entry as psycopg's connection parameters."""
     named = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host"}
     address = {to: database[name] for name, to in {**named, "PORT": "port"}.items()}

@@ -1,0 +1,80 @@
+"""A hundred thousand commits are checked in seconds."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from os import urandom
+from time import process_time
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.conf import settings
+
+from kmapp.ids import uuid7
+from kmapp.ledger.canonical import digest
+from kmapp.ledger.chain import Link, commit_hash
+from kmapp.ledger.fsck.chain import walk
+from kmapp.ledger.fsck.findings import Findings
+from kmapp.ledger.fsck.source import opened
+from kmapp.management.commands.fsck import address
+from tests.kernel.fsck.living import Ledger
+
+COMMITS = 100_000
+SECONDS = 5.0
+
+
+@pytest.mark.chaos
+def test_100_000_commits_take_no_more_than_5_seconds(ledger: Ledger) -> None:
+    """Reliability figure 26, in processor time of fsck: other processes share the machine."""
+    _grow(ledger, COMMITS)
+    with opened(address(settings.DATABASES["default"])) as source:
+        source.enter(str(ledger.account.pk))
+        findings, started = Findings(), process_time()
+        walk(source, findings, {})
+        seconds = process_time() - started
+    assert findings.problems == []
+    assert findings.commits > COMMITS
+    assert seconds <= SECONDS
+
+
+def _grow(ledger: Ledger, number: int) -> None:
+    """Make the account's chain longer, in bulk, by what the format says."""
+    account = ledger.account.pk
+    last = ledger.links()[-1]
+    seq, parent, time = last.seq, commit_hash(last), datetime(2026, 6, 1, tzinfo=UTC)
+    commits: list[tuple[Any, ...]] = []
+    notes: list[tuple[Any, ...]] = []
+    for _ in range(number):
+        seq, time = seq + 1, time + timedelta(seconds=1)
+        salt = urandom(16)
+        link = Link(
+            id=uuid7(),
+            account=account,
+            seq=seq,
+            parent_hash=parent,
+            actor=f"key:{UUID(int=7)}",
+            created_at=time,
+            input_digest=digest(salt, {"input": None, "reason": ""}),
+            diff=[{"object": f"memory.memoryentry:{UUID(int=seq)}", "op": "ERASE", "digest": None}],
+        )
+        parent = commit_hash(link)
+        said = (link.actor, time, link.input_digest, json.dumps(link.diff), account)
+        commits.append((link.id, 1, seq, link.parent_hash, parent, *said))
+        notes.append((uuid7(), salt, None, "", account, link.id))
+    _copy(
+        ledger,
+        "ledger_commit (id, format, seq, parent_hash, commit_hash, actor, created_at,"
+        " input_digest, diff, account_id)",
+        commits,
+    )
+    _copy(ledger, "ledger_note (id, salt, input, reason, account_id, commit_id)", notes)
+    ledger.intruder.run("ANALYZE")
+
+
+def _copy(ledger: Ledger, columns: str, rows: list[tuple[Any, ...]]) -> None:
+    with (
+        ledger.intruder.connection.cursor() as cursor,
+        cursor.copy(f"COPY {columns} FROM STDIN") as copy,
+    ):
+        for row in rows:
+            copy.write_row(row)
