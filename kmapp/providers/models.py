@@ -59,8 +59,3 @@ class EmbeddingModel(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} #{self.pk}"
-
-    @property
-    def index_name(self) -> str:
-        """The partial HNSW index of this model's vectors."""
-        return f"vectors_nearest_{self.pk}"

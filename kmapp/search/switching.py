@@ -17,9 +17,10 @@ from kmapp.accounts.models import account_ids
 from kmapp.errors import Conflict
 from kmapp.outbox.retry import delay_after
 from kmapp.providers import actions as models
-from kmapp.providers.actions import OWNER, build_again
+from kmapp.providers.actions import OWNER
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
+from kmapp.search.indexes import drop_indexes, make_indexes
 from kmapp.search.models import Vector
 from kmapp.search.registry import Source, sources
 
@@ -66,6 +67,19 @@ def states(model: EmbeddingModel) -> dict[str, int]:
     return dict(rows.annotate(Count("pk")).order_by("state"))
 
 
+def ensure_default_model() -> EmbeddingModel:
+    """The model that answers, made if there is none yet, with its indexes."""
+    active = models.default_model()
+    make_indexes(active)
+    return active
+
+
+def add(model: EmbeddingModel) -> None:
+    """Take a model into use beside the active one, to be filled."""
+    models.add_model(model)
+    make_indexes(model)
+
+
 def backfill(model: EmbeddingModel, tell: Tell = lambda done: None) -> int:
     """Embed for this model whatever the active one has vectors of. Returns how many got none.
 
@@ -74,7 +88,8 @@ def backfill(model: EmbeddingModel, tell: Tell = lambda done: None) -> int:
     if model.state == EmbeddingModel.State.ACTIVE:
         raise Conflict(f"{model} is active: each text gets its vector as it is written.")
     if model.state == EmbeddingModel.State.RETIRED:
-        build_again(model)
+        models.build_again(model)
+        make_indexes(model)
     return sum(
         _backfill(model, source, account_id, tell)
         for account_id in account_ids()
@@ -148,7 +163,7 @@ def drop(model: EmbeddingModel, tell: Tell = lambda done: None) -> None:
     """Delete a retired model with its index and vectors."""
     if model.state != EmbeddingModel.State.RETIRED:
         raise Conflict(f"{model} is {model.get_state_display()}: only a retired model is dropped.")
-    models.drop_index(model)
+    drop_indexes(model)
     for account_id in account_ids():
         while deleted := _drop_block(account_id, model):
             tell(deleted)

@@ -77,8 +77,9 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         )
         # The worst of the parts counts: FAILED, PENDING, READY in the order of the alphabet. Read
         # row by row: of an EXISTS the planner would make a list of the account's vectors first.
+        ready = mine.filter(part=0, state=Vector.State.READY).values("ready_at")[:1]
         return self.annotate(
-            embedding_ready_at=models.Subquery(mine.filter(part=0).values("ready_at")[:1]),
+            embedding_ready_at=models.Subquery(ready),
             embedding_worst=models.Subquery(mine.order_by("state").values("state")[:1]),
         )
 

@@ -28,6 +28,7 @@ from memory.perf.words import Writer
 from memory.signals import gather
 
 OURS = ("kmapp.search.", "memory.signals", "memory.order", "memory.models")
+SENDERS = frozenset({"_rows", "_pairs"})  # they send what others wrote
 PAGE = 50
 
 
@@ -68,7 +69,8 @@ def _sender() -> str:
     frame = sys._getframe(1)  # noqa: SLF001 - who sends what is the question here
     while frame.f_back:
         frame = frame.f_back
-        if str(frame.f_globals.get("__name__")).startswith(OURS):
+        ours = str(frame.f_globals.get("__name__")).startswith(OURS)
+        if ours and frame.f_code.co_name not in SENDERS:
             return frame.f_code.co_name.strip("_")
     return "?"
 

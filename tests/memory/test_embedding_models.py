@@ -12,10 +12,10 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from kmapp import embedded
-from kmapp.providers.actions import make_index
 from kmapp.providers.active import active_model, forget_models
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import switching
+from kmapp.search.indexes import indexes_of
 from tests import makers
 from tests.agent import Agent
 
@@ -62,7 +62,7 @@ def test_a_second_model_is_filled_compared_and_takes_over(agent: Agent) -> None:
     write(agent, *TEXTS)
     makers.settle()
     first, second = active_model().pk, add()
-    assert f"vectors_nearest_{second}" in indexes()
+    assert f"vectors_nearest_{second}_memory" in indexes()
 
     command("backfill", str(second))
     assert vectors(second) == vectors(first) == {"READY": 3}
@@ -80,7 +80,7 @@ def test_a_second_model_is_filled_compared_and_takes_over(agent: Agent) -> None:
     command("drop", str(first), "--yes")
     assert not EmbeddingModel.objects.filter(pk=first).exists()
     assert vectors(second) == {"READY": 3}
-    assert f"vectors_nearest_{first}" not in indexes()
+    assert f"vectors_nearest_{first}_memory" not in indexes()
     assert agent.post("memory/search", {"query": "profits", "user_id": "u"})["results"]
 
 
@@ -190,16 +190,16 @@ def test_dropping_asks_once_and_says_how_many(
 
 
 def test_a_broken_index_is_built_anew(committed: str) -> None:
-    model = active_model()
+    [index] = indexes_of(active_model())
     url = embedded.server_url(settings.DATA_DIR).replace("/postgres?", f"/{committed}?")
     # What an interrupted CREATE INDEX CONCURRENTLY leaves behind.
     with psycopg.connect(url, autocommit=True) as superuser:
-        name = model.index_name
         superuser.execute(
-            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)", [name]
+            "UPDATE pg_index SET indisvalid = false WHERE indexrelid = to_regclass(%s)",
+            [index.name],
         )
-        make_index(model)
+        index.make()
         row = superuser.execute(
-            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [name]
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [index.name]
         ).fetchone()
     assert row == (True,)

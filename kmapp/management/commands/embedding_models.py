@@ -11,7 +11,7 @@ from kmapp.management.accounts import accounts_named
 from kmapp.management.asking import agreed
 from kmapp.management.comparison import told
 from kmapp.management.progress import Progress
-from kmapp.providers.actions import TEMPLATE, add_model, ensure_default_model, retire
+from kmapp.providers.actions import TEMPLATE, retire
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import switching
@@ -68,7 +68,7 @@ class Command(BaseCommand):
             )
 
     def ensure(self, *, verbosity: int, **_: Any) -> None:
-        model = ensure_default_model()
+        model = switching.ensure_default_model()
         if verbosity:
             self.stdout.write(f"{model} is active.")
 
@@ -87,7 +87,7 @@ class Command(BaseCommand):
             cosine_low=options["cosine_low"],
             cosine_high=options["cosine_high"],
         )
-        add_model(model)
+        switching.add(model)
         self.stdout.write(
             f"{model} is being filled: what is written from now on gets its vectors too.\n"
             f"For what there is already: manage.py embedding_models backfill {model.pk}"

@@ -1,0 +1,59 @@
+"""The index of nearest vectors: one for each model and collection, so that none walks past others.
+
+Only a source's first collection is searched for what is nearest; vectors of its other collections
+are looked up by object. The owner role does this: indexes are schema.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db import connections
+
+from kmapp.providers.actions import OWNER
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search.registry import sources
+
+
+@dataclass(frozen=True, slots=True)
+class NearestIndex:
+    """A partial HNSW index."""
+
+    model: EmbeddingModel
+    collection: str
+
+    @property
+    def name(self) -> str:
+        return f"vectors_nearest_{self.model.pk}_{self.collection.replace('.', '_')}"
+
+    def make(self) -> None:
+        """Build it without blocking writers."""
+        with connections[OWNER].cursor() as cursor:
+            # A build that was interrupted leaves an index that nobody may read, under its name.
+            cursor.execute(
+                "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [self.name]
+            )
+            if cursor.fetchone() == (False,):
+                self.drop()
+            cursor.execute(
+                f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {self.name} ON search_vector "
+                f"USING hnsw ((embedding::halfvec({self.model.dimensions:d})) halfvec_cosine_ops) "
+                f"WHERE model_id = {self.model.pk:d} AND collection = '{self.collection}'"
+            )
+
+    def drop(self) -> None:
+        with connections[OWNER].cursor() as cursor:
+            cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {self.name}")
+
+
+def indexes_of(model: EmbeddingModel) -> Iterable[NearestIndex]:
+    return [NearestIndex(model, source.collections[0]) for source in sources()]
+
+
+def make_indexes(model: EmbeddingModel) -> None:
+    for index in indexes_of(model):
+        index.make()
+
+
+def drop_indexes(model: EmbeddingModel) -> None:
+    for index in indexes_of(model):
+        index.drop()
