@@ -5,9 +5,9 @@ from typing import Any
 from uuid import UUID
 
 from celery import shared_task
-from kombu.exceptions import OperationalError
 
 from kmapp.outbox import actions
+from kmapp.outbox.messenger import Messenger
 from kmapp.outbox.registry import QUEUES
 
 # A worker that is told to stop finishes the tasks it has: none of them goes on for long, and queues
@@ -20,7 +20,7 @@ def deliver(self: Any, queue: str) -> int:
     task = UUID(self.request.id)
     if self.request.delivery_info.get("redelivered"):
         actions.release(task)
-    help_me = partial(wake, {queue})
+    help_me = partial(actions.wake, {queue})
     return actions.deliver_due(queue, task=task, seconds=SLICE, call_help=help_me)
 
 
@@ -30,14 +30,9 @@ def sweep() -> None:
     actions.wake(set(QUEUES))
 
 
-def wake(queues: set[str]) -> None:
-    """Wake workers. Without a broker nothing is lost: the sweep wakes them when it is back."""
-    for queue in queues:
-        try:
-            deliver.apply_async((queue,), queue=queue, retry=False, expires=60)
-        except OperationalError as error:
-            actions.log.warning("broker_unreachable", queue=queue, error=repr(error))
-            return
+def send(queue: str) -> None:
+    """Wake one worker of a queue. A message that nobody takes in a minute has been overtaken."""
+    deliver.apply_async((queue,), queue=queue, retry=False, expires=60)
 
 
-actions.wake = wake
+actions.wake = Messenger(send).say

@@ -1,0 +1,50 @@
+"""Telling somebody without waiting for it: a thread of its own sends, and nobody depends on it."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+import structlog
+
+log = structlog.get_logger()
+
+REST = 1.0  # seconds without another try after a failure
+
+
+class Messenger:
+    """Sends words through `send`, each once however often it was said meanwhile.
+
+    The broker may be slow or away (Celery needs 6 s to find out): whoever says a word goes on at
+    once, and what cannot be sent is lost. The outbox's sweep is there for that.
+    """
+
+    def __init__(self, send: Callable[[str], object]) -> None:
+        self._send = send
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin)
+
+    def _begin(self) -> None:
+        """Start empty and without a thread: a child inherits neither."""
+        self._words: set[str] = set()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def say(self, words: Iterable[str]) -> None:
+        with self._changed:
+            self._words.update(words)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="messenger", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._words)
+                word = self._words.pop()
+            try:
+                self._send(word)
+            except Exception as error:  # noqa: BLE001 - whatever it is, only the message is lost
+                log.warning("broker_unreachable", queue=word, error=repr(error))
+                time.sleep(REST)

@@ -1,0 +1,76 @@
+"""Waking a worker costs nobody any time; a broker that is away costs the message, nothing else."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from kmapp.outbox.messenger import Messenger
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_what_is_said_is_sent() -> None:
+    sent: list[str] = []
+    messenger = Messenger(sent.append)
+    messenger.say({"default", "embedding"})
+    until(lambda: sorted(sent) == ["default", "embedding"])
+
+
+def test_nobody_waits_for_a_slow_broker_and_words_are_said_once() -> None:
+    sent: list[str] = []
+    gate = threading.Event()
+
+    def slowly(word: str) -> None:
+        sent.append(word)
+        gate.wait(10)
+
+    messenger = Messenger(slowly)
+    began = time.monotonic()
+    messenger.say({"first"})
+    until(lambda: sent == ["first"])
+    for _time in range(1000):
+        messenger.say({"again"})
+    assert time.monotonic() - began < 2
+    gate.set()
+    until(lambda: "again" in sent)
+    time.sleep(0.05)
+    assert sent == ["first", "again"]
+
+
+def test_a_failure_is_forgotten_and_the_next_word_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kmapp.outbox.messenger.REST", 0.01)
+    sent: list[str] = []
+
+    def fails_first(word: str) -> None:
+        sent.append(word)
+        if len(sent) == 1:
+            raise ConnectionError("away")
+
+    messenger = Messenger(fails_first)
+    messenger.say({"lost"})
+    until(lambda: sent == ["lost"])
+    messenger.say({"heard"})
+    until(lambda: sent == ["lost", "heard"])
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # it is what pools do
+def test_a_child_process_has_a_messenger_of_its_own() -> None:
+    reader, writer = os.pipe()
+    messenger = Messenger(lambda word: os.write(writer, word.encode() + b"\n"))
+    messenger.say({"parent"})
+    assert os.read(reader, 100) == b"parent\n"
+    child = os.fork()
+    if child == 0:
+        messenger.say({"child"})
+        time.sleep(2)
+        os._exit(0)
+    assert os.read(reader, 100) == b"child\n"
+    os.waitpid(child, 0)
