@@ -30,16 +30,12 @@ class Checked:
 def verify(account_id: UUID) -> Checked:
     """Every number, parent and hash of the account's chain, and its last signed head."""
     head, problems = BEGINNING, []
-    while True:
-        with acting(account_id):
-            rows = list(
-                Commit.objects.of(account_id).filter(seq__gt=head.seq).order_by("seq")[:BLOCK]
-            )
-        if not rows:
-            break
+    rows = _block(account_id, head)
+    while rows:
         found = verify_links(((link_of(row), row.commit_hash) for row in rows), after=head)
         problems += [f"commit {each.seq} {each.message}" for each in found]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
+        rows = _block(account_id, head) if len(rows) == BLOCK else []
     signed, wrong = _against_checkpoint(account_id, head)
     return Checked(
         commits=head.seq,
@@ -47,6 +43,12 @@ def verify(account_id: UUID) -> Checked:
         problems=tuple([*wrong, *problems][:MOST_PROBLEMS]),
         checkpoint=signed,
     )
+
+
+def _block(account_id: UUID, head: Head) -> list[Commit]:
+    with acting(account_id):
+        later = Commit.objects.of(account_id).filter(seq__gt=head.seq)
+        return list(later.order_by("seq")[:BLOCK])
 
 
 def link_of(row: Commit) -> Link:

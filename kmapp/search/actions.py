@@ -18,6 +18,8 @@ MOST = 32_000  # of one term in one document: the column is a smallint
 
 def index_terms(account_id: UUID, collection: str, texts: Mapping[UUID, str]) -> None:
     """Make texts findable by their words. What they held before is replaced."""
+    if not texts:
+        return
     words, documents, frequencies, lengths = [], [], [], []
     for document, text in texts.items():
         for term, frequency, length in postings_of(text):

@@ -1,0 +1,98 @@
+"""How many queries a request takes: few, and no more for a hundred memories than for two.
+
+Each count includes the key's look-up, two savepoints and entering and leaving the account.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from pytest_django import DjangoAssertNumQueries
+
+from tests import makers
+from tests.agent import Agent
+
+
+def nodes(number: int, name: str) -> list[dict[str, Any]]:
+    return [
+        {"client_id": f"{name}{i}", "text": f"Thing {name} {i}.", "user_id": "u", "run_id": "r"}
+        for i in range(number)
+    ]
+
+
+def count(ask: Callable[[], object]) -> int:
+    with CaptureQueriesContext(connection) as queries:
+        ask()
+    return len(queries)
+
+
+@pytest.fixture
+def warm(agent: Agent) -> Agent:
+    """What is looked up once a minute, or once a process, is known."""
+    agent.post("memory/write", {"nodes": nodes(2, "warm")}, 201)
+    makers.settle()
+    agent.post("memory/search", {"query": "thing", "user_id": "u"})
+    return agent
+
+
+def test_a_batch_is_written_by_the_same_queries_whatever_its_size(
+    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    def write(number: int, name: str) -> object:
+        ends = {"src": {"client_id": f"{name}0"}, "dst": {"client_id": f"{name}1"}}
+        body = {"nodes": nodes(number, name), "edges": [{"type": "related_to", **ends}]}
+        return warm.post("memory/write", {**body, "input_text": "said"}, 201)
+
+    few = count(lambda: write(2, "a"))
+    with django_assert_max_num_queries(30) as many:
+        write(100, "b")
+    assert len(many) == few
+
+
+def test_a_batch_that_is_known_writes_nothing(
+    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    body = {"nodes": nodes(50, "c")}
+    warm.post("memory/write", body, 201)
+    with django_assert_max_num_queries(11) as queries:
+        warm.post("memory/write", body, 200)
+    assert [each["sql"] for each in queries if each["sql"].startswith("INSERT")] == []
+
+
+def test_a_search_costs_the_same_among_many(
+    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    asked = {"query": "thing", "user_id": "u", "limit": 50, "explain": True}
+    for number in (2, 60):
+        warm.post("memory/write", {"nodes": nodes(number, f"d{number}")}, 201)
+        makers.settle()
+        with django_assert_max_num_queries(15):  # one of them counts words, and is kept a while
+            found = warm.post("memory/search", asked)
+    assert len(found["results"]) == 50
+
+
+def test_reading_costs_the_same_with_a_long_history(
+    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    pk = warm.post("memory/get", {"client_id": "warm0"})["id"]
+    for i in range(5):
+        warm.post("memory/update", {"id": pk, "text": f"Thing {i}."}, 200)
+    with django_assert_max_num_queries(6):
+        assert warm.post("memory/get", {"id": pk})["version"] == 6
+    with django_assert_max_num_queries(8):
+        assert len(warm.get(f"memory/{pk}/history")["versions"]) == 6
+    with django_assert_max_num_queries(6):
+        assert len(warm.get("memory/commits")["commits"]) > 6
+    with django_assert_max_num_queries(11):
+        assert warm.get("memory/verify")["ok"]
+
+
+def test_a_change_takes_few_queries(
+    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(26):
+        warm.post("memory/update", {"client_id": "warm0", "text": "Another thing."}, 200)
+    with django_assert_max_num_queries(14):
+        warm.post("memory/forget", {"client_id": "warm0"})
