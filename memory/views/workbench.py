@@ -1,6 +1,7 @@
 """The review page: the queue, one proposal of it, and what speaks for and against."""
 
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from uuid import UUID
 
@@ -93,7 +94,7 @@ def workbench(
         "lost": lost,
         "elsewhere": elsewhere,
         "decided": decided_today(account_id_for(request)),
-        "waiting": waiting("memory:review"),
+        "waiting": partial(waiting, "memory:review"),  # asked for by parts only
         "at_page": at_page(request),
         "and_page": at_page(request).replace("?", "&"),
         "command": TRY_IT % request.build_absolute_uri(reverse("memory:api_write")),

@@ -128,7 +128,7 @@ def test_a_person_decides_about_what_an_agent_wrote(
 def test_who_decides_second_sees_what_was_decided(
     reviewer: Visitor, acme: Account, agent: Agent
 ) -> None:
-    write(agent, KETTLE, MAIL)
+    write(agent, KETTLE, MAIL, LYON)
     page = reviewer.page
     reviewer.go("/review/")
     colleague = page.context.new_page()
@@ -143,6 +143,15 @@ def test_who_decides_second_sees_what_was_decided(
     opened(page, MAIL)
     assert status(acme, KETTLE) == ("active", False)
     colleague.close()
+
+    # A key pressed again while the first press is on its way decides nothing more.
+    page.evaluate("for (const _ of [1, 2]) document.getElementById('do-approve').click()")
+    opened(page, LYON)
+    expect(page.locator("[data-count='memory:review']")).to_have_text("1")
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#lost")).to_have_count(0)
+    assert status(acme, MAIL) == ("active", False)
+    assert status(acme, LYON) == ("proposed", False)
 
 
 def test_the_pages_of_the_main_job_are_open_to_everyone(

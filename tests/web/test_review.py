@@ -278,10 +278,10 @@ def test_a_long_queue_is_paged_and_costs_no_more_queries(
     desk: Client, acme: Account, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     proposed(acme, *(f"Fact number {n} about warehouses." for n in range(60)))
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(18):
         answer = desk.get("/review/")
     assert len(answer.context["page"]) == 50
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(18):
         assert len(desk.get("/review/?page=2").context["page"]) == 10
 
 
