@@ -12,13 +12,12 @@ from kmapp.ledger.fsck.source import Source
 from kmapp.ledger.fsck.tables import HISTORIES, History, kind_of
 
 _COMMITS = sql.SQL(
-    "SELECT id::text, format, seq, parent_hash, commit_hash, actor, {time}, input_digest,"
-    " diff::text FROM ledger_commit WHERE account_id = %s ORDER BY seq"
-).format(time=sql.SQL(TIME).format(sql.Identifier("created_at")))
-_NOTES = (
-    "SELECT commit_id::text, salt, input::text, reason FROM ledger_note"
-    " WHERE account_id = %s AND commit_id = ANY (%s)"
-)
+    "SELECT c.id::text, c.format, c.seq, c.parent_hash, c.commit_hash, c.actor, {time},"
+    " c.input_digest, c.diff::text, n.salt, n.input::text, coalesce(n.reason, '')"
+    " FROM ledger_commit c"
+    " LEFT JOIN ledger_note n ON n.account_id = c.account_id AND n.commit_id = c.id"
+    " WHERE c.account_id = %s ORDER BY c.seq"
+).format(time=sql.SQL(TIME).format(sql.Identifier("c", "created_at")))
 _STATES = """
 SELECT s.commit_id::text, s.object_id::text, s.salt, v.state::text, v.event, v.actor, v.version
   FROM ledger_seal s LEFT JOIN {table} v
@@ -67,8 +66,8 @@ def walk(source: Source, findings: Findings, signed: Mapping[int, str]) -> Chain
             chain.seq, chain.head = commit.seq, commit.commit_hash
             for change in _changes(diff):
                 chain.last[change["object"]] = Sealed(commit.seq, commit.id, change["digest"])
+            _check_note(source, findings, chain, commit, diff)
         findings.commits += len(commits)
-        _check_notes(source, findings, chain, commits, diffs)
         for table, history in HISTORIES.items():
             _check_states(
                 source, findings, chain, (table, history), list(zip(commits, diffs, strict=True))
@@ -101,23 +100,17 @@ def _changes(diff: Any) -> Iterator[Change]:
             yield change
 
 
-def _check_notes(
-    source: Source, findings: Findings, chain: Chain, commits: Sequence[Commit], diffs: list[Any]
+def _check_note(
+    source: Source, findings: Findings, chain: Chain, commit: Commit, diff: Any
 ) -> None:
-    ids = [commit.id for commit in commits]
-    notes = {row[0]: row[1:] for row in source.all(_NOTES, source.account, ids)}
-    for commit, diff in zip(commits, diffs, strict=True):
-        salt, said, reason = notes.get(commit.id, (None, None, ""))
-        if salt is None and said is None and not reason:
-            objects = [change["object"] for change in _changes(diff)]
-            chain.doubts.append((commit.seq, "note", objects, "its input and reason are gone"))
-        elif (
-            digest_of(salt or b"", {"input": loaded(said), "reason": reason}) != commit.input_digest
-        ):
-            message = "its input or reason is not what was sealed"
-            findings.add(
-                Problem(kind="note", message=message, account=source.account, seq=commit.seq)
-            )
+    if commit.salt is None and commit.input is None and not commit.reason:
+        objects = [change["object"] for change in _changes(diff)]
+        chain.doubts.append((commit.seq, "note", objects, "its input and reason are gone"))
+        return
+    said = {"input": loaded(commit.input), "reason": commit.reason}
+    if digest_of(commit.salt or b"", said) != commit.input_digest:
+        message = "its input or reason is not what was sealed"
+        findings.add(Problem(kind="note", message=message, account=source.account, seq=commit.seq))
 
 
 def _check_states(

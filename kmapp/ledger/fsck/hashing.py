@@ -17,7 +17,7 @@ _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", 
 
 
 class Commit(NamedTuple):
-    """One row of ledger_commit, as text where text is hashed."""
+    """One row of ledger_commit with its note, as text where text is hashed."""
 
     id: str
     format: int
@@ -28,6 +28,9 @@ class Commit(NamedTuple):
     created_at: str
     input_digest: str
     diff: str
+    salt: bytes | None
+    input: str | None
+    reason: str
 
 
 def hash_of(account: str, commit: Commit, diff: Any) -> str:
@@ -62,8 +65,9 @@ def _float(digits: str) -> float:
     return number(float(digits))
 
 
+_decode = json.JSONDecoder(parse_float=_float, parse_int=_integer).decode
+
+
 def loaded(text: str | None) -> Any:
     """A jsonb value, its numbers as canonical JSON has them."""
-    if text is None:
-        return None
-    return json.loads(text, parse_float=_float, parse_int=_integer)
+    return None if text is None else _decode(text)
