@@ -1,0 +1,98 @@
+"""One product for the whole run, on a Postgres of its own that keeps its promises on the disk.
+
+Each test asks for the parts it needs, hurts some of them, and speaks for an account of its own.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from pytest_django import DjangoDbBlocker
+
+from kmapp import embedded
+from kmapp.accounts.models import Account
+from kmapp.embedded.postgres import Postgres
+from kmapp.provision import Login, provision
+from tests import makers
+from tests.chaos.product import Product
+
+ROLES = embedded.ROLES
+TEMPLATE = "chaos_template"
+_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where products live: a server with an empty, migrated database to copy."""
+
+    home: Path
+    postgres: Postgres
+
+    def product(self, name: str) -> Product:
+        """A product of this name, of which nothing runs yet."""
+        with psycopg.connect(self.postgres.url(), autocommit=True) as server:
+            server.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER {ROLES['owner']}")  # type: ignore[call-overload]  # names of our own making
+        home = self.home / name
+        home.mkdir()
+        return Product(home, self.postgres.url(ROLES["app"], name))
+
+
+@contextmanager
+def speaking_to(postgres: Postgres, database: str) -> Iterator[None]:
+    """Let this process work in a database of that server."""
+    entries = [settings.DATABASES[alias] for alias in ("default", "owner")]
+    before = [(entry["HOST"], entry["NAME"]) for entry in entries]
+    connections.close_all()
+    for entry in entries:
+        entry["HOST"], entry["NAME"] = str(postgres.sockets), database
+    try:
+        yield
+    finally:
+        connections.close_all()
+        for entry, (host, name) in zip(entries, before, strict=True):
+            entry["HOST"], entry["NAME"] = host, name
+
+
+@pytest.fixture(scope="session")
+def place(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Place]:
+    home = Path(tempfile.mkdtemp(prefix="kmapp-chaos-"))  # short: sockets live in it
+    home.chmod(0o711)
+    with Postgres(home / "postgres", home / "pg", home / "postgres.log") as postgres:
+        roles = {name: Login(ROLES[name]) for name in ("owner", "app")}
+        provision(postgres.url(), database=TEMPLATE, **roles)
+        with django_db_blocker.unblock(), speaking_to(postgres, TEMPLATE):
+            call_command("migrate", database="owner", verbosity=0)
+            call_command("embedding_models", "ensure", verbosity=0)
+        yield Place(home, postgres)
+    shutil.rmtree(home)
+
+
+@pytest.fixture(scope="session")
+def whole(place: Place) -> Iterator[Product]:
+    product = place.product("whole")
+    yield product
+    product.kill(*product.running)
+
+
+@pytest.fixture
+def product(place: Place, whole: Product, django_db_blocker: DjangoDbBlocker) -> Iterator[Product]:
+    """The product, and this process in its database."""
+    with django_db_blocker.unblock(), speaking_to(place.postgres, "whole"):
+        yield whole
+
+
+@pytest.fixture
+def acme(product: Product) -> Account:
+    """An account of this test's own; the product's agent speaks for it."""
+    account = makers.account(f"Acme {next(_numbers)}")
+    product.key = makers.key(account)[1]
+    return account

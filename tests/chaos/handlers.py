@@ -1,0 +1,85 @@
+"""Jobs to interrupt. Each tells a file that it starts, and the ledger that it happened.
+
+None of them looks whether it happened before: what the outbox does twice is seen twice.
+"""
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.ledger.actions import recording
+from kmapp.outbox.registry import Job, on
+
+SLOW = "chaos.slow"  # takes payload["seconds"], then happens
+LOOK = "chaos.look"  # sees whose rows there are, then happens
+EFFECT = "chaos.effect"
+STARTS = "starts"
+
+
+class _Meta(NamedTuple):
+    label_lower: str = EFFECT
+
+
+@dataclass
+class Effect:
+    """What the ledger seals of a job: that it happened, under the id of its event."""
+
+    pk: UUID
+    job_key: str
+    _meta: _Meta = field(default_factory=_Meta)
+
+    def body(self) -> dict[str, Any]:
+        return {"job_key": self.job_key}
+
+
+def happen(job: Job) -> None:
+    """Leave a commit that is attributed to the job."""
+    with acting(job.account_id), recording(job.account_id, SYSTEM, input=job.job_key) as commit:
+        commit.add(Effect(job.event_id, job.job_key), "ADD")
+
+
+def tell(*words: object) -> None:
+    """Add a line to the file of starts, at once and whole."""
+    line = " ".join(map(str, words)) + "\n"
+    file = os.open(starts(settings.DATA_DIR), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    try:
+        os.write(file, line.encode())
+    finally:
+        os.close(file)
+
+
+def starts(folder: Path) -> Path:
+    return folder / STARTS
+
+
+@on(SLOW)
+def slow(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        tell(job.job_key, os.getpid())
+        time.sleep(job.payload["seconds"])
+        happen(job)
+
+
+@on(LOOK)
+def look(jobs: Sequence[Job]) -> None:
+    """One account inside, none outside: as it must be however often the connection was used."""
+    for job in jobs:
+        with acting(job.account_id):
+            inside = _accounts_in_sight()
+        tell(job.job_key, job.account_id, *inside, "outside", *_accounts_in_sight())
+        happen(job)
+
+
+def _accounts_in_sight() -> list[str]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT DISTINCT account_id::text FROM ledger_commit")
+        return [row[0] for row in cursor.fetchall()]

@@ -1,0 +1,224 @@
+"""The real product, whole, on a database of its own. To be hurt.
+
+Every process leads a session of its own, so that a signal to its group reaches it whole.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from celery import Celery
+from django.conf import settings
+
+from kmapp import env, processes, stack
+from kmapp.accounts.acting import acting
+from kmapp.embedded.valkey import Valkey
+from kmapp.ids import uuid7
+from kmapp.ledger.models import Seal
+from kmapp.outbox.actions import Task, publish
+from kmapp.processes import Program
+from tests.chaos import handlers
+
+BASE = Path(__file__).resolve().parents[2]
+PATIENCE = 120  # seconds for a part to be ready, on a machine that has much else to do
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, and after how long."""
+
+    status: int
+    body: Any
+    seconds: float
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass
+class Product:
+    """One deployment. `database` is its address for the app role."""
+
+    home: Path
+    database: str
+    key: str = ""  # of the agent that `post` and `get` speak for
+    port: int = field(default_factory=free_port)
+    provider_port: int = field(default_factory=free_port)
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def valkey(self) -> Valkey:
+        return Valkey(self.home / "valkey", self.home / "valkey.sock", self.log("valkey"))
+
+    def log(self, name: str) -> Path:
+        return self.home / f"{name}.log"
+
+    def environment(self) -> dict[str, str]:
+        return {
+            "DJANGO_SETTINGS_MODULE": "tests.chaos.settings",
+            "PYTHONPATH": str(BASE),
+            "PYTHONUNBUFFERED": "1",
+            "KMAPP_DATA_DIR": str(self.home),
+            "SECRET_KEY": "tests only",
+            "DATABASE_URL": self.database,
+            "REDIS_URL": self.valkey.url(),
+            "EMBEDDING_BASE_URL": f"http://127.0.0.1:{self.provider_port}/v1",
+            "EMBEDDING_BATCH_BASE_URL": f"http://127.0.0.1:{self.provider_port}/v1",
+            "EMBEDDING_MODEL": settings.EMBEDDING_MODEL,
+            "EMBEDDING_DIMENSIONS": str(settings.EMBEDDING_DIMENSIONS),
+            "HOST": "127.0.0.1",
+            "PORT": str(self.port),
+            "THROTTLE_WRITE_PER_MINUTE": "1000000",
+            "THROTTLE_RECALL_PER_MINUTE": "1000000",
+            "LOG_LEVEL": "INFO",
+        }
+
+    # --- Starting and hurting ---------------------------------------------------------------------
+
+    def have(self, *names: str) -> None:
+        """Start those parts that do not run, in this order, and wait for each."""
+        for name in names:
+            process = self.running.get(name)
+            if process is None or process.poll() is not None:
+                self._start(getattr(self, f"_{name}")())
+
+    def _valkey(self) -> Program:
+        valkey = self.valkey
+        valkey.prepare()
+        return valkey.program()
+
+    def _provider(self) -> Program:
+        argv = [sys.executable, "-m", "tests.fake_provider", "--port", str(self.provider_port)]
+        return Program(name="provider", argv=argv, ready=self._provider_answers)
+
+    def _web(self) -> Program:
+        return Program(name="web", argv=stack.web().argv, ready=self._web_answers)
+
+    def _worker(self) -> Program:
+        return Program(name="worker", argv=stack.worker().argv, ready=self._worker_answers)
+
+    def _beat(self) -> Program:
+        return Program(name="beat", argv=stack.beat().argv)
+
+    def _start(self, program: Program) -> None:
+        log = self.log(program.name)
+        surrounded = Program(name=program.name, argv=program.argv, env=self.environment())
+        process = self.running[program.name] = processes.start(surrounded, log)
+        processes.wait_until(lambda: process.poll() is not None or program.ready(), PATIENCE)
+        assert process.poll() is None, f"{program.name} ended:\n{log.read_text()[-3000:]}"
+        assert program.ready(), f"{program.name} is not ready:\n{log.read_text()[-3000:]}"
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """Send a signal to a part and all its children."""
+        os.killpg(self.running[name].pid, number)
+
+    def kill(self, *names: str) -> None:
+        """End parts and all their children at once, without a word."""
+        for name in names:
+            processes.kill_session(self.running.pop(name))
+
+    def stop(self, name: str, most: float) -> float:
+        """Ask a part to stop, as the supervisor does. Returns the seconds it took."""
+        process = self.running.pop(name)
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.wait(most)
+        return time.monotonic() - began
+
+    # --- Talking to it ----------------------------------------------------------------------------
+
+    def post(self, path: str, body: Any) -> Answer:
+        return self.ask("POST", path, body)
+
+    def ask(self, method: str, path: str, body: Any = None, key: str = "") -> Answer:
+        """One request on a connection of its own. An answer that is not JSON is None."""
+        began = time.monotonic()
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        said = {"Authorization": f"Bearer {key or self.key}", "Content-Type": "application/json"}
+        try:
+            content = None if body is None else json.dumps(body)
+            connection.request(method, f"/v1/{path}", content, said)
+            answer = connection.getresponse()
+            text = answer.read()
+        finally:
+            connection.close()
+        seconds = time.monotonic() - began
+        is_json = "json" in (answer.getheader("Content-Type") or "")
+        return Answer(answer.status, json.loads(text) if is_json else None, seconds)
+
+    def provider(self, **behaviour: Any) -> None:
+        """Tell the provider how to behave."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.provider_port, timeout=5)
+        connection.request("POST", "/mode", json.dumps(behaviour))
+        assert connection.getresponse().status == http.HTTPStatus.OK
+        connection.close()
+
+    def _web_answers(self) -> bool:
+        try:
+            return self.ask("GET", "version").status == http.HTTPStatus.OK
+        except OSError:
+            return False
+
+    def _provider_answers(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.provider_port), 1).close()
+        except OSError:
+            return False
+        return True
+
+    def _worker_answers(self) -> bool:
+        with self._messenger() as messenger:
+            return bool(messenger.control.ping(timeout=3))
+
+    # --- Its jobs ---------------------------------------------------------------------------------
+
+    def owe(self, account: UUID, topic: str, count: int, **payload: Any) -> Jobs:
+        """Publish jobs and wake the worker."""
+        first = uuid7()
+        tasks = [Task(job_key=f"{first}:{number}", payload=payload) for number in range(count)]
+        with acting(account):
+            events = publish(account, topic, tasks)
+        with self._messenger() as messenger:
+            messenger.send_task("kmapp.outbox.tasks.deliver", ["default"], queue="default")
+        return Jobs(self, account, events)
+
+    def _messenger(self) -> Celery:
+        return Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """Work that a product owes, by job key."""
+
+    product: Product
+    account: UUID
+    events: Mapping[str, UUID]
+
+    def starts(self) -> list[list[str]]:
+        """What they said when they started, in words: the key first."""
+        file = handlers.starts(self.product.home)
+        lines = file.read_text().splitlines() if file.exists() else []
+        return [words for line in lines if (words := line.split())[0] in self.events]
+
+    def effects(self) -> list[int]:
+        """How often each happened: commits of the ledger that are attributed to it."""
+        with acting(self.account):
+            seals = Seal.objects.of(self.account).filter(object_type=handlers.EFFECT)
+            found = Counter(seals.values_list("object_id", flat=True))
+        return [found[event] for event in self.events.values()]

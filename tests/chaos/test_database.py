@@ -1,0 +1,152 @@
+"""The database crashes in the middle of writing: what was acknowledged is there, and whole."""
+
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Event
+
+import psycopg
+import pytest
+
+from kmapp.accounts.models import Account
+from tests.chaos.conftest import Place
+from tests.chaos.measure import amount, seconds_until
+from tests.chaos.product import Product
+
+pytestmark = pytest.mark.chaos
+
+WRITERS = 4
+BATCH = 25  # entries of one write
+ENOUGH = 1000  # acknowledged before the crash
+
+ORPHANS = {
+    "entry without commit": """
+        SELECT count(*) FROM memory_memoryentry e WHERE NOT EXISTS (
+          SELECT FROM ledger_commit c WHERE c.account_id = e.account_id AND c.id = e.commit_id)""",
+    "commit without its entries": """
+        SELECT count(*) FROM ledger_commit c, jsonb_array_elements(c.diff) changed
+        WHERE changed ->> 'object' LIKE 'memory.memoryentry:%' AND NOT EXISTS (
+          SELECT FROM memory_memoryentry e WHERE e.account_id = c.account_id
+            AND e.id::text = split_part(changed ->> 'object', ':', 2))""",
+    "entry that owes nothing": """
+        SELECT count(*) FROM memory_memoryentry e WHERE NOT EXISTS (
+          SELECT FROM outbox_outboxevent o JOIN outbox_delivery d ON d.event_id = o.id
+          WHERE o.account_id = e.account_id AND o.payload ->> 'entry' = e.id::text)""",
+    "event without entry": """
+        SELECT count(*) FROM outbox_outboxevent o WHERE o.payload ? 'entry' AND NOT EXISTS (
+          SELECT FROM memory_memoryentry e WHERE e.id::text = o.payload ->> 'entry')""",
+    "event without delivery": """
+        SELECT count(*) FROM outbox_outboxevent o WHERE NOT EXISTS (
+          SELECT FROM outbox_delivery d WHERE d.event_id = o.id)""",
+    "posting without entry": """
+        SELECT count(*) FROM search_termposting p WHERE NOT EXISTS (
+          SELECT FROM memory_memoryentry e WHERE e.id = p.document)""",
+    "entry without posting": """
+        SELECT count(*) FROM memory_memoryentry e WHERE NOT EXISTS (
+          SELECT FROM search_termposting p WHERE p.account_id = e.account_id
+            AND p.collection = 'memory' AND p.term = '' AND p.document = e.id)""",
+    "version without entry": """
+        SELECT count(*) FROM memory_memoryversion v WHERE NOT EXISTS (
+          SELECT FROM memory_memoryentry e WHERE e.id = v.entry_id)""",
+}
+
+
+@dataclass
+class Writer:
+    """Writes batch after batch; what is not acknowledged is sent again, as a client would."""
+
+    product: Product
+    name: str
+    acknowledged: list[str] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)  # of acknowledgements
+    last_failure: float = 0.0
+    replayed: int = 0
+
+    def write_until(self, stop: Event) -> None:
+        for body in self.bodies():
+            while not self._accepted(body):
+                self.last_failure = time.monotonic()
+                time.sleep(0.1)
+            self.times.append(time.monotonic())
+            self.acknowledged += [node["client_id"] for node in body["nodes"]]
+            if stop.is_set():
+                return
+
+    def well_after(self, moment: float) -> float:
+        """When it was answered again, and never failed any more."""
+        return max(self.last_failure, next(each for each in self.times if each > moment)) - moment
+
+    def bodies(self) -> Iterator[dict[str, list[dict[str, str]]]]:
+        number = len(self.acknowledged)
+        while True:
+            names = [f"{self.name}-{number + each}" for each in range(BATCH)]
+            number += BATCH
+            yield {
+                "nodes": [
+                    {"client_id": name, "text": f"Note {name} of a busy day.", "user_id": "ann"}
+                    for name in names
+                ]
+            }
+
+    def _accepted(self, body: object) -> bool:
+        try:
+            answer = self.product.post("memory/write", body)
+        except OSError:
+            return False
+        assert answer.status in (200, 201, 503), answer
+        self.replayed += answer.status == 200
+        return answer.status in (200, 201)
+
+
+@pytest.mark.parametrize("crash", range(amount(3, 1)))
+def test_a_crash_of_the_database_loses_nothing_acknowledged(
+    crash: int, product: Product, acme: Account, place: Place
+) -> None:
+    """Reliability 1: stop -m immediate under 4 writers; nothing missing, nothing orphaned."""
+    product.have("valkey", "provider", "web", "worker", "beat")
+    writers = [Writer(product, f"{crash}{letter}") for letter in "abcd"]
+    stop = Event()
+    with ThreadPoolExecutor(WRITERS) as threads:
+        done = [threads.submit(writer.write_until, stop) for writer in writers]
+        time.sleep(3)
+        seconds_until(lambda: sum(len(writer.acknowledged) for writer in writers) >= ENOUGH, 60)
+        before = {name for writer in writers for name in writer.acknowledged}
+        crashed = time.monotonic()
+        _crash(place)
+        place.postgres.start()
+        time.sleep(max(0.0, crashed + 12 - time.monotonic()))
+        stop.set()
+        for each in done:
+            each.result()
+    back = max(writer.well_after(crashed) for writer in writers)
+    acknowledged = {name for writer in writers for name in writer.acknowledged}
+    replays = sum(writer.replayed for writer in writers)
+    print(
+        f"1: {len(before)} acknowledged before the crash, {len(acknowledged)} in all,"
+        f" {replays} replays; all well {back:.1f} s after it"
+    )
+    assert len(acknowledged) > len(before), "they went on"
+    assert back <= 10
+    with psycopg.connect(place.postgres.url(database="whole")) as server:
+        there = server.execute(
+            "SELECT client_id FROM memory_memoryentry WHERE account_id = %s", [acme.pk]
+        ).fetchall()
+        assert acknowledged - {row[0] for row in there} == set()
+        assert len(there) == len({row[0] for row in there})
+        orphans = {what: server.execute(query).fetchone() for what, query in ORPHANS.items()}  # type: ignore[call-overload]  # constants
+    assert {what: found for what, (found,) in orphans.items() if found} == {}
+    assert product.ask("GET", "memory/verify").body["ok"]
+    seconds_until(lambda: _pending(product) == 0, 120)  # and the worker came through it too
+
+
+def _crash(place: Place) -> None:
+    process = place.postgres.process
+    assert process
+    process.send_signal(signal.SIGQUIT)  # what pg_ctl stop -m immediate sends
+    process.wait(10)
+
+
+def _pending(product: Product) -> int:
+    return int(product.ask("GET", "health").body["pending_embeddings"])

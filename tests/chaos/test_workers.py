@@ -1,0 +1,71 @@
+"""Workers die and stop; every job still happens, and happens once."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from kmapp.accounts.models import Account
+from tests.chaos import handlers
+from tests.chaos.measure import amount, seconds_until
+from tests.chaos.product import Jobs, Product
+
+pytestmark = pytest.mark.chaos
+
+
+def begun(product: Product, account: Account, count: int, seconds: float) -> Jobs:
+    """Slow jobs, one of which is in the middle of its work."""
+    product.have("valkey", "worker", "beat")
+    jobs = product.owe(account.pk, handlers.SLOW, count, seconds=seconds)
+    seconds_until(lambda: bool(jobs.starts()), 20)
+    time.sleep(seconds / 3)
+    return jobs
+
+
+@pytest.mark.parametrize("time_of_many", range(amount(5, 2)))
+def test_a_job_survives_the_death_of_its_process(
+    time_of_many: int, product: Product, acme: Account
+) -> None:
+    """Reliability 7: kill -9 of the child that does it; done once, within 15 s."""
+    jobs = begun(product, acme, 1, seconds=3)
+    os.kill(int(jobs.starts()[0][1]), signal.SIGKILL)
+    taken = seconds_until(lambda: jobs.effects() == [1], 15)
+    time.sleep(5)  # a second run would be through by now
+    assert jobs.effects() == [1]
+    assert len(jobs.starts()) == 2
+    print(f"7: done {taken:.1f} s after the kill")
+
+
+@pytest.mark.parametrize("time_of_many", range(amount(3, 1)))
+def test_a_job_survives_the_death_of_its_worker(
+    time_of_many: int, product: Product, acme: Account
+) -> None:
+    """Reliability 8: kill -9 of the whole worker; done once by the next, within 60 s."""
+    jobs = begun(product, acme, 1, seconds=3)
+    product.kill("worker")
+    killed = time.monotonic()
+    product.have("worker")
+    seconds_until(lambda: jobs.effects() == [1], 60 - (time.monotonic() - killed))
+    taken = time.monotonic() - killed
+    time.sleep(5)
+    assert jobs.effects() == [1]
+    assert len(jobs.starts()) == 2
+    print(f"8: done {taken:.1f} s after the kill")
+
+
+@pytest.mark.parametrize("seconds", [1.0, 4.0] if amount(1, 0) else [1.0])
+def test_a_worker_that_is_told_to_stop_loses_nothing(
+    seconds: float, product: Product, acme: Account
+) -> None:
+    """Reliability 13: SIGTERM during 20 jobs; gone within 30 s, and all 20 happen once."""
+    jobs = begun(product, acme, 20, seconds)
+    taken = product.stop("worker", most=30)
+    done = sum(jobs.effects())
+    assert done == len(jobs.starts()), "what it began, it finished"
+    assert done < 20, "it was told in the middle"
+    product.have("worker")
+    seconds_until(lambda: sum(jobs.effects()) == 20, 20 * seconds + 40)
+    time.sleep(seconds + 2)
+    assert jobs.effects() == [1] * 20
+    print(f"13: gone after {taken:.1f} s with {done} of 20 done")
