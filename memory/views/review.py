@@ -49,7 +49,7 @@ def review(request: WebRequest) -> HttpResponse:
 @require_POST
 @reviewer_required
 def approve(request: WebRequest, pk: UUID) -> HttpResponse:
-    return _decide(request, pk, verbs.approve, _("Approved. Agents may be told it from now on."))
+    return _decide(request, pk, verbs.approve, _("Approved. Agents may be told it now."))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -73,7 +73,7 @@ def pin(request: WebRequest, pk: UUID) -> HttpResponse:
     """Keep it in front, or no longer. A proposal stays a proposal."""
     if request.POST.get("pinned") == "no":
         return _decide(request, pk, verbs.unpin, _("No longer pinned."))
-    said = _("Pinned. If you approve it, it stays in front whatever its age.")
+    said = _("Pinned. Once approved, it stays in front.")
     return _decide(request, pk, verbs.pin, said)
 
 
@@ -97,7 +97,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
         return verbs.approve(decision)
 
     if request.POST.get("then") == "approve":
-        said = _("Corrected and approved. Agents may be told it from now on.")
+        said = _("Corrected and approved. Agents may be told it now.")
         return _decide(request, pk, save_and_approve, said)
     return _decide(request, pk, save, _("Corrected. It still waits for your decision."))
 

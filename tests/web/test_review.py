@@ -271,7 +271,9 @@ def test_an_empty_queue_teaches_and_a_done_one_counts(desk: Client, acme: Accoun
     assert "/v1/memory/write" in page(desk.get("/review/"))
     [entry] = proposed(acme, "First words.")
     desk.post(url("approve", entry), seen(entry))
-    assert "decided 1 proposal today" in page(desk.get("/review/"))
+    done = page(desk.get("/review/"))
+    assert "decided 1 proposal today" in done
+    assert "/v1/memory/write" not in done
 
 
 def test_a_long_queue_is_paged_and_costs_no_more_queries(
