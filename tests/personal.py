@@ -199,7 +199,6 @@ CLEAN = [
     "10 20 30 40 50 60 70 80 90 100",
     "max_tokens: 4096, token budget 128000",
     "the token limit is 100000 tokens",
-    "primary key: 550e8400-e29b-41d4-a716-446655440000"[13:],
     "password is required; the password must be changed",
     "密码不能为空，请重新输入密码",
     "your password: ********",

@@ -19,7 +19,7 @@ from tests import makers
 from tests.agent import Agent
 from tests.conftest import clone, drop, use_database
 
-NODES = [
+NODES: list[dict[str, object]] = [
     {"client_id": "a", "text": "The cat sleeps.", "user_id": "u", "run_id": "r"},
     {"client_id": "b", "text": "猫在睡觉。", "user_id": "u", "run_id": "r", "title": "猫"},
     {"client_id": "c", "text": "Offices close at six.", "tags": ["office"], "importance": 1},
