@@ -126,6 +126,9 @@ def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, ob
             "hnsw.ef_search": "100",
             # Compiling a plan costs more than running any of ours.
             "jit": "off",
+            # Starting helpers takes longer than most of our statements, and they take the
+            # processors of other requests.
+            "max_parallel_workers_per_gather": "0",
         }.items()
     )
     if pooled:

@@ -193,6 +193,11 @@ class MemoryEntry(Truth):
         indexes = [
             models.Index(fields=["account", "user_id", "status"], name="entries_of_user"),
             models.Index(fields=["account", "run_id", "observed_at"], name="entries_of_run"),
+            models.Index(
+                fields=["account", "status"],
+                condition=Q(visibility="account"),
+                name="entries_of_everyone",
+            ),
             models.Index(fields=["account", "agent_id", "status"], name="entries_of_agent"),
             models.Index(fields=["account", "status", "created_at"], name="entries_by_status"),
             models.Index(fields=["account", "-created_at", "-id"], name="entries_newest_first"),
