@@ -47,38 +47,61 @@ class Task:
     payload: Mapping[str, Any]
 
 
+# One statement: a known job keeps its event, and only a new event is owed to anyone.
+_PUBLISH = """
+WITH fresh AS (
+  INSERT INTO outbox_outboxevent (id, account_id, topic, job_key, payload, payload_sha256)
+  SELECT e.id, %(account)s, %(topic)s, e.job_key, e.payload::jsonb, e.sha256
+  FROM unnest(%(ids)s::uuid[], %(keys)s::text[], %(payloads)s::text[], %(sha256s)s::text[])
+    AS e (id, job_key, payload, sha256)
+  ON CONFLICT (account_id, topic, job_key) DO NOTHING RETURNING id, job_key
+), owed AS (
+  INSERT INTO outbox_delivery
+    (id, account_id, event_id, handler, queue, attempts, last_error, reason)
+  SELECT d.id, %(account)s, d.event_id, d.handler, d.queue, 0, '', ''
+  FROM unnest(%(deliveries)s::uuid[], %(events)s::uuid[], %(handlers)s::text[], %(queues)s::text[])
+    AS d (id, event_id, handler, queue)
+  JOIN fresh ON fresh.id = d.event_id
+)
+SELECT job_key, id FROM fresh
+"""
+
+
 def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UUID]:
     """Owe these to every subscriber of the topic; known jobs stay. Returns event ids by job key."""
+    if not tasks:
+        return {}
     wanted = subscribers(topic)
-    events = [
-        OutboxEvent(
-            account_id=account_id,
-            topic=topic,
-            job_key=task.job_key,
-            payload=task.payload,
-            payload_sha256=hashlib.sha256(canonical(task.payload)).hexdigest(),
-        )
-        for task in tasks
-    ]
-    OutboxEvent.objects.bulk_create(events, batch_size=1000, ignore_conflicts=True)
-    ids = dict(
-        OutboxEvent.objects.of(account_id)
-        .filter(topic=topic, job_key__in=[task.job_key for task in tasks])
-        .values_list("job_key", "id")
-    )
-    fresh = [event for event in events if ids.get(event.job_key) == event.pk]
-    Delivery.objects.bulk_create(
-        [
-            Delivery(account_id=account_id, event_id=event.pk, handler=each.name, queue=each.queue)
-            for event in fresh
-            for each in wanted
-        ],
-        batch_size=1000,
-    )
-    if fresh:
+    ids = [uuid7() for _ in tasks]
+    owed = [(uuid7(), event, each) for event in ids for each in wanted]
+    payloads = [canonical(task.payload) for task in tasks]
+    values: dict[str, Any] = {
+        "account": account_id,
+        "topic": topic,
+        "ids": ids,
+        "keys": [task.job_key for task in tasks],
+        "payloads": [payload.decode() for payload in payloads],
+        "sha256s": [hashlib.sha256(payload).hexdigest() for payload in payloads],
+        "deliveries": [delivery for delivery, _, _ in owed],
+        "events": [event for _, event, _ in owed],
+        "handlers": [each.name for _, _, each in owed],
+        "queues": [each.queue for _, _, each in owed],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_PUBLISH, values)
+        found = dict(cursor.fetchall())
+    if found:
         queues = {each.queue for each in wanted}
         transaction.on_commit(lambda: wake(queues), robust=True)
-    return ids
+    return found | _known(account_id, topic, {task.job_key for task in tasks} - found.keys())
+
+
+def _known(account_id: UUID, topic: str, job_keys: set[str]) -> dict[str, UUID]:
+    """The events of jobs that were published before."""
+    if not job_keys:
+        return {}
+    events = OutboxEvent.objects.of(account_id).filter(topic=topic, job_key__in=job_keys)
+    return dict(events.values_list("job_key", "id"))
 
 
 def deliver_due(

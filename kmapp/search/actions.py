@@ -9,17 +9,21 @@ from django.db import connection
 from django.utils import timezone
 
 from kmapp.ids import uuid7
-from kmapp.search.models import TermPosting, Vector
+from kmapp.search.models import Vector
 from kmapp.text import terms
 
 DOCUMENT = ""  # the term whose posting stands for the document itself
 MOST = 32_000  # of one term in one document: the column is a smallint
 
 
-def index_terms(account_id: UUID, collection: str, texts: Mapping[UUID, str]) -> None:
-    """Make texts findable by their words. What they held before is replaced."""
-    if not texts:
-        return
+def index_terms(
+    account_id: UUID,
+    collection: str,
+    texts: Mapping[UUID, str],
+    *,
+    before: Mapping[UUID, str] | None = None,
+) -> None:
+    """Make texts findable by their words; `before` has what documents said that are known."""
     words, documents, frequencies, lengths = [], [], [], []
     for document, text in texts.items():
         for term, frequency, length in postings_of(text):
@@ -27,11 +31,17 @@ def index_terms(account_id: UUID, collection: str, texts: Mapping[UUID, str]) ->
             documents.append(document)
             frequencies.append(frequency)
             lengths.append(length)
-    unindex_terms(account_id, collection, list(texts))
+    if before:
+        unindex_terms(account_id, collection, before)
+    if not documents:
+        return
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO search_termposting (account_id, collection, term, document, tf, dl) "
-            "SELECT %s, %s, * FROM unnest(%s::text[], %s::uuid[], %s::int[], %s::int[])",
+            "SELECT %s, %s, * FROM unnest(%s::text[], %s::uuid[], %s::int[], %s::int[]) "
+            # Words that an older release cut otherwise may be left.
+            "ON CONFLICT (account_id, collection, term, document) "
+            "DO UPDATE SET tf = excluded.tf, dl = excluded.dl",
             [account_id, collection, words, documents, frequencies, lengths],
         )
 
@@ -44,12 +54,19 @@ def postings_of(text: str) -> Iterator[tuple[str, int, int]]:
         yield term, min(frequency, MOST), length
 
 
-def unindex_terms(account_id: UUID, collection: str, documents: Sequence[UUID]) -> None:
-    """Forget the words of documents."""
-    if documents:
-        TermPosting.objects.of(account_id).filter(
-            collection=collection, document__in=documents
-        ).delete()
+def unindex_terms(account_id: UUID, collection: str, texts: Mapping[UUID, str]) -> None:
+    """Forget the words of documents, by what they said: the postings are sorted by term."""
+    named = [
+        (term, document) for document, text in texts.items() for term, _, _ in postings_of(text)
+    ]
+    if named:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "DELETE FROM search_termposting p USING unnest(%s::text[], %s::uuid[]) AS t (term, "
+                "document) WHERE p.account_id = %s AND p.collection = %s AND p.term = t.term "
+                "AND p.document = t.document",
+                [[term for term, _ in named], [doc for _, doc in named], account_id, collection],
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +78,13 @@ class Part:
     text_sha256: str
 
 
-def await_vectors(account_id: UUID, collection: str, model_id: int, parts: Sequence[Part]) -> None:
+def await_vectors(
+    account_id: UUID, collection: str, model_id: int, parts: Sequence[Part], *, known: bool = True
+) -> None:
     """Say that these parts wait for a vector of this model. Other parts of the objects go."""
-    objects = {part.object_id for part in parts}
-    Vector.objects.of(account_id).filter(
-        collection=collection, model_id=model_id, object_id__in=objects
-    ).delete()
+    if known:
+        objects = {part.object_id for part in parts}
+        withdraw_vectors(account_id, model_id, [collection], list(objects))
     Vector.objects.bulk_create(
         [
             Vector(

@@ -80,7 +80,9 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
         edges = draw(account_id, batch.edges, entries, commit)
         index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in made.values()})
         wanted = entries if batch.reembed else list(made.values())
-        queued = owe_vectors(account_id, wanted, commit.id) if batch.embed else []
+        queued = (
+            owe_vectors(account_id, wanted, commit.id, known=batch.reembed) if batch.embed else []
+        )
     return Written(
         entries=entries,
         edges=edges,
@@ -294,6 +296,7 @@ def change(
     commit.add(entry, event)
     record_versions([entry], commit, actor, reason, event)
     if words_of(entry) != before:
-        index_terms(entry.account_id, COLLECTION, {entry.pk: words_of(entry)})
+        texts = {entry.pk: words_of(entry)}
+        index_terms(entry.account_id, COLLECTION, texts, before={entry.pk: before})
         owe_vectors(entry.account_id, [entry], commit.id)
     return None

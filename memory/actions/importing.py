@@ -215,7 +215,7 @@ class _Block:
             record_versions(entries, commit, self.actor, "import")
             texts = {entry.pk: words_of(entry) for entry in entries}
             index_terms(self.account.pk, COLLECTION, texts)
-            owe_vectors(self.account.pk, entries, commit.id)
+            owe_vectors(self.account.pk, entries, commit.id, known=False)
 
 
 def _key(row: models.Model) -> Any:

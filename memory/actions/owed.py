@@ -13,8 +13,10 @@ EMBED = "memory.entry.embed"
 ORDER = "memory.run.order"
 
 
-def owe_vectors(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID) -> list[UUID]:
-    """Queue entries to be embedded, and their runs to be put in order.
+def owe_vectors(
+    account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID, *, known: bool = True
+) -> list[UUID]:
+    """Queue entries to be embedded, and their runs to be put in order; `known`: they are not new.
 
     Returns the events that will give the entries their vectors, in the order of the entries.
     """
@@ -22,7 +24,7 @@ def owe_vectors(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUI
         return []
     parts = [Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries]
     for model in models_in_use():
-        await_vectors(account_id, COLLECTION, model.pk, parts)
+        await_vectors(account_id, COLLECTION, model.pk, parts, known=known)
     job_keys = {entry.pk: f"{entry.pk}:{commit_id}" for entry in entries}
     events = publish(
         account_id,

@@ -1,0 +1,68 @@
+"""Postings follow what a memory says."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.search.actions import index_terms, unindex_terms
+from kmapp.search.models import TermPosting
+from memory.actions.entries import write
+from memory.actions.review import Decision, edit
+from memory.drafts import Batch, NewEntry
+from memory.models import MemoryEntry
+
+
+def store(account: Account, text: str) -> MemoryEntry:
+    batch = Batch(entries=[NewEntry(text=text, user_id="u")])
+    return write(account_id=account.pk, actor=SYSTEM, batch=batch).entries[0]
+
+
+def words(entry: MemoryEntry) -> set[str]:
+    rows = TermPosting.objects.filter(document=entry.pk).exclude(term="")
+    return set(rows.values_list("term", flat=True))
+
+
+def test_an_edit_replaces_the_words(acme: Account) -> None:
+    with acting(acme):
+        entry = store(acme, "The cat sleeps.")
+        other = store(acme, "The cat purrs.")
+        assert {"cat", "sleep"} <= words(entry)
+        decision = Decision(account_id=acme.pk, entry_id=entry.pk, actor=SYSTEM)
+        edit(decision, {"content": "The dog sleeps soundly."})
+        assert "cat" not in words(entry)
+        assert {"dog", "sleep"} <= words(entry)
+        assert "cat" in words(other)
+        assert TermPosting.objects.filter(document=entry.pk, term="").count() == 1
+
+
+def test_words_that_an_older_release_left_do_no_harm(acme: Account) -> None:
+    with acting(acme):
+        index_terms(acme.pk, "c", {acme.pk: "cat cat dog"})
+        index_terms(acme.pk, "c", {acme.pk: "cat"})
+        assert TermPosting.objects.get(term="cat").tf == 1
+
+
+def test_forgotten_words_leave_nothing(acme: Account) -> None:
+    with acting(acme):
+        index_terms(acme.pk, "c", {acme.pk: "猫 cat"})
+        unindex_terms(acme.pk, "c", {acme.pk: "猫 cat"})
+        assert not TermPosting.objects.filter(collection="c").exists()
+
+
+@pytest.mark.parametrize("number", [1, 50])
+def test_a_write_asks_as_little_for_many_as_for_one(acme: Account, number: int) -> None:
+    """A query budget: what grows with the batch would show here."""
+    entries = [
+        NewEntry(text=f"Text {i}.", user_id="u", run_id="r", client_id=f"c{i}")
+        for i in range(number)
+    ]
+    with acting(acme):
+        store(acme, "The models in use are remembered from now on.")
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=entries))
+    assert len(asked) <= 17, "\n".join(query["sql"][:100] for query in asked)
