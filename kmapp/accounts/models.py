@@ -44,6 +44,15 @@ def every_kind() -> list[str]:
     return [kind.value for kind in Redaction]
 
 
+def filled(columns: dict[str, Any]) -> dict[str, Any]:
+    """Without what is empty: a column that is added later leaves older digests as they are."""
+    return {
+        name: value
+        for name, value in columns.items()
+        if value is not None and value is not False and value not in ("", [], {})
+    }
+
+
 class Account(models.Model):
     """The tenant: one organisation's knowledge, rules and ledger."""
 
@@ -78,7 +87,9 @@ class Account(models.Model):
 
     def body(self) -> dict[str, Any]:
         """What a commit seals."""
-        return {field.attname: getattr(self, field.attname) for field in self._meta.concrete_fields}
+        return filled(
+            {field.attname: getattr(self, field.attname) for field in self._meta.concrete_fields}
+        )
 
 
 class AccountQuerySet(models.QuerySet[M]):
@@ -129,11 +140,13 @@ class Truth(AccountOwned):
 
     def body(self) -> dict[str, Any]:
         """What a commit seals."""
-        return {
-            field.attname: getattr(self, field.attname)
-            for field in self._meta.concrete_fields
-            if field.attname not in self.unsealed
-        }
+        return filled(
+            {
+                field.attname: getattr(self, field.attname)
+                for field in self._meta.concrete_fields
+                if field.attname not in self.unsealed
+            }
+        )
 
 
 class Membership(Truth):

@@ -95,12 +95,11 @@ def _as_sealed(name: str, of: str) -> sql.Composable:
 
 
 def _body(columns: dict[str, str], values: Sequence[Any]) -> dict[str, Any]:
+    """What was sealed: every column that is not empty."""
     body: dict[str, Any] = {}
     for (name, of), value in zip(columns.items(), values, strict=True):
-        if of == "jsonb":
-            body[name] = loaded(value)
-        elif isinstance(value, float):
-            body[name] = number(value)
-        else:
-            body[name] = value
+        said = loaded(value) if of == "jsonb" else value
+        if said is None or said is False or said in ("", [], {}):
+            continue
+        body[name] = number(said) if isinstance(said, float) else said
     return body

@@ -70,8 +70,8 @@ def test_an_older_state_put_back_is_found(ledger: Ledger) -> None:
     ).fetchall()[0]
     ledger.intruder.run(
         "UPDATE memory_memoryentry e SET version = 1, commit_id = %s,"
-        " content = v.state->>'content', pinned = (v.state->>'pinned')::boolean,"
-        " slots = v.state->'slots',"
+        " content = v.state->>'content', pinned = coalesce((v.state->>'pinned')::boolean, false),"
+        " slots = coalesce(v.state->'slots', '{}'),"
         " updated_at = (v.state->>'updated_at')::timestamptz"
         " FROM memory_memoryversion v WHERE v.entry_id = e.id AND v.version = 1 AND e.id = %s",
         *(first, entry),
