@@ -139,8 +139,15 @@ def revert(decision: Decision, *, to: int, commit: Recording | None = None) -> M
     if earlier is None:
         raise NotFound(_("This memory has no such version."))
     values = {
-        field.name: field.to_python(earlier.state[field.name])
+        field.name: _restored(field, earlier.state)
         for field in MemoryEntry._meta.concrete_fields
         if field.name in RESTORED
     }
     return decision.make(Event.UNDO, values, when={*Status.values}, commit=commit)
+
+
+def _restored(field: Any, state: Mapping[str, Any]) -> Any:
+    """A column as it was; what was empty is not in a state."""
+    if field.name in state:
+        return field.to_python(state[field.name])
+    return None if field.null else field.get_default()
