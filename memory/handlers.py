@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from kmapp.outbox.registry import Answers, Job, Later, on
-from kmapp.providers.errors import ProviderError
+from kmapp.providers.errors import Faulted, ProviderError
 from memory.actions.embedding import embed_entries
 from memory.actions.order import put_in_order
 from memory.actions.owed import EMBED, ORDER
@@ -17,10 +17,11 @@ def embed(jobs: Sequence[Job]) -> Answers:
     entries = sorted({UUID(job.payload["entry"]) for job in jobs})
     try:
         failed = embed_entries(jobs[0].account_id, entries)
-    except (
-        ProviderError
-    ) as error:  # nobody's fault here: however long it is away, nothing is given up
-        raise Later(error.code, seconds=PROVIDER_PAUSE) from error
+    except ProviderError as error:
+        if isinstance(error, Faulted) and len(jobs) == 1:
+            raise  # perhaps this very text: after some attempts a person looks at it
+        # Nobody's fault here: however long the provider is away, nothing is given up.
+        raise Later(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
     return {
         job.id: failed[entry] for job in jobs if (entry := UUID(job.payload["entry"])) in failed
     }

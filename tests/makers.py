@@ -7,7 +7,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member, create_account, issue_key
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, User, account_ids
-from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.actions import deliver_due, resting
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 
@@ -37,6 +37,7 @@ def key(account: Account, scopes: Sequence[str] = ("admin",), **more: Any) -> tu
 
 def settle(seconds: float = 60) -> int:
     """Run the worker in this process until nothing is due; nothing may fail. Returns how many."""
+    resting.clear()
     tried = sum(deliver_due(queue, seconds=seconds) for queue in QUEUES)
     for account_id in account_ids():
         with acting(account_id):

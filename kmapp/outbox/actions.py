@@ -117,8 +117,7 @@ def deliver_due(
     finds work calls help, so that as many join in as there are, for as long as there is work.
     """
     until, tried = monotonic() + seconds, 0
-    handlers = {each.name: each.batch for each in subscriptions(queue)}
-    while handlers and monotonic() < until:
+    while (handlers := _able(queue)) and monotonic() < until:
         token = uuid7()
         claimed = _claim(handlers, token, task or token)
         if not claimed:
@@ -128,6 +127,19 @@ def deliver_due(
         tried += len(claimed)
         _pay(claimed, token)
     return tried
+
+
+# Handlers that wait for something outside, and until when this process leaves them alone: however
+# much they are owed, asking again for each batch would help nobody.
+resting: dict[str, float] = {}
+
+
+def _able(queue: str) -> dict[str, int]:
+    """The handlers of a queue that can work, each with its batch."""
+    now = monotonic()
+    return {
+        each.name: each.batch for each in subscriptions(queue) if resting.get(each.name, now) <= now
+    }
 
 
 def release(task: UUID) -> int:
@@ -189,6 +201,11 @@ def _run(known: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
     """Run a handler. What it raises is an answer for all of its jobs: recorded, retried, shown."""
     try:
         return dict((known.run(jobs) if jobs else None) or {})
+    except Later as error:
+        if error.for_all:
+            resting[known.name] = monotonic() + error.seconds
+            log.warning("handler_rests", handler=known.name, reason=error.reason)
+        return {job.id: error for job in jobs}
     except Exception as error:  # noqa: BLE001 - a handler's failure belongs in the delivery
         log.warning("handler_failed", handler=known.name, jobs=len(jobs), error=repr(error))
         return {job.id: error for job in jobs}

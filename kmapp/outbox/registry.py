@@ -22,12 +22,16 @@ class Job:
 
 
 class Later(Exception):
-    """Work that cannot start yet, such as for want of a chat model. Uses up no attempt."""
+    """Work that cannot start yet, such as for want of a chat model. Uses up no attempt.
 
-    def __init__(self, reason: str, *, seconds: float = 60) -> None:
+    With `for_all`, no other job of this handler can start either: it is left alone as long.
+    """
+
+    def __init__(self, reason: str, *, seconds: float = 60, for_all: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.seconds = seconds
+        self.for_all = for_all
 
 
 Answers = Mapping[UUID, Exception]  # by Job.id; a job that is not named succeeded

@@ -1,0 +1,117 @@
+"""How deliveries are paid: who is called, who rests, and what a task frees of its former life."""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID, uuid4
+
+import pytest
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.outbox import registry
+from kmapp.outbox.actions import Task, deliver_due, publish, release, resting
+from kmapp.outbox.models import Delivery
+from kmapp.outbox.registry import Job, Later, on
+from tests import makers
+
+TOPIC = "test.deliver"
+
+
+@pytest.fixture(autouse=True)
+def only_ours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No handlers but those of the test; nobody rests from before."""
+    monkeypatch.setattr(registry, "_subscriptions", {})
+    resting.clear()
+    yield
+    resting.clear()
+
+
+def owe(account: Account, count: int) -> None:
+    with acting(account):
+        tasks = [Task(job_key=f"{uuid4()}:1", payload={}) for _each in range(count)]
+        publish(account.pk, TOPIC, tasks)
+
+
+def states(account: Account) -> list[str]:
+    with acting(account):
+        return [str(row.state) for row in Delivery.objects.of(account)]
+
+
+def test_help_is_called_once_and_only_when_there_is_work(acme: Account) -> None:
+    calls: list[str] = []
+
+    @on(TOPIC)
+    def work(jobs: Sequence[Job]) -> None:
+        assert calls == ["help"], "before the work, which may be long"
+
+    deliver_due("default", call_help=lambda: calls.append("help"))
+    assert calls == []
+    owe(acme, 3)
+    assert deliver_due("default", call_help=lambda: calls.append("help")) == 3
+    assert calls == ["help"]
+
+
+def test_a_handler_that_waits_is_left_alone(acme: Account) -> None:
+    tried: list[int] = []
+
+    @on(TOPIC, batch=2)
+    def absent(jobs: Sequence[Job]) -> None:
+        tried.append(len(jobs))
+        raise Later("no_provider", seconds=60, for_all=True)
+
+    owe(acme, 10)
+    assert deliver_due("default") == 2
+    assert deliver_due("default") == 0
+    assert tried == [2]
+    with acting(acme):
+        rows = Delivery.objects.of(acme)
+        assert rows.filter(reason="no_provider", attempts=0).count() == 2
+        assert rows.filter(reason="", attempts=0).count() == 8
+    resting.clear()
+    assert deliver_due("default") == 2
+
+
+def test_a_job_that_waits_does_not_hold_up_the_others(acme: Account) -> None:
+    @on(TOPIC)
+    def waits(jobs: Sequence[Job]) -> None:
+        raise Later("not_yet", seconds=60)
+
+    owe(acme, 3)
+    assert deliver_due("default") == 3
+
+
+def test_a_task_frees_what_its_former_life_held(acme: Account) -> None:
+    done: list[UUID] = []
+    task = uuid4()
+
+    class Killed(BaseException):
+        """What kill -9 looks like from inside: nothing after it runs."""
+
+    @on(TOPIC)
+    def dies_once(jobs: Sequence[Job]) -> None:
+        if not done:
+            done.append(jobs[0].id)
+            raise Killed
+        done.append(jobs[0].id)
+
+    owe(acme, 1)
+    with pytest.raises(Killed):
+        deliver_due("default", task=task)
+    assert states(acme) == ["RUNNING"]
+    assert deliver_due("default", task=uuid4()) == 0, "leased"
+    assert release(uuid4()) == 0, "somebody else's"
+    assert release(task) == 1
+    assert deliver_due("default", task=task) == 1
+    assert states(acme) == ["SUCCEEDED"]
+    assert len(set(done)) == 1
+    assert release(task) == 0
+
+
+def test_what_is_settled_keeps_no_lease(acme: Account) -> None:
+    @on(TOPIC)
+    def work(jobs: Sequence[Job]) -> None:
+        pass
+
+    owe(acme, 2)
+    assert makers.settle() == 2
+    with acting(acme):
+        assert not Delivery.objects.of(acme).exclude(lease_token=None).exists()
