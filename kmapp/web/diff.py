@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import SequenceMatcher
+from difflib import Match, SequenceMatcher
+from itertools import accumulate
 from typing import Literal
 
 Kind = Literal["same", "added", "removed"]
@@ -15,8 +16,29 @@ _SPACELESS = (
 )
 _TOKEN = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+|\s+|[^\w\s]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-# The matcher's work grows with the square of the pieces; beyond this, lines are the pieces.
-_MOST_TOKENS = 3000
+_MOST_TOKENS = 3000  # beyond this, lines are the pieces
+# Steps of one comparison. Repeated pieces make the matcher cubic: what it did not reach in time
+# is shown as taken out and put in whole.
+_MOST_STEPS = 600_000
+
+
+class _Matcher(SequenceMatcher[str]):
+    """Stops looking for what stayed when its steps are used up. Spaces follow their words."""
+
+    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
+        super().__init__(isjunk=str.isspace, a=before, b=after, autojunk=False)
+        alike = (1 + len(self.b2j.get(piece, ())) for piece in before)
+        self._steps = list(accumulate(alike, initial=0))
+        self._left = _MOST_STEPS
+
+    def find_longest_match(
+        self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
+    ) -> Match:
+        end = len(self.a) if ahi is None else ahi
+        self._left -= self._steps[end] - self._steps[alo]
+        if self._left < 0:
+            return Match(alo, blo, 0)
+        return super().find_longest_match(alo, ahi, blo, bhi)
 
 
 def changes(old: str, new: str) -> list[Change]:
@@ -28,10 +50,26 @@ def changes(old: str, new: str) -> list[Change]:
 
 
 def _compare(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
+    """What both begin and end with stayed; the matcher looks only at what lies between."""
+    head = _alike(before, after)
+    most = min(len(before), len(after)) - head
+    tail = _alike(before[::-1][:most], after[::-1])
+    if head:
+        yield "same", "".join(before[:head])
+    yield from _between(before[head : len(before) - tail], after[head : len(after) - tail])
+    if tail:
+        yield "same", "".join(before[len(before) - tail :])
+
+
+def _alike(before: Sequence[str], after: Sequence[str]) -> int:
+    """How many pieces both begin with."""
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((i for i, (old, new) in pairs if old != new), min(len(before), len(after)))
+
+
+def _between(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
     removed = added = ""
-    for tag, a_from, a_to, b_from, b_to in SequenceMatcher(
-        a=before, b=after, autojunk=False
-    ).get_opcodes():
+    for tag, a_from, a_to, b_from, b_to in _Matcher(before, after).get_opcodes():
         gone, come = "".join(before[a_from:a_to]), "".join(after[b_from:b_to])
         # A space alone between two changes belongs to them: phrases change, not words.
         if tag != "equal" or ((removed or added) and gone.isspace()):

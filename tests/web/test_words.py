@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kmapp.web import diff, moments
 from kmapp.web.templatetags.web import copyable, diff_html, meter, said, shortened
+from tests.timing import assert_linear
 
 NOW = datetime(2030, 5, 1, 12, tzinfo=UTC)
 
@@ -68,6 +69,16 @@ def test_a_long_text_is_compared_by_lines() -> None:
         ("removed", "last"),
         ("added", "last line"),
     ]
+
+
+@pytest.mark.parametrize("piece", ["a ", "ab ", "a\n", "\n", "x\n\n", "、"])
+def test_repeats_do_not_keep_a_page_waiting(piece: str) -> None:
+    def compare(size: int) -> None:
+        times = size // len(piece)
+        diff.changes("first " + piece * times, piece * (times - 1) + " last")
+
+    for size in (500, 2_500, 25_000):  # by words, and by lines
+        assert_linear(compare, size)
 
 
 @pytest.mark.parametrize(
