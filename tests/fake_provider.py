@@ -118,7 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
             case "hang":
                 self.server.closing.wait()
                 self.close_connection = True
-            case "error":
+            case "error" if any(behaviour.only in text for text in _texts(body)):
                 self._fail(500, behaviour)
             case "rate_limited":
                 self._fail(429, behaviour)

@@ -20,11 +20,13 @@ import openai
 from openai._legacy_response import LegacyAPIResponse
 
 from kmapp.providers import deadline
-from kmapp.providers.errors import ProviderError, ProviderTimeout, Refused
+from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
 
 # 4xx that blame the content of this one request. The others (keys, names, limits, overload)
 # blame the provider or its configuration and will be right again later.
 REFUSALS = (400, 413, 422)
+# Not 502 to 504: those say that nobody is there to answer.
+FAULTS = (500, 501)
 LONGEST_RETRY_AFTER = 300.0
 
 # What to ask: a call of one of the client's `with_raw_response` methods. The raw answer, because
@@ -50,14 +52,15 @@ def ask(base_url: str, api_key: str, question: Question, seconds: float) -> Any:
     try:
         return json.loads(answer)
     except ValueError as error:  # or not UTF-8
-        raise ProviderError("The provider's answer is not JSON.") from error
+        raise Faulted("The provider's answer is not JSON.") from error
 
 
 def _raise_for(error: openai.APIStatusError) -> NoReturn:
     message = f"The provider answered {error.status_code}: {error.message[:200]}"
     if error.status_code in REFUSALS:
         raise Refused(message) from error
-    raise ProviderError(message, retry_after=retry_after(error.response.headers)) from error
+    kind = Faulted if error.status_code in FAULTS else ProviderError
+    raise kind(message, retry_after=retry_after(error.response.headers)) from error
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -10,13 +10,15 @@ from django.conf import settings
 from kmapp.providers.batching import batches
 from kmapp.providers.breaker import breaker_for
 from kmapp.providers.client import Question, ask
-from kmapp.providers.errors import BadVectors, ProviderError, Refused
+from kmapp.providers.errors import BadVectors, Faulted, Refused
 from kmapp.providers.metrics import measured
 from kmapp.providers.vectors import Unusable, read_answer, read_vector
 
 Kind = Literal["query", "passage"]
 # What one call brought: for each text its vector, or why there is none.
 Outcome = list[float] | Unusable
+
+PROBES = 2  # texts that a broken batch is tried with alone, before all of them are
 
 
 class Embedder(Protocol):
@@ -96,13 +98,25 @@ class OpenAIEmbedder:
         return [forms] if forms else []
 
     def _each(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
-        """What became of each text. If a batch is refused, each is asked alone: one is at fault."""
+        """What became of each text. If a batch fails, each text is asked alone: one is at fault."""
         try:
             return self._call(batch, kind)
-        except Refused as refused:
+        except (Refused, Faulted) as error:
             if self.in_batches and len(batch) > 1:
-                return [outcome for text in batch for outcome in self._each([text], kind)]
-            return [Unusable(str(refused)) for _ in batch]
+                probes = [self._alone(text, kind) for text in batch[:PROBES]]
+                down = all(isinstance(probe, Unusable) for probe in probes)
+                if not (down and isinstance(error, Faulted)):
+                    return probes + [self._alone(text, kind) for text in batch[PROBES:]]
+            if isinstance(error, Faulted):
+                raise  # whatever is asked: it is the provider
+            return [Unusable(str(error)) for _ in batch]
+
+    def _alone(self, text: str, kind: Kind) -> Outcome:
+        try:
+            [outcome] = self._call([text], kind)
+        except (Refused, Faulted) as error:
+            return Unusable(str(error))
+        return outcome
 
     def _call(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
         circuit = breaker_for(self.base_url).guard() if self.guarded else nullcontext()
@@ -125,7 +139,7 @@ class OpenAIEmbedder:
         except Unusable as bad:
             return [bad] * count
         except ValueError as error:
-            raise ProviderError(f"The provider's answer is not understood: {error}") from error
+            raise Faulted(f"The provider's answer is not understood: {error}") from error
         return [self._vector(raw) for raw in raws]
 
     def _vector(self, raw: object) -> Outcome:

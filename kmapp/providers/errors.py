@@ -28,6 +28,10 @@ class CircuitOpen(ProviderError):
     code = "km_circuit_open"
 
 
+class Faulted(ProviderError):
+    """The provider is there but broke over what we sent: perhaps over one text of many."""
+
+
 class Refused(ProviderError):
     """The provider is well but does not accept what we sent: asking again changes nothing."""
 

@@ -116,7 +116,7 @@ def test_a_provider_in_trouble_is_not_blamed_on_the_texts(
         OpenAIEmbedder.for_passages(form).embed(["a", "b"], kind="passage")
     assert not isinstance(refusal.value, BadVectors)
     assert refusal.value.retry_after == (17 if mode != "garbage" else 5)
-    assert provider.requests == 1
+    assert provider.requests <= 3  # two probes at most: whoever is down is not asked for each text
 
 
 def test_an_embedder_that_is_not_there(form: Form, settings: Settings) -> None:
@@ -177,3 +177,14 @@ def test_the_embedded_server_agrees_with_itself_in_batches() -> None:
     for n in (0, 31, 32, 39):
         [alone] = embedder.embed([texts[n]], kind="passage")
         assert similarity(alone, together[n]) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_text_that_breaks_the_provider_does_not_take_others_with_it(
+    provider: FakeProvider, form: Form
+) -> None:
+    """An endpoint that answers 500 over one odd text still embeds the others of its batch."""
+    provider.become("error", only="odd")
+    with pytest.raises(BadVectors) as told:
+        OpenAIEmbedder.for_passages(form).embed(["tea", "odd", "rice"], kind="passage")
+    assert list(told.value.reasons) == [1]
+    assert [vector is None for vector in told.value.vectors] == [False, True, False]
