@@ -1,6 +1,5 @@
 """Writing, reading, changing and forgetting memories over HTTP."""
 
-from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -11,16 +10,16 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
-from kmapp.api.serializers import Aliases
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Invalid, NotFound
+from kmapp.errors import Invalid
 from kmapp.providers.active import active_model
 from memory.actions import review
 from memory.actions.entries import Written, needs_person, write
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
 from memory.api import output
-from memory.api.serializers import TEXT, EntryInput, IdField, WriteInput, edge_of, entry_of
+from memory.api.finding import Which, forgettable, one, readable
+from memory.api.serializers import TEXT, EntryInput, WriteInput, edge_of, entry_of
 from memory.api.shapes import Memory, MemoryWithVector, Proposal, WriteAnswer
 from memory.drafts import Batch
 from memory.models import MemoryEntry
@@ -100,34 +99,6 @@ class Store(AgentView):
             return self.seal(Response(shown, status=201 if written.fresh else 200))
 
 
-class Which(Aliases):
-    """Which memory: by its id, or by the client's own."""
-
-    aliases = {"memory_id": "id", "node_id": "id"}
-
-    id = serializers.UUIDField(required=False)
-    client_id = IdField()
-    scope = IdField()
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """One of the two."""
-        if not attrs.get("id") and not attrs.get("client_id"):
-            raise serializers.ValidationError({"id": "Give the id or the client_id of a memory."})
-        return attrs
-
-
-def find(account_id: UUID, asked: dict[str, Any]) -> MemoryEntry:
-    rows = MemoryEntry.objects.of(account_id)
-    if asked.get("id"):
-        rows = rows.filter(pk=asked["id"])
-    else:
-        rows = rows.filter(client_id=asked["client_id"], scope=asked.get("scope") or "")
-    entry = rows.with_embedding_state(active_model().pk).first()
-    if entry is None:
-        raise NotFound("There is no such memory.")
-    return entry
-
-
 class Get(AgentView):
     """Read one memory."""
 
@@ -138,7 +109,7 @@ class Get(AgentView):
     def post(self, request: Request) -> Response:
         asked = parse(Which, request)
         with acting(self.account):
-            entry = find(self.account, asked)
+            entry = one(readable(self.request.auth, asked), asked)
             shown = output.with_vector_output(entry, active_model().name)
         return Response(shown)
 
@@ -155,8 +126,6 @@ CHANGEABLE = {
 
 class UpdateInput(Which):
     """What to change. Only what is given changes."""
-
-    aliases = {**Aliases.aliases, **Which.aliases}
 
     text = serializers.CharField(max_length=TEXT, required=False, trim_whitespace=False)
     title = serializers.CharField(max_length=500, required=False, allow_blank=True)
@@ -187,7 +156,7 @@ class Update(AgentView):
                 issues=[{"path": "text", "message": "nothing to change"}],
             )
         with acting(self.account):
-            entry = find(self.account, asked)
+            entry = one(readable(self.request.auth, asked), asked)
             decision = Decision(
                 account_id=self.account,
                 entry_id=entry.pk,
@@ -222,7 +191,7 @@ class Forget(AgentView):
     def post(self, request: Request) -> Response:
         asked = parse(ForgetInput, request)
         with acting(self.account):
-            entry = find(self.account, asked)
+            entry = one(forgettable(self.request.auth, asked), asked)
             if entry.status != MemoryEntry.Status.FORGOTTEN:
                 entry = review.forget(
                     Decision(

@@ -15,9 +15,10 @@ from kmapp.errors import NotFound
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from memory.api import output
-from memory.api.serializers import SearchInput, viewer_of
+from memory.api.finding import readable
+from memory.api.serializers import Ids, SearchInput, viewer_of
 from memory.api.shapes import CommitsAnswer, HistoryAnswer, SearchAnswer, VerifyAnswer
-from memory.models import MemoryEntry, MemoryVersion
+from memory.models import MemoryVersion
 from memory.retrieval import Search, search
 
 HISTORY = 200  # versions in one answer
@@ -60,17 +61,21 @@ class PageInput(serializers.Serializer[Any]):
     limit = serializers.IntegerField(min_value=1, max_value=HISTORY, default=50)
 
 
+class HistoryInput(Ids, PageInput):
+    """Which versions, and whose memory it must be."""
+
+
 class History(AgentView):
     """Every state a memory has had, oldest first, each with the commit that sealed it."""
 
     scopes = {"GET": Scope.MEMORY_READ}
     bucket = "recall"
 
-    @extend_schema(parameters=[PageInput], responses={200: HistoryAnswer})
+    @extend_schema(parameters=[HistoryInput], responses={200: HistoryAnswer})
     def get(self, request: Request, pk: UUID) -> Response:
-        page = parse(PageInput, request)
+        page = parse(HistoryInput, request)
         with acting(self.account):
-            if not MemoryEntry.objects.of(self.account).filter(pk=pk).exists():
+            if not readable(self.request.auth, page).filter(pk=pk).exists():
                 raise NotFound("There is no such memory.")
             rows = list(
                 MemoryVersion.objects.of(self.account)

@@ -45,6 +45,10 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
             status=MemoryEntry.Status.ACTIVE,
         )
 
+    def told_to(self, writer: str) -> Self:
+        """What agents may be told, and whatever this one wrote."""
+        return self.current() | self.filter(created_by=writer)
+
     def visible_to(self, viewer: Viewer) -> Self:
         """Account-wide entries, and those whose own ids the viewer names.
 

@@ -1,0 +1,89 @@
+"""A key reads by id what agents are told and what it wrote, and nothing else."""
+
+from collections.abc import Callable
+
+import pytest
+from rest_framework.test import APIClient
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from memory.actions import review
+from memory.actions.review import Decision
+from memory.models import MemoryEntry
+from tests import makers
+from tests.agent import Agent
+
+SCOPES = ("memory:read", "memory:write")
+
+
+def plain(account: Account) -> Agent:
+    """An agent whose key is no admin's."""
+    secret = makers.key(account, SCOPES)[1]
+    return Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+
+
+@pytest.fixture
+def writer(acme: Account) -> Agent:
+    return plain(acme)
+
+
+@pytest.fixture
+def other(acme: Account) -> Agent:
+    return plain(acme)
+
+
+def store(agent: Agent, **more: object) -> str:
+    return str(agent.post("memory/store", {"text": "The door code is 7.", **more}, 201)["id"])
+
+
+def decide(acme: Account, pk: str, verb: Callable[[Decision], MemoryEntry]) -> None:
+    with acting(acme):
+        verb(Decision(account_id=acme.pk, entry_id=MemoryEntry.objects.get(pk=pk).pk, actor=SYSTEM))
+
+
+def reads(agent: Agent, pk: str, status: int, **whose: str) -> None:
+    agent.post("memory/get", {"id": pk, **whose}, status)
+    agent.get(f"memory/{pk}/history", status, **whose)
+
+
+def test_what_waits_for_review_is_read_by_who_wrote_it(
+    writer: Agent, other: Agent, agent: Agent, acme: Account
+) -> None:
+    pk = store(writer)
+    reads(writer, pk, 200)
+    reads(agent, pk, 200)  # an admin's key
+    reads(other, pk, 404)
+    other.post("memory/update", {"id": pk, "text": "It is 8."}, 404)
+    other.post("memory/forget", {"id": pk}, 404)
+    decide(acme, pk, review.reject)
+    reads(other, pk, 404)
+
+
+def test_what_counts_is_read_by_all_until_it_is_forgotten(
+    writer: Agent, other: Agent, acme: Account
+) -> None:
+    pk = store(writer, user_id="ann")
+    reads(other, pk, 200)
+    decide(acme, pk, review.forget)
+    reads(other, pk, 404)
+    reads(writer, pk, 200)
+
+
+def test_what_expired_is_unknown(writer: Agent, other: Agent) -> None:
+    pk = store(writer, user_id="ann", expires_at="2020-01-01T00:00:00Z")
+    reads(other, pk, 404)
+
+
+def test_forgetting_twice_is_forgetting_once(writer: Agent, other: Agent) -> None:
+    pk = store(writer, user_id="ann")
+    assert other.post("memory/forget", {"id": pk}, 200) == other.post(
+        "memory/forget", {"id": pk}, 200
+    )
+
+
+def test_who_says_whose_it_is_must_be_right(writer: Agent, other: Agent) -> None:
+    pk = store(writer, user_id="ann", run_id="r")
+    reads(other, pk, 200, user_id="ann")
+    reads(other, pk, 404, user_id="bob")
+    other.post("memory/forget", {"id": pk, "user_id": "bob"}, 404)
