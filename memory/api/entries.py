@@ -11,7 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Invalid
+from kmapp.errors import Denied, Invalid
 from kmapp.providers.active import active_model
 from memory.actions import review
 from memory.actions.entries import Written, needs_person, write
@@ -193,6 +193,7 @@ class Forget(AgentView):
         with acting(self.account):
             entry = one(forgettable(self.request.auth, asked), asked)
             if entry.status != MemoryEntry.Status.FORGOTTEN:
+                self._refuse_alone(entry)
                 entry = review.forget(
                     Decision(
                         account_id=self.account,
@@ -202,3 +203,13 @@ class Forget(AgentView):
                     )
                 )
             return self.seal(Response(output.entry_output(entry)))
+
+    def _refuse_alone(self, entry: MemoryEntry) -> None:
+        """What a person let everyone see is taken from everyone by a person."""
+        everyones = MemoryEntry.Visibility.ACCOUNT
+        if (entry.status, entry.visibility) != (MemoryEntry.Status.ACTIVE, everyones):
+            return
+        if needs_person(Account.objects.get(pk=self.account), self.actor, everyones):
+            raise Denied(
+                "Everyone is told this memory: ask a reviewer to forget it.", code="needs_review"
+            )

@@ -87,3 +87,16 @@ def test_who_says_whose_it_is_must_be_right(writer: Agent, other: Agent) -> None
     reads(other, pk, 200, user_id="ann")
     reads(other, pk, 404, user_id="bob")
     other.post("memory/forget", {"id": pk, "user_id": "bob"}, 404)
+
+
+def test_what_everyone_is_told_is_not_forgotten_without_a_reviewer(
+    writer: Agent, acme: Account
+) -> None:
+    pk, own = store(writer), store(writer)
+    decide(acme, pk, review.approve)
+    decide(acme, pk, review.pin)
+    refused = writer.post("memory/forget", {"id": pk}, 403)
+    assert refused["error"] == "needs_review"
+    assert "reviewer" in refused["message"]
+    assert writer.post("memory/get", {"id": pk})["status"] == "active"
+    assert writer.post("memory/forget", {"id": own}, 200)["status"] == "forgotten"
