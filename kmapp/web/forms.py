@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.password_validation import validate_password
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -62,7 +63,7 @@ class MemberForm(_Styled):
         label=_("First password"),
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text=_("Only for a person who has no login here yet. They can change it later."),
+        help_text=_("For a person who has no login yet. They can change it in their menu."),
     )
 
     def clean_password(self) -> str:
@@ -70,6 +71,10 @@ class MemberForm(_Styled):
         if given:
             validate_password(given)
         return given
+
+
+class PasswordForm(_Styled, PasswordChangeForm):
+    """Another password for oneself: the one in use is asked for."""
 
 
 class PolicyForm(_Styled):

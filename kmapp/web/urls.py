@@ -7,6 +7,7 @@ urlpatterns = [
     path("", home.home, name="home"),
     path("sign-in/", session.sign_in, name="sign_in"),
     path("sign-out/", session.sign_out, name="sign_out"),
+    path("password/", session.password, name="password"),
     path("account/", session.change_account, name="account"),
     path("preferences/", preferences.preferences, name="preferences"),
     path("keys/", keys.keys, name="keys"),

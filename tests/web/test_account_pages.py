@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import add_member
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
@@ -78,6 +80,52 @@ def test_a_stranger_needs_a_first_password(admin: Client, acme: Account) -> None
     answer = admin.post("/members/new/", {"email": "new@example.test", "role": "reviewer"})
     assert answer.status_code == 422
     assert "first password" in answer.content.decode()
+
+
+def test_nobody_is_let_in_with_a_password_that_others_chose(
+    admin: Client, acme: Account, rival: Account
+) -> None:
+    rita = makers.member(rival, "rita", role="reviewer")
+    rival_admin = makers.member(rival, "rex", role="admin")
+    stray = User.objects.create_user("stray@example.test", "stray@example.test", PASSWORD)
+    for email in (rita.email, rival_admin.email, stray.email, "new@example.test"):
+        form = {"email": email, "role": "reviewer"}
+        answer = admin.post("/members/new/", form)
+        assert answer.context["form"].errors == {
+            "password": ["This address needs a first password."]
+        }
+    for user in (rita, stray):
+        form = {"email": user.email.upper(), "role": "admin", "password": PASSWORD}
+        assert admin.post("/members/new/", form).status_code == 422
+        with acting(acme):
+            assert not Membership.objects.of(acme).filter(user=user).exists()
+
+
+def test_an_admin_of_both_accounts_lets_a_person_into_the_other(
+    admin: Client, ada: User, acme: Account, rival: Account
+) -> None:
+    rita = makers.member(rival, "rita", role="reviewer")
+    with acting(rival):
+        add_member(account_id=rival.pk, user=ada, role="admin", actor=SYSTEM)
+    assert admin.post("/members/new/", {"email": rita.email, "role": "reviewer"}).status_code == 302
+    with acting(acme):
+        assert Membership.objects.of(acme).filter(user=rita).exists()
+
+
+def test_people_change_their_own_password_and_stay(reviewer: Client, alice: User) -> None:
+    new = "a much longer phrase"
+    body = {"old_password": "guessed", "new_password1": new, "new_password2": new}
+    assert reviewer.post("/password/", body).status_code == 422
+    assert reviewer.post("/password/", body | {"old_password": PASSWORD}).status_code == 302
+    assert "/password/" in reviewer.get("/").content.decode()
+    assert Client().login(username="alice", password=new)
+
+
+def test_a_role_that_is_none_is_refused(admin: Client, acme: Account, alice: User) -> None:
+    with acting(acme):
+        member = Membership.objects.of(acme).get(user=alice)
+    for form in ({}, {"role": "owner"}):
+        assert admin.post(f"/members/{member.pk}/role/", form).status_code == 400
 
 
 def test_the_last_admin_stays(admin: Client, acme: Account, ada: User) -> None:

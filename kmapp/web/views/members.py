@@ -4,6 +4,7 @@ from http import HTTPStatus
 from uuid import UUID
 
 from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -11,7 +12,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kmapp.accounts.actions import add_member, change_account, change_role, remove_member
-from kmapp.accounts.models import Membership, User
+from kmapp.accounts.models import Membership, User, memberships_of
+from kmapp.errors import Invalid
 from kmapp.web.forms import MemberForm, PolicyForm
 from kmapp.web.http import WebRequest, account_for, account_id_for, actor_for
 from kmapp.web.notices import tell
@@ -34,7 +36,7 @@ def members(request: WebRequest) -> HttpResponse:
 def add(request: WebRequest) -> HttpResponse:
     form = MemberForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        user = _person(form)
+        user = _person(request, form)
         if user is not None:
             add_member(
                 account_id=account_id_for(request),
@@ -48,25 +50,45 @@ def add(request: WebRequest) -> HttpResponse:
     return render(request, "web/members/form.html", {"form": form}, status=status)
 
 
-def _person(form: MemberForm) -> User | None:
-    """The person with this address, made if there is none and a first password was given."""
+def _person(request: WebRequest, form: MemberForm) -> User | None:
+    """The person with this address, made if there is none and a first password was given.
+
+    Somebody may have chosen the password of a login made elsewhere, so only one that the admin
+    could have made is let in. A refusal does not tell whether there is such a login.
+    """
     email, password = form.cleaned_data["email"].lower(), form.cleaned_data["password"]
-    known = User.objects.filter(email__iexact=email).first()
-    if known is not None:
+    known = User.objects.filter(Q(email__iexact=email) | Q(username__iexact=email)).first()
+    if known is not None and _is_ours(request, known):
         return known
     if not password:
-        form.add_error("password", _("Nobody here has this address yet: give a first password."))
+        form.add_error("password", _("This address needs a first password."))
+        return None
+    if known is not None:
+        form.add_error("email", _("This address cannot be added here: use another."))
         return None
     return User.objects.create_user(
         username=email, email=email, password=password, first_name=form.cleaned_data["name"]
     )
 
 
+def _is_ours(request: WebRequest, user: User) -> bool:
+    """Whether all their accounts are administered by the person who asks, or that is the operator.
+
+    A login without any account is nobody's: who made it is not known.
+    """
+    theirs = {seat.account_id for seat in memberships_of(user)}
+    managed = {seat.account_id for seat in request.seats if seat.role == Membership.Role.ADMIN}
+    return request.user.is_superuser or (bool(theirs) and theirs <= managed)
+
+
 @require_POST
 @admin_required
 def role(request: WebRequest, pk: UUID) -> HttpResponse:
     member = _member(request, pk)
-    wanted = Membership.Role(request.POST.get("role", ""))
+    said = request.POST.get("role", "")
+    if said not in Membership.Role.values:
+        raise Invalid(_("Choose a role: reviewer or admin."))
+    wanted = Membership.Role(said)
     change_role(member, role=wanted, actor=actor_for(request))
     tell(request, _("%(who)s: %(role)s") % {"who": member.user.email, "role": wanted.label})
     return redirect("web:members")

@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 
-from django.contrib.auth import login, logout
+from django.contrib.auth import login, logout, update_session_auth_hash
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -12,7 +12,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.request import Request
 
 from kmapp.api import throttles
+from kmapp.web.forms import PasswordForm
 from kmapp.web.http import WebRequest, back_to
+from kmapp.web.notices import tell
 from kmapp.web.preferences import remember
 from kmapp.web.seats import CHOSEN, reviewer_required
 from kmapp.web.sign_in import SignInForm
@@ -69,3 +71,18 @@ def change_account(request: WebRequest) -> HttpResponse:
     request.session[CHOSEN] = wanted
     # Home unless a page asks otherwise: the one they were on may not exist there.
     return redirect(back_to(request, "web:home"))
+
+
+@sensitive_post_parameters()
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def password(request: WebRequest) -> HttpResponse:
+    """Change one's own. This session stays; those elsewhere end."""
+    form = PasswordForm(request.user, request.POST or None)
+    if request.method != "POST" or not form.is_valid():
+        status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
+        return render(request, "web/session/password.html", {"form": form}, status=status)
+    update_session_auth_hash(request, form.save())
+    tell(request, _("Your password is changed. You stay signed in here, and nowhere else."))
+    return redirect("web:home")
