@@ -198,6 +198,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": timedelta(hours=1),
         "options": {"expires": 600},
     },
+    "forget old events": {
+        "task": "kmapp.outbox.tasks.drop_old",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 600},
+    },
     "drop expired answers": {
         "task": "kmapp.api.tasks.drop_expired_answers",
         "schedule": timedelta(hours=1),

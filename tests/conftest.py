@@ -83,14 +83,14 @@ def use_database(name: str) -> None:
         settings.DATABASES[alias]["NAME"] = name
 
 
-def _make_template() -> None:
+def make_database(name: str) -> None:
+    """A database as a superuser prepares it: roles, extension, grants, no tables."""
     roles = embedded.ROLES
-    provision(
-        _superuser(),
-        database=TEMPLATE,
-        owner=Login(roles["owner"]),
-        app=Login(roles["app"]),
-    )
+    provision(_superuser(), database=name, owner=Login(roles["owner"]), app=Login(roles["app"]))
+
+
+def _make_template() -> None:
+    make_database(TEMPLATE)
     use_database(TEMPLATE)
     call_command("migrate", database="owner", verbosity=0)
     call_command("embedding_models", "ensure", verbosity=0)

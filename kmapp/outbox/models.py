@@ -101,6 +101,8 @@ class Delivery(AccountOwned):
                 condition=Q(done_at=None, failed_at=None),
                 name="deliveries_due_by_account",
             ),
+            # What is not done, dead letters too: for its depth, and to free what a dead task held.
+            models.Index(fields=["handler"], condition=Q(done_at=None), name="deliveries_not_done"),
             models.Index(
                 fields=["account", "-failed_at"],
                 condition=Q(failed_at__isnull=False),

@@ -1,5 +1,6 @@
 """Celery's doors to the outbox. A message carries a queue's name, nothing else."""
 
+from datetime import timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,7 @@ from kmapp.outbox.registry import QUEUES
 # A worker that is told to stop finishes the tasks it has: none of them goes on for long, and queues
 # take turns. Whoever found work has called the next one in already.
 SLICE = 5.0  # seconds
+KEPT = timedelta(days=7)  # of what is done: long enough to ask what became of an event
 
 
 @shared_task(bind=True)
@@ -36,3 +38,9 @@ def send(queue: str) -> None:
 
 
 actions.wake = Messenger(send).say
+
+
+@shared_task
+def drop_old() -> int:
+    """Forget what was dealt with long ago."""
+    return actions.purge_all(older_than=KEPT)

@@ -52,7 +52,7 @@ def _remembered(key: str, model: ModelForm) -> tuple[list[float] | None, bool]:
     try:
         packed = cache.get(key)
     except Exception as error:  # noqa: BLE001 - whatever ails the cache, the query goes on
-        log.warning("query_cache_unreadable", error=repr(error))
+        log.warning("query_cache_unreadable", error=type(error).__name__)
         QUERY_CACHE.labels("down").inc()
         return None, False
     vector = None
@@ -67,4 +67,4 @@ def _remember(key: str, vector: list[float]) -> None:
     try:
         cache.set(key, pack(vector), timeout=settings.QUERY_CACHE_SECONDS)
     except Exception as error:  # noqa: BLE001 - as above
-        log.warning("query_cache_unwritable", error=repr(error))
+        log.warning("query_cache_unwritable", error=type(error).__name__)

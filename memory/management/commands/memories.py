@@ -15,6 +15,7 @@ from kmapp.accounts.models import Account
 from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
 from memory.actions.importing import Imported, Line, Problem, import_lines
+from memory.actions.rebuilding import rebuild
 from memory.exchange import UnknownFormat, Unreadable, read_object
 from memory.exporting import export
 from memory.models import MemoryEntry
@@ -27,7 +28,7 @@ STANDARD = "-"
 class Command(BaseCommand):
     help = (
         "Exports the memories of an account as lines of JSON, or imports such lines. Vectors are "
-        "made anew. Importing the same file again changes nothing."
+        "made anew. Importing the same file again changes nothing. Rebuilds what is derived."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,11 +39,15 @@ class Command(BaseCommand):
             verb.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
             verb.add_argument("file", metavar="FILE.jsonl", help=f"{STANDARD} for the terminal")
         importing.add_argument("--problems", type=Path, help="write what failed to this file")
+        rebuilding = verbs.add_parser("rebuild", help="make words, vectors and order anew")
+        rebuilding.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
 
     def handle(self, *args: Any, **options: Any) -> None:
         account = account_named(options["account"])
         if options["verb"] == "export":
             self._export(account, options["file"])
+        elif options["verb"] == "rebuild":
+            self._rebuild(account)
         else:
             self._import(account, options["file"], options["problems"])
 
@@ -55,6 +60,15 @@ class Command(BaseCommand):
                 out.write(line)
                 progress.add()
         progress.end()
+
+    def _rebuild(self, account: Account) -> None:
+        with acting(account):
+            total = MemoryEntry.objects.of(account).count()
+        progress = Progress("Memories indexed", total)
+        for number in rebuild(account.pk):
+            progress.add(number)
+        progress.end()
+        self.stdout.write("Words are found now; workers make the vectors and the order of runs.")
 
     def _import(self, account: Account, name: str, problems: Path | None) -> None:
         progress = Progress("Lines read")

@@ -1,16 +1,21 @@
 """manage.py perf: synthetic data, plans and figures."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.management.accounts import every_account
+from kmapp.embedded import throwaway
+from kmapp.management.accounts import account_named, every_account
 from kmapp.management.progress import Progress
 from memory.models import Viewer
 from memory.perf import plans
-from memory.perf.seed import PREFIX, SHARES, seed
+from memory.perf.bench import measured
+from memory.perf.seed import PREFIX, SHARES, seed, slug_of
+from memory.perf.table import page
 
 
 class Command(BaseCommand):
@@ -28,6 +33,14 @@ class Command(BaseCommand):
         explaining.add_argument("--user", default="", help="search with this user_id")
         explaining.add_argument("--only", default="", help="queries whose name contains this")
 
+        measuring = verbs.add_parser("bench", help="measure searching and writing")
+        measuring.add_argument("--sizes", type=_sizes, default=(10_000, 100_000))
+        measuring.add_argument("--number", type=int, default=100, help="of searches of each kind")
+        measuring.add_argument("--out", type=Path, help="write the tables to this file")
+        measuring.add_argument(
+            "--here", action="store_true", help="fill this installation, not a throw-away one"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         getattr(self, options["verb"])(**options)
 
@@ -35,6 +48,23 @@ class Command(BaseCommand):
         progress = Progress("Entries", options["number"])
         seed(options["number"], options["account_share"], tell=progress.add, say=self.stderr.write)
         progress.end()
+
+    def bench(self, **options: Any) -> None:
+        if not options["here"]:
+            with throwaway.running() as there:
+                throwaway.prepare(there)
+                throwaway.run(["manage.py", *sys.argv[1:], "--here"], there)
+            return
+        figures, filled = {}, 0
+        for size in options["sizes"]:
+            self.seed(number=size - filled, account_share=SHARES)
+            filled = size
+            account = account_named(slug_of(SHARES[0]))
+            figures[size] = measured(account, options["number"], self.stderr.write)
+        text = page(figures)
+        if options["out"]:
+            options["out"].write_text(text)
+        self.stdout.write(text)
 
     def explain(self, **options: Any) -> None:
         slow = []
@@ -61,6 +91,10 @@ class Command(BaseCommand):
 
 def _shares(text: str) -> tuple[float, ...]:
     return tuple(float(part) for part in text.split(","))
+
+
+def _sizes(text: str) -> list[int]:
+    return sorted(int(part) for part in text.split(","))
 
 
 def _chosen(slug: str | None) -> list[Account]:
