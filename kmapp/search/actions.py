@@ -149,7 +149,7 @@ def same_texts(account_id: UUID, model_id: int, sha256s: Iterable[str]) -> dict[
     )
     rows = rows.distinct("text_sha256").order_by("text_sha256")
     found = rows.values_list("text_sha256", "embedding")
-    return {sha: vector.to_list() for sha, vector in found if vector is not None}
+    return {sha: vector for sha, vector in found if vector is not None}
 
 
 def drop_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence[UUID]) -> None:
