@@ -1,6 +1,6 @@
 """Drawing connections between memories."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from uuid import UUID
 
 from django.utils import timezone
@@ -8,53 +8,93 @@ from django.utils import timezone
 from kmapp.errors import Invalid
 from kmapp.ids import uuid7
 from kmapp.ledger.actions import Recording
-from memory.drafts import End, NewEdge
+from memory.drafts import Batch, End, NewEdge
 from memory.models import MemoryEdge, MemoryEntry
+
+Origin, Type = MemoryEdge.Origin, MemoryEdge.Type
+# What says that another memory no longer holds. A reviewer must see it together with its memory.
+JUDGING = frozenset({Type.SUPERSEDES, Type.CONTRADICTS})
 
 
 def draw(
     account_id: UUID,
-    drafts: Sequence[NewEdge],
-    batch: Sequence[MemoryEntry],
+    batch: Batch,
+    entries: Sequence[MemoryEntry],
+    made: Container[UUID],
     commit: Recording,
 ) -> list[MemoryEdge]:
-    """Write edges between entries of this batch and known ones. A known edge stays as it is."""
+    """Write edges between entries of a batch, of which some are `made` by it, and known ones.
+
+    A written edge stays as it is; a derived one gives way to the same edge written.
+    """
+    drafts = batch.edges
     if not drafts:
         return []
-    ends = _Ends(account_id, drafts, batch)
+    ends = _Ends(account_id, batch, entries)
     pairs = [
         (ends.find(draft.src, i, "src"), ends.find(draft.dst, i, "dst"))
         for i, draft in enumerate(drafts)
     ]
     for i, (src, dst) in enumerate(pairs):
         refuse_impossible(i, src, dst)
-    known = {
-        (edge.src_id, edge.dst_id, edge.type): edge
-        for edge in MemoryEdge.objects.of(account_id).filter(
-            src__in=[src.pk for src, _ in pairs], dst__in=[dst.pk for _, dst in pairs]
-        )
-    }
+    there = _there(account_id, pairs)
+    known = {name: edge for name, edge in there.items() if edge.origin == Origin.WRITTEN}
     edges, fresh = [], []
-    for draft, (src, dst) in zip(drafts, pairs, strict=True):
+    for i, (draft, (src, dst)) in enumerate(zip(drafts, pairs, strict=True)):
         name = (src.pk, dst.pk, draft.type)
         if name not in known:
-            known[name] = MemoryEdge(
-                id=draft.id or uuid7(),
-                account_id=account_id,
-                src=src,
-                dst=dst,
-                type=draft.type,
-                weight=draft.weight,
-                confidence=draft.confidence,
-                decay_rate=draft.decay_rate,
-                created_at=timezone.now(),
-                commit_id=commit.id,
-            )
+            if commit.actor.kind == "key" and src.pk not in made:
+                _refuse_judging(i, draft)
+            known[name] = _edge(account_id, draft, src, dst, commit)
             fresh.append(known[name])
         edges.append(known[name])
+    given_way = [
+        there[name].pk for name in known if name in there and there[name].commit_id is None
+    ]
+    if given_way:
+        MemoryEdge.objects.of(account_id).filter(pk__in=given_way).delete()
     MemoryEdge.objects.bulk_create(fresh, batch_size=500)
     commit.add_all(fresh, "ADD")
     return edges
+
+
+_Name = tuple[UUID, UUID, str]
+
+
+def _there(
+    account_id: UUID, pairs: Sequence[tuple[MemoryEntry, MemoryEntry]]
+) -> dict[_Name, MemoryEdge]:
+    rows = MemoryEdge.objects.of(account_id).filter(
+        src__in=[src.pk for src, _ in pairs], dst__in=[dst.pk for _, dst in pairs]
+    )
+    return {(edge.src_id, edge.dst_id, edge.type): edge for edge in rows}
+
+
+def _edge(
+    account_id: UUID, draft: NewEdge, src: MemoryEntry, dst: MemoryEntry, commit: Recording
+) -> MemoryEdge:
+    return MemoryEdge(
+        id=draft.id or uuid7(),
+        account_id=account_id,
+        src=src,
+        dst=dst,
+        type=draft.type,
+        weight=draft.weight,
+        confidence=draft.confidence,
+        decay_rate=draft.decay_rate,
+        created_at=timezone.now(),
+        commit_id=commit.id,
+    )
+
+
+def _refuse_judging(i: int, draft: NewEdge) -> None:
+    """A reviewer approves exactly what they saw: nothing is hung on a memory afterwards."""
+    if draft.type in JUDGING:
+        raise Invalid(
+            f"Only a memory written in the same batch {draft.type} another.",
+            code="edge_after_entry",
+            issues=[{"path": f"edges.{i}.src", "message": "was written before this batch"}],
+        )
 
 
 def refuse_impossible(i: int, src: MemoryEntry, dst: MemoryEntry) -> None:
@@ -75,20 +115,20 @@ def refuse_impossible(i: int, src: MemoryEntry, dst: MemoryEntry) -> None:
 class _Ends:
     """Finds what edges point at, with one query for all of them."""
 
-    def __init__(
-        self, account_id: UUID, drafts: Sequence[NewEdge], batch: Sequence[MemoryEntry]
-    ) -> None:
-        self.by_id = {entry.pk: entry for entry in batch}
-        self.by_client_id = {entry.client_id: entry for entry in batch if entry.client_id}
-        wanted = [end for draft in drafts for end in (draft.src, draft.dst)]
+    def __init__(self, account_id: UUID, batch: Batch, entries: Sequence[MemoryEntry]) -> None:
+        self.by_id = {entry.pk: entry for entry in entries}
+        self.by_client_id = {entry.client_id: entry for entry in entries if entry.client_id}
+        wanted = [end for draft in batch.edges for end in (draft.src, draft.dst)]
         rows = MemoryEntry.objects.of(account_id)
         ids = {end.id for end in wanted if end.id} - self.by_id.keys()
         names = {end.client_id for end in wanted if end.client_id} - self.by_client_id.keys()
-        scopes = {entry.scope for entry in batch} or {""}
         self.by_id |= rows.in_bulk(list(ids)) if ids else {}
         if names:
+            scopes = {batch.scope, *(entry.scope for entry in entries)}
             found = rows.filter(client_id__in=names, scope__in=scopes)
-            self.by_client_id |= {str(entry.client_id): entry for entry in found}
+            # Where two scopes know one name, the batch's own scope is meant: it comes last.
+            ordered = sorted(found, key=lambda entry: entry.scope == batch.scope)
+            self.by_client_id |= {str(entry.client_id): entry for entry in ordered}
 
     def find(self, end: End, i: int, side: str) -> MemoryEntry:
         entry = self.by_id.get(end.id) if end.id else self.by_client_id.get(end.client_id)

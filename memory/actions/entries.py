@@ -36,7 +36,7 @@ class Written:
 
     entries: Sequence[MemoryEntry]
     edges: Sequence[MemoryEdge]
-    fresh: frozenset[UUID]
+    fresh: frozenset[UUID]  # those of them that were not there before
     commit: Commit | None
     queued: Sequence[UUID]  # one event for each entry that waits for its vector
 
@@ -77,7 +77,7 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
         entries = [known.get(key) or made[key] for key in keys]
         commit.add_all(made.values(), Event.ADD)
         record_versions(made.values(), commit, actor, batch.reason)
-        edges = draw(account_id, batch.edges, entries, commit)
+        edges = draw(account_id, batch, entries, made, commit)
         index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in made.values()})
         wanted = entries if batch.reembed else list(made.values())
         queued = (
@@ -86,7 +86,7 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
     return Written(
         entries=entries,
         edges=edges,
-        fresh=frozenset(made),
+        fresh=frozenset(made) | {edge.pk for edge in edges if edge.commit_id == commit.id},
         commit=commit.commit or _first_commit(account_id, entries),
         queued=queued,
     )

@@ -1,0 +1,67 @@
+"""Agents say how memories hang together."""
+
+from typing import Any
+
+import pytest
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from memory.models import MemoryEdge
+from tests import makers
+from tests.agent import Agent
+
+
+def nodes(*names: str, **more: Any) -> list[dict[str, Any]]:
+    return [{"client_id": name, "text": f"Thing {name}.", **more} for name in names]
+
+
+def edge(src: str, dst: str, kind: str) -> dict[str, Any]:
+    return {"type": kind, "src": {"client_id": src}, "dst": {"client_id": dst}}
+
+
+@pytest.mark.parametrize("kind", ["supersedes", "contradicts"])
+def test_nothing_is_hung_on_a_memory_that_may_be_in_review(agent: Agent, kind: str) -> None:
+    agent.post("memory/write", {"nodes": nodes("old", "new")}, 201)
+    refused = agent.post("memory/write", {"edges": [edge("new", "old", kind)]}, 400)
+    assert refused["error"] == "edge_after_entry"
+    assert refused["issues"][0]["path"] == "edges.0.src"
+
+
+def test_a_new_memory_may_supersede_and_be_written_again(agent: Agent) -> None:
+    agent.post("memory/write", {"nodes": nodes("old")}, 201)
+    body = {"nodes": nodes("new"), "edges": [edge("new", "old", "supersedes")]}
+    first = agent.post("memory/write", body, 201)
+    assert agent.post("memory/write", body, 200)["edges"] == first["edges"]
+
+
+def test_an_edge_between_known_memories_is_created(agent: Agent) -> None:
+    agent.post("memory/write", {"nodes": nodes("a", "b", user_id="u")}, 201)
+    body = {"edges": [edge("a", "b", "related_to")]}
+    assert agent.post("memory/write", body, 201)["commit_id"]
+    agent.post("memory/write", body, 200)
+
+
+def test_the_scope_of_the_batch_is_the_scope_of_its_ends(agent: Agent) -> None:
+    for scope in ("", "work"):
+        agent.post("memory/write", {"scope": scope, "nodes": nodes("a", "b", user_id="u")}, 201)
+    wanted = agent.post("memory/get", {"client_id": "a", "scope": "work"})["id"]
+    body = {"scope": "work", "edges": [edge("a", "b", "related_to")]}
+    assert agent.post("memory/write", body, 201)["edges"][0]["src_id"] == wanted
+
+
+def test_a_derived_edge_gives_way_to_the_same_edge_written(agent: Agent, acme: Account) -> None:
+    said = {"user_id": "u", "run_id": "r"}
+    for name, year in (("a", 2020), ("b", 2022)):
+        when = f"{year}-01-01T00:00:00Z"
+        agent.post("memory/write", {"nodes": nodes(name, **said, observed_at=when)}, 201)
+    makers.settle()
+    body = {"edges": [{**edge("a", "b", "next"), "weight": 0.9}]}
+    answer = agent.post("memory/write", body, 201)
+    # A turn between them that comes late is no reason to take back what the agent said.
+    late = nodes("c", **said, observed_at="2021-01-01T00:00:00Z")
+    agent.post("memory/write", {"nodes": late}, 201)
+    makers.settle()
+    with acting(acme):
+        kept = MemoryEdge.objects.get(src__client_id="a", dst__client_id="b")
+    assert (str(kept.pk), str(kept.commit_id)) == (answer["edges"][0]["id"], answer["commit_id"])
+    assert (kept.origin, kept.weight) == ("written", 0.9)
