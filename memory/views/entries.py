@@ -30,6 +30,7 @@ from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion
 PAGE = 50
 VERSIONS = 50  # shown on one page; older ones are asked for
 NEIGHBOURS = 50
+FIRST_FILTERS = ("status", "kind")  # in sight; the others unfold
 
 
 @require_safe
@@ -47,6 +48,10 @@ def entries(request: WebRequest) -> HttpResponse:
         "words": words,
         "sorts": SORTS,
         "narrowed": bool(words or any(request.GET.get(name) for name in narrowed.filters)),
+        "first_filters": FIRST_FILTERS,
+        "more_given": any(
+            request.GET.get(name) for name in narrowed.filters if name not in FIRST_FILTERS
+        ),
         "first_command": _first_command(request),
     }
     return render(request, fragment(request, "memory/entries/index.html", "list"), context)
