@@ -128,11 +128,19 @@ def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str
 def refuse_other_accounts(request: Request, principal: KeyPrincipal) -> None:
     """A key acts for its own account; who names another one has mixed up their keys."""
     own = {str(principal.account_id), principal.account_slug, OWN_TENANT}
-    body = request.data if isinstance(request.data, Mapping) else {}
-    for source in (body, request.query_params):
+    for source in _sources(request):
         for name in OTHER_ACCOUNT:
             named = source.get(name)
             if named is not None and str(named).lower() not in own:
                 raise Denied(
                     f"{name} names another account than the key's.", code="identity_mismatch"
                 )
+
+
+def _sources(request: Request) -> Iterator[Mapping[str, Any]]:
+    """Where an account could be named: the query, the body, and each item of the body's lists."""
+    yield request.query_params
+    if isinstance(request.data, Mapping):
+        yield request.data
+        lists = (value for value in request.data.values() if isinstance(value, list))
+        yield from (item for items in lists for item in items if isinstance(item, Mapping))

@@ -46,3 +46,8 @@ def test_words_are_found_before_the_vector_is_there(agent: Agent) -> None:
     assert found["results"][0]["embedding_status"] == "PENDING"
     parts = found["results"][0]["explain"]["parts"]
     assert abs(sum(parts.values()) - found["results"][0]["score"]) < 1e-6
+
+
+def test_a_node_that_names_another_account_is_refused(agent: Agent) -> None:
+    got = agent.post("memory/write", {"nodes": [{**NODE, "tenant_id": "rival"}]}, 403)
+    assert got["error"] == "identity_mismatch"
