@@ -1,6 +1,7 @@
 """What changed between two texts: in words, or characters where a script writes no spaces."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import Match, SequenceMatcher
 from itertools import accumulate
@@ -27,15 +28,14 @@ class _Matcher(SequenceMatcher[str]):
 
     def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
         super().__init__(isjunk=str.isspace, a=before, b=after, autojunk=False)
-        alike = (1 + len(self.b2j.get(piece, ())) for piece in before)
-        self._steps = list(accumulate(alike, initial=0))
+        often = Counter(piece for piece in after if not piece.isspace())
+        self._steps = list(accumulate((1 + often[piece] for piece in before), initial=0))
         self._left = _MOST_STEPS
 
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
     ) -> Match:
-        end = len(self.a) if ahi is None else ahi
-        self._left -= self._steps[end] - self._steps[alo]
+        self._left -= self._steps[-1 if ahi is None else ahi] - self._steps[alo]
         if self._left < 0:
             return Match(alo, blo, 0)
         return super().find_longest_match(alo, ahi, blo, bhi)
