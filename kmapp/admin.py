@@ -1,17 +1,20 @@
 """What the stock admin is made of here: rows are read in it, and changed by their verbs only."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from django.contrib import admin, messages
 from django.db import models, transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Membership, Seat, User
+from kmapp.afterwards import Afterwards, Carrier
 from kmapp.errors import DomainError
 
 if TYPE_CHECKING:
@@ -79,23 +82,35 @@ class ReadOnly(ModelAdmin):
 
     def decide(
         self, request: HttpRequest, rows: QuerySet[Any], verb: Callable[[Any], object]
-    ) -> None:
+    ) -> Carrier | None:
         """Do the same to each row; what is refused is said, and the others go on."""
         if rows.count() > AT_ONCE:
             text = _("Choose at most %(n)d at a time. Nothing was changed.") % {"n": AT_ONCE}
             self.message_user(request, text, messages.WARNING)
-            return
-        done = 0
-        for row in rows:
-            try:
-                with transaction.atomic():
-                    verb(row)
-            except DomainError as refused:
-                self.message_user(request, f"{row}: {refused.message}", messages.WARNING)
-            else:
-                done += 1
-        if done:
-            self.say_changed(request, done)
+            return None
+        chosen = iter(list(rows))
+        return Carrier(Afterwards(lambda: self._decide_next(request, chosen, verb)))
+
+    def _decide_next(
+        self,
+        request: HttpRequest,
+        rows: Iterator[Any],
+        verb: Callable[[Any], object],
+        done: int = 0,
+    ) -> HttpResponseBase | Afterwards:
+        """One decision a transaction: none holds the chain, or its row, while others are made."""
+        row = next(rows, None)
+        if row is None:
+            if done:
+                self.say_changed(request, done)
+            return redirect(request.get_full_path())
+        try:
+            with transaction.atomic():
+                verb(row)
+            done += 1
+        except DomainError as refused:
+            self.message_user(request, f"{row}: {refused.message}", messages.WARNING)
+        return Afterwards(lambda: self._decide_next(request, rows, verb, done))
 
     def say_changed(self, request: HttpRequest, number: int) -> None:
         text = ngettext("%(n)d row was changed.", "%(n)d rows were changed.", number)

@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.admin import ReadOnly, actor_of
+from kmapp.afterwards import Carrier
 from memory.actions import review
 from memory.actions.review import Decision
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
@@ -26,29 +27,29 @@ class MemoryEntryAdmin(ReadOnly):
     actions = ("approve", "reject", "pin", "forget")
 
     @admin.action(description=_("Approve"), permissions=["review"])
-    def approve(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> None:
-        self._decide(request, rows, review.approve)
+    def approve(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> Carrier | None:
+        return self._decide(request, rows, review.approve)
 
     @admin.action(description=_("Reject"), permissions=["review"])
-    def reject(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> None:
-        self._decide(request, rows, review.reject)
+    def reject(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> Carrier | None:
+        return self._decide(request, rows, review.reject)
 
     @admin.action(description=_("Pin"), permissions=["review"])
-    def pin(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> None:
-        self._decide(request, rows, review.pin)
+    def pin(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> Carrier | None:
+        return self._decide(request, rows, review.pin)
 
     @admin.action(description=_("Forget"), permissions=["review"])
-    def forget(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> None:
-        self._decide(request, rows, review.forget)
+    def forget(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> Carrier | None:
+        return self._decide(request, rows, review.forget)
 
     def _decide(
         self,
         request: HttpRequest,
         rows: QuerySet[MemoryEntry],
         verb: Callable[[Decision], MemoryEntry],
-    ) -> None:
+    ) -> Carrier | None:
         actor = actor_of(request)
-        self.decide(
+        return self.decide(
             request,
             rows,
             lambda entry: verb(

@@ -18,7 +18,7 @@ from kmapp.accounts.models import Account, ApiKey, Membership, User, account_ids
 from kmapp.accounts.scopes import Scope
 from kmapp.errors import Conflict
 from kmapp.ids import uuid7
-from kmapp.ledger.actions import recording
+from kmapp.ledger.actions import Recording, recording
 
 PREFIX_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
@@ -97,45 +97,57 @@ def issue_key(
     expires_at: datetime | None = None,
 ) -> IssuedKey:
     """Make a key. Its secret is returned once and kept nowhere."""
-    prefix = "".join(secrets.choice(PREFIX_LETTERS) for _each in range(10))
-    secret = f"km_{prefix}_{secrets.token_urlsafe(32)}"
+    key = ApiKey(account_id=account_id, name=name, scopes=list(scopes), expires_at=expires_at)
     with recording(account_id, actor) as commit:
-        key = ApiKey(
-            account_id=account_id,
-            name=name,
-            prefix=prefix,
-            hash=hashlib.sha256(secret.encode()).hexdigest(),
-            scopes=list(scopes),
-            created_by=str(actor),
-            expires_at=expires_at,
-            commit_id=commit.id,
-        )
-        key.save(force_insert=True)
-        commit.add(key, "ADD")
+        secret = _issue(key, commit)
     return IssuedKey(key=key, secret=secret)
+
+
+def _issue(key: ApiKey, commit: Recording) -> str:
+    """Give a new key its secret, of which it keeps the hash."""
+    key.prefix = "".join(secrets.choice(PREFIX_LETTERS) for _each in range(10))
+    secret = f"km_{key.prefix}_{secrets.token_urlsafe(32)}"
+    key.hash = hashlib.sha256(secret.encode()).hexdigest()
+    key.created_by, key.commit_id = str(commit.actor), commit.id
+    key.save(force_insert=True)
+    commit.add(key, "ADD")
+    return secret
 
 
 def revoke_key(key: ApiKey, *, actor: Actor) -> None:
     """Stop a key, at once and for good."""
-    if key.revoked_at:
-        raise Conflict(_("This key was revoked already."))
     with recording(key.account_id, actor) as commit:
-        key.revoked_at, key.commit_id = timezone.now(), commit.id
-        key.save(update_fields=["revoked_at", "commit"])
-        commit.add(key, "UPDATE")
+        _revoke(_held(key), commit)
 
 
 def rotate_key(key: ApiKey, *, actor: Actor) -> IssuedKey:
-    """Issue the same key anew and revoke the old one."""
-    issued = issue_key(
-        account_id=key.account_id,
-        name=key.name,
-        scopes=key.scopes,
-        actor=actor,
-        expires_at=key.expires_at,
-    )
-    revoke_key(key, actor=actor)
-    return issued
+    """Issue the same key anew and revoke the old one, in one commit."""
+    with recording(key.account_id, actor) as commit:
+        old = _held(key)
+        if old.expires_at and old.expires_at <= timezone.now():
+            raise Conflict(_("This key has expired: issue a new one."))
+        _revoke(old, commit)
+        new = ApiKey(
+            account_id=old.account_id,
+            name=old.name,
+            scopes=old.scopes,
+            expires_at=old.expires_at,
+        )
+        secret = _issue(new, commit)
+    return IssuedKey(key=new, secret=secret)
+
+
+def _held(key: ApiKey) -> ApiKey:
+    """The key as it is now, held until the transaction ends: two cannot revoke it at once."""
+    return ApiKey.objects.of(key.account_id).select_for_update().get(pk=key.pk)
+
+
+def _revoke(key: ApiKey, commit: Recording) -> None:
+    if key.revoked_at:
+        raise Conflict(_("This key was revoked already."))
+    key.revoked_at, key.commit_id = timezone.now(), commit.id
+    key.save(update_fields=["revoked_at", "commit"])
+    commit.add(key, "UPDATE")
 
 
 def touch_key(account_id: UUID, key_id: UUID) -> None:

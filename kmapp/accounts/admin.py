@@ -4,14 +4,16 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth import admin as auth
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.actions import add_member, revoke_key
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.admin import ReadOnly, actor_of, seated
+from kmapp.afterwards import Carrier
 
 if TYPE_CHECKING:
     StockUserAdmin = auth.UserAdmin[User]
@@ -19,6 +21,7 @@ else:
     StockUserAdmin = auth.UserAdmin
 
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+LOGIN = ("username", "email", "is_active")  # by which a person enters, in every account of theirs
 
 
 @admin.register(User)
@@ -43,9 +46,12 @@ class UserAdmin(StockUserAdmin):
         return super().get_queryset(request).filter(pk__in=members.values("user"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Only superusers give rights, or they could be taken."""
-        stock = super().get_readonly_fields(request, obj)
-        return stock if seated(request).user.is_superuser else (*stock, *RIGHTS)
+        """Only superusers give rights, or they could be taken, and touch the login of others."""
+        stock, user = super().get_readonly_fields(request, obj), seated(request).user
+        if user.is_superuser:
+            return stock
+        others = obj is not None and obj.pk != user.pk
+        return (*stock, *RIGHTS, *LOGIN) if others else (*stock, *RIGHTS)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Admins of the account let people in."""
@@ -56,6 +62,17 @@ class UserAdmin(StockUserAdmin):
         """Superusers are changed by superusers."""
         above = obj is not None and obj.is_superuser and not seated(request).user.is_superuser
         return not above and super().has_change_permission(request, obj)
+
+    def user_change_password(
+        self,
+        request: HttpRequest,
+        id: str,
+        form_url: str = "",  # noqa: A002 - Django's name
+    ) -> HttpResponse:
+        """A password opens every account of a person. One's own: on its own page."""
+        if not seated(request).user.is_superuser:
+            raise PermissionDenied
+        return super().user_change_password(request, id, form_url)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Their memberships are truth; who left is made inactive."""
@@ -115,5 +132,5 @@ class ApiKeyAdmin(ReadOnly):
     actions = ("revoke",)
 
     @admin.action(description=_("Revoke for good"), permissions=["manage"])
-    def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> None:
-        self.decide(request, rows, lambda key: revoke_key(key, actor=actor_of(request)))
+    def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> Carrier | None:
+        return self.decide(request, rows, lambda key: revoke_key(key, actor=actor_of(request)))

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.models import Membership
+from kmapp.afterwards import Afterwards, Carrier
 from kmapp.errors import Denied
 from kmapp.web.errors import refuse
 from kmapp.web.http import WebRequest, back_to
@@ -58,8 +59,10 @@ class Site(admin.AdminSite):
 def _in_one_account(view: View) -> View:
     @wraps(view)
     def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        def written(seated: WebRequest) -> HttpResponseBase:
+        def written(seated: WebRequest) -> HttpResponseBase | Afterwards:
             answer = view(seated, *args, **kwargs)
+            if isinstance(answer, Carrier):
+                return answer.afterwards
             # Its rows are read while it is written: here, not after we have left the account.
             return answer.render() if isinstance(answer, SimpleTemplateResponse) else answer
 

@@ -14,26 +14,28 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Membership, Seat, memberships_of
+from kmapp.afterwards import Afterwards
 from kmapp.errors import Denied, DomainError
 from kmapp.web import notices
 from kmapp.web.errors import refuse
 from kmapp.web.http import WebRequest
 
 View = Callable[..., HttpResponseBase]
+Deed = Callable[..., HttpResponseBase | Afterwards]
 CHOSEN = "account"  # the session's word for the account a person works in
 
 
-def reviewer_required(view: View) -> View:
+def reviewer_required(view: Deed) -> View:
     """Any member of the account."""
     return _guarded(view, roles={Membership.Role.REVIEWER, Membership.Role.ADMIN})
 
 
-def admin_required(view: View) -> View:
+def admin_required(view: Deed) -> View:
     """Its admins."""
     return _guarded(view, roles={Membership.Role.ADMIN})
 
 
-def _guarded(view: View, *, roles: set[Membership.Role]) -> View:
+def _guarded(view: Deed, *, roles: set[Membership.Role]) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
@@ -44,20 +46,29 @@ def _guarded(view: View, *, roles: set[Membership.Role]) -> View:
     return guarded
 
 
-def enter(request: WebRequest, view: View, *, roles: set[Membership.Role]) -> HttpResponseBase:
+def enter(request: WebRequest, view: Deed, *, roles: set[Membership.Role]) -> HttpResponseBase:
     """Run the view for the account the person chose, and render its answer before leaving."""
     try:
         take_seat(request)
         if request.seat.role not in roles:
             raise Denied(_("Only an admin of this account may do that."))
-        with acting(request.seat.account_id):
-            answer = view(request)
-            if isinstance(answer, HttpResponse) and request.htmx:
-                notices.append(request, answer)
+        answer = _answer(request, view)
     except DomainError as error:
         answer = refuse(request, error)
     patch_vary_headers(answer, ["HX-Request"])  # one address answers with a page or with its part
     answer.headers.setdefault("Cache-Control", "private, no-cache")
+    return answer
+
+
+def _answer(request: WebRequest, view: Deed) -> HttpResponseBase:
+    with acting(request.seat.account_id):
+        answer = view(request)
+    while isinstance(answer, Afterwards):
+        with acting(request.seat.account_id):
+            answer = answer.then()
+    if isinstance(answer, HttpResponse) and request.htmx:
+        with acting(request.seat.account_id):
+            notices.append(request, answer)
     return answer
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -59,11 +60,18 @@ class Decision:
         return entry
 
 
-def approve(decision: Decision) -> MemoryEntry:
-    """Let a proposed memory count. What it supersedes stops counting, in the same commit."""
+def approve(decision: Decision, values: Mapping[str, Any] = MappingProxyType({})) -> MemoryEntry:
+    """Let a proposed memory count, with these corrections if there are any.
+
+    What it supersedes stops counting, in the same commit.
+    """
+    corrected = _corrected(decision.account_id, values) if values else {}
     with recording(decision.account_id, decision.actor, reason=decision.reason) as commit:
         entry = decision.make(
-            Event.APPROVE, {"status": Status.ACTIVE}, when={Status.PROPOSED}, commit=commit
+            Event.APPROVE,
+            {**corrected, "status": Status.ACTIVE},
+            when={Status.PROPOSED},
+            commit=commit,
         )
         replaced = MemoryEdge.objects.of(decision.account_id).filter(
             src=entry, type=MemoryEdge.Type.SUPERSEDES, dst__status=Status.ACTIVE
@@ -99,14 +107,20 @@ def forget(decision: Decision) -> MemoryEntry:
 
 
 def edit(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
-    """Correct a memory. The account's redaction holds for corrections too."""
-    account = Account.objects.get(pk=decision.account_id)
+    """Correct a memory."""
+    corrected = _corrected(decision.account_id, values)
+    return decision.make(Event.UPDATE, corrected, when={Status.ACTIVE, Status.PROPOSED})
+
+
+def _corrected(account_id: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What may be rewritten. The account's redaction holds for corrections too."""
+    account = Account.objects.get(pk=account_id)
     cleaned = {
         name: _cleaned(value, account.redact) for name, value in values.items() if name in EDITABLE
     }
     if "content" in cleaned:
         cleaned["flags"] = flags(cleaned["content"])
-    return decision.make(Event.UPDATE, cleaned, when={Status.ACTIVE, Status.PROPOSED})
+    return cleaned
 
 
 def _cleaned(value: Any, kinds: Sequence[str]) -> Any:

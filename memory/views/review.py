@@ -1,16 +1,17 @@
 """Deciding about proposals: one key decides, the next is already there, one key takes it back."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from http import HTTPStatus
 from uuid import UUID
 
+from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from kmapp.afterwards import Afterwards
 from kmapp.errors import Conflict, Invalid
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.navigation import counter
@@ -48,13 +49,13 @@ def review(request: WebRequest) -> HttpResponse:
 
 @require_POST
 @reviewer_required
-def approve(request: WebRequest, pk: UUID) -> HttpResponse:
+def approve(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
     return _decide(request, pk, verbs.approve, _("Approved. Agents may be told it now."))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @reviewer_required
-def reject(request: WebRequest, pk: UUID) -> HttpResponse:
+def reject(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
     """Asks why: a dialogue over the queue, or a page."""
     if request.method == "POST":
         return _decide(request, pk, verbs.reject, _("Rejected. It stays on record."))
@@ -69,7 +70,7 @@ def reject(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @reviewer_required
-def pin(request: WebRequest, pk: UUID) -> HttpResponse:
+def pin(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
     """Keep it in front, or no longer. A proposal stays a proposal."""
     if request.POST.get("pinned") == "no":
         return _decide(request, pk, verbs.unpin, _("No longer pinned."))
@@ -79,7 +80,7 @@ def pin(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @reviewer_required
-def edit(request: WebRequest, pk: UUID) -> HttpResponse:
+def edit(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
     """Correct it; with `then=approve`, and let it count."""
     entry = memory_of(request, pk)
     form = ProposalForm.of(entry, request.POST)
@@ -92,9 +93,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
         return verbs.edit(decision, values) if values else entry
 
     def save_and_approve(decision: Decision) -> MemoryEntry:
-        if values:
-            decision = replace(decision, version=save(decision).version)
-        return verbs.approve(decision)
+        return verbs.approve(decision, values)
 
     if request.POST.get("then") == "approve":
         said = _("Corrected and approved. Agents may be told it now.")
@@ -104,7 +103,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @reviewer_required
-def undo(request: WebRequest, pk: UUID) -> HttpResponse:
+def undo(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
     """Take the latest decision back, if the address still names the latest version."""
     version = _version(request.GET.get("version", ""))
     try:
@@ -113,7 +112,7 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse:
         text = _("Not taken back: somebody changed this memory since. It is as they left it.")
         raise Conflict(text, code=error.code, details=error.details) from error
     tell(request, _("Taken back. It is as it was before."))
-    return _where_it_is(request, memory_of(request, pk))
+    return Afterwards(lambda: _where_it_is(request, memory_of(request, pk)))
 
 
 def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
@@ -129,16 +128,19 @@ def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
 
 def _decide(
     request: WebRequest, pk: UUID, verb: Callable[[Decision], MemoryEntry], said: str
-) -> HttpResponse:
+) -> HttpResponse | Afterwards:
     """Do it, say it with the way back, and go on; or show what somebody else did first."""
     decision = _decision(request, pk, _version(request.POST.get("version", "")))
     try:
-        entry = verb(decision)
+        with transaction.atomic():  # a refusal leaves nothing half done, and is told on a page
+            entry = verb(decision)
     except Conflict:
         return _too_late(request, pk)
     way_back = f"{reverse('memory:undo', args=[pk])}?version={entry.version}"
     tell(request, said, undo=way_back if entry.version != decision.version else "")
-    return moved_on(request, entry if entry.status == PROPOSED else after(entry))
+    return Afterwards(
+        lambda: moved_on(request, entry if entry.status == PROPOSED else after(entry))
+    )
 
 
 def _too_late(request: WebRequest, pk: UUID) -> HttpResponse:

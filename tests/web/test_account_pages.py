@@ -4,11 +4,13 @@ import re
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, Membership, User
+from kmapp.ledger.models import Commit
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
 from tests import makers
@@ -54,6 +56,22 @@ def test_a_rotated_key_stops_and_its_successor_works(admin: Client, acme: Accoun
         agent = Client(headers={"authorization": f"Bearer {secret}"})
         answer = agent.post("/v1/memory/search", ask, content_type="application/json")
         assert answer.status_code == status
+
+
+def test_a_key_is_rotated_in_one_commit_and_only_while_it_works(
+    admin: Client, acme: Account
+) -> None:
+    key, _secret = makers.key(acme)
+    admin.post(f"/keys/{key.pk}/rotate/")
+    with acting(acme):
+        old = ApiKey.objects.get(pk=key.pk)
+        diff = Commit.objects.of(acme).get(pk=old.commit_id).diff
+    assert sorted(change["op"] for change in diff) == ["ADD", "UPDATE"]
+    late, _secret = makers.key(acme, expires_at=timezone.now())
+    for gone in (key, late):
+        assert admin.post(f"/keys/{gone.pk}/rotate/").status_code == 409
+    with acting(acme):
+        assert ApiKey.objects.of(acme).count() == 3
 
 
 def test_a_revoked_key_cannot_be_revoked_again(admin: Client, acme: Account) -> None:
@@ -173,8 +191,6 @@ def test_the_ledger_is_verified_from_its_page(reviewer: Client, acme: Account) -
 
 
 def acme_commit(acme: Account) -> str:
-    from kmapp.ledger.models import Commit
-
     return str(Commit.objects.of(acme).order_by("seq").values_list("pk", flat=True)[0])
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import Model
 from django.test import Client
 from django.utils import timezone
@@ -72,6 +73,17 @@ def test_what_is_refused_is_said_and_the_others_go_on(backstage: Client, acme: A
     assert "2 rows were changed." in decide(
         backstage, MemoryEntry, "pin", [entry.pk for entry in entries]
     )
+
+
+def test_each_decision_is_a_transaction(committed: str, backstage: Client, acme: Account) -> None:
+    """None holds the chain's lock, or its memory, while the others are made."""
+    pks = [entry.pk for entry in fill(acme)]
+    assert "2 rows were changed." in decide(backstage, MemoryEntry, "pin", pks)
+    with acting(acme), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(DISTINCT xmin::text) FROM memory_memoryentry WHERE id = ANY (%s)", [pks]
+        )
+        assert cursor.fetchall() == [(2,)]
 
 
 def test_too_many_at_a_time_are_refused(backstage: Client, acme: Account) -> None:

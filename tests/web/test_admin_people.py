@@ -81,6 +81,21 @@ def test_staff_who_are_no_superusers_cannot_raise_themselves(client: Client, acm
     assert "email" in form.fields
 
 
+def test_staff_who_are_no_superusers_leave_the_logins_of_others_alone(
+    client: Client, acme: Account, alice: User
+) -> None:
+    clerk = staff(acme, "clerk")
+    User.objects.filter(pk=clerk.pk).update(is_superuser=False)
+    clerk.user_permissions.set(Permission.objects.filter(content_type__model="user"))
+    client.force_login(User.objects.get(pk=clerk.pk))
+    form = client.get(address(User, f"{alice.pk}/change/")).context["adminform"].form
+    assert not {"username", "email", "is_active"} & set(form.fields)
+    new = "another long good one"
+    body = {"usable_password": "true", "password1": new, "password2": new}
+    assert client.post(address(User, f"{alice.pk}/password/"), body).status_code == 403
+    assert User.objects.get(pk=alice.pk).check_password(makers.PASSWORD)
+
+
 def test_people_change_their_own_password(backstage: Client) -> None:
     new = "another long good one"
     body = {"old_password": makers.PASSWORD, "new_password1": new, "new_password2": new}

@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.shortcuts import render
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
@@ -146,6 +148,39 @@ def test_a_correction_is_saved_and_may_approve_at_once(desk: Client, acme: Accou
     assert (saved.tags, saved.status, saved.version) == (["a", "b"], "proposed", 2)
     desk.post(url("review_edit", entry), seen(entry, **wrote, then="approve"))
     assert (now(entry).status, now(entry).version) == ("active", 3)
+
+
+def test_a_correction_that_approves_is_one_change_and_taken_back_as_one(
+    desk: Client, acme: Account
+) -> None:
+    [entry] = proposed(acme, "Prefers fone.")
+    form = {"content": "Prefers phone.", "kind": "fact", "then": "approve"}
+    desk.post(url("review_edit", entry), seen(entry, **form))
+    approved = now(entry)
+    assert (approved.content, approved.status, approved.version) == ("Prefers phone.", "active", 2)
+    desk.post(f"{url('undo', entry)}?version=2")
+    assert (now(entry).content, now(entry).status) == ("Prefers fone.", "proposed")
+
+
+def test_nobody_waits_for_a_page_to_be_written(
+    committed: str, desk: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chain's lock is let go before the next proposal is shown."""
+    held: list[int] = []
+
+    def render_and_look(*args: Any, **kwargs: Any) -> Any:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
+                " AND pid = pg_backend_pid()"
+            )
+            held.append(cursor.fetchall()[0][0])
+        return render(*args, **kwargs)
+
+    monkeypatch.setattr("memory.views.workbench.render", render_and_look)
+    first, second = proposed(acme, "First words.", "Second words.")
+    assert opened(desk.post(url("approve", first), seen(first), headers=REVIEW)) == str(second.pk)
+    assert held == [0]
 
 
 def test_a_correction_needs_words(desk: Client, acme: Account) -> None:

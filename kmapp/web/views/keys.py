@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kmapp.accounts.actions import IssuedKey, issue_key, revoke_key, rotate_key
 from kmapp.accounts.models import ApiKey
+from kmapp.afterwards import Afterwards
 from kmapp.web.forms import KeyForm
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.notices import tell
@@ -32,7 +33,7 @@ def keys(request: WebRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @admin_required
-def issue(request: WebRequest) -> HttpResponse:
+def issue(request: WebRequest) -> HttpResponse | Afterwards:
     form = KeyForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
@@ -44,18 +45,19 @@ def issue(request: WebRequest) -> HttpResponse:
         expires_at=form.expires_at(),
         actor=actor_for(request),
     )
-    return _shown(request, issued)
+    return Afterwards(lambda: _shown(request, issued))
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @admin_required
-def rotate(request: WebRequest, pk: UUID) -> HttpResponse:
+def rotate(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
     """The old secret stops at once, so this asks first."""
     key = get_object_or_404(ApiKey.objects.of(account_id_for(request)), pk=pk)
     if request.method != "POST":
         return render(request, "web/keys/confirm.html", {"key": key, "deed": "rotate"})
-    return _shown(request, rotate_key(key, actor=actor_for(request)))
+    issued = rotate_key(key, actor=actor_for(request))
+    return Afterwards(lambda: _shown(request, issued))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
