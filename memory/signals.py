@@ -11,6 +11,7 @@ from django.db.models.functions import Left, Right, RTrim
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.search import queries
 from kmapp.search.fusion import Candidate, Query
+from kmapp.search.lookups import Ids
 from kmapp.search.queries import Collection, Meaning
 from kmapp.text import terms
 from memory.models import EntryQuerySet, MemoryEdge
@@ -70,7 +71,7 @@ class _Shape:
 
 def _shapes(rows: EntryQuerySet, ids: Iterable[UUID]) -> dict[UUID, _Shape]:
     """Those of the ids that may be found, with how they begin and end."""
-    found = rows.filter(pk__in=list(ids)).values_list(
+    found = rows.filter(pk__any_of=Ids(ids)).values_list(
         "pk",
         "run_id",
         "user_id",
@@ -100,14 +101,15 @@ def _cosines(
 
 def _neighbours(account_id: UUID, ids: Sequence[UUID]) -> set[UUID]:
     """What comes right before and right after these in their runs."""
-    edges = _next(account_id).filter(Q(src__in=ids) | Q(dst__in=ids))
+    these = Ids(ids)
+    edges = _next(account_id).filter(Q(src__any_of=these) | Q(dst__any_of=these))
     return {end for edge in edges.values_list("src_id", "dst_id") for end in edge}
 
 
 def _joined(account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, list[UUID]]:
     """Which of these stand beside which."""
-    wanted = list(ids)
-    edges = _next(account_id).filter(src__in=wanted, dst__in=wanted)
+    these = Ids(ids)
+    edges = _next(account_id).filter(src__any_of=these, dst__any_of=these)
     joined: dict[UUID, list[UUID]] = {}
     for src, dst in edges.values_list("src_id", "dst_id"):
         joined.setdefault(src, []).append(dst)

@@ -18,6 +18,7 @@ from pgvector import HalfVector
 
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import bm25
+from kmapp.search.lookups import Ids
 
 FEW = 10_000  # objects that are measured one by one: some 50 ms
 STATISTICS_SECONDS = 30  # N and the average length move slowly; counting them does not
@@ -114,8 +115,8 @@ def bm25_of(collection: Collection, words: Words, documents: Sequence[UUID]) -> 
         f"SELECT p.document, {_SCORE} AS score "  # noqa: S608 - constants
         "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
         "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
-        "WHERE p.document = ANY (%s) GROUP BY p.document",
-        [*_terms(collection, words), list(documents)],
+        "WHERE p.document = ANY (%s::uuid[]) GROUP BY p.document",
+        [*_terms(collection, words), Ids(documents).array],
     )
 
 
@@ -195,8 +196,8 @@ def cosines_of(
         cursor.execute(
             f"SELECT collection, object_id, 1 - min({meaning.distance}) FROM search_vector "  # noqa: S608 - see above
             f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = ANY (%s) "
-            "AND state = 'READY' AND object_id = ANY (%s) GROUP BY collection, object_id",
-            [meaning.literal, account_id, list(collections), list(objects)],
+            "AND state = 'READY' AND object_id = ANY (%s::uuid[]) GROUP BY collection, object_id",
+            [meaning.literal, account_id, list(collections), Ids(objects).array],
         )
         for collection, found_id, cosine in cursor.fetchall():
             if math.isfinite(cosine):
