@@ -1,6 +1,6 @@
 """The base of every endpoint: an agent's key, a scope for each method, a bucket, three beats."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, ClassVar, cast
 from uuid import UUID
