@@ -12,9 +12,11 @@ class Afterwards:
     """A deed is done; the next, or the page that tells of it, has a transaction of its own.
 
     Until a deed is committed it holds the chain's lock, and everybody else who writes waits.
+    `apart`: long work, which opens transactions as it needs them.
     """
 
     then: Callable[[], "HttpResponseBase | Afterwards"]
+    apart: bool = False
 
 
 class Carrier(HttpResponse):

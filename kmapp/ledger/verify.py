@@ -1,6 +1,7 @@
 """Checking a chain from inside the product. `manage.py fsck` checks more, with other code."""
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -10,38 +11,63 @@ from kmapp.ledger.chain import verify as verify_links
 from kmapp.ledger.models import Checkpoint, Commit
 
 BLOCK = 2000  # commits a transaction
-MOST_PROBLEMS = 20
+MOST_PROBLEMS = 20  # then it is broken enough to stop
+LONG = 50_000  # commits that are read while a person waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What a look at a whole chain found."""
+    """What a look at a chain found."""
 
-    commits: int
+    commits: int  # the number of the last one that was read
     head: str
     problems: tuple[str, ...]
     checkpoint: dict[str, Any] | None
+    after: int = 0  # the signed commit that reading began with; 0: all were read
 
     @property
     def ok(self) -> bool:
         return not self.problems
 
+    @property
+    def read(self) -> int:
+        return self.commits - self.after
+
 
 def verify(account_id: UUID) -> Checked:
     """Every number, parent and hash of the account's chain, and its last signed head."""
-    head, problems = BEGINNING, []
+    return _verify(account_id, BEGINNING)
+
+
+def verify_soon(account_id: UUID) -> Checked:
+    """The same, while a person waits: of a long chain, what follows its last signed head."""
+    with acting(account_id):
+        last = Commit.objects.of(account_id).order_by("-seq").first()
+        signed = Checkpoint.objects.of(account_id).order_by("-seq").first()
+    if last is None or signed is None or last.seq <= LONG:
+        return verify(account_id)
+    return _verify(account_id, Head(signed.seq, signed.commit_hash))
+
+
+def _verify(account_id: UUID, after: Head) -> Checked:
+    signed, problems = _against_checkpoint(account_id)
+    head = after
     rows = _block(account_id, head)
     while rows:
         found = verify_links(((link_of(row), row.commit_hash) for row in rows), after=head)
-        problems += [f"commit {each.seq} {each.message}" for each in found]
+        problems += [
+            f"commit {each.seq} {each.message}"
+            for each in islice(found, MOST_PROBLEMS - len(problems))
+        ]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
-        rows = _block(account_id, head) if len(rows) == BLOCK else []
-    signed, wrong = _against_checkpoint(account_id, head)
+        more = len(rows) == BLOCK and len(problems) < MOST_PROBLEMS
+        rows = _block(account_id, head) if more else []
     return Checked(
         commits=head.seq,
         head=head.commit_hash,
-        problems=tuple([*wrong, *problems][:MOST_PROBLEMS]),
+        problems=tuple(problems),
         checkpoint=signed,
+        after=after.seq,
     )
 
 
@@ -66,7 +92,7 @@ def link_of(row: Commit) -> Link:
     )
 
 
-def _against_checkpoint(account_id: UUID, head: Head) -> tuple[dict[str, Any] | None, list[str]]:
+def _against_checkpoint(account_id: UUID) -> tuple[dict[str, Any] | None, list[str]]:
     with acting(account_id):
         signed = Checkpoint.objects.of(account_id).order_by("-seq").first()
         if signed is None:

@@ -1,6 +1,7 @@
 """How a person enters an account: signed in, seated, acting for it until the page is written."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any, cast
@@ -64,7 +65,7 @@ def _answer(request: WebRequest, view: Deed) -> HttpResponseBase:
     with acting(request.seat.account_id):
         answer = view(request)
     while isinstance(answer, Afterwards):
-        with acting(request.seat.account_id):
+        with nullcontext() if answer.apart else acting(request.seat.account_id):
             answer = answer.then()
     if isinstance(answer, HttpResponse) and request.htmx:
         with acting(request.seat.account_id):

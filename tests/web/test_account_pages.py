@@ -1,8 +1,11 @@
 """Keys, members, operations and ledger in the browser: what admins do, and who else may not."""
 
 import re
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -10,7 +13,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, Membership, User
-from kmapp.ledger.models import Commit
+from kmapp.ledger.chain import Head, Problem
+from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
 from tests import makers
@@ -188,6 +192,54 @@ def test_the_ledger_is_verified_from_its_page(reviewer: Client, acme: Account) -
     with acting(acme):
         first = acme_commit(acme)
     assert reviewer.get(f"/ledger/{first}/").status_code == 200
+
+
+def test_of_a_long_chain_what_was_not_signed_is_verified_while_a_person_waits(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _each in range(3):
+        makers.key(acme)
+    with acting(acme):
+        heads = list(Commit.objects.of(acme).order_by("seq"))
+        signed = heads[-2]
+        Checkpoint.objects.create(
+            account=acme,
+            seq=signed.seq,
+            commit_hash=signed.commit_hash,
+            created_at=timezone.now(),
+            key_id="k",
+        )
+    monkeypatch.setattr("kmapp.ledger.verify.LONG", len(heads) - 1)
+    said = reviewer.post("/ledger/verify/").content.decode()
+    assert "1 commit was read." in said
+    assert f"reading began after commit {signed.seq}" in said
+    with acting(acme):
+        Checkpoint.objects.of(acme).update(commit_hash="0" * 64)
+    assert "is not the one that was signed" in reviewer.post("/ledger/verify/").content.decode()
+
+
+def test_verifying_holds_no_transaction_and_stops_when_it_knows_enough(
+    committed: str, reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside: list[bool] = []
+
+    def broken(links: Iterable[Any], after: Head) -> Iterator[Problem]:
+        inside.append(connection.in_atomic_block)
+        return (Problem(link.seq, "hash", "is not what was sealed") for link, _hash in links)
+
+    monkeypatch.setattr("kmapp.ledger.verify.verify_links", broken)
+    monkeypatch.setattr("kmapp.ledger.verify.BLOCK", 1)
+    monkeypatch.setattr("kmapp.ledger.verify.MOST_PROBLEMS", 2)
+    makers.key(acme)
+    makers.key(acme)
+    said = reviewer.post("/ledger/verify/").content.decode()
+    assert said.count("is not what was sealed") == 2
+    assert inside == [False, False]
+
+
+@pytest.mark.parametrize("below", ["²", "x", "9" * 30, "-1"])
+def test_an_odd_page_of_the_ledger_is_no_mistake_of_ours(reviewer: Client, below: str) -> None:
+    assert reviewer.get("/ledger/", {"below": below}).status_code == 200
 
 
 def acme_commit(acme: Account) -> str:
