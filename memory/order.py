@@ -6,6 +6,8 @@ from uuid import UUID
 
 from django.db import connection
 
+# Only what the same people may see stands beside an entry: its neighbours are read with it.
+# What waits for review stands beside what waits too.
 # One index range per entry and direction: (account, run, observed_at).
 _NEIGHBOURS = """
 SELECT e.id, before.id, before.content, after.id
@@ -15,7 +17,9 @@ LEFT JOIN LATERAL (
   SELECT o.id, o.content FROM memory_memoryentry o
   JOIN ledger_commit oc ON oc.account_id = o.account_id AND oc.id = o.written_in
   WHERE o.account_id = e.account_id AND o.run_id = e.run_id AND o.user_id = e.user_id
-    AND o.status IN ('active', 'proposed') AND o.observed_at <= e.observed_at
+    AND (o.agent_id, o.app_id, o.scope, o.visibility, o.status)
+      = (e.agent_id, e.app_id, e.scope, e.visibility, e.status)
+    AND o.observed_at <= e.observed_at
     AND (o.observed_at, oc.seq, o.position) < (e.observed_at, c.seq, e.position)
   ORDER BY o.observed_at DESC, oc.seq DESC, o.position DESC LIMIT 1
 ) before ON true
@@ -23,11 +27,14 @@ LEFT JOIN LATERAL (
   SELECT o.id FROM memory_memoryentry o
   JOIN ledger_commit oc ON oc.account_id = o.account_id AND oc.id = o.written_in
   WHERE o.account_id = e.account_id AND o.run_id = e.run_id AND o.user_id = e.user_id
-    AND o.status IN ('active', 'proposed') AND o.observed_at >= e.observed_at
+    AND (o.agent_id, o.app_id, o.scope, o.visibility, o.status)
+      = (e.agent_id, e.app_id, e.scope, e.visibility, e.status)
+    AND o.observed_at >= e.observed_at
     AND (o.observed_at, oc.seq, o.position) > (e.observed_at, c.seq, e.position)
   ORDER BY o.observed_at, oc.seq, o.position LIMIT 1
 ) after ON true
 WHERE e.account_id = %s AND e.id = ANY (%s) AND e.run_id <> ''
+  AND e.status IN ('active', 'proposed')
 ORDER BY e.id
 """
 

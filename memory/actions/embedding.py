@@ -105,6 +105,9 @@ def _store(
         by_collection.setdefault(each.collection, {}).setdefault(each.part.object_id, []).append(
             each
         )
+    alone = set(ids) - by_collection.get(CONTEXT_COLLECTION, {}).keys()
+    if alone:  # nothing comes before them, or they left their run
+        withdraw_vectors(account_id, model.pk, [CONTEXT_COLLECTION], list(alone))
     for collection, objects in by_collection.items():
         made = [
             Made(

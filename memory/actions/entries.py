@@ -19,7 +19,7 @@ from kmapp.ledger.models import Commit
 from kmapp.redaction import flags
 from kmapp.search.actions import index_terms
 from memory.actions.edges import draw
-from memory.actions.owed import owe_vectors
+from memory.actions.owed import owe_order, owe_vectors
 from memory.drafts import Batch, NewEntry, clean
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION
@@ -286,7 +286,7 @@ def change(
         with recording(entry.account_id, actor, reason=reason) as own:
             change(entry, actor=actor, event=event, reason=reason, values=values, commit=own)
         return own.commit
-    before = words_of(entry)
+    before, was = words_of(entry), entry.status
     for name, value in values.items():
         setattr(entry, name, value)
     entry.version += 1
@@ -299,4 +299,6 @@ def change(
         texts = {entry.pk: words_of(entry)}
         index_terms(entry.account_id, COLLECTION, texts, before={entry.pk: before})
         owe_vectors(entry.account_id, [entry], commit.id)
+    elif entry.run_id and entry.status != was:
+        owe_order(entry.account_id, [entry], commit.id)
     return None

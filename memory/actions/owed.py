@@ -25,6 +25,11 @@ def owe_vectors(
     parts = [Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries]
     for model in models_in_use():
         await_vectors(account_id, COLLECTION, model.pk, parts, known=known)
+    return owe_order(account_id, entries, commit_id)
+
+
+def owe_order(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID) -> list[UUID]:
+    """Queue what follows from where entries stand: their runs' order, and what they mean there."""
     job_keys = {entry.pk: f"{entry.pk}:{commit_id}" for entry in entries}
     events = publish(
         account_id,

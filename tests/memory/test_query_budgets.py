@@ -85,5 +85,5 @@ def test_a_change_takes_few_queries(
 ) -> None:
     with django_assert_max_num_queries(26):
         warm.post("memory/update", {"client_id": "warm0", "text": "Another thing."}, 200)
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(16):
         warm.post("memory/forget", {"client_id": "warm0"})

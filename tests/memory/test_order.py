@@ -1,0 +1,98 @@
+"""What follows what in a run: as people see it now, and as they may see it."""
+
+from collections.abc import Callable
+from uuid import UUID, uuid4
+
+import psycopg
+from django.db import connection
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.search.models import Vector
+from memory.actions import review
+from memory.actions.order import put_in_order
+from memory.actions.review import Decision
+from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entries import CONTEXT_COLLECTION
+from tests import makers
+from tests.agent import Agent
+
+RUN = {"user_id": "u", "run_id": "r"}
+
+
+def say(agent: Agent, *texts: str, **more: str) -> None:
+    for text in texts:
+        agent.post("memory/store", {"text": text, **RUN, **more}, 201)
+
+
+def decide(acme: Account, text: str, verb: Callable[[Decision], object]) -> None:
+    with acting(acme):
+        entry = MemoryEntry.objects.get(content=text)
+        verb(Decision(account_id=acme.pk, entry_id=entry.pk, actor=SYSTEM))
+    makers.settle()
+
+
+def order(acme: Account) -> set[str]:
+    with acting(acme):
+        edges = MemoryEdge.objects.filter(type="next").select_related("src", "dst")
+        return {f"{edge.src.content} {edge.dst.content}" for edge in edges}
+
+
+def contexts(acme: Account) -> dict[str, str]:
+    """The digest of what each entry is read as together with its predecessor."""
+    with acting(acme):
+        rows = Vector.objects.filter(collection=CONTEXT_COLLECTION)
+        shas = dict(rows.values_list("object_id", "text_sha256"))
+        names = dict(MemoryEntry.objects.values_list("pk", "content"))
+        return {names[pk]: sha for pk, sha in shas.items()}
+
+
+def test_who_leaves_a_run_is_followed_by_nobody(agent: Agent, acme: Account) -> None:
+    say(agent, "One.", "Two.", "Three.")
+    makers.settle()
+    before = contexts(acme)
+    decide(acme, "Two.", review.forget)
+    assert order(acme) == {"One. Three."}
+    after = contexts(acme)
+    assert after.keys() == {"Three."}
+    assert after["Three."] != before["Three."]
+
+    decide(acme, "Two.", review.undo)
+    assert order(acme) == {"One. Two.", "Two. Three."}
+    assert contexts(acme) == before
+
+
+def test_what_is_seen_by_fewer_is_not_read_with_what_all_see(agent: Agent, acme: Account) -> None:
+    say(agent, "One.")
+    say(agent, "Of all.", visibility="account")
+    say(agent, "Elsewhere.", scope="work")
+    say(agent, "Another's.", agent_id="a")
+    say(agent, "Two.")
+    makers.settle()
+    assert order(acme) == {"One. Two."}
+
+
+def test_what_waits_for_review_joins_when_it_counts(agent: Agent, acme: Account) -> None:
+    say(agent, "One.", "Two.", "Three.", visibility="account")
+    makers.settle()
+    decide(acme, "One.", review.approve)
+    decide(acme, "Three.", review.approve)
+    assert order(acme) == {"One. Three."}
+    decide(acme, "Two.", review.approve)
+    assert order(acme) == {"One. Two.", "Two. Three."}
+
+
+def test_one_job_at_a_time_orders_a_run(committed: str, agent: Agent, acme: Account) -> None:
+    say(agent, "One.", "Two.")
+    with acting(acme):
+        ids: list[UUID] = list(MemoryEntry.objects.values_list("pk", flat=True))
+    with acting(acme):
+        put_in_order(acme.pk, ids, uuid4())
+        # Inside `acting` the lock is held until the outermost block ends.
+        with psycopg.connect(**connection.get_connection_params()) as another:
+            row = another.execute(
+                "SELECT pg_try_advisory_xact_lock(hashtextextended(%s, 0))",
+                [f"run\x1f{acme.pk}\x1fu\x1fr"],
+            ).fetchone()
+    assert row == (False,)
