@@ -41,6 +41,7 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         now = Now()
         return self.filter(
             Q(expires_at=None) | Q(expires_at__gt=now),
+            Q(valid_from=None) | Q(valid_from__lte=now),
             Q(valid_to=None) | Q(valid_to__gt=now),
             status=MemoryEntry.Status.ACTIVE,
         )
@@ -53,7 +54,7 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         """Account-wide entries, and those whose own ids the viewer names.
 
         Every id the viewer gives narrows what is not account-wide; a conversation's entries are
-        seen from inside it only; an entry of a user needs that user, or the run it was said in.
+        seen from inside it only; an entry of a user needs that user: two may name a run alike.
         """
         given = {
             name: value
@@ -65,10 +66,11 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         if not given:
             return rows.filter(everyone)
         own = Q(**given)
+        conversation = Q(visibility=MemoryEntry.Visibility.CONVERSATION)
+        if not viewer.user_id:
+            own &= Q(user_id="") | conversation
         if not viewer.run_id:
-            own &= ~Q(visibility=MemoryEntry.Visibility.CONVERSATION)
-            if not viewer.user_id:
-                own &= Q(user_id="")
+            own &= ~conversation
         return rows.filter(everyone | own)
 
     def with_embedding_state(self, model_id: int) -> Self:
