@@ -2,12 +2,14 @@
 
 from uuid import UUID
 
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxDetails
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, Seat, User
+
+DIGITS = 19  # of the largest number that the database keeps
 
 
 class WebRequest(HttpRequest):
@@ -35,6 +37,23 @@ def fragment(request: WebRequest, template: str, name: str) -> str:
     """The page, or for htmx only its named part. Back and forward always want the page."""
     wants_part = request.htmx and not request.htmx.history_restore_request
     return f"{template}#{name}" if wants_part else template
+
+
+def number(said: str) -> int | None:
+    """A number that somebody sent, if it is one that a row can have."""
+    return int(said) if said.isdecimal() and len(said) < DIGITS else None
+
+
+def uuid_or_404(said: str) -> UUID:
+    try:
+        return UUID(said)
+    except ValueError as error:
+        raise Http404 from error
+
+
+def sentence(request: HttpRequest, name: str, longest: int) -> str:
+    """Words of a form that has no more than them; the database keeps no NUL."""
+    return request.POST.get(name, "").replace("\x00", "").strip()[:longest]
 
 
 def back_to(request: HttpRequest, default: str) -> str:

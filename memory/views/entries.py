@@ -14,10 +14,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from kmapp.errors import Invalid
 from kmapp.ledger.models import Commit
 from kmapp.ledger.proof import Claim, proven
 from kmapp.providers.active import active_model
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, number, sentence
 from kmapp.web.notices import tell
 from kmapp.web.seats import reviewer_required
 from kmapp.web.who import names_of
@@ -26,6 +27,7 @@ from memory.actions.review import Decision
 from memory.filters import SORTS, EntryFilter
 from memory.found import by_words
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion
+from memory.views.forms import REASON
 
 PAGE = 50
 VERSIONS = 50  # shown on one page; older ones are asked for
@@ -112,7 +114,7 @@ class EditForm(forms.Form):
     )
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
-        max_length=1000,
+        max_length=REASON,
         required=False,
         widget=forms.TextInput(attrs={"class": "form-control"}),
         help_text=gettext_lazy("The ledger keeps it beside the change."),
@@ -161,8 +163,7 @@ def forget(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def revert(request: WebRequest, pk: UUID) -> HttpResponse:
-    to = request.POST.get("to", "")
-    wanted = int(to) if to.isdigit() else 0
+    wanted = number(request.POST.get("to", "")) or 0
     said = _("As it was in version %(n)d again.") % {"n": wanted}
     return _decide(request, pk, lambda decision: review.revert(decision, to=wanted), said)
 
@@ -170,12 +171,14 @@ def revert(request: WebRequest, pk: UUID) -> HttpResponse:
 def _decide(
     request: WebRequest, pk: UUID, deed: Callable[[Decision], MemoryEntry], said: str
 ) -> HttpResponse:
-    version = request.POST.get("version", "")
+    version = number(request.POST.get("version", ""))
+    if version is None:
+        raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
     decision = _decision(
         request,
         pk,
-        version=int(version) if version.isdigit() else None,
-        reason=request.POST.get("reason", "")[:1000],
+        version=version,
+        reason=sentence(request, "reason", REASON),
     )
     changed = deed(decision)
     tell(request, said, undo=_undo(changed))

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from uuid import UUID
 
 from django.db import transaction
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -13,7 +13,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kmapp.afterwards import Afterwards
 from kmapp.errors import Conflict, Invalid
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    fragment,
+    number,
+    sentence,
+    uuid_or_404,
+)
 from kmapp.web.navigation import counter
 from kmapp.web.notices import tell
 from kmapp.web.seats import reviewer_required
@@ -39,7 +47,7 @@ def review(request: WebRequest) -> HttpResponse:
     wanted = request.GET.get("at")
     if not wanted:
         return workbench(request, rows.first())
-    entry = memory_of(request, _uuid(wanted))
+    entry = memory_of(request, uuid_or_404(wanted))
     if entry.status != PROPOSED:
         lost = overtaken(request, entry.pk, asked=False)
         return workbench(request, after(entry), lost=lost)
@@ -159,18 +167,12 @@ def _decision(request: WebRequest, pk: UUID, version: int | None) -> Decision:
         entry_id=pk,
         actor=actor_for(request),
         version=version,
-        reason=request.POST.get("reason", "").strip()[:REASON],
+        reason=sentence(request, "reason", REASON),
     )
 
 
 def _version(said: str) -> int:
-    if not said.isdecimal():
+    version = number(said)
+    if version is None:
         raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
-    return int(said)
-
-
-def _uuid(said: str) -> UUID:
-    try:
-        return UUID(said)
-    except ValueError as error:
-        raise Http404 from error
+    return version

@@ -178,6 +178,7 @@ def test_a_dead_letter_is_shown_and_tried_again(
     assert "it broke" in admin.get("/operations/").content.decode()
     assert "it broke" in admin.get(f"/operations/{row.pk}/").content.decode()
     assert reviewer.post("/operations/replay/", {"delivery": row.pk}).status_code == 403
+    assert admin.post("/operations/replay/", {"delivery": "x"}).status_code == 404
     assert admin.post("/operations/replay/", {"delivery": row.pk}).status_code == 302
     with acting(acme):
         assert Delivery.objects.of(acme).get().failed_at is None

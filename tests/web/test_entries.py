@@ -94,7 +94,7 @@ def test_forgetting_asks_first_and_is_kept_on_record(at_desk: Client, acme: Acco
 def test_a_rivals_memory_is_not_there(at_desk: Client, rival: Account) -> None:
     [entry] = remember(rival, "Secret plan.")
     assert at_desk.get(f"/memory/{entry.pk}/").status_code == 404
-    assert at_desk.post(f"/memory/{entry.pk}/pin/").status_code == 404
+    assert at_desk.post(f"/memory/{entry.pk}/pin/", {"version": "1"}).status_code == 404
     assert "Secret" not in page(at_desk.get("/memory/", {"q": "secret"}))
 
 
@@ -105,3 +105,22 @@ def test_the_list_costs_the_same_however_long(
     remember(acme, *(f"Tea number {n}." for n in range(60)))
     with django_assert_max_num_queries(16):
         assert at_desk.get(path).status_code == 200
+
+
+@pytest.mark.parametrize("odd", ["²", "x", "-1", "9" * 5000, ""])
+def test_a_version_that_is_none_changes_nothing(at_desk: Client, acme: Account, odd: str) -> None:
+    [entry] = remember(acme, "The gate opens at nine.")
+    here = f"/memory/{entry.pk}"
+    for deed in ("pin", "unpin", "forget", "revert"):
+        form = {"version": odd, "to": "1"}
+        assert at_desk.post(f"{here}/{deed}/", form).status_code == 400, deed
+    assert at_desk.post(f"{here}/revert/", {"version": "1", "to": odd}).status_code == 404
+    assert at_desk.post(f"/review/{entry.pk}/approve/", {"version": odd}).status_code == 400
+    with acting(acme):
+        assert MemoryEntry.objects.get(pk=entry.pk).version == 1
+
+
+def test_a_reason_may_hold_anything(at_desk: Client, acme: Account) -> None:
+    [entry] = remember(acme, "The gate opens at nine.")
+    form = {"version": "1", "reason": "a\x00b"}
+    assert at_desk.post(f"/memory/{entry.pk}/forget/", form).status_code == 302

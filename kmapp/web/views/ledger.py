@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from kmapp.afterwards import Afterwards
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.verify import Checked, verify_soon
-from kmapp.web.http import WebRequest, account_id_for, fragment
+from kmapp.web.http import WebRequest, account_id_for, fragment, number
 from kmapp.web.seats import reviewer_required
 from kmapp.web.who import names_of
 
@@ -22,9 +22,9 @@ def ledger(request: WebRequest) -> HttpResponse:
     """Commits by number: the next page starts below the last one shown."""
     account_id = account_id_for(request)
     rows = Commit.objects.of(account_id).order_by("-seq")
-    below = request.GET.get("below", "")
-    if below.isdecimal():
-        rows = rows.filter(seq__lt=min(int(below[:19]), 2**63 - 1))
+    below = number(request.GET.get("below", ""))
+    if below is not None:
+        rows = rows.filter(seq__lt=below)
     found = list(rows[: PAGE + 1])
     context = {
         "commits": found[:PAGE],

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.outbox.actions import replay
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
-from kmapp.web.http import WebRequest, account_id_for, fragment
+from kmapp.web.http import WebRequest, account_id_for, fragment, uuid_or_404
 from kmapp.web.navigation import counter
 from kmapp.web.notices import tell
 from kmapp.web.seats import admin_required, reviewer_required
@@ -60,7 +60,7 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
 def try_again(request: WebRequest) -> HttpResponse:
     """One dead letter, or all of them."""
     one = request.POST.get("delivery")
-    revived = replay(account_id_for(request), [UUID(one)] if one else None)
+    revived = replay(account_id_for(request), [uuid_or_404(one)] if one else None)
     tell(
         request,
         ngettext("%(n)d delivery is tried again.", "%(n)d deliveries are tried again.", revived)
