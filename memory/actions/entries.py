@@ -1,9 +1,7 @@
-"""Writing memories down, changing and forgetting them."""
+"""Writing memories down. Changing them: memory.actions.versions."""
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -12,14 +10,14 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.errors import Conflict, Gone, Invalid, NotFound
-from kmapp.ledger.actions import Recording, recording
-from kmapp.ledger.canonical import canonical
+from kmapp.errors import Conflict, Gone, Invalid
+from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
 from kmapp.redaction import flags
 from kmapp.search.actions import index_terms
 from memory.actions.edges import draw
-from memory.actions.owed import owe_order, owe_vectors
+from memory.actions.owed import owe_vectors
+from memory.actions.versions import record_versions
 from memory.drafts import Batch, NewEntry, clean
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION
@@ -216,89 +214,7 @@ def needs_person(account: Account, actor: Actor, visibility: str) -> bool:
     )
 
 
-def record_versions(
-    entries: Iterable[MemoryEntry],
-    commit: Recording,
-    actor: Actor,
-    reason: str,
-    event: str = Event.ADD,
-) -> None:
-    """Keep each entry's state as this commit seals it."""
-    MemoryVersion.objects.bulk_create(
-        [version_of(entry, commit, actor, reason, event) for entry in entries], batch_size=500
-    )
-
-
-def version_of(
-    entry: MemoryEntry, commit: Recording, actor: Actor, reason: str, event: str = Event.ADD
-) -> MemoryVersion:
-    return MemoryVersion(
-        account_id=entry.account_id,
-        entry_id=entry.pk,
-        version=entry.version,
-        event=event,
-        state=json.loads(canonical(entry.body())),
-        actor=str(actor),
-        reason=reason,
-        created_at=entry.updated_at,
-        commit_id=commit.id,
-    )
-
-
 def _first_commit(account_id: UUID, entries: Sequence[MemoryEntry]) -> Commit | None:
     """The commit that a replayed batch was first written in."""
     written_in = {entry.written_in for entry in entries}
     return Commit.objects.of(account_id).filter(pk__in=written_in).order_by("seq").first()
-
-
-def locked(account_id: UUID, entry_id: UUID, version: int | None = None) -> MemoryEntry:
-    """An entry, held until the transaction ends; with a version, only if it is still that one."""
-    entry = (
-        MemoryEntry.objects.of(account_id)
-        .select_for_update(no_key=True, of=("self",))
-        .filter(pk=entry_id)
-        .first()
-    )
-    if entry is None:
-        if ErasedEntry.objects.of(account_id).filter(pk=entry_id).exists():
-            raise Gone("This memory was erased.")
-        raise NotFound("There is no such memory.")
-    if version is not None and entry.version != version:
-        raise Conflict(
-            f"Somebody changed this memory first: it is at version {entry.version}, not {version}.",
-            code="stale_version",
-            details={"version": entry.version},
-        )
-    return entry
-
-
-def change(
-    entry: MemoryEntry,
-    *,
-    actor: Actor,
-    event: str,
-    reason: str = "",
-    values: Mapping[str, Any],
-    commit: Recording | None = None,
-) -> Commit | None:
-    """Give a locked entry new values, as its next version; in a commit of its own or this one."""
-    if commit is None:
-        with recording(entry.account_id, actor, reason=reason) as own:
-            change(entry, actor=actor, event=event, reason=reason, values=values, commit=own)
-        return own.commit
-    before, was = words_of(entry), entry.status
-    for name, value in values.items():
-        setattr(entry, name, value)
-    entry.version += 1
-    entry.updated_at = timezone.now()
-    entry.commit_id = commit.id
-    entry.save(update_fields=[*values, "version", "updated_at", "commit"])
-    commit.add(entry, event)
-    record_versions([entry], commit, actor, reason, event)
-    if words_of(entry) != before:
-        texts = {entry.pk: words_of(entry)}
-        index_terms(entry.account_id, COLLECTION, texts, before={entry.pk: before})
-        owe_vectors(entry.account_id, [entry], commit.id)
-    elif entry.run_id and entry.status != was:
-        owe_order(entry.account_id, [entry], commit.id)
-    return None

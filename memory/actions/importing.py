@@ -15,8 +15,8 @@ from kmapp.ledger.canonical import canonical
 from kmapp.redaction import flags, redact_json
 from kmapp.search.actions import index_terms
 from memory.actions.edges import refuse_impossible
-from memory.actions.entries import record_versions
 from memory.actions.owed import owe_vectors
+from memory.actions.versions import record_versions
 from memory.drafts import clean
 from memory.exchange import Unreadable, edge_from, entry_from, told
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmapp.ids import uuid7
-from memory.actions.entries import locked, write
+from memory.actions.entries import write
 from memory.actions.review import Decision
+from memory.actions.versions import locked
 from memory.drafts import Batch, End, NewEdge, NewEntry
 from memory.models import MemoryEdge, MemoryEntry
 

@@ -1,7 +1,8 @@
 """What people decide about memories. Every decision is a new version, so each can be taken back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
@@ -12,8 +13,8 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
-from kmapp.redaction import flags, redact_json
-from memory.actions.entries import change, locked
+from kmapp.redaction import redact_json
+from memory.actions.versions import change, locked
 from memory.drafts import clean
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 
@@ -25,10 +26,10 @@ EDITABLE = frozenset(
     | {"salience", "half_life_days", "tier", "valid_from", "valid_to", "expires_at"}
 )
 # What taking back puts back: all that two versions can differ in.
-RESTORED = EDITABLE | {"status", "pinned", "flags", "visibility"}
+RESTORED = EDITABLE | {"status", "pinned", "visibility"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Decision:
     """Who decides about which memory, having seen which version of it."""
 
@@ -37,6 +38,13 @@ class Decision:
     actor: Actor
     version: int | None = None  # None: whichever it is
     reason: str = ""
+
+    @cached_property
+    def kept_reason(self) -> str:
+        """The reason as it goes on record: the account's redaction holds for it too."""
+        if not self.reason:
+            return ""
+        return clean(self.reason, Account.objects.get(pk=self.account_id).redact)
 
     def make(
         self,
@@ -55,7 +63,12 @@ class Decision:
                 details={"status": entry.status, "version": entry.version},
             )
         change(
-            entry, actor=self.actor, event=event, reason=self.reason, values=values, commit=commit
+            entry,
+            actor=self.actor,
+            event=event,
+            reason=self.kept_reason,
+            values=values,
+            commit=commit,
         )
         return entry
 
@@ -66,7 +79,7 @@ def approve(decision: Decision, values: Mapping[str, Any] = MappingProxyType({})
     What it supersedes stops counting, in the same commit.
     """
     corrected = _corrected(decision.account_id, values) if values else {}
-    with recording(decision.account_id, decision.actor, reason=decision.reason) as commit:
+    with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as commit:
         entry = decision.make(
             Event.APPROVE,
             {**corrected, "status": Status.ACTIVE},
@@ -115,12 +128,9 @@ def edit(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
 def _corrected(account_id: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
     """What may be rewritten. The account's redaction holds for corrections too."""
     account = Account.objects.get(pk=account_id)
-    cleaned = {
+    return {
         name: _cleaned(value, account.redact) for name, value in values.items() if name in EDITABLE
     }
-    if "content" in cleaned:
-        cleaned["flags"] = flags(cleaned["content"])
-    return cleaned
 
 
 def _cleaned(value: Any, kinds: Sequence[str]) -> Any:
@@ -135,19 +145,26 @@ def undo(decision: Decision) -> list[MemoryEntry]:
     if entry.version == 1:
         raise Conflict(_("There is nothing to take back: this memory is as it was written."))
     together = MemoryVersion.objects.of(decision.account_id).filter(commit_id=entry.commit_id)
-    with recording(decision.account_id, decision.actor, reason=decision.reason) as commit:
+    with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as commit:
         return [
-            revert(
+            _go_back(
                 replace(decision, entry_id=row.entry_id, version=row.version),
-                to=row.version - 1,
-                commit=commit,
+                row.version - 1,
+                RESTORED,
+                commit,
             )
             for row in together.filter(version__gt=1).order_by("entry_id")
         ]
 
 
-def revert(decision: Decision, *, to: int, commit: Recording | None = None) -> MemoryEntry:
-    """Make an earlier version the current one, as a new version."""
+def revert(decision: Decision, *, to: int) -> MemoryEntry:
+    """Make what an earlier version said current, as a new version. Its status is for the verbs."""
+    return _go_back(decision, to, EDITABLE)
+
+
+def _go_back(
+    decision: Decision, to: int, names: Container[str], commit: Recording | None = None
+) -> MemoryEntry:
     versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
     earlier = versions.filter(version=to).first()
     if earlier is None:
@@ -155,7 +172,7 @@ def revert(decision: Decision, *, to: int, commit: Recording | None = None) -> M
     values = {
         field.name: _restored(field, earlier.state)
         for field in MemoryEntry._meta.concrete_fields
-        if field.name in RESTORED
+        if field.name in names
     }
     return decision.make(Event.UNDO, values, when={*Status.values}, commit=commit)
 

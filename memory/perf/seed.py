@@ -28,9 +28,9 @@ from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.actions import postings_of
 from kmapp.search.indexes import drop_indexes, make_indexes
-from memory.actions.entries import version_of
 from memory.actions.order import NEXT_WEIGHT
 from memory.actions.owed import EMBED
+from memory.actions.versions import version_of
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.perf.copying import copy_models, copy_rows, copy_vectors, half, one_transaction
