@@ -18,7 +18,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client
-from pytest_django import DjangoDbBlocker
+from pytest_django import DjangoDbBlocker, Settings
 from pytest_django.plugin import blocking_manager_key
 
 from kmapp import embedded
@@ -27,8 +27,10 @@ from kmapp.embedded.embedder import Embedder
 from kmapp.embedded.part import make_runtime_dir
 from kmapp.embedded.postgres import Postgres
 from kmapp.embedded.valkey import Valkey
+from kmapp.providers import breaker
 from kmapp.provision import Login, provision
 from tests import makers
+from tests.fake_provider import FakeProvider
 
 TEMPLATE = "kmapp_template"
 # How long an example takes says nothing on a busy machine; growth is measured where it matters.
@@ -186,3 +188,13 @@ def data_dir() -> Path:
 def agent(key: tuple[ApiKey, str]) -> Client:
     """Calls the API for Acme, with a key that may do everything."""
     return Client(headers={"Authorization": f"Bearer {key[1]}"})
+
+
+@pytest.fixture
+def provider(settings: Settings) -> Iterator[FakeProvider]:
+    """A provider of our own that queries and passages are sent to; its circuit starts closed."""
+    breaker.forget()
+    with FakeProvider().serving() as fake:
+        settings.EMBEDDING_BASE_URL = settings.EMBEDDING_BATCH_BASE_URL = fake.url
+        yield fake
+    breaker.forget()
