@@ -66,8 +66,8 @@ class UserAdmin(StockUserAdmin):
     def user_change_password(
         self,
         request: HttpRequest,
-        id: str,
-        form_url: str = "",  # noqa: A002 - Django's name
+        id: str,  # noqa: A002 - Django's name
+        form_url: str = "",
     ) -> HttpResponse:
         """A password opens every account of a person. One's own: on its own page."""
         if not seated(request).user.is_superuser:

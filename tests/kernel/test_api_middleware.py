@@ -102,7 +102,9 @@ def test_pages_keep_their_slash(client: Client) -> None:
     assert client.get("/sign-in").headers["Location"] == "/sign-in/"
 
 
-@pytest.mark.parametrize("sane", ["0193e0a0-7d51-7c3c-9c50-6d0b3c3f2a11", "a", "run/7:retry=2", "x" * 128])
+@pytest.mark.parametrize(
+    "sane", ["0193e0a0-7d51-7c3c-9c50-6d0b3c3f2a11", "a", "run/7:retry=2", "x" * 128]
+)
 def test_a_callers_request_id_comes_back(client: Client, sane: str) -> None:
     answer = client.get("/health", headers={"X-Request-Id": sane})
     assert answer.headers["X-Request-Id"] == sane
