@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
@@ -217,6 +218,26 @@ def test_of_a_long_chain_what_was_not_signed_is_verified_while_a_person_waits(
     with acting(acme):
         Checkpoint.objects.of(acme).update(commit_hash="0" * 64)
     assert "is not the one that was signed" in reviewer.post("/ledger/verify/").content.decode()
+
+
+def test_the_home_page_counts_commits_without_reading_them(reviewer: Client, acme: Account) -> None:
+    makers.key(acme)
+    makers.key(acme)
+    with acting(acme):
+        first, *later = Commit.objects.of(acme).order_by("seq")
+        Checkpoint.objects.create(
+            account=acme,
+            seq=first.seq,
+            commit_hash=first.commit_hash,
+            created_at=timezone.now(),
+            key_id="k",
+        )
+    with CaptureQueriesContext(connection) as asked:
+        answer = reviewer.get("/ledger/summary/", headers={"HX-Request": "true"})
+    shown = re.findall(r'<dd><a href="/ledger/">(\d+)</a>', answer.content.decode())
+    assert shown == [str(len(later)), str(1 + len(later))]
+    of_commits = [each["sql"] for each in asked if "ledger_commit" in each["sql"]]
+    assert all("COUNT(" not in sql and "LIMIT 1" in sql for sql in of_commits)
 
 
 def test_verifying_holds_no_transaction_and_stops_when_it_knows_enough(
