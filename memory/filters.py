@@ -34,7 +34,11 @@ def _choice(label: Any, choices: Any) -> django_filters.ChoiceFilter:
 
 
 class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
-    """Each field narrows; equality only, so that every one has its index."""
+    """Each field narrows, by equality only.
+
+    Status, user, agent and run have an index; the others narrow the account's rows as they are
+    read, newest first.
+    """
 
     status = _choice(_("Status"), MemoryEntry.Status.choices)
     kind = _choice(_("Kind"), MemoryEntry.Kind.choices)

@@ -102,7 +102,7 @@ def reject(decision: Decision) -> MemoryEntry:
 
 
 def pin(decision: Decision) -> MemoryEntry:
-    """Keep a memory in front, whatever its age."""
+    """Mark a memory as one that matters. People see and filter by the mark; agents are told it."""
     return decision.make(Event.PIN, {"pinned": True}, when={Status.ACTIVE, Status.PROPOSED})
 
 

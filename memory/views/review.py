@@ -79,10 +79,10 @@ def reject(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
 @require_POST
 @reviewer_required
 def pin(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
-    """Keep it in front, or no longer. A proposal stays a proposal."""
+    """Mark it, or no longer. A proposal stays a proposal."""
     if request.POST.get("pinned") == "no":
         return _decide(request, pk, verbs.unpin, _("No longer pinned."))
-    said = _("Pinned. Once approved, it stays in front.")
+    said = _("Pinned. People see the mark, and agents are told it with the memory.")
     return _decide(request, pk, verbs.pin, said)
 
 
