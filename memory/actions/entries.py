@@ -61,8 +61,9 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
     keys = [draft.key_in(account_id) for draft in drafts]
     _refuse_twins(drafts, keys)
     known = _known(account_id, drafts, keys)
+    reason = clean(batch.reason, account.redact)
     said = clean(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
-    with recording(account_id, actor, input=said, reason=batch.reason) as commit:
+    with recording(account_id, actor, input=said, reason=reason) as commit:
         made = {
             key: _entry(account, actor, draft, key, position, commit.id)
             for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
@@ -74,7 +75,7 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
         )
         entries = [known.get(key) or made[key] for key in keys]
         commit.add_all(made.values(), Event.ADD)
-        record_versions(made.values(), commit, actor, batch.reason)
+        record_versions(made.values(), commit, actor, reason)
         edges = draw(account_id, batch, entries, made, commit)
         index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in made.values()})
         wanted = entries if batch.reembed else list(made.values())

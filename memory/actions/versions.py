@@ -12,6 +12,7 @@ from kmapp.errors import Conflict, Gone, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
+from kmapp.redaction import flags
 from kmapp.search.actions import index_terms
 from memory.actions.owed import owe_order, owe_vectors
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
@@ -88,10 +89,12 @@ def change(
     before, was = words_of(entry), entry.status
     for name, value in values.items():
         setattr(entry, name, value)
+    if {"title", "content"} & values.keys():
+        entry.flags = flags(f"{entry.title}\n{entry.content}")
     entry.version += 1
     entry.updated_at = timezone.now()
     entry.commit_id = commit.id
-    entry.save(update_fields=[*values, "version", "updated_at", "commit"])
+    entry.save(update_fields={*values, "flags", "version", "updated_at", "commit"})
     commit.add(entry, event)
     record_versions([entry], commit, actor, reason, event)
     if words_of(entry) != before:
