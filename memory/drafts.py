@@ -1,11 +1,12 @@
 """What somebody wants remembered, before it is: made at the door, read by the actions."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Protocol, Self
 from uuid import UUID, uuid5
+
+from django.utils.crypto import salted_hmac
 
 from kmapp.ids import uuid7
 from kmapp.ledger.canonical import canonical
@@ -64,9 +65,13 @@ class NewEntry:
         return self.visibility or visibility_of(self)
 
     def sha256(self) -> str:
-        """Of all that was said: the same client id with the same body is the same write."""
+        """Of all that was said: the same client id with the same body is the same write.
+
+        Taken before anything is blacked out, so that it holds when the account's redaction changes;
+        and with a secret, so that nobody guesses from it what was blacked out.
+        """
         said = {each.name: getattr(self, each.name) for each in fields(self)}
-        return hashlib.sha256(canonical(said)).hexdigest()
+        return salted_hmac("memory.entry", canonical(said), algorithm="sha256").hexdigest()
 
 
 class _Ids(Protocol):

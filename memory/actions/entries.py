@@ -1,6 +1,6 @@
 """Writing memories down. Changing them: memory.actions.versions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -25,6 +25,7 @@ from memory.texts import words_of
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status
+MADE_OF_NAMES = 5  # the version of UUIDs that are digests
 RACES = 3  # two writers of one client id meet at most once; a third try is for bad luck
 
 
@@ -54,13 +55,11 @@ def write(*, account_id: UUID, actor: Actor, batch: Batch) -> Written:
 
 def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
     account = Account.objects.get(pk=account_id)
-    drafts = [
-        replace(draft, scope=draft.scope or batch.scope).cleaned(account.redact)
-        for draft in batch.entries
-    ]
+    drafts = [replace(draft, scope=draft.scope or batch.scope) for draft in batch.entries]
     keys = [draft.key_in(account_id) for draft in drafts]
     _refuse_twins(drafts, keys)
     known = _known(account_id, drafts, keys)
+    _refuse_foreign_ids(drafts, keys, known)
     reason = clean(batch.reason, account.redact)
     said = clean(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
     with recording(account_id, actor, input=said, reason=reason) as commit:
@@ -104,6 +103,25 @@ def _refuse_twins(drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> None:
                 for i in twins
             ],
         )
+
+
+def _refuse_foreign_ids(
+    drafts: Sequence[NewEntry], keys: Sequence[UUID], known: Mapping[UUID, MemoryEntry]
+) -> None:
+    """An id beside a client id must be the one it has; alone it must not look like such a one.
+
+    Ids of client ids are made of the account and the name (version 5): whoever could choose one
+    could take the place of another account's memory before it is written.
+    """
+    issues = []
+    for i, (draft, key) in enumerate(zip(drafts, keys, strict=True)):
+        own = known[key].pk if key in known else key
+        if draft.client_id and draft.id not in (None, own):
+            issues.append({"path": f"nodes.{i}.id", "message": "is not the id of this client_id"})
+        elif draft.id and not draft.client_id and draft.id.version == MADE_OF_NAMES:
+            issues.append({"path": f"nodes.{i}.id", "message": "is a version 5 UUID: use 4 or 7"})
+    if issues:
+        raise Invalid("Send a client_id, or an id of your own making.", issues=issues)
 
 
 def _known(
@@ -165,6 +183,7 @@ def _entry(
     account: Account, actor: Actor, draft: NewEntry, key: UUID, position: int, commit_id: UUID
 ) -> MemoryEntry:
     now = timezone.now()
+    sha256, draft = draft.sha256(), draft.cleaned(account.redact)
     visibility = draft.default_visibility()
     return MemoryEntry(
         id=key,
@@ -173,7 +192,7 @@ def _entry(
         written_in=commit_id,
         scope=draft.scope,
         client_id=draft.client_id or None,
-        written_sha256=draft.sha256(),
+        written_sha256=sha256,
         user_id=draft.user_id,
         agent_id=draft.agent_id,
         app_id=draft.app_id,

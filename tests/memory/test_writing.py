@@ -1,5 +1,13 @@
 """Agents write memories; the same words twice are one memory."""
 
+from uuid import uuid4, uuid5
+
+from django.test import override_settings
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from memory.drafts import NewEntry
+from memory.models import MemoryEntry
 from tests.agent import Agent
 
 NODE = {
@@ -51,3 +59,36 @@ def test_words_are_found_before_the_vector_is_there(agent: Agent) -> None:
 def test_a_node_that_names_another_account_is_refused(agent: Agent) -> None:
     got = agent.post("memory/write", {"nodes": [{**NODE, "tenant_id": "rival"}]}, 403)
     assert got["error"] == "identity_mismatch"
+
+
+def test_another_redaction_does_not_make_it_another_body(agent: Agent, acme: Account) -> None:
+    node = {**NODE, "text_summary": "Write to lin.xu@example.com."}
+    first = agent.post("memory/write", {"nodes": [node]}, 201)
+    with acting(acme):
+        Account.objects.filter(pk=acme.pk).update(redact=[])
+        stored = MemoryEntry.objects.get().written_sha256
+    assert agent.post("memory/write", {"nodes": [node]}, 200)["nodes"] == first["nodes"]
+    assert len(stored) == 64
+
+
+def test_the_digest_of_what_was_said_needs_our_secret() -> None:
+    said = NewEntry(text="Lin's number is 555.")
+    before = said.sha256()
+    with override_settings(SECRET_KEY="another"):
+        assert said.sha256() != before
+
+
+def test_an_id_beside_a_client_id_must_be_its_own(agent: Agent) -> None:
+    pk = agent.post("memory/write", {"nodes": [NODE]}, 201)["nodes"][0]["id"]
+    other = {**NODE, "client_id": "c8", "id": str(uuid4())}
+    refused = agent.post("memory/write", {"nodes": [{**NODE, "client_id": "c7"}, other]}, 400)
+    assert refused["issues"][0]["path"] == "nodes.1.id"
+    own = {**NODE, "client_id": "c9", "id": pk}
+    assert agent.post("memory/write", {"nodes": [own]}, 400)["issues"][0]["path"] == "nodes.0.id"
+
+
+def test_nobody_takes_the_id_of_another_accounts_client_id(agent: Agent, rival: Account) -> None:
+    taken = str(uuid5(rival.pk, "\x1fc1"))
+    refused = agent.post("memory/store", {"text": "Mine.", "id": taken}, 400)
+    assert refused["issues"][0]["path"] == "nodes.0.id"
+    agent.post("memory/store", {"text": "Mine.", "id": str(uuid4())}, 201)
