@@ -1,30 +1,22 @@
 """Reviewing: who may decide, what a decision does, and what happens when two decide at once."""
 
-import re
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.shortcuts import render
 from django.test import Client
-from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM, Actor
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from kmapp.ids import uuid7
 from kmapp.redaction import FLAGS
-from memory.actions.entries import write
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision, reject
-from memory.drafts import Batch, NewEntry
 from memory.evidence import WARNINGS
-from memory.models import MemoryEntry, MemoryVersion
-
-AGENT = Actor("key", uuid7())
-HTMX = {"HX-Request": "true"}
-REVIEW = {**HTMX, "HX-Current-URL": "http://testserver/review/"}
+from memory.models import MemoryVersion
+from tests.web.reviewing import AGENT, HTMX, REVIEW, now, opened, page, proposed, seen, url
 
 
 @pytest.fixture
@@ -32,37 +24,6 @@ def desk(client: Client, alice: User) -> Client:
     """Alice, signed in."""
     client.force_login(alice)
     return client
-
-
-def page(answer: Any) -> str:
-    return str(answer.content.decode())
-
-
-def proposed(account: Account, *texts: str, **more: Any) -> list[MemoryEntry]:
-    """Texts that an agent of the account wants everyone to know."""
-    with acting(account):
-        drafts = [NewEntry(text=text, visibility="account", **more) for text in texts]
-        written = write(account_id=account.pk, actor=AGENT, batch=Batch(entries=drafts))
-    return list(written.entries)
-
-
-def now(entry: MemoryEntry) -> MemoryEntry:
-    with acting(entry.account_id):
-        return MemoryEntry.objects.get(pk=entry.pk)
-
-
-def seen(entry: MemoryEntry, **more: str) -> dict[str, str]:
-    return {"version": str(now(entry).version), **more}
-
-
-def opened(answer: Any) -> str:
-    """The id of the proposal that the page shows."""
-    [found] = re.findall(r'id="waits-([^"]+)"[^>]*aria-current', page(answer))
-    return str(found)
-
-
-def url(deed: str, entry: MemoryEntry) -> str:
-    return reverse(f"memory:{deed}", args=[entry.pk])
 
 
 # --- Who may --------------------------------------------------------------------------------------
