@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.search.queries import Collection, best_by_words, weigh
+from kmapp.search.queries import Collection, Within, best_by_words, weigh
 from kmapp.text import terms
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
@@ -78,7 +78,7 @@ def similar_by_words(entry: MemoryEntry) -> list[Similar]:
     words = replace(words, idf={term: words.idf[term] for term in rarest})
     rows = MemoryEntry.objects.of(entry.account_id)
     counting = rows.filter(status__in=[MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED])
-    scores = best_by_words(collection, words, within=counting, limit=SIMILAR + 1)
+    scores = best_by_words(collection, words, within=Within.of(counting), limit=SIMILAR + 1)
     own = scores.pop(entry.pk, 0.0)
     shares = {pk: min(score / own, 1.0) for pk, score in scores.items()} if own else {}
     near = {pk: share for pk, share in shares.items() if share >= LEAST}

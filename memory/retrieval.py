@@ -65,7 +65,7 @@ def search(account_id: UUID, asked: Search) -> Found:
         signals = gather(account_id, asked.query, meaning, rows)
         ranked = fuse(signals.query, signals.candidates, scale_of(active_model()))
         best = [each for each in ranked if each.score >= asked.min_score][: asked.limit]
-        entries = rows.in_bulk([each.id for each in best])
+        entries = MemoryEntry.objects.of(account_id).in_bulk([each.id for each in best])
     return Found(
         hits=[
             Hit(

@@ -12,7 +12,7 @@ from kmapp.accounts.models import AccountQuerySet
 from kmapp.search import queries
 from kmapp.search.fusion import Candidate, Query
 from kmapp.search.lookups import Ids
-from kmapp.search.queries import Collection, Meaning
+from kmapp.search.queries import Collection, Meaning, Within
 from kmapp.text import terms
 from memory.models import EntryQuerySet, MemoryEdge
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
@@ -36,8 +36,9 @@ def gather(account_id: UUID, text: str, meaning: Meaning | None, rows: EntryQuer
     """Find candidates among `rows` by words and meaning, and measure all signals of each."""
     collection = Collection(account_id=account_id, name=COLLECTION)
     words = queries.weigh(collection, terms(text))
-    by_words = queries.best_by_words(collection, words, within=rows, limit=CANDIDATES)
-    near = queries.nearest(collection, meaning, within=rows, limit=CANDIDATES) if meaning else {}
+    within = Within.of(rows)
+    by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
+    near = queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
     beside = _neighbours(account_id, [*list(by_words)[:SEEDS], *list(near)[:SEEDS]])
     shapes = _shapes(rows, {*by_words, *near, *beside})
     bm25 = by_words | queries.bm25_of(collection, words, list(shapes.keys() - by_words.keys()))

@@ -7,7 +7,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.queries import Collection, Meaning, nearest
+from kmapp.search.queries import Collection, Meaning, Within, nearest
 from kmapp.search.registry import Source
 
 TOP = 10
@@ -79,7 +79,7 @@ def _answers(
             found = nearest(
                 collection,
                 Meaning.of(model, vector),
-                within=source.findable(account_id),
+                within=Within.of(source.findable(account_id)),
                 limit=2 * TOP,  # a long text has several parts, of which the best counts
             )
         answers.append(list(found)[:TOP])

@@ -1,8 +1,7 @@
 """Reading the indexes, inside `acting`. Each function is one statement; callers say what counts.
 
-`within` is a queryset of the objects that may be found: it is inlined as a subquery, so that the
-planner sees its filters. Statements are never prepared: a generic plan would give a small account
-the big one's index scan.
+`Within` is inlined as a subquery, so that the planner sees its filters. Statements are never
+prepared: a generic plan would give a small account the big one's index scan.
 """
 
 import math
@@ -13,14 +12,14 @@ from uuid import UUID
 
 from django.core.cache import cache
 from django.db import connection
-from django.db.models import Model, QuerySet
+from django.db.models import QuerySet
 from pgvector import HalfVector
 
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import bm25
 from kmapp.search.lookups import Ids
 
-FEW = 10_000  # objects that are measured one by one: some 50 ms
+FEW = 30.0  # times the root of a collection's size: so many objects are measured one by one
 STATISTICS_SECONDS = 30  # N and the average length move slowly; counting them does not
 
 
@@ -30,6 +29,19 @@ class Collection:
 
     account_id: UUID
     name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """The objects that may be found, as a subquery."""
+
+    sql: str
+    parameters: Sequence[Any]
+
+    @classmethod
+    def of(cls, rows: "QuerySet[Any]") -> Self:
+        sql, parameters = rows.order_by().values("pk").query.sql_with_params()
+        return cls(sql=sql, parameters=parameters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +99,7 @@ _SCORE = (
 
 
 def best_by_words(
-    collection: Collection, words: Words, *, within: QuerySet[Model], limit: int
+    collection: Collection, words: Words, *, within: Within, limit: int
 ) -> dict[UUID, float]:
     """The documents with the highest BM25.
 
@@ -96,14 +108,13 @@ def best_by_words(
     """
     if not words.idf:
         return {}
-    allowed, parameters = _ids(within)
     return _pairs(
         f"SELECT s.document, s.score FROM (SELECT p.document, {_SCORE} AS score "  # noqa: S608 - constants and a compiled queryset
         "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
         "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
         "GROUP BY p.document ORDER BY score DESC, p.document) s "
-        f"WHERE s.document IN ({allowed}) ORDER BY s.score DESC, s.document LIMIT %s",
-        [*_terms(collection, words), *parameters, limit],
+        f"WHERE s.document IN ({within.sql}) ORDER BY s.score DESC, s.document LIMIT %s",
+        [*_terms(collection, words), *within.parameters, limit],
     )
 
 
@@ -149,27 +160,26 @@ class Meaning:
 
 
 def nearest(
-    collection: Collection, meaning: Meaning, *, within: QuerySet[Model], limit: int
+    collection: Collection, meaning: Meaning, *, within: Within, limit: int
 ) -> dict[UUID, float]:
     """The objects whose vectors are nearest, with their cosine: that of their best part.
 
     Where few objects count, each is measured. The index would walk past many others for each of
     them, which takes longer than the planner thinks.
     """
-    allowed, parameters = _ids(within)
     distance = meaning.distance
     # The index knows the bare distance only.
-    order = f"({distance}) + 0" if _are_few(allowed, parameters) else distance
+    order = f"({distance}) + 0" if _are_few(collection, within) else distance
     best: dict[UUID, float] = {}
     for found, cosine in _rows(
         f"SELECT object_id, 1 - ({distance}) FROM search_vector "  # noqa: S608 - see above
         f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
-        f"AND state = 'READY' AND object_id IN ({allowed}) ORDER BY {order} LIMIT %s",
+        f"AND state = 'READY' AND object_id IN ({within.sql}) ORDER BY {order} LIMIT %s",
         [
             meaning.literal,
             collection.account_id,
             collection.name,
-            *parameters,
+            *within.parameters,
             meaning.literal,
             limit,
         ],
@@ -178,13 +188,22 @@ def nearest(
     return best
 
 
-def _are_few(allowed: str, parameters: Sequence[Any]) -> bool:
+def _are_few(collection: Collection, within: Within) -> bool:
+    """Whether measuring each takes less than the index would.
+
+    That takes the longer the more it holds and the fewer of them count: both cost the same at
+    about this multiple of the root of its size.
+    """
+    documents, _ = _statistics(collection)
+    few = FEW * math.sqrt(documents)
+    if documents <= few:
+        return True
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT count(*) FROM ({allowed} LIMIT {FEW + 1}) AS allowed",  # noqa: S608 - as above
-            parameters,
+            f"SELECT count(*) FROM ({within.sql} LIMIT {few + 1:.0f}) AS allowed",  # noqa: S608 - as above
+            within.parameters,
         )
-        return int(cursor.fetchone()[0]) <= FEW
+        return int(cursor.fetchone()[0]) <= few
 
 
 def cosines_of(
@@ -203,10 +222,6 @@ def cosines_of(
             if math.isfinite(cosine):
                 found[collection][found_id] = cosine
     return found
-
-
-def _ids(within: QuerySet[Model]) -> tuple[str, Sequence[Any]]:
-    return within.order_by().values("pk").query.sql_with_params()
 
 
 def _rows(statement: str, parameters: Sequence[Any]) -> list[tuple[UUID, float]]:

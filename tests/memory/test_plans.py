@@ -14,7 +14,7 @@ from kmapp.ledger.verify import verify
 from kmapp.management.accounts import account_named
 from kmapp.providers.active import active_model
 from kmapp.search import queries
-from kmapp.search.queries import Collection, Meaning, nearest
+from kmapp.search.queries import Collection, Meaning, Within, nearest
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import COLLECTION
 from memory.perf import plans
@@ -54,14 +54,13 @@ def found_by(account: Account, meaning: Meaning, viewer: Viewer | None = None) -
         rows = MemoryEntry.objects.of(account)
         rows = rows.current().visible_to(viewer) if viewer else rows
         collection = Collection(account_id=account.pk, name=COLLECTION)
-        return list(nearest(collection, meaning, within=rows, limit=100))
+        return list(nearest(collection, meaning, within=Within.of(rows), limit=100))
 
 
 @pytest.mark.timeout(900)
 def test_plans_at_size(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One test, because the seed takes its time."""
     seed(NUMBER, SHARES, tell=lambda done: None, say=lambda text: None)
-    monkeypatch.setattr(queries, "FEW", NUMBER // 20)  # so that some accounts have many
     accounts = {slug: account_named(slug) for slug in (LARGE, SMALL, TINY)}
 
     whole = [
@@ -93,9 +92,9 @@ def test_plans_at_size(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for viewer in (HEAVY, None) * 5:
         meaning = asked(cloud)
         by_index = found_by(accounts[LARGE], meaning, viewer)
-        monkeypatch.setattr(queries, "FEW", NUMBER)
+        monkeypatch.setattr(queries, "FEW", NUMBER)  # so everything is few
         one_by_one = found_by(accounts[LARGE], meaning, viewer)
-        monkeypatch.setattr(queries, "FEW", NUMBER // 20)
+        monkeypatch.undo()
         shared += len(set(by_index[:10]) & set(one_by_one[:10]))
     assert shared >= 95
 
