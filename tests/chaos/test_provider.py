@@ -1,0 +1,121 @@
+"""The embedder dies, hangs or talks nonsense: nobody who writes or searches has to care."""
+
+import signal
+from collections.abc import Iterator
+from statistics import median
+
+import pytest
+from pytest_django import DjangoDbBlocker
+
+from kmapp.accounts.models import Account
+from tests import makers
+from tests.chaos.conftest import Place, speaking_to
+from tests.chaos.measure import amount, percentile, seconds_until
+from tests.chaos.product import Answer, Product
+
+pytestmark = pytest.mark.chaos
+
+WRITES = 200
+ROUNDS = amount(3, 1)
+RECALLS = 200
+
+
+@pytest.fixture
+def twin(place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[Product]:
+    """A second product beside the first, with a database and an agent of its own."""
+    product = place.product("twin")
+    with django_db_blocker.unblock(), speaking_to(place.postgres, "twin"):
+        product.key = makers.key(makers.account("Acme"))[1]
+    yield product
+    product.kill(*product.running)
+
+
+def write(product: Product, number: int) -> Answer:
+    text = f"Note {number}: the delivery to dock {number % 17} was late again."
+    return product.post("memory/store", {"text": text, "user_id": "ann"})
+
+
+def pending(product: Product) -> int:
+    return int(product.ask("GET", "health").body["pending_embeddings"])
+
+
+def test_writing_does_not_need_the_embedder(acme: Account, product: Product, twin: Product) -> None:
+    """Reliability 4: provider killed; every write a 201, p95 <= 1.2 x healthy, READY <= 60 s after.
+
+    Two products take turns, write by write, so that both have the same noise around them.
+    """
+    for each in (product, twin):
+        each.have("valkey", "provider", "web", "worker", "beat")
+        for number in range(20):
+            write(each, -1 - number)
+        seconds_until(lambda each=each: pending(each) == 0, 60)
+    twin.kill("provider")
+    ratios = []
+    for turn in range(ROUNDS):
+        healthy, without = [], []
+        for number in range(WRITES):
+            pair = [(product, healthy), (twin, without)]
+            for each, answers in pair if number % 2 else reversed(pair):
+                answers.append(write(each, turn * WRITES + number))
+        assert {answer.status for answer in healthy + without} == {201}
+        healthy_p95, p95 = (
+            percentile([a.seconds for a in side], 0.95) for side in (healthy, without)
+        )
+        ratios.append(p95 / healthy_p95)
+        print(f"4: p95 {p95 * 1000:.0f} ms without, {healthy_p95 * 1000:.0f} ms with the provider")
+    assert pending(twin) == WRITES * ROUNDS
+    assert median(ratios) <= 1.2
+    twin.have("provider")
+    taken = seconds_until(lambda: pending(twin) == 0, 60)
+    print(f"4: {WRITES * ROUNDS} ready {taken:.1f} s after its return")
+
+
+@pytest.fixture
+def remembering(acme: Account, product: Product) -> Iterator[Product]:
+    """A product with something to find, whose circuits are closed."""
+    product.have("valkey", "provider", "worker", "beat")
+    if "web" in product.running:
+        product.kill("web")
+    product.have("web")
+    nodes = [{"text": f"Crate {n} holds lamps.", "user_id": "ann"} for n in range(50)]
+    assert product.post("memory/write", {"nodes": nodes}).status == 201
+    seconds_until(lambda: pending(product) == 0, 60)
+    try:
+        yield product
+    finally:
+        product.signal("provider", signal.SIGCONT)
+
+
+def test_recall_answers_without_the_embedder(remembering: Product) -> None:
+    """Reliability 16: provider hangs; never a 5xx, in time, from words alone, and it says so."""
+    for number in range(20):  # each process has been asked before, as it would have been
+        assert remembering.post("memory/search", {"query": f"Lamp {number}?"}).status == 200
+    remembering.signal("provider", signal.SIGSTOP)
+    answers = [recall(remembering, number) for number in range(RECALLS)]
+    first = [answer.seconds for answer in answers if code(answer) == "km_timeout"]
+    then = [answer.seconds for answer in answers if code(answer) == "km_circuit_open"]
+    assert len(first) + len(then) == RECALLS
+    assert len(first) <= 20, "the circuit opened, in each of two processes"
+    assert percentile(first, 0.99) <= 2.0
+    rounds = [percentile(then, 0.99)]
+    while rounds[-1] > 0.150 and len(rounds) < 4:  # what else the machine does only adds to it
+        again = [recall(remembering, RECALLS * len(rounds) + number) for number in range(RECALLS)]
+        rounds.append(percentile([a.seconds for a in again if "open" in code(a)], 0.99))
+    print(
+        f"16: {len(first)} waited, p99 {percentile(first, 0.99):.2f} s; {len(then)} did not, p99"
+        f" {', '.join(f'{each * 1000:.0f}' for each in rounds)} ms"
+    )
+    assert min(rounds) <= 0.150
+
+
+def recall(product: Product, number: int) -> Answer:
+    """A search for something new; answered, and with something found."""
+    asked = {"query": f"Where is crate {number % 50}? ({number})", "user_id": "ann"}
+    answer = product.post("memory/search", asked)
+    assert answer.status == 200
+    assert answer.body["results"]
+    return answer
+
+
+def code(answer: Answer) -> str:
+    return str(answer.body["decisions"][0]["code"])
