@@ -59,8 +59,9 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
 @admin_required
 def try_again(request: WebRequest) -> HttpResponse:
     """One dead letter, or all of them."""
-    one = request.POST.get("delivery")
-    revived = replay(account_id_for(request), [uuid_or_404(one)] if one else None)
+    account_id, one = account_id_for(request), request.POST.get("delivery")
+    asked = one and get_object_or_404(Delivery.objects.of(account_id), pk=uuid_or_404(one))
+    revived = replay(account_id, [asked.pk] if asked else None)
     tell(
         request,
         ngettext("%(n)d delivery is tried again.", "%(n)d deliveries are tried again.", revived)

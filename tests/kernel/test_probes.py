@@ -1,0 +1,337 @@
+"""Reliability test 22: another account's ids are answered as if they were nobody's.
+
+A route is either probed here, or listed as one that takes no id; a new one fails until it is.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, ApiKey, Membership, User
+from kmapp.api.errors import is_api
+from kmapp.ids import uuid7
+from kmapp.ledger.models import Commit
+from kmapp.outbox.models import Delivery, OutboxEvent
+from memory.models import MemoryEdge
+from tests import makers
+from tests.kernel.test_api_routes import VIEWS
+from tests.test_house_rules import OWNED
+from tests.web.reviewing import proposed
+from tests.web.staff import fill
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+REFUSED = {403, 404}
+NOT_A_METHOD = 405
+# What differs from one answer to the next, whoever asks: form tokens, request ids, the ids sent.
+CHANGING = re.compile(
+    r"\b[A-Za-z0-9]{64}\b|[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|\bc0\b|name-of-[a-z]+"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """One id of each sort."""
+
+    account: UUID
+    slug: str
+    entry: UUID
+    proposal: UUID
+    client_id: str
+    edge: UUID
+    key: UUID
+    member: UUID
+    delivery: UUID
+    commit: UUID
+    event: UUID
+
+
+Said = Mapping[str, Any]
+
+
+def _nothing(names: Names) -> Sequence[Said]:
+    return [{}]
+
+
+def _which(**more: Any) -> Callable[[Names], Sequence[Said]]:
+    return lambda names: [{"id": str(names.entry), **more}, {"client_id": names.client_id, **more}]
+
+
+def _form(**said: str) -> Callable[[Names], Sequence[Said]]:
+    return lambda names: [said]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Whose id stands in the address, and what is said to it: a query, a form or a body."""
+
+    pk: str = ""
+    said: Callable[[Names], Sequence[Said]] = _nothing
+    refused: frozenset[int] = frozenset(REFUSED)
+
+
+def _edges(names: Names) -> Sequence[Said]:
+    """A memory of our own, joined to one of theirs; and only theirs."""
+    mine, theirs = {"client_id": "name-of-mine"}, {"id": str(names.entry)}
+    node = {**mine, "text": "Mine."}
+    ends = [(mine, theirs), (theirs, mine), (mine, {"client_id": names.client_id})]
+    return [
+        {"nodes": [node], "edges": [{"type": "related_to", "src": src, "dst": dst}]}
+        for src, dst in ends
+    ]
+
+
+V1 = {"version": "1"}
+PROBES = {
+    "api:event": Probe("event"),
+    # The end of an edge is part of what is written: an unknown one makes the whole write invalid.
+    "memory:api_write": Probe(said=_edges, refused=frozenset({400})),
+    "memory:api_get": Probe(said=_which()),
+    "memory:api_update": Probe(said=_which(text="Mine now.", reason="Because.")),
+    "memory:api_forget": Probe(said=_which(reason="Because.")),
+    "memory:api_history": Probe("entry"),
+    "memory:entry": Probe("entry"),
+    "memory:edit": Probe("entry", _form(**V1, content="Mine now.", title="", kind="fact")),
+    "memory:pin": Probe("entry", _form(**V1)),
+    "memory:unpin": Probe("entry", _form(**V1)),
+    "memory:forget": Probe("entry", _form(**V1, reason="Because.")),
+    "memory:revert": Probe("entry", _form(**V1, to="1")),
+    "memory:undo": Probe("entry", _form(**V1)),
+    "memory:review": Probe(said=lambda names: [{"at": str(names.proposal)}]),
+    "memory:approve": Probe("proposal", _form(**V1)),
+    "memory:reject": Probe("proposal", _form(**V1, reason="Because.")),
+    "memory:review_pin": Probe("proposal", _form(**V1, pinned="yes")),
+    "memory:review_edit": Probe(
+        "proposal", _form(**V1, content="Mine now.", title="", kind="fact", then="approve")
+    ),
+    "web:account": Probe(said=lambda names: [{"account": str(names.account)}]),
+    "web:key_rotate": Probe("key"),
+    "web:key_revoke": Probe("key"),
+    "web:member_role": Probe("member", _form(role="admin")),
+    "web:member_remove": Probe("member"),
+    "web:replay": Probe(said=lambda names: [{"delivery": str(names.delivery)}]),
+    "web:delivery": Probe("delivery"),
+    "web:commit": Probe("commit"),
+}
+# An id may be chosen for what is written: see the last tests.
+CHOSEN = {"memory:api_store"}
+WITHOUT_IDS = {
+    "api:liveness",
+    "api:metrics",
+    "api:health",
+    "api:version",
+    "api:schema",
+    "api:docs",
+    "memory:api_search",
+    "memory:api_commits",
+    "memory:api_verify",
+    "memory:entries",
+    "memory:summary",
+    "web:home",
+    "web:sign_in",
+    "web:sign_out",
+    "web:password",
+    "web:preferences",
+    "web:keys",
+    "web:key_issue",
+    "web:members",
+    "web:member_add",
+    "web:policy",
+    "web:operations",
+    "web:operations_summary",
+    "web:ledger",
+    "web:ledger_verify",
+    "web:ledger_summary",
+}
+
+
+def named(resolver: URLResolver, path: str = "", space: str = "") -> Iterator[tuple[str, str]]:
+    """The name and the address of every route but those of the stock admin."""
+    for each in resolver.url_patterns:
+        here = path + str(each.pattern)
+        if isinstance(each, URLPattern):
+            yield f"{space}:{each.name}", here
+        elif each.app_name != "admin":
+            yield from named(each, here, each.namespace or space)
+
+
+ROUTES = dict(named(get_resolver()))
+
+
+def test_every_route_is_probed_or_takes_no_id() -> None:
+    assert set(ROUTES) == PROBES.keys() | CHOSEN | WITHOUT_IDS
+    assert {name for name in WITHOUT_IDS | CHOSEN if "<" in ROUTES[name]} == set()
+    assert {name for name in PROBES if PROBES[name].pk} == {n for n in ROUTES if "<" in ROUTES[n]}
+
+
+def test_no_api_route_takes_an_id_that_is_not_probed(client: Client) -> None:
+    """As the API describes itself."""
+    schema = client.get("/v1/schema").json()
+    for name in WITHOUT_IDS:
+        for operation in schema["paths"].get("/" + ROUTES[name], {}).values():
+            asked = json.dumps([operation.get("parameters"), operation.get("requestBody")])
+            for part in re.findall(r"#/components/schemas/(\w+)", asked):
+                asked += json.dumps(schema["components"]["schemas"][part])
+            assert '"uuid"' not in asked, name
+            assert '"client_id"' not in asked, name
+
+
+@pytest.fixture
+def theirs(rival: Account) -> Names:
+    """Rival's rows, of every kind."""
+    entry = fill(rival)[0]
+    member = makers.member(rival, "rita", role="admin")
+    waiting = proposed(rival, "Rival wants everyone to know this.")[0]
+    with acting(rival):
+        delivery = Delivery.objects.of(rival)[0]
+        Delivery.objects.filter(pk=delivery.pk).update(failed_at=delivery.due_at)
+        return Names(
+            account=rival.pk,
+            slug=rival.slug,
+            entry=entry.pk,
+            proposal=waiting.pk,
+            client_id=entry.client_id or "",
+            edge=MemoryEdge.objects.of(rival)[0].pk,
+            key=ApiKey.objects.of(rival)[0].pk,
+            member=Membership.objects.of(rival).get(user=member).pk,
+            delivery=delivery.pk,
+            commit=Commit.objects.of(rival)[0].pk,
+            event=OutboxEvent.objects.of(rival)[0].pk,
+        )
+
+
+def nobodys(names: Names) -> Names:
+    ids = {name: uuid7() for name in Names.__slots__ if isinstance(getattr(names, name), UUID)}
+    return replace(names, **ids, slug="name-of-nobody", client_id="name-of-nobody")
+
+
+def rows_of(account: Account) -> dict[str, tuple[int, str]]:
+    """How many rows the account has in each table, and a hash of all that is in them."""
+    found = {}
+    with acting(account), connection.cursor() as cursor:
+        for table in sorted(model._meta.db_table for model in OWNED):
+            cursor.execute(
+                f"SELECT count(*), md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) "  # noqa: S608
+                f"FROM {table} t WHERE account_id = %s",
+                [account.pk],
+            )
+            found[table] = cursor.fetchone()
+        cursor.execute("SELECT 1, md5(t::text) FROM accounts_account t WHERE id = %s", [account.pk])
+        found["account"] = cursor.fetchone()
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Acme's key at the API, Acme's signed-in admin on pages."""
+
+    agent: Client
+    person: Client
+
+    def __call__(self, method: str, path: str, said: Said) -> tuple[int, str, str]:
+        """The status, the place it sends to, and the body, without what changes every time."""
+        api = is_api(path)
+        client = self.agent if api else self.person
+        if method in ("GET", "HEAD"):
+            answer = client.generic(method, path, query_params=dict(said))
+        elif api:
+            answer = client.generic(method, path, json.dumps(said), "application/json")
+        else:
+            form = "application/x-www-form-urlencoded"
+            answer = client.generic(method, path, urlencode(said), form, query_params=dict(said))
+        body = b"".join(answer) if answer.streaming else answer.content
+        sent_to = CHANGING.sub("<>", answer.headers.get("Location", ""))
+        return answer.status_code, sent_to, CHANGING.sub("<>", body.decode())
+
+
+@pytest.fixture
+def caller(agent: Client, ada: User) -> Caller:
+    person = Client()
+    person.force_login(ada)
+    return Caller(agent, person)
+
+
+def asked(name: str, names: Names) -> list[tuple[str, Said]]:
+    probe = PROBES[name]
+    path = reverse(name, args=[getattr(names, probe.pk)] if probe.pk else [])
+    return [(path, said) for said in probe.said(names)]
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_what_is_anothers_is_answered_like_what_is_nobodys(
+    name: str, caller: Caller, theirs: Names, rival: Account
+) -> None:
+    before = rows_of(rival)
+    assert before["memory_memoryentry"][0] > 1
+    refused = set()
+    random = nobodys(theirs)
+    pairs = list(zip(asked(name, theirs), asked(name, random), strict=True))
+    for method in METHODS:
+        for (path, said), (other, saying) in pairs:
+            answer = caller(method, path, said)
+            assert answer[0] in {*PROBES[name].refused, NOT_A_METHOD}, answer
+            plain = caller(method, other, saying)
+            assert answer == plain, (method, said)
+            refused.add(answer[0])
+    assert refused & PROBES[name].refused
+    assert rows_of(rival) == before
+
+
+@pytest.mark.parametrize("field", ["account_id", "tenant_id"])
+@pytest.mark.parametrize("by", ["account", "slug"])
+def test_who_names_another_account_is_refused_on_every_route(
+    field: str, by: str, caller: Caller, theirs: Names, rival: Account
+) -> None:
+    before = rows_of(rival)
+    for address, view in VIEWS.items():
+        path = "/" + re.sub(r"<.*?>", str(theirs.entry), address)
+        for method in view.scopes:
+            for names in (theirs, nobodys(theirs)):
+                named = {field: str(getattr(names, by))}
+                bodies: list[Said] = [named]
+                if method == "POST":
+                    bodies += [{"nodes": [named]}, {"edges": [named]}]
+                for body in bodies:
+                    status, _, text = caller(method, path, body)
+                    assert (status, json.loads(text)["error"]) == (403, "identity_mismatch"), path
+    assert rows_of(rival) == before
+
+
+def test_anothers_client_id_is_free_to_choose(
+    caller: Caller, theirs: Names, rival: Account
+) -> None:
+    before = rows_of(rival)
+    said = {"client_id": theirs.client_id, "text": "Mine."}
+    status, _, text = caller("POST", "/v1/memory/store", said)
+    assert status == 201
+    assert json.loads(text)["text"] == "Mine."
+    assert caller("POST", "/v1/memory/write", {"nodes": [said]})[0] == 200
+    assert rows_of(rival) == before
+
+
+def test_anothers_id_cannot_be_chosen(caller: Caller, theirs: Names, rival: Account) -> None:
+    """Ids are unique among all accounts, so it is taken; whose it is, or what, is not said."""
+    before = rows_of(rival)
+    node = {"id": str(theirs.proposal), "text": "Mine."}
+    mine = [{"client_id": "name-of-a"}, {"client_id": "name-of-b"}]
+    nodes = [{**each, "text": "Mine."} for each in mine]
+    edge = {"id": str(theirs.edge), "type": "related_to", "src": mine[0], "dst": mine[1]}
+    answers = {
+        caller("POST", "/v1/memory/store", node),
+        caller("POST", "/v1/memory/write", {"nodes": [node]}),
+        caller("POST", "/v1/memory/write", {"nodes": nodes, "edges": [edge]}),
+    }
+    [(status, _, text)] = answers
+    assert status == 409
+    assert "Rival" not in text
+    assert "<>" not in text
+    assert rows_of(rival) == before
