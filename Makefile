@@ -38,8 +38,8 @@ check: development ## formatting, lint, types, imports, migrations
 demo: runtime ## fill a running kmapp with invented, bilingual data
 	@$(PY) manage.py demo
 
-bench: runtime ## measure search and writes against bare queries
-	@$(PY) manage.py perf bench
+bench: runtime ## measure search and writes against bare queries; OUT=FILE keeps the tables
+	@$(PY) manage.py perf bench $(if $(OUT),--out $(OUT))
 
 chaos: development ## kill real processes while work is done; SHORT=1 for a few minutes only
 	@$(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest -n 0 -m chaos

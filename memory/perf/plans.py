@@ -99,6 +99,16 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
     return [*heard, *fetched, *page, *queue, *dead]
 
 
+def whole_reads(account: Account, viewer: Viewer) -> list[str]:
+    """The hot statements of an account that read a table from end to end."""
+    found = []
+    for statement in hot_statements(account, viewer):
+        with acting(account):
+            tables = reads_whole_tables(scans(statement))
+        found += [f"{account.slug}: {statement.name} reads all of {table}" for table in tables]
+    return found
+
+
 def claim_statements() -> list[Statement]:
     """What the door `claim_deliveries` does inside, where EXPLAIN cannot look; as the owner."""
     due = import_module("kmapp.migrations.0002_doors").DUE

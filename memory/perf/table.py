@@ -8,12 +8,14 @@ from django.db import connection
 
 from memory.perf.bench import BATCH, Searching, Times, Writing
 
-COMMAND = "make bench"
+COMMAND = "make bench OUT=docs/benchmarks.md"
 
 
 def page(sizes: Mapping[int, tuple[Times, list[Searching], Writing]]) -> str:
     """Tables for all sizes, with where they come from."""
     lines = [
+        "# Benchmarks",
+        "",
         f"Made by `{COMMAND}` on {_machine()}. Milliseconds, p50 / p95. Read the ratios.",
         "",
         "Searching. *Bare* is the two index queries of a search by psycopg alone, with the same",

@@ -58,15 +58,20 @@ class Command(BaseCommand):
                 throwaway.run(["manage.py", *sys.argv[1:], "--here"], quiet)
             return
         figures, filled = {}, 0
+        whole: list[str] = []
         for size in options["sizes"]:
             self.seed(number=size - filled, account_share=SHARES)
             filled = size
             account = account_named(slug_of(SHARES[0]))
             figures[size] = measured(account, options["number"], self.stderr.write)
+            for share in SHARES:
+                whole += plans.whole_reads(account_named(slug_of(share)), Viewer())
         text = page(figures)
         if options["out"]:
             options["out"].write_text(text)
         self.stdout.write(text)
+        if whole:
+            raise CommandError("\n".join(whole))
 
     def explain(self, **options: Any) -> None:
         slow = []

@@ -1,0 +1,61 @@
+"""Measuring tools say something, on data small enough for a test."""
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from kmapp.accounts.models import Account
+
+
+def perf(*words: str) -> str:
+    out = io.StringIO()
+    call_command("perf", *words, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def test_figures_come_as_a_table(committed: str, tmp_path: Path) -> None:
+    told = perf("bench", "--here", "--sizes=400", "--number=3", f"--out={tmp_path / 'b.md'}")
+    assert (tmp_path / "b.md").read_text() == told
+    rows = [line for line in told.splitlines() if line.startswith("| 400 |")]
+    assert len(rows) == 4
+    assert "make bench" in told
+
+
+def test_plans_are_printed_as_sent(committed: str) -> None:
+    perf("seed", "300")
+    told = perf("explain", "--account=perf-90", "--user=user-0001")
+    for name in ("best_by_words", "nearest", "cosines_of", "list page", "outbox head"):
+        assert name in told
+    assert "One-Time Filter" in told, "the wall between accounts is part of the plan"
+    assert "$1" not in told, "values, not parameters"
+    only = perf("explain", "--only=nearest")
+    assert "perf-0-1: nearest" in only
+    assert "list page" not in only
+
+
+def test_there_must_be_something_to_explain(acme: Account) -> None:
+    with pytest.raises(CommandError, match="perf seed"):
+        perf("explain")
+
+
+def test_throw_away_parts_are_thrown_away(tmp_path: Path) -> None:
+    ours = {"KMAPP_DATA_DIR", "EMBEDDER_QUERY_PORT", "EMBEDDER_BATCH_PORT"}
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    done = subprocess.run(
+        [sys.executable, "-m", "kmapp.embedded.throwaway", "manage.py", "embedding_models", "list"],
+        env=environment | {"TMPDIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "kmapp.settings"},
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "1  active" in done.stdout
+    assert not list(tmp_path.glob("kmapp-throwaway-*"))
