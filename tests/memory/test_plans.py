@@ -85,11 +85,11 @@ def test_plans_at_size(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     # Measured one by one or found by the index: the same ten come first.
     shared = 0
-    for viewer in (HEAVY, None) * 5:
+    for eyes in (HEAVY, None) * 5:
         meaning = asked(cloud)
-        by_index = found_by(accounts[LARGE], meaning, viewer)
+        by_index = found_by(accounts[LARGE], meaning, eyes)
         monkeypatch.setattr(queries, "FEW", NUMBER)  # so everything is few
-        one_by_one = found_by(accounts[LARGE], meaning, viewer)
+        one_by_one = found_by(accounts[LARGE], meaning, eyes)
         monkeypatch.undo()
         shared += len(set(by_index[:10]) & set(one_by_one[:10]))
     assert shared >= 95
