@@ -15,7 +15,7 @@ from kmapp.ledger.canonical import LARGEST_INTEGER, Trail, dotted, flaw_of
 
 # Strings are skipped whole, closed or not: with the closing quote required, an open string would be
 # scanned again from each quote in it. Possessive, so nothing is tried twice.
-_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{\]},]', re.DOTALL)
+_STRUCTURE = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]},]', re.DOTALL)
 _DIGITS = len(str(LARGEST_INTEGER))
 
 
