@@ -1,0 +1,77 @@
+"""A small account among large ones gets all of its rows, and the right ones (reliability 20)."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.management.accounts import account_named, every_account
+from kmapp.providers.active import active_model
+from kmapp.search import queries
+from kmapp.search.queries import Collection, Meaning, Within, nearest
+from memory.models import MemoryEntry
+from memory.models.entries import COLLECTION
+from memory.perf.seed import seed, slug_of
+from memory.perf.vectors import Cloud
+
+NUMBER = 20_000
+LARGE, SMALL, TINY = 30.0, 1.0, 0.1  # percent
+# No two alike, as accounts are named by their shares; what is left goes to the hundredth account.
+OTHERS = [0.70 + number / 10_000 for number in range(96)]
+SEARCHES = 100
+FIRST = 10
+EXACT = "enable_indexscan = off"
+BY_INDEX = "enable_sort = off"  # only the index gives vectors in order
+
+
+def search(account: Account, meaning: Meaning, setting: str = "") -> set[UUID]:
+    """The first ten, as the app role finds them; a setting may bend how."""
+    collection = Collection(account_id=account.pk, name=COLLECTION)
+    with acting(account):
+        if setting:
+            with connection.cursor() as cursor:
+                cursor.execute(f"SET LOCAL {setting}")
+        within = Within.of(MemoryEntry.objects.of(account))
+        return set(nearest(collection, meaning, within=within, limit=FIRST))
+
+
+def questions() -> Iterator[Meaning]:
+    model = active_model()
+    for vector in Cloud(model.dimensions, np.random.default_rng(7)).draw(SEARCHES):
+        yield Meaning.of(model, vector.tolist())
+
+
+def searched(account: Account, setting: str = "", *, after: Account) -> float:
+    """Each search finds ten, right after another account's on one connection. Gives recall@10."""
+    right = 0
+    for meaning in questions():
+        assert len(search(after, meaning)) == FIRST
+        found = search(account, meaning, setting)
+        assert len(found) == FIRST
+        right += len(found & search(account, meaning, EXACT))
+    return right / (SEARCHES * FIRST)
+
+
+@pytest.mark.timeout(900)
+def test_each_account_gets_its_share(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One test, because the seed takes its time."""
+    shares = [LARGE, SMALL, TINY, *OTHERS]
+    seed(NUMBER, shares, tell=lambda done: None, say=lambda text: None)
+    assert len(every_account()) == 100
+    large, small, tiny = (account_named(slug_of(share)) for share in (LARGE, SMALL, TINY))
+
+    # As the product searches: few rows are measured one by one, many are found by the index.
+    recall = {
+        "large": searched(large, after=small),
+        "small": searched(small, after=large),
+        "tiny": searched(tiny, after=large),
+    }
+    # By the index although few rows count: it goes on until it has enough of them.
+    monkeypatch.setattr(queries, "FEW", 0)
+    recall["small, by the index"] = searched(small, BY_INDEX, after=large)
+    recall["tiny, by the index"] = searched(tiny, BY_INDEX, after=large)
+    assert min(recall.values()) >= 0.95, recall
