@@ -1,0 +1,188 @@
+"""Reliability test 32: hostile text in every field of every writer is refused, or comes back whole.
+
+Refused is a 400 in the one shape; stored is equal code point for code point, but for what we do on
+purpose: a text is composed (NFC) with newline as line end, and a name has no white space around it.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.ledger.models import Note
+from kmapp.text import normalise
+from tests.agent import Agent
+from tests.hostile import MARK, REFUSED, STORED, Hostile, body_with
+
+SHAPE = {"status", "error", "message", "detail", "details", "issues"}
+# Every text of a memory, and how long it may be.
+TEXTS = {"text": 50_000, "title": 500, "raw_ref": 2000, "evidence_ref": 2000}
+NAMES = dict.fromkeys(["client_id", "user_id", "agent_id", "app_id", "run_id", "scope"], 200)
+LISTS = {"tags": 100, "entities": 200}
+LENGTHS = {**TEXTS, **NAMES, **LISTS}
+# What is no free text: every payload is refused there, also what could be stored elsewhere.
+CLOSED = [
+    "id",
+    "kind",
+    "tier",
+    "visibility",
+    "importance",
+    "confidence",
+    "salience",
+    "half_life_days",
+    "observed_at",
+    "valid_from",
+    "valid_to",
+    "expires_at",
+]
+NUMBERS = ("weight", "confidence", "decay_rate")
+ENDS = {"src": {"client_id": "a"}, "dst": {"client_id": "b"}}
+EDGE = {"type": "related_to", **ENDS}
+Place = tuple[str, dict[str, Any]]
+
+
+def _node(**more: Any) -> dict[str, Any]:
+    return {"client_id": "a", "text": "ok", **more}
+
+
+def _values(name: str) -> Iterator[Any]:
+    """The payload as the field, and inside it."""
+    if name in LISTS:
+        yield [MARK]
+    elif name == "metadata":
+        yield from ({"a": MARK}, {"a": [{"b": MARK}]}, {MARK: 1})
+    elif name == "sources":
+        yield from ([{"a": MARK}], [{MARK: [1]}])
+    yield MARK
+
+
+def _nodes(names: Iterable[str]) -> Iterator[Place]:
+    for name in names:
+        for value in _values(name):
+            yield "memory/write", {"nodes": [_node(), _node(**{"client_id": "b", name: value})]}
+        yield "memory/store", _node(**{name: MARK})
+
+
+def _batches() -> Iterator[Place]:
+    nodes = [_node(), _node(client_id="b")]
+    for name in ("scope", "actor", "input_text", "input_sha256", "auto_embed", "force_reembed"):
+        yield "memory/write", {"nodes": nodes, name: MARK}
+    for name in ("id", "type", *NUMBERS, *ENDS):
+        yield "memory/write", {"nodes": nodes, "edges": [{**EDGE, name: MARK}]}
+    for end in ENDS:
+        for name in ("id", "client_id"):
+            yield "memory/write", {"nodes": nodes, "edges": [{**EDGE, end: {name: MARK}}]}
+
+
+def _others() -> Iterator[Place]:
+    whose = ["id", *NAMES]
+    for name in ["text", "title", "kind", "metadata", "tags", "version", "reason", *whose]:
+        for value in _values(name):
+            yield "memory/update", {"client_id": "here", "title": "new", name: value}
+    for name in ["reason", *whose]:
+        yield "memory/forget", {"client_id": "here", name: MARK}
+        yield "memory/get", {"client_id": "here", name: MARK}
+    for name in ["query", "kinds", "tags", "limit", "observed_after", *NAMES]:
+        yield "memory/search", {"query": "ok", name: MARK}
+
+
+OPEN = [*LENGTHS, "metadata", "sources"]
+RARER = [*_nodes(CLOSED), *_batches(), *_others()]
+PLACES = [*_nodes(OPEN), *RARER]
+
+
+@pytest.fixture
+def unredacted(acme: Account) -> Account:
+    """What is blacked out on purpose does not come back."""
+    with acting(acme):
+        Account.objects.filter(pk=acme.pk).update(redact=[])
+    return acme
+
+
+@pytest.fixture
+def here(agent: Agent, unredacted: Account) -> dict[str, Any]:
+    said = {"text": "ok", "client_id": "here", "user_id": "u"}
+    return dict(agent.post("memory/store", said, 201))
+
+
+def send(client: APIClient, path: str, body: bytes) -> Any:
+    return client.post(f"/v1/{path}", body, content_type="application/json")
+
+
+@pytest.mark.parametrize("hostile", REFUSED, ids=lambda hostile: hostile.name)
+def test_what_cannot_be_kept_is_refused_wherever_it_stands(
+    hostile: Hostile, agent: Agent, here: dict[str, Any]
+) -> None:
+    wrong = []
+    for path, body in PLACES:
+        sent = body_with(hostile, body)
+        if not hostile.raw and b"[]" in sent:
+            continue  # nothing in a list is an empty list
+        answer = send(agent.client, path, sent)
+        said = answer.json()
+        if answer.status_code != 400 or said.keys() != SHAPE or not said["issues"]:
+            wrong.append((path, body, answer.status_code, said))
+    assert wrong == []
+    assert agent.post("memory/get", {"client_id": "here"})["version"] == here["version"]
+
+
+@pytest.mark.parametrize("hostile", STORED, ids=lambda hostile: hostile.name)
+def test_no_place_breaks_under_what_may_be_kept(
+    hostile: Hostile, agent: Agent, here: dict[str, Any]
+) -> None:
+    """The places that the next test does not fill, one at a time: what is refused is named."""
+    wrong = []
+    for path, body in RARER:
+        answer = send(agent.client, path, body_with(hostile, body))
+        said = answer.json()
+        if answer.status_code in (200, 201, 404, 409, 410):
+            continue
+        if answer.status_code != 400 or said.keys() != SHAPE or not said["issues"]:
+            wrong.append((path, body, answer.status_code, said))
+    assert wrong == []
+
+
+def _kept(name: str, text: str) -> str:
+    if name == "text":
+        return normalise(text)
+    return normalise(text.strip()) if name in TEXTS else text.strip()
+
+
+@pytest.mark.parametrize("hostile", STORED, ids=lambda hostile: hostile.name)
+def test_what_may_be_kept_comes_back_as_it_was(
+    hostile: Hostile, agent: Agent, unredacted: Account
+) -> None:
+    text = hostile.text or ""
+    fits = [name for name, longest in LENGTHS.items() if len(text) <= longest]
+    said: dict[str, Any] = {"client_id": "a", "text": "ok"}
+    said |= {name: [text] if name in LISTS else text for name in fits}
+    said |= {"metadata": {text: [text, {text: text}]}, "sources": [{text: text}]}
+    other = {"client_id": "b", "text": "ok", "scope": said.get("scope", "")}
+    ends = {"src": {"client_id": said["client_id"]}, "dst": {"client_id": "b"}}
+    body = {"nodes": [said, other], "edges": [{"type": "related_to", **ends}], "input_text": text}
+    written = agent.post("memory/write", body, 201)
+    assert written["edges"][0]["src_id"] == written["nodes"][0]["id"]
+
+    which = {"client_id": said["client_id"], "scope": said.get("scope", "")}
+    got = agent.post("memory/get", which)
+    assert got["id"] == written["nodes"][0]["id"]
+    for name in fits:
+        kept = _kept(name, text)
+        assert got[name] == ([kept] if name in LISTS else kept), name
+    assert (got["metadata"], got["sources"]) == (said["metadata"], said["sources"])
+
+    news = {name: said[name] for name in ("text", "title", "metadata", "tags") if name in said}
+    changed = agent.post("memory/update", {**which, **news, "kind": "preference", "reason": text})
+    assert {name: changed[name] for name in news} == {name: got[name] for name in news}
+    agent.post("memory/forget", {**which, "reason": text})
+    versions = agent.get(f"memory/{got['id']}/history")["versions"]
+    reason = normalise(text.strip())
+    assert [each["reason"] for each in versions] == ["", reason, reason]
+    assert [each["text"] for each in versions] == [got["text"]] * 3
+    with acting(unredacted):
+        inputs = Note.objects.filter(commit_id=written["commit_id"]).values_list("input", flat=True)
+        assert list(inputs) == [normalise(text.strip())]
+    agent.post("memory/search", {"query": text, "explain": True}, 200)
