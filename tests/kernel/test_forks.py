@@ -1,0 +1,108 @@
+"""However many write at once, a chain has no forks and no gaps (reliability 29)."""
+
+import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from time import perf_counter
+from uuid import UUID
+
+import pytest
+from django.db import connection, connections
+from django.db.models import Count
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, ApiKey
+from kmapp.ids import uuid7
+from kmapp.ledger.actions import recording
+from kmapp.ledger.models import Commit
+from kmapp.ledger.verify import verify
+
+WRITERS, COMMITS = 8, 50
+BATCHES, ROWS = 5, 1_000
+PER_SECOND = 150
+
+
+def commit(account_id: UUID, rows: int = 1) -> None:
+    """One change of so many rows; only what the chain keeps of them is written."""
+    with acting(account_id), recording(account_id, SYSTEM) as draft:
+        for _ in range(rows):
+            draft.add(ApiKey(id=uuid7(), account_id=account_id, name="forked", scopes=[]), "ADD")
+
+
+@dataclass
+class Writers:
+    """Threads that start at once, each with a connection of its own."""
+
+    account_id: UUID
+    start: threading.Barrier
+
+    def run(self, times: int, rows: int) -> None:
+        try:
+            connection.ensure_connection()
+            self.start.wait()
+            for _ in range(times):
+                commit(self.account_id, rows)
+        finally:
+            connection.close()
+
+
+def written(account: Account, writers: int, *, each: int, batches: int = 0) -> float:
+    """Commits a second of these writers together, with bulk batches beside."""
+    threads = writers + (1 if batches else 0)
+    crowd = Writers(account.pk, threading.Barrier(threads + 1))
+    with ThreadPoolExecutor(threads) as pool:
+        running = [pool.submit(crowd.run, each, 1) for _ in range(writers)]
+        bulk = [pool.submit(crowd.run, batches, ROWS)] if batches else []
+        crowd.start.wait()
+        began = perf_counter()
+        for future in running:
+            future.result()
+        took = perf_counter() - began
+        for future in bulk:
+            future.result()
+    return writers * each / took
+
+
+def assert_one_line(account: Account, commits: int) -> None:
+    with acting(account):
+        rows = Commit.objects.of(account)
+        parents = rows.values("parent_hash").annotate(children=Count("pk"))
+        assert list(parents.filter(children__gt=1)) == []
+        seqs = list(rows.order_by("seq").values_list("seq", flat=True))
+    assert seqs == list(range(1, commits + 1))
+    checked = verify(account.pk)
+    assert checked.ok, checked.problems
+    assert checked.commits == commits
+
+
+def test_writers_at_once_make_one_line(committed: str, acme: Account) -> None:
+    """Nor do they slow each other down so far that one alone would do much better."""
+    alone = written(acme, 1, each=COMMITS)
+    together = written(acme, WRITERS, each=COMMITS, batches=BATCHES)
+    assert_one_line(acme, 1 + COMMITS + WRITERS * COMMITS + BATCHES)
+    assert together > alone / 4, f"{together:.0f} commits/s together, {alone:.0f} alone"
+
+
+def commit_often(task: tuple[UUID, int, int]) -> None:
+    """What one process does."""
+    account_id, times, rows = task
+    for _ in range(times):
+        commit(account_id, rows)
+    connection.close()
+
+
+@pytest.mark.chaos
+def test_writers_in_processes_are_fast(committed: str, acme: Account) -> None:
+    tasks = [(acme.pk, 1, ROWS), *[(acme.pk, COMMITS, 1)] * WRITERS]
+    connections.close_all()  # no child may speak on a connection of ours
+    with multiprocessing.get_context("fork").Pool(len(tasks)) as pool:
+        pool.map(commit_often, tasks, chunksize=1)
+    assert_one_line(acme, 1 + WRITERS * COMMITS + 1)
+    with acting(acme):
+        times = Commit.objects.of(acme).filter(seq__gt=1).order_by("seq")
+        first, last = (each.created_at for each in (times[0], times.reverse()[0]))
+    rate = WRITERS * COMMITS / (last - first).total_seconds()
+    print(f"{rate:.0f} commits/s")  # noqa: T201 - the figure, shown with -s
+    assert rate >= PER_SECOND
