@@ -40,7 +40,7 @@ class Place:
     def product(self, name: str) -> Product:
         """A product of this name, of which nothing runs yet."""
         with psycopg.connect(self.postgres.url(), autocommit=True) as server:
-            server.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER {ROLES['owner']}")  # type: ignore[call-overload]  # names of our own making
+            server.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER {ROLES['owner']}")
         home = self.home / name
         home.mkdir()
         return Product(home, self.postgres.url(ROLES["app"], name))

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from functools import partial
 from statistics import median
 
 import pytest
@@ -39,6 +40,10 @@ def pending(product: Product) -> int:
     return int(product.ask("GET", "health").body["pending_embeddings"])
 
 
+def _caught_up(product: Product) -> bool:
+    return pending(product) == 0
+
+
 def test_writing_does_not_need_the_embedder(acme: Account, product: Product, twin: Product) -> None:
     """Reliability 4: provider killed; every write a 201, p95 <= 1.2 x healthy, READY <= 60 s after.
 
@@ -48,11 +53,12 @@ def test_writing_does_not_need_the_embedder(acme: Account, product: Product, twi
         each.have("valkey", "provider", "web", "worker", "beat")
         for number in range(20):
             write(each, -1 - number)
-        seconds_until(lambda each=each: pending(each) == 0, 60)
+        seconds_until(partial(_caught_up, each), 60)
     twin.kill("provider")
     ratios = []
     for turn in range(ROUNDS):
-        healthy, without = [], []
+        healthy: list[Answer] = []
+        without: list[Answer] = []
         for number in range(WRITES):
             pair = [(product, healthy), (twin, without)]
             for each, answers in pair if number % 2 else reversed(pair):
@@ -66,7 +72,7 @@ def test_writing_does_not_need_the_embedder(acme: Account, product: Product, twi
     assert pending(twin) == WRITES * ROUNDS
     assert median(ratios) <= 1.2
     twin.have("provider")
-    taken = seconds_until(lambda: pending(twin) == 0, 60)
+    taken = seconds_until(partial(_caught_up, twin), 60)
     print(f"4: {WRITES * ROUNDS} ready {taken:.1f} s after its return")
 
 
