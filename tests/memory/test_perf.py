@@ -10,7 +10,11 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from memory.actions.entries import write
+from memory.drafts import Batch, NewEntry
 
 
 def perf(*words: str) -> str:
@@ -59,3 +63,25 @@ def test_throw_away_parts_are_thrown_away(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "1  active" in done.stdout
     assert not list(tmp_path.glob("kmapp-throwaway-*"))
+
+
+def test_seeding_beside_real_memories_asks(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = Batch(entries=[NewEntry(text="Real.", user_id="u")])
+    with acting(acme):
+        write(account_id=acme.pk, actor=SYSTEM, batch=batch)
+    asked: list[str] = []
+
+    def no(question: str) -> str:
+        asked.append(question)
+        return "n"
+
+    monkeypatch.setattr("builtins.input", no)
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        perf("seed", "100")
+    assert "1 memories of others" in asked[0]
+
+
+@pytest.mark.parametrize("shares", ["90,20", "0,1", "-1"])
+def test_shares_that_cannot_be_are_refused(shares: str) -> None:
+    with pytest.raises(CommandError, match="add up to 100"):
+        perf("seed", "100", f"--account-share={shares}")

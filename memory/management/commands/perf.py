@@ -1,6 +1,7 @@
 """manage.py perf: synthetic data, plans and figures."""
 
 import sys
+from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.embedded import throwaway
 from kmapp.management.accounts import account_named, every_account
+from kmapp.management.asking import agreed
 from kmapp.management.progress import Progress
-from memory.models import Viewer
+from memory.models import MemoryEntry, Viewer
 from memory.perf import plans
 from memory.perf.bench import measured
 from memory.perf.seed import PREFIX, SHARES, seed, slug_of
@@ -28,6 +30,7 @@ class Command(BaseCommand):
         seeding.add_argument(
             "--account-share", type=_shares, default=SHARES, help="percentages: 90,1,0.1"
         )
+        seeding.add_argument("--yes", action="store_true", help="do not ask")
         explaining = verbs.add_parser("explain", help="print the plans of the hot queries")
         explaining.add_argument("--account", metavar="SLUG", help=f"default: all of {PREFIX}…")
         explaining.add_argument("--user", default="", help="search with this user_id")
@@ -37,6 +40,7 @@ class Command(BaseCommand):
         measuring.add_argument("--sizes", type=_sizes, default=(10_000, 100_000))
         measuring.add_argument("--number", type=int, default=100, help="of searches of each kind")
         measuring.add_argument("--out", type=Path, help="write the tables to this file")
+        measuring.add_argument("--yes", action="store_true", help="do not ask")
         measuring.add_argument(
             "--here", action="store_true", help="fill this installation, not a throw-away one"
         )
@@ -45,6 +49,7 @@ class Command(BaseCommand):
         getattr(self, options["verb"])(**options)
 
     def seed(self, **options: Any) -> None:
+        _ask_where_it_matters(yes=options["yes"])
         progress = Progress("Entries", options["number"])
         seed(options["number"], options["account_share"], tell=progress.add, say=self.stderr.write)
         progress.end()
@@ -60,7 +65,7 @@ class Command(BaseCommand):
         figures, filled = {}, 0
         whole: list[str] = []
         for size in options["sizes"]:
-            self.seed(number=size - filled, account_share=SHARES)
+            self.seed(number=size - filled, account_share=SHARES, yes=options["yes"])
             filled = size
             account = account_named(slug_of(SHARES[0]))
             figures[size] = measured(account, options["number"], self.stderr.write)
@@ -96,8 +101,26 @@ class Command(BaseCommand):
         self.stdout.write(f"\n{self.style.MIGRATE_HEADING(name)}\n{plan}")
 
 
+def _ask_where_it_matters(*, yes: bool) -> None:
+    """What is seeded cannot be taken back, so nobody shall do it to real data by mistake."""
+    others = [account for account in every_account() if not account.slug.startswith(PREFIX)]
+    used = 0
+    for account in others:
+        with acting(account):
+            used += MemoryEntry.objects.of(account).count()
+    question = (
+        f"There are {used:,} memories of others here. Synthetic accounts stay for good, as ledgers "
+        "do, and the index of vectors may be built anew meanwhile. Go on?"
+    )
+    if used and not yes and not agreed(question):
+        raise CommandError("Nothing was changed.")
+
+
 def _shares(text: str) -> tuple[float, ...]:
-    return tuple(float(part) for part in text.split(","))
+    shares = tuple(float(part) for part in text.split(","))
+    if min(shares) <= 0 or sum(shares) > 100:  # noqa: PLR2004 - percent
+        raise ArgumentTypeError("write percentages that add up to 100 at most, such as 90,1,0.1")
+    return shares
 
 
 def _sizes(text: str) -> list[int]:
