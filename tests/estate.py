@@ -1,20 +1,33 @@
 """All that an account can own: a row in every table, said in words that nobody else uses."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.db import connection
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.ledger.checkpoints import checkpoint
 from kmapp.ledger.models import Commit
-from memory.models import ErasedEntry, MemoryEntry
+from kmapp.outbox.models import Delivery, OutboxEvent
+from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
 from tests import makers
 from tests.agent import Agent
+
+# What has an address of its own.
+OWNED: dict[type[Model], Callable[[Account], QuerySet[Any]]] = {
+    MemoryEntry: MemoryEntry.objects.of,
+    MemoryEdge: MemoryEdge.objects.of,
+    Commit: Commit.objects.of,
+    OutboxEvent: OutboxEvent.objects.of,
+    Delivery: Delivery.objects.of,
+    ApiKey: ApiKey.objects.of,
+    Membership: Membership.objects.of,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,21 +43,18 @@ class Estate:
     def agent(self) -> Agent:
         return Agent(APIClient(headers={"authorization": f"Bearer {self.secret}"}))
 
-    def id_of(self, model: type[Model]) -> Any:
-        """The key of its oldest row of this kind."""
-        if model is Account:
-            return self.account.pk
-        if model is User:
-            return self.admin.pk
+    def ids(self) -> dict[str, UUID]:
+        """The id of one row of each kind that has an address."""
         with acting(self.account):
-            rows = model._default_manager.filter(account=self.account)  # noqa: SLF001 - Django's name
-            return rows.order_by("pk").values_list("pk", flat=True)[0]
+            first = {
+                model.__name__: of(self.account).order_by("pk").values_list("pk", flat=True)[0]
+                for model, of in OWNED.items()
+            }
+        return {"Account": self.account.pk, **first}
 
     def tells(self, text: str) -> bool:
         """Whether a text says anything that only this account knows."""
-        known = [self.word, str(self.account.pk)]
-        known += [str(self.id_of(model)) for model in (MemoryEntry, Commit, ApiKey, Membership)]
-        return any(word in text for word in known)
+        return any(known in text for known in (self.word, *map(str, self.ids().values())))
 
     def fingerprint(self) -> dict[str, str]:
         """A digest of all rows of this account, table by table."""
