@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from uuid import uuid4
 
 import hypothesis
 import psycopg
@@ -107,6 +108,13 @@ def clone(name: str, template: str = TEMPLATE) -> None:
 def drop(name: str) -> None:
     connections.close_all()
     _sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(autouse=True)
+def own_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test signs is nothing that another's database has lost."""
+    folder = settings.DATA_DIR / "checkpoints" / uuid4().hex
+    monkeypatch.setattr(settings, "CHECKPOINT_FILE", folder / "checkpoints.ndjson")
 
 
 @pytest.fixture(scope="session")

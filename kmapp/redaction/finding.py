@@ -64,9 +64,16 @@ def find(text: str, kinds: Collection[str] = KINDS) -> list[Finding]:
 
 
 def redact(text: str, kinds: Collection[str] = KINDS) -> tuple[str, list[Finding]]:
-    """The text with placeholders, and what they stand for."""
+    """The text with placeholders, and what they stand for.
+
+    What stood beside a finding may be found only without it, so it is looked at until nothing is.
+    """
     findings = find(text, kinds)
-    return _replaced(text, findings), findings
+    redacted, left = _replaced(text, findings), findings
+    while left:
+        left = find(redacted, kinds)
+        redacted = _replaced(redacted, left)
+    return redacted, findings
 
 
 def redact_json(value: Any, kinds: Collection[str] = KINDS) -> tuple[Any, list[Finding]]:
