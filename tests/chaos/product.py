@@ -57,6 +57,7 @@ class Product:
 
     home: Path
     database: str
+    options: Mapping[str, str] = field(default_factory=dict)  # of its environment
     key: str = ""  # of the agent that `post` and `get` speak for
     port: int = field(default_factory=free_port)
     provider_port: int = field(default_factory=free_port)
@@ -87,6 +88,7 @@ class Product:
             "THROTTLE_WRITE_PER_MINUTE": "1000000",
             "THROTTLE_RECALL_PER_MINUTE": "1000000",
             "LOG_LEVEL": "INFO",
+            **self.options,
         }
 
     # --- Starting and hurting ---------------------------------------------------------------------
