@@ -1,186 +1,225 @@
-"""Accounts take turns on a connection; whatever breaks, none sees another (reliability 24)."""
+"""Whoever comes next on a connection sees nothing of who was there before (reliability 24)."""
 
-import random
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from uuid import UUID
+from itertools import cycle, islice, pairwise
+from typing import Any
+from uuid import UUID, uuid4
 
 import pytest
-from django.db import DatabaseError, connection, connections
-from psycopg.errors import QueryCanceled
+from django.db import Error, connection, connections, transaction
 
 from kmapp.accounts.acting import acting, current_account_id
-from kmapp.accounts.models import Account, ApiKey
-from kmapp.ids import uuid7
+from kmapp.accounts.models import Account
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, publish, resting
+from kmapp.outbox.actions import Task, deliver_due, publish, resting
 from kmapp.outbox.registry import Job, on
-from kmapp.outbox.tasks import deliver
 from tests import makers
 
 ALTERNATIONS = 1_000
+THREADS = 4
+POOL = {"min_size": 0, "max_size": 2, "timeout": 60}
+JOBS = 100  # of each account
+TOPIC = "test.leaks"
+SEEN = """
+SELECT account_id FROM ledger_commit UNION SELECT account_id FROM accounts_apikey
+UNION SELECT id FROM accounts_account
+UNION SELECT nullif(current_setting('app.account_id', true), '')::uuid
+"""
 
 
-class Broken(Exception):
-    """What goes wrong between."""
+class Failed(Exception):
+    """Whatever a request may end in."""
 
 
-def in_sight() -> set[UUID]:
-    """Whose rows can be seen now, asked without any filter."""
+def ask(statement: str) -> list[Any]:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT DISTINCT account_id FROM ledger_commit")
-        return {row[0] for row in cursor.fetchall()}
+        cursor.execute(statement)
+        return [row[0] for row in cursor.fetchall()]
 
 
-def nothing_goes_wrong() -> None:
-    pass
+def seen() -> set[UUID]:
+    """Whose rows, and whose name, this connection has before it."""
+    return set(ask(SEEN)) - {None} | {each for each in [current_account_id()] if each}
 
 
-def an_exception() -> None:
-    raise Broken
+def goes_well(_other: UUID) -> None:
+    """Nothing happens."""
 
 
-def a_refused_statement() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1 / 0")
+def fails(_other: UUID) -> None:
+    raise Failed
 
 
-def a_cancelled_statement() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = 1")
-        cursor.execute("SELECT pg_sleep(10)")
+def looks_elsewhere(other: UUID) -> None:
+    with acting(other):
+        assert seen() == {other}
 
 
-def a_nested_account_that_fails() -> None:
-    with acting(uuid7()):
-        assert in_sight() == set()
-        raise Broken
+def fails_elsewhere(other: UUID) -> None:
+    """And goes on where it was."""
+    with pytest.raises(Failed), acting(other):
+        raise Failed
 
 
-def a_nested_account_that_ends() -> None:
-    with acting(uuid7()):
-        assert in_sight() == set()
+def takes_too_long(_other: UUID) -> None:
+    ask("SELECT set_config('statement_timeout', '2ms', true)")
+    ask("SELECT pg_sleep(5)")
 
 
-def a_lost_connection() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+def is_cancelled(_other: UUID) -> None:
+    ask("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(5)")
 
 
-MISHAPS = (
-    *(nothing_goes_wrong, an_exception, a_refused_statement, a_cancelled_statement),
-    *(a_nested_account_that_fails, a_nested_account_that_ends, a_lost_connection),
-)
+def is_cancelled_elsewhere(other: UUID) -> None:
+    """And goes on where it was."""
+    with pytest.raises(Error, match="user request"), acting(other):
+        is_cancelled(other)
 
 
-def alternate(accounts: Sequence[Account], mishaps: Sequence[Callable[[], None]], seed: int) -> int:
-    """Act for the accounts in turn. Returns how often rows were seen that should not be."""
-    choose, leaks = random.Random(seed), 0  # noqa: S311 - repeatable
-    for turn in range(ALTERNATIONS):
-        account = accounts[turn % len(accounts)]
-        mishap = choose.choice(mishaps)
-        try:
-            with acting(account):
-                leaks += in_sight() != {account.pk}
-                mishap()
-                leaks += in_sight() != {account.pk}
-        except (Broken, DatabaseError):
-            pass
-        connection.close_if_unusable_or_obsolete()
-        leaks += in_sight() != set() or current_account_id() is not None
+def breaks_a_rule(_other: UUID) -> None:
+    """And goes on."""
+    with pytest.raises(Error, match="division by zero"), transaction.atomic():
+        ask("SELECT 1 / 0")
+
+
+def fails_after_a_failure(other: UUID) -> None:
+    fails_elsewhere(other)
+    raise Failed
+
+
+TURNS: list[Callable[[UUID], None]] = [
+    goes_well,
+    fails,
+    looks_elsewhere,
+    fails_elsewhere,
+    takes_too_long,
+    is_cancelled,
+    is_cancelled_elsewhere,
+    breaks_a_rule,
+    fails_after_a_failure,
+]
+
+
+def visit(mine: UUID, other: UUID, turn: Callable[[UUID], None]) -> list[str]:
+    """One visit as one account; gives what it saw that is not its own."""
+    leaks = [f"before {turn}"] if seen() else []
+    try:
+        with acting(mine):
+            leaks += [f"at the start of {turn}"] if seen() != {mine} else []
+            turn(other)
+            leaks += [f"after {turn}"] if seen() != {mine} else []
+    except (Failed, Error):
+        pass  # as a request that fails: the next one is what counts
+    return leaks + ([f"behind {turn}"] if seen() else [])
+
+
+def alternate(pair: tuple[UUID, UUID], times: int) -> list[str]:
+    """Both in turn, each time with another turn of events."""
+    leaks = []
+    for number, turn in enumerate(islice(cycle(TURNS), times)):
+        leaks += visit(pair[number % 2], pair[1 - number % 2], turn)
     return leaks
 
 
 @pytest.fixture
-def pair(committed: str) -> list[Account]:
-    accounts = [makers.account("Acme"), makers.account("Rival")]
-    for account in accounts:
+def pair(committed: str, acme: Account, rival: Account) -> tuple[UUID, UUID]:
+    for account in (acme, rival):
         makers.key(account)
-    return accounts
+    return acme.pk, rival.pk
 
 
-def test_a_cancelled_statement_is_one(pair: list[Account]) -> None:
-    with pytest.raises(DatabaseError) as refused, acting(pair[0]):
-        a_cancelled_statement()
-    assert isinstance(refused.value.__cause__, QueryCanceled)
+def test_the_turns_are_odd() -> None:
+    """So each of them happens to either account."""
+    assert len(TURNS) % 2
 
 
-def test_nothing_leaks_on_one_connection(pair: list[Account]) -> None:
-    assert alternate(pair, MISHAPS[:-1], seed=1) == 0
+def test_the_turns_that_fail_fail(pair: tuple[UUID, UUID]) -> None:
+    for turn, why in ((takes_too_long, "statement timeout"), (is_cancelled, "user request")):
+        with pytest.raises(Error, match=f"canceling statement due to {why}"), acting(pair[0]):
+            turn(pair[1])
 
 
-def test_nothing_leaks_when_the_connection_is_lost(pair: list[Account]) -> None:
-    assert alternate(pair, MISHAPS, seed=2) == 0
+def test_nothing_leaks_on_one_connection(pair: tuple[UUID, UUID]) -> None:
+    before = ask("SELECT pg_backend_pid()")
+    assert alternate(pair, ALTERNATIONS) == []
+    assert ask("SELECT pg_backend_pid()") == before
 
 
 @pytest.fixture
-def pooled(committed: str) -> Iterator[None]:
-    """Two connections for everybody, as the product has eight."""
-    options = connection.settings_dict["OPTIONS"]
-    connection.close()
-    options["pool"] = {"min_size": 0, "max_size": 2, "timeout": 30}
+def pooled(pair: tuple[UUID, UUID]) -> Iterator[None]:
+    """Connections out of a pool, as the product has them; here fewer than threads."""
+    default: Any = connections["default"]
+    default.close()
+    default.settings_dict["OPTIONS"]["pool"] = POOL
     try:
         yield
     finally:
-        connection.close_pool()  # type: ignore[attr-defined]  # of PostgreSQL's
-        del options["pool"]
+        default.close()
+        default.close_pool()
+        del default.settings_dict["OPTIONS"]["pool"]
 
 
-def test_nothing_leaks_through_the_pool(pair: list[Account], pooled: None) -> None:
-    """Four threads share two connections."""
+def test_nothing_leaks_through_the_pool(pooled: None, pair: tuple[UUID, UUID]) -> None:
+    start = threading.Barrier(THREADS)
 
-    def turn(seed: int) -> int:
-        try:
-            return alternate(pair if seed % 2 else pair[::-1], MISHAPS, seed)
-        finally:
-            connections.close_all()
+    def visits(thread: int) -> tuple[list[str], set[int]]:
+        leaks, backends = [], set()
+        start.wait()
+        for number, turn in enumerate(islice(cycle(TURNS), ALTERNATIONS // THREADS)):
+            mine = (number + thread) % 2
+            try:
+                leaks += visit(pair[mine], pair[1 - mine], turn)
+                backends.update(ask("SELECT pg_backend_pid()"))
+            finally:
+                connection.close()  # back into the pool, as at the end of each request
+        return leaks, backends
 
-    with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(turn, range(4))) == [0] * 4
+    with ThreadPoolExecutor(THREADS) as threads:
+        results = list(threads.map(visits, range(THREADS)))
+    assert [leak for leaks, _ in results for leak in leaks] == []
+    shared = set.union(*(backends for _, backends in results))
+    assert len(shared) <= POOL["max_size"], "all shared the same few connections"
 
 
-@pytest.fixture
-def only_ours(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def test_a_pooled_connection_that_was_left_in_mid_transaction_is_clean(
+    pooled: None, pair: tuple[UUID, UUID]
+) -> None:
+    for mine in islice(cycle(pair), 20):
+        assert seen() == set()
+        connection.set_autocommit(False)
+        ask(f"SELECT set_config('app.account_id', '{mine}', true)")
+        assert seen() == {mine}
+        connection.close()
+
+
+def test_nothing_leaks_through_the_worker(
+    pair: tuple[UUID, UUID], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It pays both accounts in turn on one connection, whatever became of the job before."""
     monkeypatch.setattr(registry, "_subscriptions", {})
-    yield
     resting.clear()
+    visited: list[UUID] = []
+    leaks: list[str] = []
+    turns = cycle(TURNS)
 
-
-def test_nothing_leaks_through_tasks(pair: list[Account], only_ours: None) -> None:
-    """A worker's tasks, one after the other on its connection; every third job fails."""
-    seen: list[tuple[UUID, set[UUID], set[UUID]]] = []
-
-    @on("test.leak")
+    @on(TOPIC)
     def look(jobs: Sequence[Job]) -> None:
-        outside = in_sight()
-        with acting(jobs[0].account_id):
-            seen.append((jobs[0].account_id, in_sight(), outside))
-            if len(seen) % 3 == 0:
-                raise Broken
+        [job] = jobs
+        visited.append(job.account_id)
+        turn = next(turns)
+        [other] = set(pair) - {job.account_id}
+        leaks.extend(visit(job.account_id, other, turn))
+        with acting(job.account_id):
+            turn(other)  # what it raises, the worker takes
 
-    for turn in range(ALTERNATIONS // 10):
-        account = pair[turn % 2]
-        with acting(account):
-            publish(account.pk, "test.leak", [Task(job_key=f"{turn}:1", payload={})])
-        deliver.apply(("default",)).get()
-    assert len(seen) == ALTERNATIONS // 10
-    assert {account for account, *_ in seen} == {account.pk for account in pair}
-    assert [each for each in seen if each[1] != {each[0]} or each[2]] == []
-
-
-def test_a_setting_of_the_session_would_leak(pair: list[Account]) -> None:
-    """What `acting` must never do: this is how the others would notice."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('app.account_id', %s, false)", [str(pair[0].pk)])
-    assert in_sight() == {pair[0].pk}
-    connection.close()
-    assert in_sight() == set()
-
-
-def test_a_key_of_another_account_is_never_seen(pair: list[Account]) -> None:
-    acme, rival = pair
-    with acting(acme):
-        own = ApiKey.objects.get()
-        with acting(rival):
-            assert not ApiKey.objects.filter(pk=own.pk).exists()
-        assert ApiKey.objects.filter(pk=own.pk).exists()
+    for account_id in islice(cycle(pair), 2 * JOBS):
+        with acting(account_id):
+            publish(account_id, TOPIC, [Task(job_key=f"{uuid4()}:1", payload={})])
+    while len(visited) < 2 * JOBS:
+        assert deliver_due("default", seconds=300)
+    assert leaks == []
+    assert seen() == set()
+    in_turn = sum(one != next_one for one, next_one in pairwise(visited))
+    assert in_turn >= JOBS

@@ -1,90 +1,193 @@
-"""Twenty clients say the same at the same moment (reliability 3)."""
+"""Writes that race are one write (reliability 3); writes that fail owe nothing (reliability 5)."""
 
+import json
 import random
-import shutil
-import tempfile
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from threading import Barrier
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import Any
+from uuid import uuid4
 
 import pytest
-from django.conf import settings
+from django.db import IntegrityError, connection
+from django.db.models import Model
 
-from kmapp import embedded
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.ledger.models import Commit
-from memory.models import MemoryEntry, MemoryVersion
-from tests.chaos.product import Answer, Product
+from kmapp.outbox import actions
+from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.models import Delivery, OutboxEvent
+from memory.actions.entries import write
+from memory.drafts import Batch, NewEntry
+from memory.models import MemoryEdge, MemoryEntry
+from tests.web.browser import served
 
-CLIENTS = 20
-ROUNDS = 5
+RACERS = 20
+FAILURES = 100
+CONFLICT = (409, "client_id_conflict")
+TABLES: tuple[type[Any], ...] = (OutboxEvent, Delivery, MemoryEntry, MemoryEdge, Commit)
 
 
 @pytest.fixture
-def server(committed: str, key: tuple[ApiKey, str]) -> Iterator[Product]:
-    """A web server with room for all of them at once: two processes with twelve threads each."""
-    home = Path(tempfile.mkdtemp(prefix="kmapp-races-"))
-    database = embedded.database_url(settings.DATA_DIR, "app")
-    database = database.replace(f"/{embedded.DATABASE}?", f"/{committed}?")
-    product = Product(home, database, {"WEB_THREADS": "12"}, key=key[1])
-    product.have("valkey", "web")
-    yield product
-    product.kill(*list(product.running))
-    shutil.rmtree(home)
+def site(committed: str) -> Iterator[str]:
+    with served() as base:
+        yield base
 
 
-def at_once(product: Product, path: str, bodies: Sequence[Mapping[str, Any]]) -> list[Answer]:
-    barrier = Barrier(len(bodies))
-
-    def post(body: Mapping[str, Any]) -> Answer:
-        barrier.wait(30)
-        return product.post(path, body)
-
-    with ThreadPoolExecutor(len(bodies)) as threads:
-        return list(threads.map(post, bodies))
+@pytest.fixture
+def woken(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+    """Each time that a worker would have been woken."""
+    times: list[set[str]] = []
+    monkeypatch.setattr(actions, "wake", times.append)
+    return times
 
 
-def statuses(answers: list[Answer]) -> Counter[int]:
-    return Counter(answer.status for answer in answers)
+def counts(account: Account) -> dict[type[Model], int]:
+    with acting(account):
+        return {table: table.objects.count() for table in TABLES}
 
 
-def test_one_client_id_is_one_memory(server: Product, acme: Account) -> None:
-    for number in range(ROUNDS):
-        said = {"text": "Lin likes oolong tea.", "client_id": f"race-{number}", "user_id": "u"}
-        answers = at_once(server, "memory/store", [said] * CLIENTS)
-        assert statuses(answers) == {201: 1, 200: CLIENTS - 1}
-        assert len({answer.body["id"] for answer in answers}) == 1
-        with acting(acme):
-            entry = MemoryEntry.objects.get(client_id=said["client_id"])
-            assert MemoryVersion.objects.filter(entry=entry).count() == 1
-        other = at_once(server, "memory/store", [{**said, "text": "No, jasmine."}] * CLIENTS)
-        assert statuses(other) == {409: CLIENTS}
-        assert {answer.body["error"] for answer in other} == {"client_id_conflict"}
+def race(base: str, secret: str, texts: Sequence[str]) -> list[tuple[int, Any]]:
+    """One client id with all of these at once."""
+    return race_batches(
+        base, secret, [[{"client_id": "c1", "text": text, "user_id": "u"}] for text in texts]
+    )
 
 
-def test_of_twenty_different_bodies_one_wins(server: Product, acme: Account) -> None:
-    bodies = [{"text": f"Version {n}.", "client_id": "one", "user_id": "u"} for n in range(CLIENTS)]
-    answers = at_once(server, "memory/store", bodies)
-    assert statuses(answers) == {201: 1, 409: CLIENTS - 1}
+def race_batches(
+    base: str, secret: str, batches: Sequence[Sequence[dict[str, str]]]
+) -> list[tuple[int, Any]]:
+    """All of these at once, each over a connection of its own."""
+    start = threading.Barrier(len(batches))
+
+    def post(nodes: Sequence[dict[str, str]]) -> tuple[int, Any]:
+        body = json.dumps({"nodes": nodes})
+        headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+        with closing(HTTPConnection(base.removeprefix("http://"), timeout=60)) as line:
+            line.connect()
+            start.wait()
+            line.request("POST", "/v1/memory/write", body, headers)
+            answer = line.getresponse()
+            return answer.status, json.load(answer)
+
+    with ThreadPoolExecutor(len(batches)) as racers:
+        return list(racers.map(post, batches))
+
+
+def test_racing_writes_of_one_client_id_are_one(
+    site: str, acme: Account, key: tuple[ApiKey, str]
+) -> None:
+    before = counts(acme)
+    answers = race(site, key[1], ["Lin likes oolong tea."] * RACERS)
+    assert sorted(status for status, _ in answers) == [200] * (RACERS - 1) + [201]
+    assert len({body["nodes"][0]["id"] for _, body in answers}) == 1
+    assert len({body["commit_hash"] for _, body in answers}) == 1
+    after = counts(acme)
+    assert (after[MemoryEntry], after[Commit]) == (1, before[Commit] + 1)
+
+    others = race(site, key[1], ["Lin likes coffee."] * RACERS)
+    assert [(status, body["error"]) for status, body in others] == [CONFLICT] * RACERS
+    assert counts(acme) == after
+
+
+def test_racing_writes_of_different_bodies_have_one_winner(
+    site: str, acme: Account, key: tuple[ApiKey, str]
+) -> None:
+    """Nobody is told that what another said was theirs."""
+    answers = race(site, key[1], [f"Guess {racer}." for racer in range(RACERS)])
+    statuses = [status for status, _ in answers]
+    assert sorted(statuses) == [201] + [409] * (RACERS - 1)
     with acting(acme):
-        assert MemoryEntry.objects.count() == 1
+        assert MemoryEntry.objects.get().content == f"Guess {statuses.index(201)}."
 
 
-def test_batches_that_overlap_wait_for_each_other(server: Product, acme: Account) -> None:
+def test_racing_batches_that_overlap_find_each_others_entries(
+    site: str, acme: Account, key: tuple[ApiKey, str]
+) -> None:
     """Some of the same entries in twenty orders: no deadlock, no refusal, one row each."""
-    nodes = [
-        {"text": f"Note {n} about tea.", "client_id": f"n-{n}", "user_id": "u"} for n in range(12)
-    ]
+    nodes = [{"text": f"Note {n}.", "client_id": f"n{n}", "user_id": "u"} for n in range(12)]
     order = random.Random(7)  # noqa: S311 - repeatable
-    bodies = [{"nodes": order.sample(nodes, order.choice([6, 12]))} for _each in range(CLIENTS)]
-    answers = at_once(server, "memory/write", bodies)
-    assert set(statuses(answers)) <= {200, 201}
-    ids = {(n["client_id"], n["id"]) for answer in answers for n in answer.body["nodes"]}
-    assert len(ids) == len(nodes)
+    batches = [order.sample(nodes, order.choice([6, 12])) for _racer in range(RACERS)]
+    answers = race_batches(site, key[1], batches)
+    assert {status for status, _ in answers} <= {200, 201}
+    said = {(node["client_id"], node["id"]) for _, body in answers for node in body["nodes"]}
+    assert len(said) == len(nodes)
+    assert counts(acme)[MemoryEntry] == len(nodes)
+
+
+class Failed(Exception):
+    """Anything that goes wrong after the work is done."""
+
+
+def do(account: Account, number: int) -> None:
+    """What a door does: write, and owe something more."""
+    batch = Batch(entries=[NewEntry(text=f"Note {number}.", client_id=f"c{number}")])
+    written = write(account_id=account.pk, actor=SYSTEM, batch=batch)
+    assert written.commit is not None
+    assert written.queued
+    publish(account.pk, "test.rolled_back", [Task(job_key=f"{number}:1", payload={})])
+
+
+def fails_outside(account: Account, number: int) -> None:
+    with acting(account):
+        do(account, number)
+        raise Failed
+
+
+def fails_inside(account: Account, number: int) -> None:
+    """The savepoint is undone; the transaction around it goes on and commits."""
+    with acting(account):
+        try:
+            with acting(account):
+                do(account, number)
+                raise Failed
+        except Failed:
+            assert MemoryEntry.objects.of(account).count() == 0
+    raise Failed
+
+
+def fails_at_commit(account: Account, number: int) -> None:
+    """Everything went well until Postgres looked at the references."""
+    with acting(account):
+        do(account, number)
+        entry = MemoryEntry.objects.of(account).get()
+        edge = MemoryEdge(account_id=account.pk, src=entry, dst_id=uuid4(), type="related_to")
+        edge.origin, edge.created_at = MemoryEdge.Origin.DERIVED, entry.created_at
+        edge.save(force_insert=True)
+
+
+@pytest.mark.parametrize(
+    ("fail", "error"),
+    [
+        (fails_outside, Failed),
+        (fails_inside, Failed),
+        (fails_at_commit, IntegrityError),
+    ],
+)
+def test_what_is_undone_is_owed_to_nobody(
+    committed: str,
+    acme: Account,
+    woken: list[set[str]],
+    fail: Callable[[Account, int], None],
+    error: type[Exception],
+) -> None:
+    before = counts(acme)
+    woken.clear()
+    for number in range(FAILURES):
+        with pytest.raises(error):
+            fail(acme, number)
+        assert not connection.in_atomic_block
+    assert counts(acme) == before
+    assert woken == []
+    # Only because it was undone: the same work, done, leaves one of each and wakes the workers.
     with acting(acme):
-        assert MemoryEntry.objects.count() == len(nodes)
-        assert Commit.objects.count() - 2 <= CLIENTS  # beside the account's and the key's
+        do(acme, 1)
+    after = counts(acme)
+    assert after[MemoryEntry] == 1
+    assert after[Commit] == before[Commit] + 1
+    assert after[OutboxEvent] > before[OutboxEvent]
+    assert {"embedding"} in woken
