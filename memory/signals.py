@@ -1,20 +1,18 @@
 """Candidates for an answer, with everything fusion must know of each. Inside `acting`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from uuid import UUID
 
-from django.db.models import Q
-from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import Left, Right, RTrim
+from django.db import connection
 
-from kmapp.accounts.models import AccountQuerySet
 from kmapp.search import queries
 from kmapp.search.fusion import Candidate, Query
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Collection, Meaning, Within
 from kmapp.text import terms
-from memory.models import EntryQuerySet, MemoryEdge
+from memory.models import EntryQuerySet
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 
 CANDIDATES = 100  # from each list
@@ -39,27 +37,25 @@ def gather(account_id: UUID, text: str, meaning: Meaning | None, rows: EntryQuer
     within = Within.of(rows)
     by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
     near = queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
-    beside = _neighbours(account_id, [*list(by_words)[:SEEDS], *list(near)[:SEEDS]])
-    shapes = _shapes(rows, {*by_words, *near, *beside})
-    bm25 = by_words | queries.bm25_of(collection, words, list(shapes.keys() - by_words.keys()))
-    cosines = _cosines(account_id, meaning, list(shapes))
-    around = _joined(account_id, shapes.keys())
+    seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
+    shapes = _shapes(account_id, within, {*by_words, *near}, seeds)
+    measures = queries.measured(collection, words, meaning, shapes, beside=CONTEXT_COLLECTION)
     return Signals(
         query=Query(text=text, idf_sum=words.idf_sum),
         candidates=[
             Candidate(
                 id=each,
-                cosine=cosines[COLLECTION].get(each),
-                context=cosines[CONTEXT_COLLECTION].get(each),
-                bm25=bm25.get(each, 0.0),
-                neighbours=around.get(each, ()),
+                cosine=measures.cosine.get(each),
+                context=measures.beside.get(each),
+                bm25=measures.bm25.get(each, 0.0),
+                neighbours=shape.beside,
                 run=shape.run,
                 head=shape.head,
                 asks=shape.asks,
             )
             for each, shape in shapes.items()
         ],
-        ready=frozenset(cosines[COLLECTION]),
+        ready=frozenset(measures.cosine),
     )
 
 
@@ -68,55 +64,48 @@ class _Shape:
     run: str
     head: str
     asks: bool
+    beside: Sequence[UUID]
 
 
-def _shapes(rows: EntryQuerySet, ids: Iterable[UUID]) -> dict[UUID, _Shape]:
-    """Those of the ids that may be found, with how they begin and end."""
-    found = rows.filter(pk__any_of=Ids(ids)).values_list(
-        "pk",
-        "run_id",
-        "user_id",
-        KeyTextTransform("speaker", "slots"),
-        Left("content", HEAD),
-        Right(RTrim("content"), 1),
-    )
+# Spelled out: the statement is always the same, and writing it anew each time takes Django longer
+# than Postgres takes to answer it.
+_SHAPES = """
+SELECT e.id, e.run_id, e.user_id, e.slots->>'speaker', left(e.content, %s),
+  right(rtrim(e.content), 1), ARRAY(
+    SELECT n.dst_id FROM memory_memoryedge n
+    WHERE n.account_id = e.account_id AND n.type = 'next' AND n.src_id = e.id
+    UNION ALL SELECT n.src_id FROM memory_memoryedge n
+    WHERE n.account_id = e.account_id AND n.type = 'next' AND n.dst_id = e.id)
+FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({within}) AND e.id IN (
+  SELECT unnest(%s::uuid[])
+  UNION SELECT src_id FROM memory_memoryedge
+  WHERE account_id = %s AND type = 'next' AND dst_id = ANY (%s::uuid[])
+  UNION SELECT dst_id FROM memory_memoryedge
+  WHERE account_id = %s AND type = 'next' AND src_id = ANY (%s::uuid[]))
+"""
+
+
+def _shapes(
+    account_id: UUID, within: Within, found: Iterable[UUID], seeds: Iterable[UUID]
+) -> dict[UUID, _Shape]:
+    """The surroundings of what was found, and of what stands beside the seeds in their runs."""
+    these, around = Ids(found).array, Ids(seeds).array
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _SHAPES.format(within=within.sql),
+            [
+                *(HEAD, account_id, *within.parameters),
+                *(these, account_id, around, account_id, around),
+            ],
+        )
+        rows = cursor.fetchall()
     return {
         pk: _Shape(
             # Two users' runs may have one name.
             run=f"{user}\x1f{run}" if run else "",
             head=f"{speaker}: {head}" if speaker else head,
             asks=end in QUESTION_MARKS,
+            beside=beside,
         )
-        for pk, run, user, speaker, head, end in found
+        for pk, run, user, speaker, head, end, beside in rows
     }
-
-
-def _cosines(
-    account_id: UUID, meaning: Meaning | None, ids: Sequence[UUID]
-) -> Mapping[str, Mapping[UUID, float]]:
-    """How near each entry is: by its own text, and by its text read with its predecessor's."""
-    if meaning is None:
-        return {COLLECTION: {}, CONTEXT_COLLECTION: {}}
-    return queries.cosines_of(account_id, (COLLECTION, CONTEXT_COLLECTION), meaning, ids)
-
-
-def _neighbours(account_id: UUID, ids: Sequence[UUID]) -> set[UUID]:
-    """What comes right before and right after these in their runs."""
-    these = Ids(ids)
-    edges = _next(account_id).filter(Q(src__any_of=these) | Q(dst__any_of=these))
-    return {end for edge in edges.values_list("src_id", "dst_id") for end in edge}
-
-
-def _joined(account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, list[UUID]]:
-    """Which of these stand beside which."""
-    these = Ids(ids)
-    edges = _next(account_id).filter(src__any_of=these, dst__any_of=these)
-    joined: dict[UUID, list[UUID]] = {}
-    for src, dst in edges.values_list("src_id", "dst_id"):
-        joined.setdefault(src, []).append(dst)
-        joined.setdefault(dst, []).append(src)
-    return joined
-
-
-def _next(account_id: UUID) -> AccountQuerySet[MemoryEdge]:
-    return MemoryEdge.objects.of(account_id).filter(type=MemoryEdge.Type.NEXT)

@@ -5,12 +5,11 @@ prepared: a generic plan would give a small account the big one's index scan.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
-from django.core.cache import cache
 from django.db import connection
 from django.db.models import QuerySet
 from pgvector import HalfVector
@@ -18,9 +17,11 @@ from pgvector import HalfVector
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import bm25
 from kmapp.search.lookups import Ids
+from kmapp.search.memo import Memo
 
 FEW = 30.0  # times the root of a collection's size: so many objects are measured one by one
-STATISTICS_SECONDS = 30  # N and the average length move slowly; counting them does not
+REMEMBERED_SECONDS = 30  # how many there are moves slowly; counting them does not
+SMALL = 1_000  # documents
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,10 @@ class Within:
     def of(cls, rows: "QuerySet[Any]") -> Self:
         sql, parameters = rows.order_by().values("pk").query.sql_with_params()
         return cls(sql=sql, parameters=parameters)
+
+
+STATISTICS: Memo[tuple[int, float]] = Memo()
+ARE_FEW: Memo[bool] = Memo()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +80,7 @@ def weigh(collection: Collection, terms: Sequence[str]) -> Words:
 
 def _statistics(collection: Collection) -> tuple[int, float]:
     """How many documents there are, and how long they are on average."""
-    key = f"bm25:{collection.account_id}:{collection.name}"
-    known: tuple[int, float] | None = cache.get(key)
+    known = STATISTICS.get(collection)
     if known is None:
         with connection.cursor() as cursor:
             cursor.execute(
@@ -84,9 +88,10 @@ def _statistics(collection: Collection) -> tuple[int, float]:
                 "WHERE account_id = %s AND collection = %s AND term = ''",
                 [collection.account_id, collection.name],
             )
-            known = cursor.fetchone()
+            found: tuple[int, float] = cursor.fetchone()
         # A small collection changes fast and is counted fast.
-        cache.set(key, known, STATISTICS_SECONDS if known[0] > 1000 else 1)  # noqa: PLR2004
+        seconds = REMEMBERED_SECONDS if found[0] > SMALL else 1
+        known = STATISTICS.put(collection, found, seconds=seconds)
     return known
 
 
@@ -115,19 +120,6 @@ def best_by_words(
         "GROUP BY p.document ORDER BY score DESC, p.document) s "
         f"WHERE s.document IN ({within.sql}) ORDER BY s.score DESC, s.document LIMIT %s",
         [*_terms(collection, words), *within.parameters, limit],
-    )
-
-
-def bm25_of(collection: Collection, words: Words, documents: Sequence[UUID]) -> dict[UUID, float]:
-    """The exact BM25 of given documents; those without any of the words are left out."""
-    if not words.idf or not documents:
-        return {}
-    return _pairs(
-        f"SELECT p.document, {_SCORE} AS score "  # noqa: S608 - constants
-        "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
-        "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
-        "WHERE p.document = ANY (%s::uuid[]) GROUP BY p.document",
-        [*_terms(collection, words), Ids(documents).array],
     )
 
 
@@ -195,33 +187,66 @@ def _are_few(collection: Collection, within: Within) -> bool:
     about this multiple of the root of its size.
     """
     documents, _ = _statistics(collection)
-    few = FEW * math.sqrt(documents)
+    few = int(FEW * math.sqrt(documents))
     if documents <= few:
         return True
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT count(*) FROM ({within.sql} LIMIT {few + 1:.0f}) AS allowed",  # noqa: S608 - as above
-            within.parameters,
-        )
-        return int(cursor.fetchone()[0]) <= few
+    key = (collection, few, within.sql, repr(within.parameters))
+    known = ARE_FEW.get(key)
+    if known is None:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT count(*) FROM ({within.sql} LIMIT {few + 1}) AS allowed",  # noqa: S608 - as above
+                within.parameters,
+            )
+            counted = int(cursor.fetchone()[0])
+        known = ARE_FEW.put(key, counted <= few, seconds=REMEMBERED_SECONDS)
+    return known
 
 
-def cosines_of(
-    account_id: UUID, collections: Sequence[str], meaning: Meaning, objects: Sequence[UUID]
-) -> dict[str, dict[UUID, float]]:
-    """The exact cosine of given objects in each collection; without a ready vector, none."""
-    found: dict[str, dict[UUID, float]] = {name: {} for name in collections}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures:
+    """Exact figures of objects; one without a word or a ready vector is left out."""
+
+    bm25: Mapping[UUID, float]
+    cosine: Mapping[UUID, float]  # of its best part
+    beside: Mapping[UUID, float]  # of its vector in a second collection
+
+
+def measured(
+    collection: Collection,
+    words: Words,
+    meaning: Meaning | None,
+    objects: Iterable[UUID],
+    *,
+    beside: str,
+) -> Measures:
+    """Every figure of these objects, whichever list they came from."""
+    these = Ids(objects).array
+    statement, parameters = _BM25_OF, [*_terms(collection, words), these]
+    if meaning:
+        statement += _COSINES_OF.format(distance=meaning.distance, model=meaning.model.pk)
+        names = [collection.name, beside]
+        parameters += [meaning.literal, collection.account_id, names, these]
+    found: dict[str, dict[UUID, float]] = {"": {}, collection.name: {}, beside: {}}
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT collection, object_id, 1 - min({meaning.distance}) FROM search_vector "  # noqa: S608 - see above
-            f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = ANY (%s) "
-            "AND state = 'READY' AND object_id = ANY (%s::uuid[]) GROUP BY collection, object_id",
-            [meaning.literal, account_id, list(collections), Ids(objects).array],
-        )
-        for collection, found_id, cosine in cursor.fetchall():
-            if math.isfinite(cosine):
-                found[collection][found_id] = cosine
-    return found
+        cursor.execute(statement, parameters)
+        for name, each, figure in cursor.fetchall():
+            if math.isfinite(figure):
+                found[name][each] = figure
+    return Measures(bm25=found[""], cosine=found[collection.name], beside=found[beside])
+
+
+_BM25_OF = (
+    f"SELECT '', p.document, {_SCORE} "  # noqa: S608 - constants
+    "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
+    "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
+    "WHERE p.document = ANY (%s::uuid[]) GROUP BY p.document"
+)
+_COSINES_OF = (
+    " UNION ALL SELECT collection, object_id, 1 - min({distance}) FROM search_vector "
+    "WHERE account_id = %s AND model_id = {model:d} AND collection = ANY (%s) "
+    "AND state = 'READY' AND object_id = ANY (%s::uuid[]) GROUP BY collection, object_id"
+)
 
 
 def _rows(statement: str, parameters: Sequence[Any]) -> list[tuple[UUID, float]]:

@@ -13,7 +13,6 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.core.cache import cache
 from django.db import connection, connections
 
 from kmapp.accounts.acting import acting
@@ -21,7 +20,7 @@ from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
-from kmapp.search.queries import Meaning
+from kmapp.search.queries import ARE_FEW, STATISTICS, Meaning
 from memory.models import MemoryEntry, Viewer
 from memory.perf.vectors import Cloud
 from memory.perf.words import Writer
@@ -56,7 +55,7 @@ def overheard(name: str | None = None) -> Iterator[list[Statement]]:
     heard: list[Statement] = []
 
     def listen(execute: Callable[..., Any], sql: str, params: Any, *rest: Any) -> Any:
-        if sql.startswith("SELECT") and "set_config" not in sql:
+        if sql.lstrip().startswith("SELECT") and "set_config" not in sql:
             heard.append(Statement(name=name or _sender(), sql=sql, parameters=params))
         return execute(sql, params, *rest)
 
@@ -78,7 +77,8 @@ def _sender() -> str:
 def hot_statements(account: Account, viewer: Viewer | None = None) -> list[Statement]:
     """What a search, a page of the list and the review queue send for one account."""
     account_id = account.pk
-    cache.delete(f"bm25:{account_id}:memory")
+    STATISTICS.forget()
+    ARE_FEW.forget()
     model = active_model()
     rng = np.random.default_rng(3)
     [query] = Writer(rng).queries(1, chinese=False)

@@ -1,0 +1,32 @@
+"""Figures that may be a little old are remembered for a little while."""
+
+import pytest
+
+from kmapp.search import memo
+from kmapp.search.memo import Memo
+
+
+def test_a_figure_is_remembered_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(memo, "monotonic", lambda: now)
+    figures: Memo[int] = Memo()
+    assert figures.get("a") is None
+    assert figures.put("a", 0, seconds=5) == 0
+    assert figures.get("a") == 0
+    now = 105.0
+    assert figures.get("a") is None
+
+
+def test_it_does_not_grow_for_ever() -> None:
+    figures: Memo[int] = Memo(most=10)
+    for number in range(95):
+        figures.put(number, number, seconds=60)
+    assert figures.get(94) == 94
+    assert sum(figures.get(number) is not None for number in range(95)) <= 10
+
+
+def test_forgetting_forgets() -> None:
+    figures: Memo[int] = Memo()
+    figures.put("a", 1, seconds=60)
+    figures.forget()
+    assert figures.get("a") is None
