@@ -22,6 +22,7 @@ from uuid import UUID
 
 from celery import Celery
 from django.conf import settings
+from kombu import pools
 
 from kmapp import env, processes, stack
 from kmapp.accounts.acting import acting
@@ -57,7 +58,6 @@ class Product:
 
     home: Path
     database: str
-    options: Mapping[str, str] = field(default_factory=dict)  # of its environment
     key: str = ""  # of the agent that `post` and `get` speak for
     port: int = field(default_factory=free_port)
     provider_port: int = field(default_factory=free_port)
@@ -88,7 +88,6 @@ class Product:
             "THROTTLE_WRITE_PER_MINUTE": "1000000",
             "THROTTLE_RECALL_PER_MINUTE": "1000000",
             "LOG_LEVEL": "INFO",
-            **self.options,
         }
 
     # --- Starting and hurting ---------------------------------------------------------------------
@@ -201,6 +200,7 @@ class Product:
         return Jobs(self, account, events)
 
     def _messenger(self) -> Celery:
+        pools.reset()  # the broker may have died since
         return Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
 
 
@@ -224,3 +224,6 @@ class Jobs:
             seals = Seal.objects.of(self.account).filter(object_type=handlers.EFFECT)
             found = Counter(seals.values_list("object_id", flat=True))
         return [found[event] for event in self.events.values()]
+
+    def all_happened(self) -> bool:
+        return all(self.effects())

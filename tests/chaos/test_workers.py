@@ -7,6 +7,7 @@ import time
 import pytest
 
 from kmapp.accounts.models import Account
+from tests import makers
 from tests.chaos import handlers
 from tests.chaos.measure import amount, seconds_until
 from tests.chaos.product import Jobs, Product
@@ -69,3 +70,20 @@ def test_a_worker_that_is_told_to_stop_loses_nothing(
     time.sleep(seconds + 2)
     assert jobs.effects() == [1] * 20
     print(f"13: gone after {taken:.1f} s with {done} of 20 done")
+
+
+def test_a_worker_sees_one_account_at_a_time(product: Product, acme: Account) -> None:
+    """Reliability 24, with a real worker: two accounts' jobs take turns on its connections."""
+    product.have("valkey", "worker", "beat")
+    rival = makers.account(f"Rival of {acme.name}")
+    batches = [
+        product.owe(account.pk, handlers.LOOK, 10)
+        for _turn in range(10)
+        for account in (acme, rival)
+    ]
+    for jobs in batches:
+        seconds_until(jobs.all_happened, 60)
+        assert jobs.effects() == [1] * 10
+        for _key, account, *in_sight in jobs.starts():
+            assert account == str(jobs.account)
+            assert in_sight == [account, "outside"]
