@@ -10,6 +10,7 @@ import structlog
 log = structlog.get_logger()
 
 REST = 1.0  # seconds without another try after a failure
+PAUSE = 0.05  # seconds between two messages: a thousand writes are not a thousand messages
 
 
 class Messenger:
@@ -48,3 +49,4 @@ class Messenger:
             except Exception as error:  # noqa: BLE001 - whatever it is, only the message is lost
                 log.warning("broker_unreachable", queue=word, error=repr(error))
                 time.sleep(REST)
+            time.sleep(PAUSE)
