@@ -11,7 +11,8 @@ ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u 
   -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help up test check demo bench chaos browser lock clean clean-data runtime development
+.PHONY: help up test check demo bench chaos tune bench-retrieval browser shots lock clean clean-data \
+  runtime development
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -41,11 +42,20 @@ demo: runtime ## fill a running kmapp with invented, bilingual data
 bench: runtime ## measure search and writes against bare queries; OUT=FILE keeps the tables
 	@$(PY) manage.py perf bench $(if $(OUT),--out $(OUT))
 
+tune: runtime ## learn the weights of search; DATA="FILES" of labelled questions, VECTORS=FILE keeps vectors
+	@$(PY) manage.py retrieval tune $(DATA) $(if $(VECTORS),--vectors $(VECTORS))
+
+bench-retrieval: runtime ## what search finds, with each signal left out; DATA="FILES", OUT=FILE
+	@$(PY) manage.py retrieval table $(DATA) $(if $(VECTORS),--vectors $(VECTORS)) $(if $(OUT),--out $(OUT))
+
 chaos: development ## kill real processes while work is done; SHORT=1 for a few minutes only
 	@$(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest -n 0 -m chaos
 
 browser: development ## only the tests that need a browser
 	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m browser
+
+shots: development ## pictures for the docs, of a running kmapp that `make demo` filled
+	@$(PY) -m tests.shots
 
 lock: development ## choose versions anew after a change of a requirements*.in file
 	@for name in requirements requirements-dev; do \

@@ -11,7 +11,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
 
 app = Celery("kmapp")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["kmapp.api", "kmapp.outbox", "kmapp.ledger", "memory"])
+app.autodiscover_tasks(["kmapp.api", "kmapp.outbox", "kmapp.ledger", "memory", "rules", "context"])
 
 
 @setup_logging.connect

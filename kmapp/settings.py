@@ -204,6 +204,26 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": timedelta(hours=1),
         "options": {"expires": 600},
     },
+    "write down what was told": {
+        "task": "memory.tasks.write_down_accesses",
+        "schedule": timedelta(seconds=30),
+        "options": {"expires": 30},
+    },
+    "keep to retention": {
+        "task": "memory.tasks.keep_to_retention",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 600},
+    },
+    "suggest what to do with rules": {
+        "task": "rules.tasks.suggest",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 600},
+    },
+    "erase old tool results": {
+        "task": "context.tasks.keep_to_retention",
+        "schedule": timedelta(hours=1),
+        "options": {"expires": 600},
+    },
     "drop expired answers": {
         "task": "kmapp.api.tasks.drop_expired_answers",
         "schedule": timedelta(hours=1),
@@ -238,6 +258,17 @@ BREAKER_RESET_SECONDS = env.seconds("BREAKER_RESET_SECONDS", 30)
 BREAKER_SUCCESSES = env.integer("BREAKER_SUCCESSES", 2)
 QUERY_CACHE_SECONDS = env.seconds("QUERY_CACHE_SECONDS", 300)
 CHAT_MODEL = env.text("CHAT_MODEL")
+CHAT_DEADLINE = env.seconds("CHAT_DEADLINE", 90)
+# One that is shown pictures, at the same address; the same model's name if that can see.
+VISION_MODEL = env.text("VISION_MODEL")
+
+# --- Knowledge -----------------------------------------------------------------------------------
+
+KNOWLEDGE_CACHE_SECONDS = env.seconds("KNOWLEDGE_CACHE_SECONDS", 30)
+# Of one file, of one file that is text already, and of all present files of an account.
+KNOWLEDGE_MAX_FILE_BYTES = env.integer("KNOWLEDGE_MAX_FILE_BYTES", 100 * 1024 * 1024)
+KNOWLEDGE_MAX_TEXT_BYTES = env.integer("KNOWLEDGE_MAX_TEXT_BYTES", 4 * 1024 * 1024)
+KNOWLEDGE_MAX_ACCOUNT_BYTES = env.integer("KNOWLEDGE_MAX_ACCOUNT_BYTES", 5 * 1024**3)
 
 # --- API -----------------------------------------------------------------------------------------
 
@@ -275,7 +306,11 @@ SPECTACULAR_SETTINGS = {
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/v1",
     "ENFORCE_NON_BLANK_FIELDS": True,
-    "ENUM_NAME_OVERRIDES": {"Kind": "memory.models.MemoryEntry.Kind"},
+    "ENUM_NAME_OVERRIDES": {
+        "Kind": "memory.models.MemoryEntry.Kind",
+        "RuleOutcome": "rules.models.RuleFeedback.Outcome",
+        "SourceKind": "knowledge.models.KnowledgeSource.Kind",
+    },
 }
 
 # --- Web -----------------------------------------------------------------------------------------

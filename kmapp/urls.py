@@ -10,6 +10,9 @@ __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"
 urlpatterns = [
     path("", include("kmapp.api.urls")),
     path("", include("memory.urls")),
+    path("", include("knowledge.urls")),
+    path("", include("rules.urls")),
+    path("", include("context.urls")),
     path("", include("kmapp.web.urls")),
     path("admin/", admin.site.urls),
 ]

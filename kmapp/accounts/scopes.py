@@ -14,6 +14,7 @@ class Scope(models.TextChoices):
     KNOWLEDGE_WRITE = "knowledge:write", _("Write knowledge")
     RULES_READ = "rules:read", _("Read rules")
     RULES_WRITE = "rules:write", _("Write rules")
+    RULES_OVERRIDE = "rules:override", _("Promote rules past the evidence gate")
     CONTEXT_READ = "context:read", _("Read context reports")
     CONTEXT_WRITE = "context:write", _("Assemble context")
     DEBUG = "debug", _("See debugging details")

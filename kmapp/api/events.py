@@ -1,7 +1,7 @@
 """How far the work is that a request left to others."""
 
 from datetime import datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -13,6 +13,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView
 from kmapp.errors import NotFound
 from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.outbox.outcomes import outcome
 
 
 class DeliveryShown(TypedDict):
@@ -29,7 +30,10 @@ class DeliveryShown(TypedDict):
 
 
 class EventShown(TypedDict):
-    """Asynchronous work: PENDING, RUNNING, SUCCEEDED or FAILED, as a whole and by handler."""
+    """Asynchronous work: PENDING, RUNNING, SUCCEEDED or FAILED, as a whole and by handler.
+
+    `result` is what was made of it, where that is more than done.
+    """
 
     id: UUID
     topic: str
@@ -38,6 +42,7 @@ class EventShown(TypedDict):
     last_error: str | None
     reason: str | None
     created_at: datetime
+    result: dict[str, Any] | None
     deliveries: list[DeliveryShown]
 
 
@@ -65,6 +70,7 @@ def _state(states: set[Delivery.State]) -> str:
 
 def _event(event: OutboxEvent) -> EventShown:
     deliveries = sorted(event.deliveries.all(), key=lambda each: each.handler)
+    result = outcome(event.account_id, event.topic, event.payload).result
     return {
         "id": event.pk,
         "topic": event.topic,
@@ -73,6 +79,7 @@ def _event(event: OutboxEvent) -> EventShown:
         "last_error": next((each.last_error for each in deliveries if each.last_error), None),
         "reason": next((each.reason for each in deliveries if each.reason), None),
         "created_at": event.created_at,
+        "result": dict(result) if result is not None else None,
         "deliveries": [_delivery(each) for each in deliveries],
     }
 

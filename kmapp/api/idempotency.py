@@ -7,7 +7,7 @@ after the lease; when the holder was only slow, its seal fails and its transacti
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -163,12 +163,6 @@ def _keep_refusal(hold: Claim, found: Refusal | None) -> None:
             hold.release()
         else:
             hold.seal(found.status, found.body)
-
-
-def forget_answers(account: UUID, objects: Iterable[UUID]) -> int:
-    """Erase the answers that name any of these objects; retries are told so. Use in `acting`."""
-    named = IdempotentRequest.objects.of(account).filter(object_ids__overlap=list(objects))
-    return named.update(state=State.FORGOTTEN, fingerprint="", answer="", object_ids=[])
 
 
 def drop_expired() -> int:

@@ -1,6 +1,8 @@
 """Answers already given, so that a client may ask again without it happening again."""
 
+from collections.abc import Iterable
 from typing import Self
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -14,6 +16,15 @@ from kmapp.accounts.models import AccountOwned, AccountQuerySet
 class IdempotentRequestQuerySet(AccountQuerySet["IdempotentRequest"]):
     def expired(self) -> Self:
         return self.filter(expires_at__lt=Now())
+
+    def naming(self, objects: Iterable[UUID]) -> Self:
+        """Those whose answer names any of these objects."""
+        return self.filter(object_ids__overlap=list(objects))
+
+    def forget(self) -> int:
+        """Erase the answers; retries are told so."""
+        forgotten = IdempotentRequest.State.FORGOTTEN
+        return self.update(state=forgotten, fingerprint="", answer="", object_ids=[])
 
 
 class IdempotentRequest(AccountOwned):

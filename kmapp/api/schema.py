@@ -1,6 +1,7 @@
 """What OpenAPI cannot see by itself: keys, scopes, refusals, idempotency."""
 
 import re
+from types import UnionType
 from typing import Any, Literal, is_typeddict
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -87,7 +88,7 @@ class AgentSchema(AutoSchema):
         return bodies
 
     def _get_response_for_code(self, serializer: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_typeddict(serializer):
+        if is_typeddict(serializer) or isinstance(serializer, UnionType):
             serializer = described(serializer, self.registry)
         return super()._get_response_for_code(serializer, *args, **kwargs)  # type: ignore[no-untyped-call]
 

@@ -26,7 +26,7 @@ class Aliases(serializers.Serializer[Any]):
             return super().to_internal_value(data)
         used = self._used(data)
         try:
-            return super().to_internal_value(_renamed(data, used))
+            return super().to_internal_value(self._given(_renamed(data, used)))
         except ValidationError as error:
             if not isinstance(error.detail, dict):
                 raise
@@ -34,6 +34,17 @@ class Aliases(serializers.Serializer[Any]):
             raise ValidationError(
                 {theirs.get(name, name): detail for name, detail in error.detail.items()}
             ) from None
+
+    def _given(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Null means not given: models in strict mode must say something of every argument."""
+        if isinstance(data, QueryDict):
+            return data
+        left_out = {
+            name
+            for name, field in self.fields.items()
+            if data.get(name, field) is None and not field.required and not field.allow_null
+        }
+        return {name: value for name, value in data.items() if name not in left_out}
 
     def _used(self, data: Mapping[str, Any]) -> dict[str, str]:
         """The aliases that stand in `data` for a field that does not."""

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from kmapp.api.agent_tools import AgentTools
 from kmapp.api.docs import Schema, Version, docs
 from kmapp.api.events import Event
 from kmapp.api.health import Health
@@ -13,6 +14,7 @@ urlpatterns = [
     path("metrics", Metrics.as_view(), name="metrics"),
     path("v1/health", Health.as_view(), name="health"),
     path("v1/events/<uuid:pk>", Event.as_view(), name="event"),
+    path("v1/agent-tools", AgentTools.as_view(), name="agent_tools"),
     path("v1/version", Version.as_view(), name="version"),
     path("v1/schema", Schema.as_view(), name="schema"),
     path("v1/docs", docs, name="docs"),

@@ -39,7 +39,7 @@ def running(*, durable: bool = True) -> Iterator[dict[str, str]]:
         sockets = embedded.runtime_dir(data)
         make_runtime_dir(sockets)
         stack.callback(shutil.rmtree, sockets, ignore_errors=True)
-        ports = [_free_port(), _free_port()]
+        ports = [free_port(), free_port()]
         for part in (
             Postgres(
                 data / "postgres",
@@ -73,7 +73,7 @@ def run(words: Sequence[str], environment: dict[str, str], stdout: int | None = 
     subprocess.run([sys.executable, *words], env=environment, stdout=stdout, check=True)  # noqa: S603
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -22,6 +22,7 @@ from kmapp.ids import uuid7
 from kmapp.ledger.canonical import canonical
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.outbox.registry import (
+    GiveUp,
     Job,
     Later,
     Subscription,
@@ -227,7 +228,8 @@ def _settle(job: Job, token: UUID, error: Exception | None) -> None:
             **released,
         )
     else:
-        wait = delay_after(job.attempt, most=settings.OUTBOX_MAX_ATTEMPTS)
+        most = 0 if isinstance(error, GiveUp) else settings.OUTBOX_MAX_ATTEMPTS
+        wait = delay_after(job.attempt, most=most)
         moved = {"failed_at": Now()} if wait is None else {"due_at": Now() + wait}
         text = f"{type(error).__name__}: {error}"[:1000]
         changed = mine.update(last_error=text, reason="", **moved, **released)

@@ -34,6 +34,10 @@ class Later(Exception):
         self.for_all = for_all
 
 
+class GiveUp(Exception):
+    """Trying again changes nothing: the delivery fails at once, and a person looks at it."""
+
+
 Answers = Mapping[UUID, Exception]  # by Job.id; a job that is not named succeeded
 Handler = Callable[[Sequence[Job]], Answers | None]
 

@@ -1,7 +1,7 @@
 """Words from a chat model, through any OpenAI-compatible endpoint."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 from django.conf import settings
@@ -30,6 +30,11 @@ def configured() -> bool:
     return bool(settings.CHAT_MODEL)
 
 
+def can_see() -> bool:
+    """Whether there is a model that is shown pictures."""
+    return bool(settings.VISION_MODEL)
+
+
 @dataclass(frozen=True, kw_only=True)
 class OpenAIChat:
     """Asks one endpoint for one model's words."""
@@ -46,6 +51,11 @@ class OpenAIChat:
             base_url=settings.OPENAI_BASE_URL or "https://api.openai.com/v1",
             api_key=settings.OPENAI_API_KEY,
         )
+
+    @classmethod
+    def that_sees(cls) -> Self:
+        """The model that is shown pictures; ask `can_see()` first."""
+        return replace(cls.from_settings(), model=settings.VISION_MODEL)
 
     def complete(
         self,

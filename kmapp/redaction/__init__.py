@@ -6,6 +6,6 @@ found: that takes a model.
 """
 
 from kmapp.redaction.finding import KINDS, Finding, find, redact, redact_json
-from kmapp.redaction.suspicion import FLAGS, flags
+from kmapp.redaction.suspicion import FLAGS, excerpts, flags
 
-__all__ = ["FLAGS", "KINDS", "Finding", "find", "flags", "redact", "redact_json"]
+__all__ = ["FLAGS", "KINDS", "Finding", "excerpts", "find", "flags", "redact", "redact_json"]

@@ -72,28 +72,74 @@ def _encoded(text: str, seen: str) -> bool:
 
 
 def _says_something(code: str) -> bool:
+    return bool(_decoded(code))
+
+
+def _decoded(code: str) -> str:
+    """What base64 says, if it reads as sentences."""
     code = code[:_LONGEST_CODE].rstrip("=").replace("-", "+").replace("_", "/")
     try:
         raw = base64.b64decode(code[: len(code) // 4 * 4], validate=True)
         said = raw[: len(raw) - 3].decode("utf-8", "ignore")
     except binascii.Error:
-        return False
+        return ""
     if len(said.encode()) < 0.9 * (len(raw) - 3) or len(said) < _SHORTEST_SENTENCE:
-        return False
+        return ""
     readable = all(char.isprintable() or char in "\n\t\r" for char in said)
     words = " " in said.strip() or any(unicodedata.category(char) == "Lo" for char in said)
-    return readable and words
+    return said if readable and words else ""
 
 
+def excerpts(text: str, names: Sequence[str]) -> dict[str, str]:
+    """Where these flags are to be seen: a piece of the text; of encoded text, what it says."""
+    folded = fold(text)
+    seen = folded.text.lower().translate(_LOOK_ALIKE)
+    found: dict[str, str] = {}
+    for name in names:
+        if name in _MARKS:
+            span = next((m.span() for mark in _MARKS[name] if (m := mark.search(text))), None)
+            found[name] = _around(text, span)
+        elif name in _SAID and len(seen) == len(folded.text):  # lower case is sometimes longer
+            said = (each for each in _SAID[name] if each.found_in(seen))
+            matches = (each.expression.search(seen) for each in said)
+            span = next((folded.original(*m.span()) for m in matches if m and m[0]), None)
+            found[name] = _around(text, span)
+        elif name == "encoded_text":
+            codes = (match[0] for match in _BASE64.finditer(folded.text))
+            found[name] = next((_decoded(code)[:_SHOWN] for code in codes if _decoded(code)), "")
+    return {name: excerpt for name, excerpt in found.items() if excerpt}
+
+
+_SHOWN = 160  # characters of an excerpt
+_BESIDE = 24  # characters before and after
+
+
+def _around(text: str, span: tuple[int, int] | None) -> str:
+    if span is None:
+        return ""
+    start, end = max(0, span[0] - _BESIDE), min(len(text), span[1] + _BESIDE)
+    piece = text[start : min(end, start + _SHOWN)]
+    return f"{'…' if start else ''}{piece}{'…' if start + len(piece) < len(text) else ''}"
+
+
+_MARKS = {
+    "hidden_characters": (_ZERO_WIDTH, _JOINER, _SELECTORS),
+    "bidi_controls": (_BIDI,),
+    "tag_characters": (_TAGS,),
+    "mixed_scripts": (_MIXED,),
+}
+_SAID = {
+    "instructions": (*ENGLISH, *CHINESE),
+    "role_markup": tuple(ROLE_MARKUP),
+    "tool_call": tuple(TOOL_CALL),
+    "remote_content": tuple(REMOTE_CONTENT),
+}
 _TESTS: dict[str, Callable[[str, str], bool]] = {
     "hidden_characters": _hidden,
     "bidi_controls": _bidi,
     "tag_characters": _tags,
     "mixed_scripts": _mixed,
-    "instructions": _any([*ENGLISH, *CHINESE]),
-    "role_markup": _any(ROLE_MARKUP),
-    "tool_call": _any(TOOL_CALL),
-    "remote_content": _any(REMOTE_CONTENT),
+    **{name: _any(patterns) for name, patterns in _SAID.items()},
     "encoded_text": _encoded,
 }
 FLAGS = tuple(_TESTS)

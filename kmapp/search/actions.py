@@ -69,6 +69,16 @@ def unindex_terms(account_id: UUID, collection: str, texts: Mapping[UUID, str]) 
             )
 
 
+def drop_documents(account_id: UUID, collections: Sequence[str], documents: Sequence[UUID]) -> None:
+    """Delete every posting of these documents, whatever they once said: reads all postings."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM search_termposting WHERE account_id = %s AND collection = ANY (%s) "
+            "AND document = ANY (%s::uuid[])",
+            [account_id, list(collections), list(documents)],
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """One text to embed: a part of an object."""

@@ -2,45 +2,56 @@
 
 The caller delivers, for one question:
 
-- `Query`: the text, and the sum of the idf of its distinct terms, unknown terms included.
+- `Query`: the text, and the idf of its distinct terms, unknown terms included.
 - the candidates: the union of the nearest vectors (100), the best words (100), and the neighbours
   of the first 30 of each list. Neighbours are entries joined by an edge of order inside a run,
   as far as this search may return them.
 - for every candidate, exactly and whichever list it came from: the cosine of its text (its best
-  part), the cosine of its text read together with its predecessor, its BM25, the ids of its
-  neighbours, its run, the first 64 characters of its text, and whether it ends in a question mark.
+  part), the cosine of its text read together with its predecessor, its BM25, which of the query's
+  terms it holds, the ids of its neighbours, its run, how its text begins, its size, and whether it
+  ends in a question mark; other edges, and what people and agents think of it.
 
 What there is not, is left out: an entry without a run, a predecessor or a vector loses nothing by
 it (see `spreading`, and `_evidence`). Each signal is put on a fixed scale from 0 to 1 and weighted;
-the weights sum to 1, so a score lies in 0..1 and is the sum of its named parts. Only neighbours
-and run look at other candidates; no scale depends on them, so a minimum score means one thing.
+the weights sum to 1, so a score lies in 0..1 and is the sum of its named parts. Only surroundings
+look at other candidates; no scale depends on them, so a minimum score means one thing.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from kmapp.search.spreading import spread
+from kmapp.search.spreading import linked, spread
 from kmapp.text import chinese_share, opening, terms
 
-# The weights, set by hand and rounded. Measured on five long English conversations (744 questions)
-# and 150 Chinese questions over web passages: recall changes by less than a hundredth when any of
-# them moves by a quarter, and weights learned on four conversations find no more among the first
-# ten of the fifth.
-OWN = 0.45  # what the entry itself says: meaning and words
-NEAR = 0.16  # its neighbours
-FAR = 0.09  # one step further
-RUN = 0.23  # the best of its run
-OPENING = 0.035  # it begins with a word of the question: mostly the one who speaks or is spoken of
-STATEMENT = 0.035  # it does not ask: questions are rarely answers
+# Learned by `make tune`; the file says from what, and how well they did on what they had not seen.
+LEARNED: Mapping[str, float] = json.loads(
+    Path(__file__).with_name("weights.json").read_text(encoding="utf-8")
+)["weights"]
+# Set by hand, small: no labelled data say how much they matter. They part what is equally good.
+BY_HAND: Mapping[str, float] = {
+    "linked": 0.03,  # what it hangs together with, beside its neighbours in the run
+    "importance": 0.02,
+    "salience": 0.03,  # moved by feedback
+    "pinned": 0.02,
+    "fresh": 0.02,  # by its half-life, if it has one
+}
+_SHARE = 1 - 1e-9 - sum(BY_HAND.values())  # rounding must not lead past 1
+MEANT = ("dense", "context")
+WORDED = ("lexical", "covered", "window")
 
 # Meaning against words. The words of a Chinese text are cut by guesswork, so meaning counts more.
 MEANING = 0.5
-MEANING_IN_CHINESE = 0.72
+MEANING_IN_CHINESE = 0.85
 CONTEXT = 0.5  # of meaning: the text read with its predecessor, against the text alone
 
 COVERED = 1.5  # BM25 over the idf of all terms at which the words of a question are fully found
+SUBSTANCE = 700  # bytes of a text from which it is no longer the fuller the longer it is
+TERMS = 60  # of a query, whose presence is told one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +76,11 @@ class Query:
     """What fusion must know of the question."""
 
     text: str
-    idf_sum: float
+    idf: Sequence[float] = ()  # of its terms; the place of a term is its bit in `Candidate.holds`
+
+    @property
+    def idf_sum(self) -> float:
+        return sum(self.idf)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +90,18 @@ class Candidate:
     id: UUID
     cosine: float | None  # None: its vector is not ready
     bm25: float = 0.0
+    holds: int = 0  # one bit for each term of the query
     context: float | None = None  # cosine of the vector made with the predecessor
     neighbours: Sequence[UUID] = ()
+    links: Mapping[UUID, float] = field(default_factory=dict)  # other edges: how strong, 0..1
     run: str = ""
     head: str = ""  # how the text begins; a speaker kept apart from the text comes first
+    size: int = 0  # bytes
     asks: bool = False  # the text ends in a question mark
+    importance: float = 0.5
+    salience: float = 0.5
+    pinned: bool = False
+    fresh: float = 1.0  # halves with each half-life
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,39 +114,99 @@ class Ranked:
 
 
 class _Evidence(NamedTuple):
-    """What a candidate itself says, in parts that sum to at most 1."""
+    """What a candidate itself says, each from 0 to 1, and how much its meaning counts of it."""
 
     dense: float
     context: float
     lexical: float
+    meaning: float
+
+    @property
+    def total(self) -> float:
+        meant = (1 - CONTEXT) * self.dense + CONTEXT * self.context
+        return self.meaning * meant + (1 - self.meaning) * self.lexical
+
+
+Signals = dict[str, float]
 
 
 def fuse(query: Query, candidates: Iterable[Candidate], scale: Scale = E5) -> list[Ranked]:
     """The candidates, best first; equal scores in the order of their ids."""
     found = list(candidates)
+    ranked = []
+    for each, (said, meaning) in zip(found, signals(query, found, scale), strict=True):
+        weights = _weights(meaning)
+        parts = {name: weights[name] * value for name, value in said.items()}
+        ranked.append(Ranked(id=each.id, score=sum(parts.values()), parts=parts))
+    return sorted(ranked, key=lambda result: (-result.score, result.id))
+
+
+_known_weights: dict[float, Mapping[str, float]] = {}
+
+
+def _weights(meaning: float) -> Mapping[str, float]:
+    """The weights when meaning counts so much beside words. They sum to 1."""
+    known = _known_weights.get(meaning)
+    if known is None:
+        if len(_known_weights) > TERMS * TERMS:
+            _known_weights.clear()
+        shared = {name: weight * balance(name, meaning) for name, weight in LEARNED.items()}
+        whole = sum(shared.values()) / _SHARE
+        known = {**{name: weight / whole for name, weight in shared.items()}, **BY_HAND}
+        _known_weights[meaning] = known
+    return known
+
+
+def balance(name: str, meaning: float) -> float:
+    """How much a signal counts when meaning counts so much beside words."""
+    if name in MEANT:
+        return meaning
+    return 1 - meaning if name in WORDED else 1.0
+
+
+def signals(
+    query: Query, found: Sequence[Candidate], scale: Scale = E5
+) -> list[tuple[Signals, float]]:
+    """Every signal of each candidate from 0 to 1, and how much meaning counts for it."""
     asked = frozenset(terms(query.text))
     meaning = MEANING + (MEANING_IN_CHINESE - MEANING) * chinese_share(query.text)
     evidence = [_evidence(each, query.idf_sum, meaning, scale) for each in found]
     position = {each.id: number for number, each in enumerate(found)}
-    around = spread(
-        own=[sum(says) for says in evidence],
-        beside=[[position[n] for n in each.neighbours if n in position] for each in found],
-        runs=[each.run for each in found],
-    )
-    ranked = []
-    for each, says, beside in zip(found, evidence, around, strict=True):
-        parts = {
-            "dense": OWN * says.dense,
-            "context": OWN * says.context,
-            "lexical": OWN * says.lexical,
-            "near": NEAR * beside.near,
-            "far": FAR * beside.far,
-            "run": RUN * beside.run,
-            "opening": OPENING * (opening(each.head) in asked),
-            "statement": STATEMENT * (not each.asks),
-        }
-        ranked.append(Ranked(id=each.id, score=sum(parts.values()), parts=parts))
-    return sorted(ranked, key=lambda result: (-result.score, result.id))
+    beside = [[position[n] for n in each.neighbours if n in position] for each in found]
+    own = [each.total for each in evidence]
+    around = spread(own=own, beside=beside, runs=[each.run for each in found])
+    links = [
+        {position[n]: strength for n, strength in each.links.items() if n in position}
+        for each in found
+    ]
+    covered = _Coverage(query.idf)
+    masks = [each.holds for each in found]
+    said = []
+    for number, (each, says, near) in enumerate(zip(found, evidence, around, strict=True)):
+        said.append(
+            (
+                {
+                    "dense": says.dense,
+                    "context": says.context,
+                    "lexical": says.lexical,
+                    "covered": covered.share(each.holds),
+                    "window": covered.share(_window(masks, beside, number)),
+                    "near": near.near,
+                    "far": near.far,
+                    "run": near.run,
+                    "opening": float(opening(each.head) in asked),
+                    "statement": float(not each.asks),
+                    "substance": min(1.0, math.log1p(each.size) / math.log1p(SUBSTANCE)),
+                    "linked": linked(own, links[number]),
+                    "importance": each.importance,
+                    "salience": each.salience,
+                    "pinned": float(each.pinned),
+                    "fresh": each.fresh,
+                },
+                says.meaning,
+            )
+        )
+    return said
 
 
 def _evidence(candidate: Candidate, idf_sum: float, meaning: float, scale: Scale) -> _Evidence:
@@ -132,10 +214,32 @@ def _evidence(candidate: Candidate, idf_sum: float, meaning: float, scale: Scale
     words = min(1.0, candidate.bm25 / (COVERED * idf_sum)) if idf_sum else 0.0
     alone = candidate.context if candidate.cosine is None else candidate.cosine
     if alone is None:
-        return _Evidence(0.0, 0.0, words)
+        return _Evidence(0.0, 0.0, words, 0.0)
     read_on = alone if candidate.context is None else candidate.context
-    return _Evidence(
-        meaning * (1 - CONTEXT) * scale.of(alone),
-        meaning * CONTEXT * scale.of(read_on),
-        (1 - meaning) * words,
-    )
+    return _Evidence(scale.of(alone), scale.of(read_on), words, meaning)
+
+
+def _window(masks: Sequence[int], beside: Sequence[Sequence[int]], number: int) -> int:
+    """The terms that an entry holds together with what stands up to two steps from it."""
+    held = masks[number]
+    for one in beside[number]:
+        held |= masks[one]
+        for two in beside[one]:
+            held |= masks[two]
+    return held
+
+
+class _Coverage:
+    """How much of a query's idf sets of its terms hold."""
+
+    def __init__(self, idf: Sequence[float]) -> None:
+        self.idf = idf[:TERMS]
+        self.whole = sum(idf)
+        self.known: dict[int, float] = {0: 0.0}
+
+    def share(self, held: int) -> float:
+        known = self.known.get(held)
+        if known is None:
+            found = sum(idf for bit, idf in enumerate(self.idf) if held >> bit & 1)
+            known = self.known[held] = found / self.whole if self.whole else 0.0
+        return known

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 from uuid import UUID
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
 from pgvector import HalfVector
 
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import bm25
+from kmapp.search.fusion import TERMS
 from kmapp.search.lookups import Ids
 from kmapp.search.memo import Memo
 
@@ -41,8 +43,16 @@ class Within:
 
     @classmethod
     def of(cls, rows: "QuerySet[Any]") -> Self:
-        sql, parameters = rows.order_by().values("pk").query.sql_with_params()
+        try:
+            sql, parameters = rows.order_by().values("pk").query.sql_with_params()
+        except EmptyResultSet:  # Django sees that a condition can never hold
+            return cls(sql="SELECT NULL::uuid WHERE false", parameters=())
         return cls(sql=sql, parameters=parameters)
+
+    @classmethod
+    def these(cls, ids: Iterable[UUID]) -> Self:
+        """Objects that were chosen already."""
+        return cls(sql="SELECT unnest(%s::uuid[])", parameters=[Ids(ids).array])
 
 
 STATISTICS: Memo[tuple[int, float]] = Memo()
@@ -72,8 +82,9 @@ def weigh(collection: Collection, terms: Sequence[str]) -> Words:
             [collection.account_id, collection.name, list(containing)],
         )
         containing.update(cursor.fetchall())
+    idf = {term: bm25.idf(max(documents, count), count) for term, count in containing.items()}
     return Words(
-        idf={term: bm25.idf(max(documents, count), count) for term, count in containing.items()},
+        idf=dict(sorted(idf.items(), key=lambda each: -each[1])),  # what says most comes first
         average_length=average_length,
     )
 
@@ -208,6 +219,7 @@ class Measures:
     """Exact figures of objects; one without a word or a ready vector is left out."""
 
     bm25: Mapping[UUID, float]
+    holds: Mapping[UUID, int]  # a bit for each of the first terms of the query
     cosine: Mapping[UUID, float]  # of its best part
     beside: Mapping[UUID, float]  # of its vector in a second collection
 
@@ -228,22 +240,28 @@ def measured(
         names = [collection.name, beside]
         parameters += [meaning.literal, collection.account_id, names, these]
     found: dict[str, dict[UUID, float]] = {"": {}, collection.name: {}, beside: {}}
+    holds: dict[UUID, int] = {}
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        for name, each, figure in cursor.fetchall():
+        for name, each, figure, held in cursor.fetchall():
             if math.isfinite(figure):
                 found[name][each] = figure
-    return Measures(bm25=found[""], cosine=found[collection.name], beside=found[beside])
+            if held:
+                holds[each] = held
+    return Measures(
+        bm25=found[""], holds=holds, cosine=found[collection.name], beside=found[beside]
+    )
 
 
 _BM25_OF = (
-    f"SELECT '', p.document, {_SCORE} "  # noqa: S608 - constants
-    "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
+    f"SELECT '', p.document, {_SCORE}, "  # noqa: S608 - constants
+    f"coalesce(bit_or(1::bigint << (q.place - 1)::int) FILTER (WHERE q.place <= {TERMS}), 0) "
+    "FROM unnest(%s::text[], %s::float8[]) WITH ORDINALITY AS q (term, idf, place) "
     "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
     "WHERE p.document = ANY (%s::uuid[]) GROUP BY p.document"
 )
 _COSINES_OF = (
-    " UNION ALL SELECT collection, object_id, 1 - min({distance}) FROM search_vector "
+    " UNION ALL SELECT collection, object_id, 1 - min({distance}), 0 FROM search_vector "
     "WHERE account_id = %s AND model_id = {model:d} AND collection = ANY (%s) "
     "AND state = 'READY' AND object_id = ANY (%s::uuid[]) GROUP BY collection, object_id"
 )

@@ -7,7 +7,7 @@ An entry that stands alone takes its own evidence for all three. So a single fac
 turn of a conversation on equal terms; with nothing in their place it would hardly ever be found.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -38,3 +38,14 @@ def spread(
 
 def _best(own: Sequence[float], others: Iterable[int], otherwise: float) -> float:
     return max((own[other] for other in others), default=otherwise)
+
+
+def linked(own: Sequence[float], links: Mapping[int, float]) -> float:
+    """The best evidence that comes over an edge, as far as the edge carries it."""
+    return max((own[other] * strength for other, strength in links.items()), default=0.0)
+
+
+def strength(weight: float, confidence: float, decay_rate: float, days: float) -> float:
+    """How much an edge carries: less the less it is trusted and the longer it was not used."""
+    kept: float = (1 - decay_rate) ** max(0.0, days)
+    return weight * confidence * kept

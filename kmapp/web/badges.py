@@ -25,6 +25,12 @@ BADGES = {
     "shadow": Badge(_("Shadow"), "ghost", "is-violet"),
     "disabled": Badge(_("Disabled"), "ban", ""),
     "pinned": Badge(_("Pinned"), "pin", "is-plain"),
+    # What a proposal asks of a reviewer.
+    "new": Badge(_("New"), "plus", "is-plain"),
+    "update": Badge(_("Update"), "replace", "is-plain"),
+    "duplicate": Badge(_("Near-duplicate"), "copy", "is-violet"),
+    "contradiction": Badge(_("Contradiction"), "git-compare", "is-red"),
+    "flagged": Badge(_("Flagged"), "shield-alert", "is-amber"),
     # How far the machine has come with it.
     "pending": Badge(_("Pending"), "circle-dashed", "is-amber"),
     "running": Badge(_("Running"), "activity", "is-amber"),
@@ -33,6 +39,10 @@ BADGES = {
     "failed": Badge(_("Failed"), "circle-alert", "is-red"),
     "verified": Badge(_("Verified"), "shield-check", "is-green"),
     "broken": Badge(_("Broken"), "triangle-alert", "is-red"),
+    # How far a source of documents is trusted.
+    "trusted": Badge(_("Trusted"), "shield-check", "is-green"),
+    "semi_trusted": Badge(_("Semi-trusted"), "shield", ""),
+    "untrusted": Badge(_("Untrusted"), "shield-alert", "is-amber"),
     # What a key is.
     "expired": Badge(_("Expired"), "clock", ""),
     "revoked": Badge(_("Revoked"), "ban", "is-struck"),

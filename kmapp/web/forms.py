@@ -9,7 +9,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import Account, Membership, Redaction
+from kmapp.accounts.models import Membership
 from kmapp.accounts.scopes import Scope
 
 EXPIRIES = [
@@ -20,17 +20,21 @@ EXPIRIES = [
 ]
 
 
-class _Styled(forms.Form):
+class Styled(forms.Form):
+    """A form whose fields look like ours."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
             many = isinstance(field.widget, forms.CheckboxSelectMultiple)
             select = isinstance(field.widget, forms.Select) and not many
+            box = isinstance(field.widget, forms.CheckboxInput)
             style = "form-select" if select else "checks" if many else "form-control"
+            style = "check" if box else style
             field.widget.attrs.setdefault("class", style)
 
 
-class KeyForm(_Styled):
+class KeyForm(Styled):
     """A new key: who will use it, and for what."""
 
     name = forms.CharField(
@@ -51,7 +55,7 @@ class KeyForm(_Styled):
         return timezone.now() + timedelta(days=int(days)) if days else None
 
 
-class MemberForm(_Styled):
+class MemberForm(Styled):
     """A person to let in: known by their address, or new."""
 
     email = forms.EmailField(label=_("E-mail"))
@@ -73,21 +77,5 @@ class MemberForm(_Styled):
         return given
 
 
-class PasswordForm(_Styled, PasswordChangeForm):
+class PasswordForm(Styled, PasswordChangeForm):
     """Another password for oneself: the one in use is asked for."""
-
-
-class PolicyForm(_Styled):
-    """What the account does with what agents write."""
-
-    account_wide = forms.ChoiceField(
-        label=_("Account-wide memories"),
-        choices=Account.Policy.choices,
-        help_text=_("What happens to a memory that everyone in the account would see."),
-    )
-    redact = forms.MultipleChoiceField(
-        label=_("Black out before a text is kept"),
-        choices=Redaction.choices,
-        widget=forms.CheckboxSelectMultiple,
-        required=False,
-    )

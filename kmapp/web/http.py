@@ -1,13 +1,15 @@
 """A request as our pages see it, and how they answer."""
 
+from hashlib import sha256
 from uuid import UUID
 
-from django.http import Http404, HttpRequest
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.cache import get_conditional_response
+from django.utils.http import quote_etag, url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxDetails
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Account, Seat, User
+from kmapp.accounts.models import Seat, User
 
 DIGITS = 19  # of the largest number that the database keeps
 
@@ -19,14 +21,11 @@ class WebRequest(HttpRequest):
     htmx: HtmxDetails
     seat: Seat
     seats: list[Seat]
+    counted: dict[str, int]  # numbers beside places that the page has at hand already
 
 
 def account_id_for(request: WebRequest) -> UUID:
     return request.seat.account_id
-
-
-def account_for(request: WebRequest) -> Account:
-    return Account.objects.get(pk=request.seat.account_id)
 
 
 def actor_for(request: WebRequest) -> Actor:
@@ -37,6 +36,13 @@ def fragment(request: WebRequest, template: str, name: str) -> str:
     """The page, or for htmx only its named part. Back and forward always want the page."""
     wants_part = request.htmx and not request.htmx.history_restore_request
     return f"{template}#{name}" if wants_part else template
+
+
+def unless_known(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
+    """The answer to a poll, or 304 where the page shows exactly that already."""
+    answer.headers["ETag"] = quote_etag(sha256(answer.content).hexdigest()[:32])
+    known = get_conditional_response(request, etag=answer.headers["ETag"], response=answer)
+    return known or answer
 
 
 def number(said: str) -> int | None:

@@ -28,8 +28,16 @@ PLACES = (
     Place(url_name="web:home", label=_("Home"), icon="house", primary=True),
     Place(url_name="memory:review", label=_("Review"), icon="inbox", primary=True),
     Place(url_name="memory:entries", label=_("Memory"), icon="brain", primary=True),
+    Place(url_name="memory:topics", label=_("Topics"), icon="layers"),
+    Place(url_name="memory:lab", label=_("Recall lab"), icon="flask-conical"),
+    Place(url_name="knowledge:sources", label=_("Knowledge"), icon="book-open"),
+    Place(url_name="knowledge:lore", label=_("Lore"), icon="book-marked"),
+    Place(url_name="context:archives", label=_("Tool results"), icon="package"),
+    Place(url_name="context:calls", label=_("Calls"), icon="gauge"),
+    Place(url_name="rules:rules", label=_("Rules"), icon="scale"),
     Place(url_name="web:ledger", label=_("Ledger"), icon="scroll-text"),
     Place(url_name="web:operations", label=_("Operations"), icon="activity"),
+    Place(url_name="memory:policy", label=_("Policy"), icon="sliders-horizontal"),
     Place(url_name="web:keys", label=_("Keys"), icon="key-round", admin=True),
     Place(url_name="web:members", label=_("Members"), icon="users", admin=True),
 )
@@ -38,7 +46,11 @@ PLACES = (
 SEARCH = "memory:entries"
 
 # What the home page is composed of: each address answers with one section.
-PANELS = ("memory:summary", "web:ledger_summary", "web:operations_summary")
+PANELS = {
+    "memory:summary": _("Needs you now"),
+    "web:ledger_summary": _("Ledger"),
+    "web:operations_summary": _("Operations"),
+}
 
 _COUNT_CEILING = 100
 _counters: dict[str, Callable[[UUID, int], int]] = {}
@@ -79,8 +91,14 @@ def places(request: WebRequest) -> list[Shown]:
     open_to_them = [place for place in PLACES if is_admin or not place.admin]
     found = [(place, url) for place in open_to_them if (url := address(place.url_name))]
     here = max((url for _, url in found if _holds(url, request.path)), key=len, default=None)
+    known = {name: at_most(number) for name, number in getattr(request, "counted", {}).items()}
     return [
-        Shown(place=place, url=url, current=url == here, count=waiting(place.url_name))
+        Shown(
+            place=place,
+            url=url,
+            current=url == here,
+            count=known[place.url_name] if place.url_name in known else waiting(place.url_name),
+        )
         for place, url in found
     ]
 
@@ -94,5 +112,9 @@ def waiting(url_name: str) -> str:
     count, account_id = _counters.get(url_name), current_account_id()
     if count is None or account_id is None:
         return ""
-    number = count(account_id, _COUNT_CEILING)
+    return at_most(count(account_id, _COUNT_CEILING))
+
+
+def at_most(number: int) -> str:
+    """A number beside a place as it is written there; nothing for none."""
     return f"{_COUNT_CEILING - 1}+" if number >= _COUNT_CEILING else str(number or "")

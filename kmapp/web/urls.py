@@ -16,7 +16,6 @@ urlpatterns = [
     path("keys/<uuid:pk>/revoke/", keys.revoke, name="key_revoke"),
     path("members/", members.members, name="members"),
     path("members/new/", members.add, name="member_add"),
-    path("members/policy/", members.policy, name="policy"),
     path("members/<uuid:pk>/role/", members.role, name="member_role"),
     path("members/<uuid:pk>/remove/", members.remove, name="member_remove"),
     path("operations/", operations.operations, name="operations"),

@@ -6,7 +6,7 @@ from psycopg import sql
 
 from kmapp.ledger.fsck.findings import Problem
 from kmapp.ledger.fsck.source import Source
-from kmapp.ledger.fsck.tables import INDEXED, kind_of
+from kmapp.ledger.fsck.tables import INDEXED, Indexed, kind_of
 
 _VECTORS = """
 SELECT v.collection, v.object_id::text, v.part, m.name, m.dimensions, vector_dims(v.embedding)
@@ -16,7 +16,7 @@ SELECT v.collection, v.object_id::text, v.part, m.name, m.dimensions, vector_dim
 """
 _UNINDEXED = """
 SELECT t.id::text FROM {table} t
- WHERE t.account_id = %s AND NOT EXISTS (
+ WHERE t.account_id = %s AND {only} AND NOT EXISTS (
    SELECT FROM search_termposting p WHERE p.account_id = t.account_id
       AND p.collection = %s AND p.term = '' AND p.document = t.id)
 """
@@ -49,15 +49,15 @@ def check_derived(source: Source) -> Iterator[Problem]:
         has = "no embedding" if size is None else f"{size} dimensions instead of {wanted}"
         message = f"part {part} is READY for {model} with {has}"
         yield _problem(source, "vector", f"{collection}:{ident}", message)
-    for table, collection in INDEXED.items():
-        if not source.columns(table):
+    for each in INDEXED:
+        if not source.columns(each.table):
             continue
-        query = sql.SQL(_UNINDEXED).format(table=sql.Identifier(table))
-        for (ident,) in source.all(query, source.account, collection):
-            yield _problem(source, "posting", f"{kind_of(table)}:{ident}", "has no postings")
-        for (ident,) in source.all(_INCOMPLETE, source.account, collection):
+        query = sql.SQL(_UNINDEXED).format(table=sql.Identifier(each.table), only=_only(each))
+        for (ident,) in source.all(query, source.account, each.collection):
+            yield _problem(source, "posting", f"{kind_of(each.table)}:{ident}", "has no postings")
+        for (ident,) in source.all(_INCOMPLETE, source.account, each.collection):
             message = "its postings do not add up"
-            yield _problem(source, "posting", f"{kind_of(table)}:{ident}", message)
+            yield _problem(source, "posting", f"{kind_of(each.table)}:{ident}", message)
     for table, target, column in source.all(_REFERENCES):
         query = sql.SQL(_ASTRAY).format(
             table=sql.Identifier(table),
@@ -71,3 +71,9 @@ def check_derived(source: Source) -> Iterator[Problem]:
 
 def _problem(source: Source, kind: str, name: str, message: str) -> Problem:
     return Problem(kind=kind, message=message, account=source.account, object=name)
+
+
+def _only(indexed: Indexed) -> sql.Composable:
+    if not indexed.column:
+        return sql.SQL("true")
+    return sql.SQL("t.{} = {}").format(sql.Identifier(indexed.column), sql.Literal(indexed.value))

@@ -91,6 +91,8 @@ def _as_sealed(name: str, of: str) -> sql.Composable:
         return sql.SQL(TIME).format(column)
     if of in ("uuid", "jsonb"):
         return sql.SQL("{}::text").format(column)
+    if of == "uuid[]":
+        return sql.SQL("{}::text[]").format(column)
     return column
 
 

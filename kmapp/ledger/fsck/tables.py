@@ -14,6 +14,19 @@ SEALED: dict[str, frozenset[str]] = {
         {"commit_id", "access_count", "last_accessed_at", "last_activated_at"}
     ),
     "memory_memoryedge": frozenset({"commit_id", "last_activated_at"}),
+    "memory_memorysettings": frozenset({"commit_id"}),
+    "memory_memoryrating": frozenset({"commit_id"}),
+    "rules_rule": frozenset({"commit_id"}),
+    "rules_rulebook": frozenset({"commit_id", "changes"}),
+    "rules_rulefeedback": frozenset({"commit_id"}),
+    "rules_rulepromotion": frozenset({"commit_id"}),
+    "context_toolresultarchive": frozenset({"commit_id", "load_count", "last_loaded_at"}),
+    "context_contextsettings": frozenset({"commit_id"}),
+    "knowledge_knowledgesource": frozenset({"commit_id", "refreshed_at"}),
+    "knowledge_knowledgedocument": frozenset({"commit_id", "state", "error"}),
+    "knowledge_knowledgetext": frozenset({"commit_id"}),
+    "knowledge_lorebookentry": frozenset({"commit_id"}),
+    "memory_memoryexport": frozenset({"commit_id"}),
 }
 
 
@@ -25,10 +38,29 @@ class History:
     owner: str  # the column that names the row
 
 
-HISTORIES = {"memory_memoryentry": History("memory_memoryversion", "entry_id")}
+HISTORIES = {
+    "memory_memoryentry": History("memory_memoryversion", "entry_id"),
+    "rules_rule": History("rules_ruleversion", "rule_id"),
+}
 
-# Documents that must have postings: table and the collection of its words.
-INDEXED = {"memory_memoryentry": "memory"}
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """Rows that must have postings in a collection: those of a table that have this value."""
+
+    table: str
+    collection: str
+    column: str = ""
+    value: str = ""
+
+
+# Documents that must have postings.
+INDEXED = (
+    Indexed("memory_memoryentry", "memory"),
+    Indexed("context_toolresultarchive", "context.archive"),
+    Indexed("knowledge_knowledgechunk", "knowledge.1", "index_version", "1"),
+    Indexed("knowledge_knowledgechunk", "knowledge.2", "index_version", "2"),
+)
 
 
 def kind_of(table: str) -> str:

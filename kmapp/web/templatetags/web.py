@@ -1,5 +1,6 @@
 """What pages are made of. Everything here escapes what people and agents wrote."""
 
+import json
 from datetime import datetime
 from typing import Any
 
@@ -68,6 +69,16 @@ def shortened(value: object) -> str:
 def said(text: object) -> str:
     """Words that are not ours: deaf to htmx, unable to turn the line around, nothing hidden."""
     return format_html("<bdi hx-disable>{}</bdi>", _visible(str(text)))
+
+
+@register.filter
+def listed(value: object) -> str:
+    """A value of any column as words: a list with commas, what is empty as a dash."""
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "–"
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False) if value else "–"
+    return "–" if value in ("", None) else str(value)
 
 
 @register.simple_tag(name="diff")

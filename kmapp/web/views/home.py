@@ -12,5 +12,7 @@ from kmapp.web.seats import reviewer_required
 @require_safe
 @reviewer_required
 def home(request: WebRequest) -> HttpResponse:
-    panels = [url for name in PANELS if (url := address(name))]
+    panels = [
+        {"url": url, "label": label} for name, label in PANELS.items() if (url := address(name))
+    ]
     return render(request, "web/home/index.html", {"panels": panels})

@@ -1,4 +1,4 @@
-"""Who may enter the account and as what, and what the account does with what agents write."""
+"""Who may enter the account, and as what."""
 
 from http import HTTPStatus
 from uuid import UUID
@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from kmapp.accounts.actions import add_member, change_account, change_role, remove_member
+from kmapp.accounts.actions import add_member, change_role, remove_member
 from kmapp.accounts.models import Membership, User, memberships_of
 from kmapp.errors import Invalid
-from kmapp.web.forms import MemberForm, PolicyForm
-from kmapp.web.http import WebRequest, account_for, account_id_for, actor_for
+from kmapp.web.forms import MemberForm
+from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.notices import tell
 from kmapp.web.seats import admin_required
 
@@ -25,9 +25,7 @@ from kmapp.web.seats import admin_required
 def members(request: WebRequest) -> HttpResponse:
     rows = Membership.objects.of(account_id_for(request)).select_related("user")
     page = Paginator(rows.order_by("role", "user__email"), 50).get_page(request.GET.get("page"))
-    account = account_for(request)
-    policy = PolicyForm(initial={"account_wide": account.account_wide, "redact": account.redact})
-    return render(request, "web/members/index.html", {"page": page, "policy": policy})
+    return render(request, "web/members/index.html", {"page": page})
 
 
 @sensitive_post_parameters("password")
@@ -102,16 +100,6 @@ def remove(request: WebRequest, pk: UUID) -> HttpResponse:
         return render(request, "web/members/confirm.html", {"member": member})
     remove_member(member, actor=actor_for(request))
     tell(request, _("%(who)s may no longer enter this account.") % {"who": member.user.email})
-    return redirect("web:members")
-
-
-@require_POST
-@admin_required
-def policy(request: WebRequest) -> HttpResponse:
-    form = PolicyForm(request.POST)
-    if form.is_valid():
-        change_account(account_for(request), actor=actor_for(request), **form.cleaned_data)
-        tell(request, _("The account's policy holds for what is written from now on."))
     return redirect("web:members")
 
 

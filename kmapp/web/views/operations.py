@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.outbox.actions import replay
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
+from kmapp.outbox.outcomes import outcome
 from kmapp.web.http import WebRequest, account_id_for, fragment, uuid_or_404
 from kmapp.web.navigation import counter
 from kmapp.web.notices import tell
@@ -52,7 +53,9 @@ def _queues(open_rows: DeliveryQuerySet) -> list[dict[str, Any]]:
 @reviewer_required
 def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = Delivery.objects.of(account_id_for(request)).select_related("event")
-    return render(request, "web/operations/detail.html", {"row": get_object_or_404(rows, pk=pk)})
+    row = get_object_or_404(rows, pk=pk)
+    evidence = outcome(row.account_id, row.event.topic, row.event.payload).evidence
+    return render(request, "web/operations/detail.html", {"row": row, "evidence": evidence})
 
 
 @require_POST

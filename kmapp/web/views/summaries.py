@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.outbox.models import Delivery
-from kmapp.web.http import WebRequest, account_id_for, fragment
+from kmapp.web.http import WebRequest, account_id_for, fragment, unless_known
 from kmapp.web.seats import reviewer_required
 
 
@@ -20,7 +20,8 @@ def operations_summary(request: WebRequest) -> HttpResponse:
         "owed": rows.open().count(),
         "oldest": rows.open().aggregate(oldest=Min("event__created_at"))["oldest"],
     }
-    return render(request, fragment(request, "web/operations/summary.html", "panel"), context)
+    template = fragment(request, "web/operations/summary.html", "panel")
+    return unless_known(request, render(request, template, context))
 
 
 @require_safe
@@ -35,4 +36,5 @@ def ledger_summary(request: WebRequest) -> HttpResponse:
         "head": head,
         "checkpoint": checkpoint,
     }
-    return render(request, fragment(request, "web/ledger/summary.html", "panel"), context)
+    template = fragment(request, "web/ledger/summary.html", "panel")
+    return unless_known(request, render(request, template, context))

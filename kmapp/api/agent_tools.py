@@ -1,0 +1,81 @@
+"""The tools that agents are offered, as functions for a model to call, in OpenAI's strict mode.
+
+Each app registers its own. Strict mode wants every property required and nothing else allowed, so
+what may be left out may be null.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView
+
+Schema = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One function: its name, what it is for, its arguments, and the endpoint that does it."""
+
+    name: str
+    description: str
+    path: str
+    scope: Scope
+    wanted: Mapping[str, Schema]
+    optional: Mapping[str, Schema] = field(default_factory=dict)
+
+    def schema(self) -> dict[str, Any]:
+        maybe = {name: {**said, "type": [said["type"], "null"]} for name, said in
+                 self.optional.items()}  # fmt: skip
+        properties = {**self.wanted, **maybe}
+        return {
+            "type": "function",
+            "function": {
+                "name": self.name,
+                "description": self.description,
+                "strict": True,
+                "parameters": {
+                    "type": "object",
+                    "properties": properties,
+                    "required": list(properties),
+                    "additionalProperties": False,
+                },
+            },
+        }
+
+
+_offered: dict[str, Tool] = {}
+
+
+def offer(*tools: Tool) -> None:
+    """Add tools to those that agents are offered."""
+    _offered.update({tool.name: tool for tool in tools})
+
+
+class AgentToolsAnswer(TypedDict):
+    """Functions to hand to a model, and where each of them is answered by POST."""
+
+    tools: list[dict[str, Any]]
+    paths: dict[str, str]
+
+
+class AgentTools(AgentView):
+    """The tools that this key may use, in the form of OpenAI's function calling, strict."""
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(responses={200: AgentToolsAnswer})
+    def get(self, request: Request) -> Response:
+        mine = [tool for tool in _offered.values() if self.request.auth.may(tool.scope)]
+        return Response(
+            {
+                "tools": [tool.schema() for tool in mine],
+                "paths": {tool.name: tool.path for tool in mine},
+            }
+        )

@@ -1,0 +1,80 @@
+"""Nodes of a batch that another app keeps than the one which takes it.
+
+An agent writes memories and rules in one request. The app that answers it asks here whose a node
+is, and lets that app write its part into the same commit.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from kmapp.accounts.models import Account
+from kmapp.accounts.scopes import Scope
+from kmapp.ledger.actions import Recording
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guest:
+    """A node that another app keeps, and its place in the batch."""
+
+    kind: str
+    position: int
+    said: Any  # what the kind's `read` made of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostedNode:
+    """A node as its own app has it now. `fresh`: it was not there before."""
+
+    id: UUID
+    client_id: str | None
+    kind: str
+    status: str
+    written_in: UUID
+    fresh: bool
+
+
+Write = Callable[[Account, str, Sequence[Any], Recording], Sequence[HostedNode]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of node: the scope that its writer needs, how it is read and how written."""
+
+    name: str
+    scope: Scope
+    read: Callable[[Mapping[str, Any]], Any]
+    write: Write
+
+
+_kinds: dict[str, Kind] = {}
+
+
+def keep(kind: Kind) -> None:
+    """Say that an app keeps nodes of this kind."""
+    _kinds[kind.name] = kind
+
+
+def kind_of(node: Any) -> Kind | None:
+    """Whose a node is, as it was sent; None: its taker's own."""
+    if not isinstance(node, Mapping):
+        return None
+    name = node.get("kind") or node.get("type")
+    return _kinds.get(name) if isinstance(name, str) else None
+
+
+def write_all(
+    guests: Sequence[Guest], account: Account, scope: str, commit: Recording
+) -> dict[int, HostedNode]:
+    """Write every guest into this commit; by their places."""
+    written: dict[int, HostedNode] = {}
+    for name in dict.fromkeys(guest.kind for guest in guests):
+        mine = [guest for guest in guests if guest.kind == name]
+        made = _kinds[name].write(account, scope, [guest.said for guest in mine], commit)
+        written |= {guest.position: node for guest, node in zip(mine, made, strict=True)}
+    return written
+
+
+def scopes_of(guests: Sequence[Guest]) -> set[Scope]:
+    return {_kinds[guest.kind].scope for guest in guests}

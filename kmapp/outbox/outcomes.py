@@ -1,0 +1,36 @@
+"""What became of asynchronous work, in the words of the app whose work it is.
+
+An event says how far it is; its outcome says what was made of it, or what went wrong with what.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """`result` is told to agents; `evidence`, by what it is, is shown to people only."""
+
+    result: Mapping[str, Any] | None = None
+    evidence: Mapping[str, str] = field(default_factory=dict)
+
+
+Tell = Callable[[UUID, Mapping[str, Any]], Outcome]  # by account and the event's payload
+_outcomes: dict[str, Tell] = {}
+
+
+def outcome_of(topic: str) -> Callable[[Tell], Tell]:
+    """Register what tells the outcome of a topic's events. It is called inside `acting`."""
+
+    def register(tell: Tell) -> Tell:
+        _outcomes[topic] = tell
+        return tell
+
+    return register
+
+
+def outcome(account_id: UUID, topic: str, payload: Mapping[str, Any]) -> Outcome:
+    tell = _outcomes.get(topic)
+    return tell(account_id, payload) if tell else Outcome()

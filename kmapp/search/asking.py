@@ -1,0 +1,44 @@
+"""What a question means: its vector, within the deadline, or the reason why there is none."""
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from kmapp.providers.active import active_model
+from kmapp.providers.embedding import OpenAIEmbedder
+from kmapp.providers.errors import ProviderError
+from kmapp.providers.models import EmbeddingModel
+from kmapp.providers.query_cache import query_vector
+from kmapp.search.fusion import Scale
+from kmapp.search.queries import Meaning
+
+
+def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]]) -> Meaning | None:
+    """The query's vector, or None and a decision that says why there is none."""
+    model = active_model()
+    started = monotonic()
+    try:
+        found = query_vector(
+            account_id, query, model=model, embedder=OpenAIEmbedder.for_queries(model)
+        )
+    except ProviderError as error:
+        decisions.append(
+            {
+                "code": error.code,
+                "message": "Found by words alone: the embedder did not answer.",
+                "waited_ms": round((monotonic() - started) * 1000),
+                "deadline_ms": round(settings.EMBEDDING_DEADLINE * 1000),
+            }
+        )
+        return None
+    if found.cached:
+        decisions.append({"code": "km_query_vector_cached", "message": "The query was known."})
+    return Meaning.of(model, found.vector)
+
+
+def scale_of(model: EmbeddingModel) -> Scale:
+    """The cosines between which a model's scores are made."""
+    return Scale(low=model.cosine_low, high=model.cosine_high)

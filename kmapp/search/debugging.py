@@ -1,0 +1,43 @@
+"""Enough of a vector to tell whether two are the same, and far too little to use it."""
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from kmapp.search.models import Vector
+
+PREVIEW = 8  # numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Glimpse:
+    """What may be seen of a vector."""
+
+    dimensions: int
+    sha256: str
+    preview: Sequence[float]
+
+
+def glimpses(
+    account_id: UUID, collection: str, model_id: int, ids: Sequence[UUID]
+) -> dict[UUID, Glimpse]:
+    """A glimpse of the first part of each. Inside `acting`."""
+    rows = Vector.objects.of(account_id).filter(
+        collection=collection,
+        model_id=model_id,
+        object_id__in=ids,
+        part=0,
+        state=Vector.State.READY,
+    )
+    found = {}
+    for row in rows:
+        numbers = [float(number) for number in row.embedding]
+        packed = struct.pack(f"<{len(numbers)}f", *numbers)
+        found[row.object_id] = Glimpse(
+            dimensions=len(numbers),
+            sha256=hashlib.sha256(packed).hexdigest(),
+            preview=[round(number, 4) for number in numbers[:PREVIEW]],
+        )
+    return found
