@@ -11,7 +11,22 @@ from kmapp.admin import ReadOnly, actor_of
 from kmapp.afterwards import Carrier
 from memory.actions import review
 from memory.actions.review import Decision
-from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
+from memory.models import (
+    BulkPart,
+    BulkRun,
+    ErasedEntry,
+    Extraction,
+    Finding,
+    MemoryEdge,
+    MemoryEntry,
+    MemoryExport,
+    MemoryRating,
+    MemorySettings,
+    MemoryVersion,
+    ReviewLease,
+    SavedView,
+    Triage,
+)
 
 
 @admin.register(MemoryEntry)
@@ -87,6 +102,41 @@ class MemoryVersionAdmin(ReadOnly):
     ordering = ("-created_at", "-pk")
 
 
+@admin.register(MemoryRating)
+class MemoryRatingAdmin(ReadOnly):
+    """What agents and people made of what they were told."""
+
+    list_display = ("entry", "outcome", "rater", "used_in", "reason", "created_at")
+    list_filter = ("outcome",)
+    list_select_related = ("entry",)
+    search_fields = ("=entry__id", "rater", "reason")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(MemoryExport)
+class MemoryExportAdmin(ReadOnly):
+    """Who took memories out of the account in a file."""
+
+    list_display = ("taken_by", "form", "number", "query", "created_at")
+    list_filter = ("form",)
+    search_fields = ("taken_by", "query")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(SavedView)
+class SavedViewAdmin(ReadOnly):
+    """Views of the list that people keep."""
+
+    list_display = ("name", "owner", "shared", "query", "created_at")
+    list_filter = ("shared",)
+    list_select_related = ("owner",)
+    search_fields = ("name", "query")
+    date_hierarchy = "created_at"
+    ordering = ("name", "pk")
+
+
 @admin.register(ErasedEntry)
 class ErasedEntryAdmin(ReadOnly):
     """That something was here."""
@@ -96,3 +146,79 @@ class ErasedEntryAdmin(ReadOnly):
     search_fields = ("=id",)
     date_hierarchy = "erased_at"
     ordering = ("-erased_at",)
+
+
+@admin.register(Triage)
+class TriageAdmin(ReadOnly):
+    """Where proposals belong in the review queue."""
+
+    list_display = ("entry", "need", "by_meaning", "version", "checked_at")
+    list_filter = ("need", "by_meaning")
+    list_select_related = ("entry",)
+    search_fields = ("=entry__id",)
+    date_hierarchy = "checked_at"
+    ordering = ("-checked_at", "-pk")
+
+
+@admin.register(Finding)
+class FindingAdmin(ReadOnly):
+    """What to know of a proposal before deciding about it."""
+
+    list_display = ("entry", "kind", "name", "other", "score", "created_at")
+    list_filter = ("kind",)
+    list_select_related = ("entry", "other")
+    search_fields = ("=entry__id", "=other__id")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(ReviewLease)
+class ReviewLeaseAdmin(ReadOnly):
+    """Who has which proposal in hand."""
+
+    list_display = ("entry", "holder", "until")
+    list_select_related = ("entry",)
+    search_fields = ("=entry__id", "holder")
+    date_hierarchy = "until"
+    ordering = ("-until", "-pk")
+    left_out = ("account", "token")
+
+
+@admin.register(BulkRun)
+class BulkRunAdmin(ReadOnly):
+    """Decisions about many proposals at once."""
+
+    list_display = ("deed", "asked", "actor", "reason", "created_at", "undone_at")
+    list_filter = ("deed",)
+    search_fields = ("=id", "actor")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(BulkPart)
+class BulkPartAdmin(ReadOnly):
+    """The parts that such decisions are made in."""
+
+    list_display = ("run", "number", "done", "restored", "decided_in", "created_at")
+    list_select_related = ("run",)
+    search_fields = ("=run__id",)
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(MemorySettings)
+class MemorySettingsAdmin(ReadOnly):
+    """The account's policy, which is changed on its own page."""
+
+    list_display = ("__str__", "memory_enabled", "auto_store", "version")
+
+
+@admin.register(Extraction)
+class ExtractionAdmin(ReadOnly):
+    """What was handed over to be read by a model."""
+
+    list_display = ("id", "kind", "user_id", "agent_id", "problem", "created_at", "finished_at")
+    list_filter = ("kind",)
+    search_fields = ("=id", "=user_id", "=agent_id", "=run_id")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")

@@ -8,4 +8,6 @@ class MemoryConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("memory.health")  # registers its figures
+        import_module("memory.outcomes")  # registers what became of extractions
+        import_module("memory.tools")  # offers them to agents
         import_module("memory.views.review")  # registers the number of what waits

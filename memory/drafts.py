@@ -10,6 +10,7 @@ from django.utils.crypto import salted_hmac
 
 from kmapp.ids import uuid7
 from kmapp.ledger.canonical import canonical
+from kmapp.nodes import Guest
 from kmapp.redaction import redact, redact_json
 from kmapp.text import normalise
 
@@ -58,7 +59,7 @@ class NewEntry:
     def key_in(self, account_id: UUID) -> UUID:
         """Its id: the same for the same client id, whoever asks and how often."""
         if self.client_id:
-            return uuid5(account_id, f"{self.scope}\x1f{self.client_id}")
+            return key_of(account_id, self.scope, self.client_id)
         return self.id or uuid7()
 
     def default_visibility(self) -> str:
@@ -72,6 +73,11 @@ class NewEntry:
         """
         said = {each.name: getattr(self, each.name) for each in fields(self)}
         return salted_hmac("memory.entry", canonical(said), algorithm="sha256").hexdigest()
+
+
+def key_of(account_id: UUID, scope: str, client_id: str) -> UUID:
+    """The id that a client's own id stands for."""
+    return uuid5(account_id, f"{scope}\x1f{client_id}")
 
 
 class _Ids(Protocol):
@@ -118,8 +124,10 @@ class Batch:
 
     entries: Sequence[NewEntry]
     edges: Sequence[NewEdge] = ()
+    guests: Sequence[Guest] = ()  # nodes that other apps keep
     scope: str = ""
     input: Any = None
     reason: str = ""
+    status: str = ""  # of what is new; else the account's policy says
     embed: bool = True
     reembed: bool = False

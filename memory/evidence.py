@@ -1,20 +1,19 @@
-"""What a reviewer looks at beside a proposal. Inside `acting`."""
+"""What a reviewer looks at beside a proposal: what a worker found, said to a person."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.search.queries import Collection, Within, best_by_words, weigh
-from kmapp.text import terms
-from memory.models import MemoryEdge, MemoryEntry
-from memory.models.entries import COLLECTION
+from kmapp.redaction import KINDS
+from memory.models import Finding, MemoryEdge, MemoryEntry, Triage
 
-TERMS = 24  # the rarest words say most; the others only cost
-SIMILAR = 5
-LEAST = 0.15  # of the proposal's words, by weight
+Kind = Finding.Kind
+COUNTING = frozenset({MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED})
 
 # Advice of kmapp.redaction, said to a person.
 WARNINGS = {
@@ -28,22 +27,51 @@ WARNINGS = {
     "remote_content": _("Points to content elsewhere that would be loaded when shown."),
     "encoded_text": _("Holds encoded text that reads as sentences once decoded."),
 }
+PERSONAL = {
+    "email": _("Holds an e-mail address."),
+    "phone": _("Holds a phone number."),
+    "card": _("Holds the number of a bank card."),
+    "id": _("Holds an identity number."),
+    "secret": _("Holds a key or a token."),
+}
 UNKNOWN = _("Marked for a second look.")
+BLACKED_OUT = re.compile(rf"\[(?:{'|'.join(KINDS)})\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Similar:
-    """Another memory, and the share of the proposal's words that it holds too, by weight."""
+class Caution:
+    """One reason to look twice, and the piece of the text that it is about."""
+
+    text: str | Promise
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Another memory, what the proposal is to it, and by what signs."""
 
     entry: MemoryEntry
+    kind: str
     score: float
+    said: bool  # by the agent, not found by a worker
+    words: float | None
+    meaning: float | None
+    pairs: Sequence[Sequence[str]]
+    negated: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether their texts are worth showing as one change."""
+        return self.kind != Kind.SIMILAR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    warnings: Mapping[str, str | Promise]
+    warnings: Sequence[Caution]
+    blacked_out: bool  # personal data was taken out before it was kept
     replaces: Sequence[MemoryEntry]  # what approval would supersede
-    similar: Sequence[Similar]
+    others: Sequence[Beside]
+    triage: Triage | None  # None: no worker has looked yet
     metadata: str  # as JSON, or nothing
 
     @property
@@ -51,36 +79,69 @@ class Evidence:
         """The memory that this one is a new wording of."""
         return self.replaces[0] if self.replaces else None
 
+    @property
+    def twin(self) -> MemoryEntry | None:
+        """What it could be merged with."""
+        alike = [each.entry for each in self.others if each.entry.status in COUNTING]
+        return alike[0] if alike else None
+
 
 def evidence(entry: MemoryEntry) -> Evidence:
-    replaced = superseded_by(entry)
-    known = {one.pk for one in replaced}
+    """What was decided about since is no longer beside it, except what approval replaces."""
+    found = Finding.objects.of(entry.account_id).filter(entry=entry)
+    rows = list(found.select_related("other").order_by("-score", "pk"))
+    beside = [_beside(row, row.other) for row in rows if row.other]
+    triage = getattr(entry, "triage", None)
     return Evidence(
-        warnings={name: WARNINGS.get(name, UNKNOWN) for name in entry.flags},
-        replaces=replaced,
-        similar=[one for one in similar_by_words(entry) if one.entry.pk not in known],
+        warnings=_warnings(entry, rows, triage),
+        blacked_out=bool(BLACKED_OUT.search(entry.content)),
+        replaces=superseded_by(entry) if getattr(entry, "is_update", True) else [],
+        others=_others(beside),
+        triage=triage,
         metadata=json.dumps(entry.slots, indent=2, ensure_ascii=False) if entry.slots else "",
     )
 
 
 def superseded_by(entry: MemoryEntry) -> list[MemoryEntry]:
+    """By its edges, which are what approval goes by."""
     edges = MemoryEdge.objects.of(entry.account_id).filter(
         src=entry, type=MemoryEdge.Type.SUPERSEDES
     )
     return [edge.dst for edge in edges.select_related("dst").order_by("dst_id")]
 
 
-def similar_by_words(entry: MemoryEntry) -> list[Similar]:
-    """What is remembered or proposed already in much the same words, the most alike first."""
-    collection = Collection(account_id=entry.account_id, name=COLLECTION)
-    words = weigh(collection, terms(entry.content))
-    rarest = sorted(words.idf, key=lambda term: words.idf[term], reverse=True)[:TERMS]
-    words = replace(words, idf={term: words.idf[term] for term in rarest})
-    rows = MemoryEntry.objects.of(entry.account_id)
-    counting = rows.filter(status__in=[MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED])
-    scores = best_by_words(collection, words, within=Within.of(counting), limit=SIMILAR + 1)
-    own = scores.pop(entry.pk, 0.0)
-    shares = {pk: min(score / own, 1.0) for pk, score in scores.items()} if own else {}
-    near = {pk: share for pk, share in shares.items() if share >= LEAST}
-    found = rows.in_bulk(list(near)[:SIMILAR])
-    return [Similar(entry=found[pk], score=share) for pk, share in near.items() if pk in found]
+def _others(beside: Sequence[Beside]) -> list[Beside]:
+    """What speaks against it first, then what says the same, then what is only alike."""
+    order = [Kind.CONTRADICTION, Kind.UPDATE, Kind.DUPLICATE, Kind.SIMILAR]
+    shown = [
+        each
+        for each in beside
+        if each.entry.status in COUNTING and not (each.said and each.kind == Kind.UPDATE)
+    ]
+    return sorted(shown, key=lambda each: (order.index(Kind(each.kind)), -each.score))
+
+
+def _beside(row: Finding, other: MemoryEntry) -> Beside:
+    details: dict[str, Any] = row.details
+    return Beside(
+        entry=other,
+        kind=row.kind,
+        score=row.score,
+        said=bool(details.get("said")),
+        words=details.get("words"),
+        meaning=details.get("meaning"),
+        pairs=details.get("pairs", ()),
+        negated=details.get("negated", ""),
+    )
+
+
+def _warnings(entry: MemoryEntry, rows: Sequence[Finding], triage: Triage | None) -> list[Caution]:
+    """As found by a worker; until one has looked, the names that were kept with the text."""
+    if triage is None or triage.version != entry.version:
+        return [Caution(text=WARNINGS.get(name, UNKNOWN)) for name in entry.flags]
+    sentences = WARNINGS | PERSONAL
+    return [
+        Caution(text=sentences.get(row.name, UNKNOWN), excerpt=row.details.get("excerpt", ""))
+        for row in sorted(rows, key=lambda row: row.pk)
+        if row.kind in (Kind.RISK, Kind.PERSONAL)
+    ]

@@ -3,11 +3,18 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from kmapp.outbox.registry import Answers, Job, Later, on
-from kmapp.providers.errors import Faulted, ProviderError
+from kmapp.errors import Conflict
+from kmapp.outbox.registry import Answers, GiveUp, Job, Later, on
+from kmapp.providers import chat
+from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
+from memory.actions import bulk
+from memory.actions.adding import EXTRACT, NO_CHAT_MODEL
+from memory.actions.asking import BadAnswer
 from memory.actions.embedding import embed_entries
+from memory.actions.extraction import extract
 from memory.actions.order import put_in_order
-from memory.actions.owed import EMBED, ORDER
+from memory.actions.owed import BULK, BULK_UNDO, EMBED, ORDER, TRIAGE
+from memory.actions.triage import triage, triage_embedded
 
 PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
 
@@ -22,6 +29,7 @@ def embed(jobs: Sequence[Job]) -> Answers:
             raise  # perhaps this very text: after some attempts a person looks at it
         # Nobody's fault here: however long the provider is away, nothing is given up.
         raise Later(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
+    triage_embedded(jobs[0].account_id, entries, jobs[0].event_id)
     return {
         job.id: failed[entry] for job in jobs if (entry := UUID(job.payload["entry"])) in failed
     }
@@ -32,3 +40,42 @@ def order(jobs: Sequence[Job]) -> None:
     for job in jobs:
         ids = [UUID(each) for each in job.payload["entries"]]
         put_in_order(job.account_id, ids, job.event_id)
+
+
+@on(EXTRACT, queue="extraction")
+def extract_memories(jobs: Sequence[Job]) -> None:
+    """A bad answer is final. A model that is away costs nothing; one that breaks, an attempt."""
+    if not chat.configured():
+        raise Later(NO_CHAT_MODEL, for_all=True)
+    for job in jobs:
+        try:
+            extract(job.account_id, UUID(job.payload["extraction"]))
+        except BadAnswer as error:
+            raise GiveUp(str(error)) from error
+        except Refused as error:
+            raise GiveUp(error.message) from error
+        except (Faulted, ProviderTimeout):
+            raise
+        except ProviderError as error:
+            seconds = error.retry_after or PROVIDER_PAUSE
+            raise Later(error.code, seconds=seconds, for_all=True) from error
+        except Conflict as error:  # a memory changed while it was compared: look again
+            raise Later(error.code, seconds=1) from error
+
+
+@on(TRIAGE, batch=16, queue="clustering")
+def compare(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        triage(job.account_id, UUID(job.payload["entry"]))
+
+
+@on(BULK)
+def decide_part(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        bulk.do_part(job.account_id, UUID(job.payload["part"]))
+
+
+@on(BULK_UNDO)
+def undo_part(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        bulk.undo_part(job.account_id, UUID(job.payload["part"]))

@@ -1,24 +1,27 @@
 """Reading memories: what an agent is told, and why."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
+from django.db.models import Q
 
 from kmapp.accounts.acting import acting
 from kmapp.providers.active import active_model
-from kmapp.providers.embedding import OpenAIEmbedder
-from kmapp.providers.errors import ProviderError
-from kmapp.providers.models import EmbeddingModel
-from kmapp.providers.query_cache import query_vector
-from kmapp.search.fusion import Scale, fuse
-from kmapp.search.queries import Meaning
+from kmapp.search.asking import meaning_of, scale_of
+from kmapp.search.fusion import fuse
+from kmapp.search.queries import Meaning, Within
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
+from memory.past import Past, tellable
 from memory.signals import gather
+
+SPARE = 10  # more than asked for: some may say the same
+_LETTERS = re.compile(r"\W+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +31,16 @@ class Search:
     query: str
     viewer: Viewer = field(default_factory=Viewer)
     limit: int = 10
-    kinds: Sequence[str] = ()
-    tags: Sequence[str] = ()  # all of them
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()  # all of them
     min_score: float = 0.0
+    by_meaning: bool = True  # False: by words alone, on purpose
+    of_anyone: bool = False  # for people only: what is not told to the viewer, too
     observed_after: datetime | None = None
     observed_before: datetime | None = None
+    filters: Q | None = None  # see memory.conditions
+    as_of: datetime | None = None  # what would have been found then
+    in_run: str = ""  # of this run only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +59,7 @@ class Found:
 
     hits: Sequence[Hit]
     decisions: Sequence[Mapping[str, Any]]
+    timings: Mapping[str, float]  # milliseconds
 
 
 def search(account_id: UUID, asked: Search) -> Found:
@@ -59,64 +68,90 @@ def search(account_id: UUID, asked: Search) -> Found:
     Without the embedder the answer is made from words alone and says so.
     """
     decisions: list[Mapping[str, Any]] = []
-    meaning = _meaning(account_id, asked.query, decisions)
+    started = monotonic()
+    meaning = meaning_of(account_id, asked.query, decisions) if asked.by_meaning else None
+    known = monotonic()
+    hits = answer(account_id, asked, meaning)
+    timings = {"meaning": 1000 * (known - started), "search": 1000 * (monotonic() - known)}
+    return Found(hits=hits, decisions=decisions, timings=timings)
+
+
+def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit]:
+    """The search itself, once the query's vector is there."""
+    scale = scale_of(meaning.model if meaning else active_model())
     with acting(account_id):
-        rows = _findable(account_id, asked)
-        signals = gather(account_id, asked.query, meaning, rows)
-        ranked = fuse(signals.query, signals.candidates, scale_of(active_model()))
-        best = [each for each in ranked if each.score >= asked.min_score][: asked.limit]
-        entries = MemoryEntry.objects.of(account_id).in_bulk([each.id for each in best])
-    return Found(
-        hits=[
-            Hit(
-                entry=entries[each.id],
-                score=each.score,
-                parts=each.parts,
-                ready=each.id in signals.ready,
-            )
-            for each in best
-            if each.id in entries
-        ],
-        decisions=decisions,
-    )
+        within, reworded = _within(account_id, asked), {}
+        if past := _past(account_id, asked):
+            ids = past.ids(rows_of(account_id, asked))
+            within, reworded = Within.these(ids), past.reworded(ids)
+        signals = gather(account_id, asked.query, meaning, within, reworded)
+        ranked = fuse(signals.query, signals.candidates, scale)
+        best = [each for each in ranked if each.score >= asked.min_score][: asked.limit + SPARE]
+        rows = MemoryEntry.objects.of(account_id)
+        found = [each.id for each in best]
+        entries = (
+            {entry.pk: entry for entry in past.entries(rows.filter(pk__in=found))}
+            if past
+            else rows.in_bulk(found)
+        )
+    hits = [
+        Hit(
+            entry=entries[each.id],
+            score=each.score,
+            parts=each.parts,
+            ready=each.id in signals.ready,
+        )
+        for each in best
+        if each.id in entries
+    ]
+    return _distinct(hits)[: asked.limit]
 
 
-def _findable(account_id: UUID, asked: Search) -> EntryQuerySet:
-    rows = MemoryEntry.objects.of(account_id).current().visible_to(asked.viewer)
+def _distinct(hits: Iterable[Hit]) -> list[Hit]:
+    """Without what says the same, letter by letter, as something better: it would only take room.
+
+    Two texts that differ in one word may well say the opposite, so nothing looser will do.
+    """
+    seen: dict[str, Hit] = {}
+    for hit in hits:
+        seen.setdefault(_LETTERS.sub("", hit.entry.content).casefold() or str(hit.entry.pk), hit)
+    return list(seen.values())
+
+
+def _past(account_id: UUID, asked: Search) -> Past | None:
+    """The instant asked about. Who may not see a memory now is not told it from then."""
+    if asked.as_of is None:
+        return None
+    present = tellable(MemoryEntry.objects.of(account_id).visible_to(asked.viewer))
+    return Past(account_id=account_id, at=asked.as_of, present=present)
+
+
+def _within(account_id: UUID, asked: Search) -> Within:
+    """What may be found. Agents ask with the same ids and filters again and again."""
+    if asked.filters is not None or asked.as_of:
+        return Within.of(rows_of(account_id, asked))
+    return _filter(account_id, replace(asked, query="", limit=0, min_score=0.0))
+
+
+@lru_cache(maxsize=1_000)
+def _filter(account_id: UUID, asked: Search) -> Within:
+    """The filter as SQL. Only its text is remembered: the database reads the rows each time."""
+    return Within.of(rows_of(account_id, asked))
+
+
+def rows_of(account_id: UUID, asked: Search) -> EntryQuerySet:
+    """The memories that whoever asks may be told, as far as they ask for them."""
+    rows = MemoryEntry.objects.of(account_id)
+    if not asked.of_anyone:
+        rows = rows.current(asked.as_of).visible_to(asked.viewer)
     if asked.kinds:
         rows = rows.filter(kind__in=asked.kinds)
     if asked.tags:
         rows = rows.filter(tags__contains=list(asked.tags))
+    if asked.in_run:
+        rows = rows.filter(run_id=asked.in_run)
     if asked.observed_after:
         rows = rows.filter(observed_at__gte=asked.observed_after)
     if asked.observed_before:
         rows = rows.filter(observed_at__lt=asked.observed_before)
-    return rows
-
-
-def _meaning(account_id: UUID, query: str, decisions: list[Mapping[str, Any]]) -> Meaning | None:
-    """The query's vector, or None and a decision that says why there is none."""
-    model = active_model()
-    started = monotonic()
-    try:
-        found = query_vector(
-            account_id, query, model=model, embedder=OpenAIEmbedder.for_queries(model)
-        )
-    except ProviderError as error:
-        decisions.append(
-            {
-                "code": error.code,
-                "message": "Found by words alone: the embedder did not answer.",
-                "waited_ms": round((monotonic() - started) * 1000),
-                "deadline_ms": round(settings.EMBEDDING_DEADLINE * 1000),
-            }
-        )
-        return None
-    if found.cached:
-        decisions.append({"code": "km_query_vector_cached", "message": "The query was known."})
-    return Meaning.of(model, found.vector)
-
-
-def scale_of(model: EmbeddingModel) -> Scale:
-    """The cosines between which a model's scores are made."""
-    return Scale(low=model.cosine_low, high=model.cosine_high)
+    return rows if asked.filters is None else rows.filter(asked.filters)

@@ -1,24 +1,33 @@
 """Candidates for an answer, with everything fusion must know of each. Inside `acting`."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
+from types import MappingProxyType
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
-from kmapp.search import queries
-from kmapp.search.fusion import Candidate, Query
+from kmapp.search import bm25, queries
+from kmapp.search.fusion import TERMS, Candidate, Query
 from kmapp.search.lookups import Ids
-from kmapp.search.queries import Collection, Meaning, Within
+from kmapp.search.queries import Collection, Meaning, Within, Words
+from kmapp.search.spreading import strength
 from kmapp.text import terms
-from memory.models import EntryQuerySet
+from memory.models import MemoryEdge
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 
 CANDIDATES = 100  # from each list
 SEEDS = 30  # of each list, whose neighbours become candidates too
 HEAD = 64  # characters by which an entry's opening is told
+NEIGHBOURS = 200  # that come in over edges, from either side
 QUESTION_MARKS = frozenset("?？")
+Type = MemoryEdge.Type
+ORDER = Type.NEXT
+# What is told of one end says something of the other.
+SPREADING = (Type.NEXT, Type.PART_OF, Type.RELATED_TO, Type.DERIVED_FROM, Type.MENTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,82 +39,139 @@ class Signals:
     ready: frozenset[UUID]
 
 
-def gather(account_id: UUID, text: str, meaning: Meaning | None, rows: EntryQuerySet) -> Signals:
-    """Find candidates among `rows` by words and meaning, and measure all signals of each."""
+def gather(
+    account_id: UUID,
+    text: str,
+    meaning: Meaning | None,
+    within: Within,
+    reworded: Mapping[UUID, str] = MappingProxyType({}),
+) -> Signals:
+    """Find candidates by words and meaning, and measure all signals of each.
+
+    What the indexes do not know, since it was reworded, is judged by the words it had.
+    """
     collection = Collection(account_id=account_id, name=COLLECTION)
     words = queries.weigh(collection, terms(text))
-    within = Within.of(rows)
     by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
     near = queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
     seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
     shapes = _shapes(account_id, within, {*by_words, *near}, seeds)
-    measures = queries.measured(collection, words, meaning, shapes, beside=CONTEXT_COLLECTION)
+    known = shapes.keys() - reworded.keys()
+    measures = queries.measured(collection, words, meaning, known, beside=CONTEXT_COLLECTION)
     return Signals(
-        query=Query(text=text, idf_sum=words.idf_sum),
+        query=Query(text=text, idf=list(words.idf.values())),
         candidates=[
             Candidate(
                 id=each,
                 cosine=measures.cosine.get(each),
                 context=measures.beside.get(each),
                 bm25=measures.bm25.get(each, 0.0),
+                holds=measures.holds.get(each, 0),
                 neighbours=shape.beside,
+                links=shape.links,
                 run=shape.run,
                 head=shape.head,
+                size=shape.size,
                 asks=shape.asks,
+                importance=shape.importance,
+                salience=shape.salience,
+                pinned=shape.pinned,
+                fresh=shape.fresh,
             )
             for each, shape in shapes.items()
-        ],
+            if each in known
+        ]
+        + [_as_it_was(pk, said, words) for pk, said in reworded.items()],
         ready=frozenset(measures.cosine),
+    )
+
+
+def _as_it_was(pk: UUID, said: str, words: Words) -> Candidate:
+    found = Counter(terms(said))
+    return Candidate(
+        id=pk,
+        cosine=None,
+        bm25=bm25.score(words.idf, found, found.total(), max(words.average_length, 1.0)),
+        holds=sum(1 << bit for bit, term in enumerate(islice(words.idf, TERMS)) if term in found),
+        head=said[:HEAD],
+        size=len(said.encode()),
+        asks=said.rstrip()[-1:] in QUESTION_MARKS,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
+    """What a candidate is like, and what it hangs together with."""
+
     run: str
     head: str
+    size: int
     asks: bool
-    beside: Sequence[UUID]
+    importance: float
+    salience: float
+    pinned: bool
+    fresh: float
+    beside: list[UUID] = field(default_factory=list)
+    links: dict[UUID, float] = field(default_factory=dict)
 
 
 # Spelled out: the statement is always the same, and writing it anew each time takes Django longer
 # than Postgres takes to answer it.
 _SHAPES = """
 SELECT e.id, e.run_id, e.user_id, e.slots->>'speaker', left(e.content, %s),
-  right(rtrim(e.content), 1), ARRAY(
-    SELECT n.dst_id FROM memory_memoryedge n
-    WHERE n.account_id = e.account_id AND n.type = 'next' AND n.src_id = e.id
-    UNION ALL SELECT n.src_id FROM memory_memoryedge n
-    WHERE n.account_id = e.account_id AND n.type = 'next' AND n.dst_id = e.id)
+  octet_length(e.content), right(rtrim(e.content), 1), e.importance, e.salience, e.pinned,
+  CASE WHEN e.half_life_days > 0 THEN 0.5 ^ least(100, greatest(0,
+    extract(epoch FROM now() - e.observed_at)::float8 / 86400 / e.half_life_days)) ELSE 1 END
 FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({within}) AND e.id IN (
   SELECT unnest(%s::uuid[])
-  UNION SELECT src_id FROM memory_memoryedge
-  WHERE account_id = %s AND type = 'next' AND dst_id = ANY (%s::uuid[])
-  UNION SELECT dst_id FROM memory_memoryedge
-  WHERE account_id = %s AND type = 'next' AND src_id = ANY (%s::uuid[]))
+  UNION (SELECT src_id FROM memory_memoryedge
+    WHERE account_id = %s AND type = ANY (%s) AND dst_id = ANY (%s::uuid[]) LIMIT %s)
+  UNION (SELECT dst_id FROM memory_memoryedge
+    WHERE account_id = %s AND type = ANY (%s) AND src_id = ANY (%s::uuid[]) LIMIT %s))
+"""
+_EDGES = """
+SELECT src_id, dst_id, type, weight, confidence, decay_rate,
+  extract(epoch FROM now() - coalesce(last_activated_at, created_at))::float8 / 86400
+FROM memory_memoryedge
+WHERE account_id = %s AND type = ANY (%s)
+  AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[])
 """
 
 
 def _shapes(
     account_id: UUID, within: Within, found: Iterable[UUID], seeds: Iterable[UUID]
 ) -> dict[UUID, _Shape]:
-    """The surroundings of what was found, and of what stands beside the seeds in their runs."""
+    """The surroundings of what was found, and of what hangs together with the seeds."""
     these, around = Ids(found).array, Ids(seeds).array
+    edges: list[Any] = [account_id, list(SPREADING), around, NEIGHBOURS]
     with connection.cursor() as cursor:
         cursor.execute(
             _SHAPES.format(within=within.sql),
-            [
-                *(HEAD, account_id, *within.parameters),
-                *(these, account_id, around, account_id, around),
-            ],
+            [HEAD, account_id, *within.parameters, these, *edges, *edges],
         )
-        rows = cursor.fetchall()
-    return {
-        pk: _Shape(
-            # Two users' runs may have one name.
-            run=f"{user}\x1f{run}" if run else "",
-            head=f"{speaker}: {head}" if speaker else head,
-            asks=end in QUESTION_MARKS,
-            beside=beside,
-        )
-        for pk, run, user, speaker, head, end, beside in rows
-    }
+        shapes = {row[0]: _shape(*row[1:]) for row in cursor.fetchall()}
+        known = Ids(shapes).array
+        cursor.execute(_EDGES, [account_id, list(SPREADING), known, known])
+        for src, dst, kind, *carries in cursor.fetchall():
+            _join(shapes[src], dst, kind, strength(*carries))
+            _join(shapes[dst], src, kind, strength(*carries))
+    return shapes
+
+
+def _shape(
+    run: str, user: str, speaker: str | None, head: str, size: int, end: str, *weights: Any
+) -> _Shape:
+    return _Shape(
+        f"{user}\x1f{run}" if run else "",  # two users' runs may have one name
+        f"{speaker}: {head}" if speaker else head,
+        size,
+        end in QUESTION_MARKS,
+        *weights,
+    )
+
+
+def _join(shape: _Shape, other: UUID, kind: str, carries: float) -> None:
+    if kind == ORDER:
+        shape.beside.append(other)
+    else:
+        shape.links[other] = max(carries, shape.links.get(other, 0.0))

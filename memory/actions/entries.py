@@ -1,7 +1,7 @@
 """Writing memories down. Changing them: memory.actions.versions."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -11,15 +11,16 @@ from django.utils import timezone
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Gone, Invalid
-from kmapp.ledger.actions import recording
+from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Commit
+from kmapp.nodes import HostedNode, write_all
 from kmapp.redaction import flags
 from kmapp.search.actions import index_terms
 from memory.actions.edges import draw
-from memory.actions.owed import owe_vectors
+from memory.actions.owed import owe_triage, owe_vectors
 from memory.actions.versions import record_versions
 from memory.drafts import Batch, NewEntry, clean
-from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
+from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion
 from memory.models.entries import COLLECTION
 from memory.texts import words_of
 
@@ -38,6 +39,8 @@ class Written:
     fresh: frozenset[UUID]  # those of them that were not there before
     commit: Commit | None
     queued: Sequence[UUID]  # one event for each entry that waits for its vector
+    account_id: UUID
+    guests: Mapping[int, HostedNode] = field(default_factory=dict)  # by their place in the batch
 
 
 def write(*, account_id: UUID, actor: Actor, batch: Batch) -> Written:
@@ -63,39 +66,59 @@ def _written_meanwhile(account_id: UUID, batch: Batch) -> int:
 
 
 def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
-    account = Account.objects.get(pk=account_id)
+    settings = MemorySettings.objects.here(account_id)
+    account = settings.account
+    reason = clean(batch.reason, account.redact)
+    said = clean(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
+    with recording(account_id, actor, input=said, reason=reason) as commit:
+        written = _write_in(commit, batch, settings)
+    nodes: list[MemoryEntry | HostedNode] = [*written.entries, *written.guests.values()]
+    return replace(written, commit=commit.commit or _first_commit(account_id, nodes))
+
+
+def write_in(commit: Recording, batch: Batch) -> Written:
+    """Write a batch as a part of a commit that does more."""
+    return _write_in(commit, batch, MemorySettings.objects.here(commit.account_id))
+
+
+def _write_in(commit: Recording, batch: Batch, settings: MemorySettings) -> Written:
+    account_id, actor = commit.account_id, commit.actor
     drafts = [replace(draft, scope=draft.scope or batch.scope) for draft in batch.entries]
     keys = [draft.key_in(account_id) for draft in drafts]
     _refuse_twins(drafts, keys)
     known = _known(account_id, drafts, keys)
     _refuse_foreign_ids(drafts, keys, known)
-    reason = clean(batch.reason, account.redact)
-    said = clean(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
-    with recording(account_id, actor, input=said, reason=reason) as commit:
-        made = {
-            key: _entry(account, actor, draft, key, position, commit.id)
-            for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
-            if key not in known
-        }
-        # In the order of their ids: two batches with the same ids wait instead of deadlocking.
-        MemoryEntry.objects.bulk_create(
-            sorted(made.values(), key=lambda entry: entry.pk), batch_size=500
-        )
-        entries = [known.get(key) or made[key] for key in keys]
-        commit.add_all(made.values(), Event.ADD)
-        record_versions(made.values(), commit, actor, reason)
-        edges = draw(account_id, batch, entries, made, commit)
-        index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in made.values()})
-        wanted = entries if batch.reembed else list(made.values())
-        queued = (
-            owe_vectors(account_id, wanted, commit.id, known=batch.reembed) if batch.embed else []
-        )
+    made = {
+        key: _entry(settings, actor, draft, key, position, commit.id)
+        for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
+        if key not in known
+    }
+    for entry in made.values() if batch.status else ():
+        entry.status = batch.status
+    # In the order of their ids: two batches with the same ids wait instead of deadlocking.
+    MemoryEntry.objects.bulk_create(
+        sorted(made.values(), key=lambda entry: entry.pk), batch_size=500
+    )
+    entries = [known.get(key) or made[key] for key in keys]
+    commit.add_all(made.values(), Event.ADD)
+    record_versions(made.values(), commit, actor, clean(batch.reason, settings.account.redact))
+    edges = draw(account_id, batch, entries, made, commit)
+    guests = write_all(batch.guests, settings.account, batch.scope, commit)
+    index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in made.values()})
+    wanted = entries if batch.reembed else list(made.values())
+    queued = owe_vectors(account_id, wanted, commit.id, known=batch.reembed) if batch.embed else []
+    waiting = [entry.pk for entry in made.values() if entry.status == Status.PROPOSED]
+    owe_triage(account_id, waiting, commit.id)
     return Written(
         entries=entries,
         edges=edges,
-        fresh=frozenset(made) | {edge.pk for edge in edges if edge.commit_id == commit.id},
-        commit=commit.commit or _first_commit(account_id, entries),
+        fresh=frozenset(made)
+        | {edge.pk for edge in edges if edge.commit_id == commit.id}
+        | {guest.id for guest in guests.values() if guest.fresh},
+        commit=commit.commit,
         queued=queued,
+        account_id=account_id,
+        guests=guests,
     )
 
 
@@ -189,14 +212,19 @@ def _written_before(
 
 
 def _entry(
-    account: Account, actor: Actor, draft: NewEntry, key: UUID, position: int, commit_id: UUID
+    settings: MemorySettings,
+    actor: Actor,
+    draft: NewEntry,
+    key: UUID,
+    position: int,
+    commit_id: UUID,
 ) -> MemoryEntry:
     now = timezone.now()
-    sha256, draft = draft.sha256(), draft.cleaned(account.redact)
+    sha256, draft = draft.sha256(), draft.cleaned(settings.account.redact)
     visibility = draft.default_visibility()
     return MemoryEntry(
         id=key,
-        account_id=account.pk,
+        account_id=settings.account_id,
         commit_id=commit_id,
         written_in=commit_id,
         scope=draft.scope,
@@ -222,7 +250,9 @@ def _entry(
         salience=draft.salience,
         half_life_days=draft.half_life_days,
         tier=draft.tier,
-        status=Status.PROPOSED if needs_person(account, actor, visibility) else Status.ACTIVE,
+        status=Status.PROPOSED
+        if needs_person(settings, actor, visibility, draft.kind)
+        else Status.ACTIVE,
         observed_at=draft.observed_at or now,
         valid_from=draft.valid_from,
         valid_to=draft.valid_to,
@@ -234,16 +264,18 @@ def _entry(
     )
 
 
-def needs_person(account: Account, actor: Actor, visibility: str) -> bool:
-    """What everyone would see waits for a person, unless the account says otherwise."""
-    return (
-        visibility == MemoryEntry.Visibility.ACCOUNT
-        and actor.kind == "key"
-        and account.account_wide == Account.Policy.PROPOSE
+def needs_person(settings: MemorySettings, actor: Actor, visibility: str, kind: str) -> bool:
+    """What everyone would see waits for a person, and what else the account says does."""
+    everyones = visibility == MemoryEntry.Visibility.ACCOUNT
+    return actor.kind == "key" and (
+        (everyones and settings.account.account_wide == Account.Policy.PROPOSE)
+        or visibility in settings.review_visibilities
+        or kind in settings.review_kinds
+        or str(actor.id) in settings.review_keys
     )
 
 
-def _first_commit(account_id: UUID, entries: Sequence[MemoryEntry]) -> Commit | None:
+def _first_commit(account_id: UUID, nodes: Sequence[MemoryEntry | HostedNode]) -> Commit | None:
     """The commit that a replayed batch was first written in."""
-    written_in = {entry.written_in for entry in entries}
+    written_in = {node.written_in for node in nodes}
     return Commit.objects.of(account_id).filter(pk__in=written_in).order_by("seq").first()

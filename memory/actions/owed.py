@@ -1,6 +1,6 @@
 """What a change of memories owes: vectors, and the order of runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from kmapp.outbox.actions import Task, publish
@@ -11,6 +11,9 @@ from memory.models.entries import COLLECTION
 
 EMBED = "memory.entry.embed"
 ORDER = "memory.run.order"
+TRIAGE = "memory.entry.triage"
+BULK = "memory.review.bulk"
+BULK_UNDO = "memory.review.bulk_undo"
 
 
 def owe_vectors(
@@ -46,3 +49,9 @@ def owe_order(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID)
         [Task(job_key=f"{ids[0]}:{commit_id}", payload={"entries": ids}) for ids in runs.values()],
     )
     return [events[key] for key in job_keys.values()]
+
+
+def owe_triage(account_id: UUID, entries: Iterable[UUID], cause: UUID) -> None:
+    """Queue proposals to be compared with what is known; `cause` is what made that due."""
+    tasks = [Task(job_key=f"{each}:{cause}", payload={"entry": str(each)}) for each in entries]
+    publish(account_id, TRIAGE, tasks)

@@ -22,11 +22,18 @@ RENAMED = {"content": "text", "slots": "metadata"}
 def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
     """Propose these values for a memory. Approving the proposal supersedes the memory."""
     old = locked(decision.account_id, decision.entry_id, decision.version)
+    batch = proposed(old, values, reason=decision.reason)
+    written = write(account_id=decision.account_id, actor=decision.actor, batch=batch)
+    return written.entries[0]
+
+
+def proposed(old: MemoryEntry, values: Mapping[str, Any], *, reason: str = "") -> Batch:
+    """What to write so that these values are proposed for a memory."""
     said = {name: getattr(old, name) for name in (*KEPT, *RENAMED)} | dict(values)
     wanted = NewEntry(
         id=uuid7(), **{RENAMED.get(name, name): value for name, value in said.items()}
     )
-    batch = Batch(
+    return Batch(
         entries=[wanted],
         edges=[
             NewEdge(
@@ -36,7 +43,5 @@ def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry
                 weight=1.0,
             )
         ],
-        reason=decision.reason,
+        reason=reason,
     )
-    written = write(account_id=decision.account_id, actor=decision.actor, batch=batch)
-    return written.entries[0]

@@ -7,7 +7,7 @@ from kmapp.accounts.acting import acting
 from kmapp.ids import uuid7
 from kmapp.search.actions import index_terms
 from kmapp.search.models import TermPosting
-from memory.actions.owed import owe_vectors
+from memory.actions.owed import owe_triage, owe_vectors
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.texts import words_of
@@ -33,5 +33,7 @@ def rebuild(account_id: UUID) -> Iterator[int]:
             ).delete()
             index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in block})
             owe_vectors(account_id, block, job)
+            waiting = [entry.pk for entry in block if entry.status == MemoryEntry.Status.PROPOSED]
+            owe_triage(account_id, waiting, job)
         after = block[-1].pk
         yield len(block)

@@ -1,12 +1,14 @@
 """What people decide about memories. Every decision is a new version, so each can be taken back."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
@@ -26,7 +28,7 @@ EDITABLE = frozenset(
     | {"salience", "half_life_days", "tier", "valid_from", "valid_to", "expires_at"}
 )
 # What taking back puts back: all that two versions can differ in.
-RESTORED = EDITABLE | {"status", "pinned", "visibility"}
+RESTORED = EDITABLE | {"status", "pinned", "visibility", "sources"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,32 +75,69 @@ class Decision:
         return entry
 
 
-def approve(decision: Decision, values: Mapping[str, Any] = MappingProxyType({})) -> MemoryEntry:
+@contextmanager
+def _within(decision: Decision, commit: Recording | None) -> Iterator[Recording]:
+    """The commit that this decision is part of, or one of its own."""
+    if commit:
+        yield commit
+        return
+    with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as own:
+        yield own
+
+
+def approve(
+    decision: Decision,
+    values: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    commit: Recording | None = None,
+) -> MemoryEntry:
     """Let a proposed memory count, with these corrections if there are any.
 
     What it supersedes stops counting, in the same commit.
     """
     corrected = _corrected(decision.account_id, values) if values else {}
-    with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as commit:
+    with _within(decision, commit) as made:
         entry = decision.make(
             Event.APPROVE,
             {**corrected, "status": Status.ACTIVE},
             when={Status.PROPOSED},
-            commit=commit,
+            commit=made,
         )
         replaced = MemoryEdge.objects.of(decision.account_id).filter(
             src=entry, type=MemoryEdge.Type.SUPERSEDES, dst__status=Status.ACTIVE
         )
         for old in replaced.order_by("dst_id").values_list("dst_id", flat=True):
             replace(decision, entry_id=old, version=None).make(
-                Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=commit
+                Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=made
             )
     return entry
 
 
-def reject(decision: Decision) -> MemoryEntry:
+def reject(decision: Decision, *, commit: Recording | None = None) -> MemoryEntry:
     """Refuse a proposed memory."""
-    return decision.make(Event.REJECT, {"status": Status.REJECTED}, when={Status.PROPOSED})
+    values = {"status": Status.REJECTED}
+    return decision.make(Event.REJECT, values, when={Status.PROPOSED}, commit=commit)
+
+
+def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> MemoryEntry:
+    """Let another memory go on for a proposal, with these values; both changes are one commit.
+
+    Both stay in the ledger as they were, so taking it back parts them again.
+    """
+    for each in sorted((decision, into), key=lambda one: one.entry_id):
+        locked(each.account_id, each.entry_id, each.version)  # in one order, whoever merges
+    corrected = _corrected(decision.account_id, values)
+    sources = {"sources": values["sources"]} if "sources" in values else {}
+    with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as commit:
+        decision.make(
+            Event.MERGE, {"status": Status.SUPERSEDED}, when={Status.PROPOSED}, commit=commit
+        )
+        return into.make(
+            Event.MERGE,
+            {**corrected, **sources, "status": Status.ACTIVE},
+            when={Status.ACTIVE, Status.PROPOSED},
+            commit=commit,
+        )
 
 
 def pin(decision: Decision) -> MemoryEntry:
@@ -146,15 +185,22 @@ def undo(decision: Decision) -> list[MemoryEntry]:
         raise Conflict(_("There is nothing to take back: this memory is as it was written."))
     together = MemoryVersion.objects.of(decision.account_id).filter(commit_id=entry.commit_id)
     with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as commit:
-        return [
-            _go_back(
-                replace(decision, entry_id=row.entry_id, version=row.version),
-                row.version - 1,
-                RESTORED,
-                commit,
-            )
-            for row in together.filter(version__gt=1).order_by("entry_id")
-        ]
+        return undo_all(decision, together.filter(version__gt=1), commit)
+
+
+def undo_all(
+    decision: Decision, versions: QuerySet[MemoryVersion], commit: Recording
+) -> list[MemoryEntry]:
+    """Put each of these memories back to what it was before this version of it."""
+    return [
+        _go_back(
+            replace(decision, entry_id=row.entry_id, version=row.version),
+            row.version - 1,
+            RESTORED,
+            commit,
+        )
+        for row in versions.order_by("entry_id")
+    ]
 
 
 def revert(decision: Decision, *, to: int) -> MemoryEntry:

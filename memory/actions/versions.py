@@ -14,7 +14,7 @@ from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from kmapp.redaction import flags
 from kmapp.search.actions import index_terms
-from memory.actions.owed import owe_order, owe_vectors
+from memory.actions.owed import owe_order, owe_triage, owe_vectors
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION
 from memory.texts import words_of
@@ -64,12 +64,17 @@ def locked(account_id: UUID, entry_id: UUID, version: int | None = None) -> Memo
             raise Gone("This memory was erased.")
         raise NotFound("There is no such memory.")
     if version is not None and entry.version != version:
-        raise Conflict(
-            f"Somebody changed this memory first: it is at version {entry.version}, not {version}.",
-            code="stale_version",
-            details={"version": entry.version},
-        )
+        raise stale(entry)
     return entry
+
+
+def stale(entry: MemoryEntry) -> Conflict:
+    """Whoever decided had seen another version."""
+    return Conflict(
+        f"Somebody changed this memory first: it is at version {entry.version} now.",
+        code="stale_version",
+        details={"version": entry.version},
+    )
 
 
 def change(
@@ -97,7 +102,10 @@ def change(
     entry.save(update_fields={*values, "flags", "version", "updated_at", "commit"})
     commit.add(entry, event)
     record_versions([entry], commit, actor, reason, event)
-    if words_of(entry) != before:
+    reworded = words_of(entry) != before
+    if entry.status == MemoryEntry.Status.PROPOSED and (reworded or entry.status != was):
+        owe_triage(entry.account_id, [entry.pk], commit.id)
+    if reworded:
         texts = {entry.pk: words_of(entry)}
         index_terms(entry.account_id, COLLECTION, texts, before={entry.pk: before})
         owe_vectors(entry.account_id, [entry], commit.id)

@@ -1,5 +1,6 @@
 """Writing, reading, changing and forgetting memories over HTTP."""
 
+from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -8,28 +9,38 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
+from kmapp.nodes import Guest, scopes_of
 from kmapp.providers.active import active_model
 from memory.actions import review
+from memory.actions.adding import Told, add_instruction
 from memory.actions.entries import Written, needs_person, write
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
+from memory.actions.versions import stale
 from memory.api import output
-from memory.api.finding import Which, forgettable, one, readable
-from memory.api.serializers import TEXT, EntryInput, WriteInput, edge_of, entry_of
-from memory.api.shapes import Memory, MemoryWithVector, Proposal, WriteAnswer
+from memory.api.adding import handed_output
+from memory.api.finding import Cited, Which, forgettable, one, one_then, readable
+from memory.api.serializers import TEXT, EntryInput, WriteInput, edge_of, entry_of, guests_of
+from memory.api.shapes import (
+    AddAnswer,
+    Memory,
+    MemoryWithVector,
+    Proposal,
+    WriteAnswer,
+    WrittenNode,
+)
 from memory.drafts import Batch
-from memory.models import MemoryEntry
+from memory.models import MemoryEntry, MemorySettings
 
 
 class Write(AgentView):
     """Write a batch of memories and edges: all of it in one commit, or nothing.
 
     The same `client_id` with the same body answers the first ids and commit; with another body it
-    is a 409.
+    is a 409. Nodes of type `rule` become draft rules; that takes the scope rules:write as well.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
@@ -42,8 +53,19 @@ class Write(AgentView):
         said = asked.get("input_text") or (
             {"sha256": asked["input_sha256"]} if asked.get("input_sha256") else None
         )
+        guests = guests_of(asked.get("nodes", []))
+        for needed in scopes_of(guests):
+            if not self.request.auth.may(needed):
+                raise Denied(
+                    f"This key lacks the scope {needed.value}.",
+                    code="missing_scope",
+                    details={"scope": needed.value},
+                )
         batch = Batch(
-            entries=[entry_of(node) for node in asked.get("nodes", [])],
+            entries=[
+                entry_of(node) for node in asked.get("nodes", []) if not isinstance(node, Guest)
+            ],
+            guests=guests,
             edges=[edge_of(edge) for edge in asked.get("edges", [])],
             scope=scope,
             input=said,
@@ -64,7 +86,7 @@ def _written(written: Written, account_id: UUID, scope: str) -> WriteAnswer:
         "commit_id": commit.pk if commit else None,
         "commit_uri": output.uri(commit.pk, "commit", account_id, scope) if commit else None,
         "commit_hash": commit.commit_hash if commit else None,
-        "nodes": [output.node_output(entry) for entry in written.entries],
+        "nodes": _in_order(written, scope),
         "edges": [output.edge_output(edge, scope) for edge in written.edges],
     }
     if written.queued:
@@ -74,6 +96,17 @@ def _written(written: Written, account_id: UUID, scope: str) -> WriteAnswer:
             "event_ids": list(written.queued),
         }
     return answer
+
+
+def _in_order(written: Written, scope: str) -> list[WrittenNode]:
+    """The nodes as they were sent: guests at their places, memories at the others."""
+    own = iter(written.entries)
+    return [
+        output.guest_output(guest, written.account_id, scope)
+        if (guest := written.guests.get(place))
+        else output.node_output(next(own))
+        for place in range(len(written.entries) + len(written.guests))
+    ]
 
 
 class StoreInput(EntryInput):
@@ -100,16 +133,19 @@ class Store(AgentView):
 
 
 class Get(AgentView):
-    """Read one memory."""
+    """Read one memory, by its id, the client's own or a citation; with `as_of`, as it was then."""
 
     scopes = {"POST": Scope.MEMORY_READ}
     bucket = "recall"
 
-    @extend_schema(request=Which, responses={200: MemoryWithVector})
+    @extend_schema(request=Cited, responses={200: MemoryWithVector})
     def post(self, request: Request) -> Response:
-        asked = parse(Which, request)
+        asked = parse(Cited, request)
         with acting(self.account):
-            entry = one(readable(self.request.auth, asked), asked)
+            if at := asked.get("as_of"):
+                was = one_then(self.request.auth, asked, at)
+                return Response(output.entry_output(was))
+            entry = one(self.account, readable(self.request.auth, asked), asked)
             shown = output.with_vector_output(entry, active_model().name)
         return Response(shown)
 
@@ -134,6 +170,11 @@ class UpdateInput(Which):
     tags = serializers.ListField(
         child=serializers.CharField(max_length=100), max_length=50, required=False
     )
+    instruction = serializers.CharField(
+        max_length=4000,
+        required=False,
+        help_text="How to change it, in words: a model applies it, and the event tells the result.",
+    )
     version = serializers.IntegerField(
         min_value=1, required=False, help_text="Change it only if it is still at this version."
     )
@@ -146,17 +187,25 @@ class Update(AgentView):
     scopes = {"POST": Scope.MEMORY_WRITE}
     idempotent = True
 
-    @extend_schema(request=UpdateInput, responses={200: Memory, 202: Proposal})
+    @extend_schema(
+        request=UpdateInput,
+        responses={
+            200: Memory,
+            202: Proposal | AddAnswer,
+        },
+    )
     def post(self, request: Request) -> Response:
         asked = parse(UpdateInput, request)
         values = {ours: asked[name] for name, ours in CHANGEABLE.items() if name in asked}
+        if "instruction" in asked:
+            return self._as_told(asked, values)
         if not values:
             raise Invalid(
                 "Say what to change: text, title, kind, metadata or tags.",
                 issues=[{"path": "text", "message": "nothing to change"}],
             )
         with acting(self.account):
-            entry = one(readable(self.request.auth, asked), asked)
+            entry = one(self.account, readable(self.request.auth, asked), asked)
             decision = Decision(
                 account_id=self.account,
                 entry_id=entry.pk,
@@ -164,15 +213,30 @@ class Update(AgentView):
                 version=asked.get("version"),
                 reason=asked.get("reason", ""),
             )
-            account = Account.objects.get(pk=self.account)
+            settings = MemorySettings.objects.here(self.account)
             if entry.status == MemoryEntry.Status.ACTIVE and needs_person(
-                account, self.actor, entry.visibility
+                settings, self.actor, entry.visibility, entry.kind
             ):
                 proposed = propose_update(decision, values)
                 shown = output.proposal_output(proposed, supersedes=entry.pk)
                 return self.seal(Response(shown, status=202))
             changed = review.edit(decision, values)
             return self.seal(Response(output.entry_output(changed)))
+
+    def _as_told(self, asked: dict[str, Any], values: dict[str, Any]) -> Response:
+        """Hand the memory and the instruction over to a model."""
+        if values:
+            raise Invalid(
+                "Give an instruction or what to change, not both.",
+                issues=[{"path": "instruction", "message": "stands beside what to change"}],
+            )
+        with acting(self.account):
+            entry = one(self.account, readable(self.request.auth, asked), asked)
+            if asked.get("version") not in (None, entry.version):
+                raise stale(entry)
+            told = Told(account_id=self.account, actor=self.actor)
+            handed = add_instruction(told, entry, asked["instruction"])
+            return self.seal(Response(handed_output(handed), status=202))
 
 
 class ForgetInput(Which):
@@ -191,7 +255,7 @@ class Forget(AgentView):
     def post(self, request: Request) -> Response:
         asked = parse(ForgetInput, request)
         with acting(self.account):
-            entry = one(forgettable(self.request.auth, asked), asked)
+            entry = one(self.account, forgettable(self.request.auth, asked), asked)
             if entry.status != MemoryEntry.Status.FORGOTTEN:
                 self._refuse_alone(entry)
                 entry = review.forget(
@@ -209,7 +273,8 @@ class Forget(AgentView):
         everyones = MemoryEntry.Visibility.ACCOUNT
         if (entry.status, entry.visibility) != (MemoryEntry.Status.ACTIVE, everyones):
             return
-        if needs_person(Account.objects.get(pk=self.account), self.actor, everyones):
+        settings = MemorySettings.objects.here(self.account)
+        if needs_person(settings, self.actor, everyones, entry.kind):
             raise Denied(
                 "Everyone is told this memory: ask a reviewer to forget it.", code="needs_review"
             )

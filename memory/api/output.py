@@ -3,15 +3,15 @@
 from uuid import UUID
 
 from kmapp.ledger.models import Commit
+from kmapp.nodes import HostedNode
 from memory import retrieval
+from memory.api.ledger_shapes import LedgerCommit, Version
 from memory.api.shapes import (
     Citation,
     Hit,
-    LedgerCommit,
     Memory,
     MemoryWithVector,
     Proposal,
-    Version,
     WrittenEdge,
     WrittenNode,
 )
@@ -122,6 +122,16 @@ def node_output(entry: MemoryEntry) -> WrittenNode:
         "client_id": entry.client_id,
         "type": entry.kind,
         "status": entry.status,
+    }
+
+
+def guest_output(node: HostedNode, account_id: UUID, scope: str = "") -> WrittenNode:
+    return {
+        "id": node.id,
+        "uri": uri(node.id, node.kind, account_id, scope),
+        "client_id": node.client_id,
+        "type": node.kind,
+        "status": node.status,
     }
 
 

@@ -14,12 +14,15 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
+from memory.accesses import accessed
 from memory.api import output
 from memory.api.finding import readable
-from memory.api.serializers import Ids, SearchInput, viewer_of
-from memory.api.shapes import CommitsAnswer, HistoryAnswer, SearchAnswer, VerifyAnswer
+from memory.api.ledger_shapes import CommitsAnswer, HistoryAnswer, VerifyAnswer
+from memory.api.recalling import search_of
+from memory.api.serializers import Ids, SearchInput
+from memory.api.shapes import SearchAnswer
 from memory.models import MemoryVersion
-from memory.retrieval import Search, search
+from memory.retrieval import search
 
 HISTORY = 200  # versions in one answer
 
@@ -33,19 +36,8 @@ class SearchMemories(AgentView):
     @extend_schema(request=SearchInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
         asked = parse(SearchInput, request)
-        found = search(
-            self.account,
-            Search(
-                query=asked["query"],
-                viewer=viewer_of(asked),
-                limit=asked["limit"],
-                kinds=asked.get("kinds", ()),
-                tags=asked.get("tags", ()),
-                min_score=asked["min_score"],
-                observed_after=asked.get("observed_after"),
-                observed_before=asked.get("observed_before"),
-            ),
-        )
+        found = search(self.account, search_of(asked))
+        accessed(self.account, [hit.entry.pk for hit in found.hits])
         return Response(
             {
                 "results": [output.hit_output(hit, explain=asked["explain"]) for hit in found.hits],

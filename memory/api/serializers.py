@@ -3,11 +3,13 @@
 Our words are text, kind, metadata and run_id; those of other clients are accepted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rest_framework import serializers
 
+from kmapp import nodes
 from kmapp.api.serializers import Aliases
 from memory.drafts import End, NewEdge, NewEntry
 from memory.models import MemoryEdge, MemoryEntry, Viewer
@@ -15,6 +17,7 @@ from memory.models import MemoryEdge, MemoryEntry, Viewer
 TEXT = 50_000  # characters of one memory
 BATCH = 500  # memories of one write
 ID = 200
+QUERY = 4_000
 
 
 class Share(serializers.FloatField):
@@ -29,6 +32,15 @@ class IdField(serializers.CharField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(max_length=ID, required=False, allow_blank=True, allow_null=True, **kwargs)
+
+
+def guests_of(said: Sequence[Any]) -> list[nodes.Guest]:
+    """The nodes of a batch that other apps keep, each with its place."""
+    return [
+        replace(node, position=position)
+        for position, node in enumerate(said)
+        if isinstance(node, nodes.Guest)
+    ]
 
 
 def given(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,6 +150,17 @@ def edge_of(data: Mapping[str, Any]) -> NewEdge:
     return NewEdge(**{**given(data), "src": End(**data["src"]), "dst": End(**data["dst"])})
 
 
+class NodeInput(EntryInput):
+    """One node of a batch: a memory, or a node of a kind that another app keeps, such as a rule."""
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """A guest is read by its own app; its place is added by the batch."""
+        kind = nodes.kind_of(data)
+        if kind:
+            return nodes.Guest(kind=kind.name, position=-1, said=kind.read(data))
+        return super().run_validation(data)
+
+
 class WriteInput(serializers.Serializer[Any]):
     """A batch of memories and their connections: all of it is written, or nothing."""
 
@@ -147,17 +170,17 @@ class WriteInput(serializers.Serializer[Any]):
     input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
     auto_embed = serializers.BooleanField(default=True)
     force_reembed = serializers.BooleanField(default=False)
-    nodes = EntryInput(many=True, required=False)
+    nodes = NodeInput(many=True, required=False)
     edges = EdgeInput(many=True, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Something to write, and not too much of it."""
-        nodes, edges = attrs.get("nodes", []), attrs.get("edges", [])
-        if not nodes and not edges:
+        said, edges = attrs.get("nodes", []), attrs.get("edges", [])
+        if not said and not edges:
             raise serializers.ValidationError({"nodes": "Write at least one node or edge."})
-        if len(nodes) > BATCH:
+        if len(said) > BATCH:
             raise serializers.ValidationError(
-                {"nodes": f"{len(nodes)} nodes; send at most {BATCH} at a time."}
+                {"nodes": f"{len(said)} nodes; send at most {BATCH} at a time."}
             )
         if len(edges) > 2 * BATCH:
             raise serializers.ValidationError(
@@ -166,18 +189,27 @@ class WriteInput(serializers.Serializer[Any]):
         return attrs
 
 
-class SearchInput(Ids):
-    """A question."""
+class Narrowing(Ids):
+    """Which memories may answer."""
 
-    query = serializers.CharField(max_length=4000)
-    limit = serializers.IntegerField(min_value=1, max_value=200, default=10)
     kinds = serializers.ListField(
         child=serializers.ChoiceField(choices=MemoryEntry.Kind.choices), required=False
     )
     tags = serializers.ListField(child=serializers.CharField(max_length=100), required=False)
-    min_score = Share(default=0.0)
     observed_after = serializers.DateTimeField(required=False)
     observed_before = serializers.DateTimeField(required=False)
+    filters = serializers.DictField(required=False)
+
+
+class SearchInput(Narrowing):
+    """A question."""
+
+    query = serializers.CharField(max_length=QUERY)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=10)
+    min_score = Share(default=0.0)
+    as_of = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="What would have been found then."
+    )
     explain = serializers.BooleanField(default=False)
 
 

@@ -1,7 +1,7 @@
 """What agents are shown, field by field. `output` fills these in; the schema documents them."""
 
 from datetime import datetime
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 from uuid import UUID
 
 
@@ -112,6 +112,25 @@ class WriteAnswer(TypedDict):
     embedding_backfill: NotRequired[Backfill]
 
 
+class AddedMessage(TypedDict):
+    """A message that is a memory, as it was said."""
+
+    id: UUID
+    event: str
+    text: str
+    role: str | None
+    status: str
+
+
+class AddAnswer(TypedDict):
+    """What was done at once, and the event that tells about the rest."""
+
+    event_id: UUID | None
+    status: str
+    reason: str | None
+    results: list[AddedMessage]
+
+
 class Explanation(TypedDict):
     """The named parts of a score; they add up to it."""
 
@@ -147,59 +166,50 @@ class SearchAnswer(TypedDict):
     decisions: list[dict[str, Any]]
 
 
-class LedgerCommit(TypedDict):
-    """One change of truth, as the chain holds it."""
+class ListAnswer(TypedDict):
+    """A page of memories; the cursor of the next, or null."""
+
+    results: list[Memory]
+    next_cursor: str | None
+
+
+class Traces(TypedDict):
+    """What goes with the memories."""
+
+    versions: int
+    edges: int
+    vectors: int
+    stored_answers: int
+    inputs_and_reasons: int
+
+
+class ErasureCount(TypedDict):
+    """What would be erased. Nothing has happened yet."""
+
+    erased: Literal[False]
+    count: int
+    goes: Traces
+    confirm_token: str
+    expires_in_seconds: int
+
+
+class Erasure(TypedDict):
+    """What was erased, and the commit that proves it."""
+
+    erased: Literal[True]
+    count: int
+    commit_id: UUID
+    commit_hash: str
+
+
+class Rating(TypedDict):
+    """How a memory served, and what that made of it."""
 
     id: UUID
-    seq: int
-    parent_hash: str
-    commit_hash: str
-    actor: str
-    created_at: datetime
-    input_digest: str
-    diff: list[dict[str, str | None]]
-
-
-class Version(TypedDict):
-    """One state of a memory, and the commit that sealed it."""
-
-    version: int
-    event: str
-    actor: str
+    memory_id: UUID
+    outcome: str
     reason: str
-    created_at: datetime
-    text: str | None
-    status: str | None
-    state: dict[str, Any]
-    commit: LedgerCommit | None
-
-
-class HistoryAnswer(TypedDict):
-    """Every state of one memory, oldest first."""
-
-    id: UUID
-    versions: list[Version]
-
-
-class CommitsAnswer(TypedDict):
-    """A piece of the account's chain, oldest first."""
-
-    commits: list[LedgerCommit]
-
-
-class SignedHead(TypedDict):
-    """The last checkpoint."""
-
-    seq: int
-    commit_hash: str
-    created_at: datetime
-
-
-class VerifyAnswer(TypedDict):
-    """Whether the chain holds, and what is wrong with it."""
-
-    ok: bool
-    commits: int
-    head: str
-    problems: list[str]
-    checkpoint: SignedHead | None
+    used_in: str | None
+    salience: float
+    version: int
+    commit_id: UUID

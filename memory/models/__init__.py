@@ -1,12 +1,30 @@
+from memory.models.bulk import BulkPart, BulkRun
 from memory.models.edges import MemoryEdge
 from memory.models.entries import EntryQuerySet, MemoryEntry, Viewer
+from memory.models.extractions import Extraction
+from memory.models.leases import ReviewLease
+from memory.models.listing import MemoryExport, SavedView
+from memory.models.ratings import MemoryRating
+from memory.models.settings import MemorySettings
+from memory.models.triage import Finding, Need, Triage
 from memory.models.versions import ErasedEntry, MemoryVersion
 
 __all__ = [
+    "BulkPart",
+    "BulkRun",
     "EntryQuerySet",
     "ErasedEntry",
+    "Extraction",
+    "Finding",
     "MemoryEdge",
     "MemoryEntry",
+    "MemoryExport",
+    "MemoryRating",
+    "MemorySettings",
     "MemoryVersion",
+    "Need",
+    "ReviewLease",
+    "SavedView",
+    "Triage",
     "Viewer",
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
-from django.db.models import OuterRef, Q
+from django.db.models import OuterRef, Q, Value
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -36,9 +36,9 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
     def awaiting_review(self) -> Self:
         return self.filter(status=MemoryEntry.Status.PROPOSED).order_by("created_at", "pk")
 
-    def current(self) -> Self:
+    def current(self, at: datetime | None = None) -> Self:
         """What agents may be told: active and neither expired nor out of its time."""
-        now = Now()
+        now = Value(at, models.DateTimeField()) if at else Now()
         return self.filter(
             Q(expires_at=None) | Q(expires_at__gt=now),
             Q(valid_from=None) | Q(valid_from__lte=now),
@@ -46,9 +46,9 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
             status=MemoryEntry.Status.ACTIVE,
         )
 
-    def told_to(self, writer: str) -> Self:
+    def told_to(self, writer: str, at: datetime | None = None) -> Self:
         """What agents may be told, and whatever this one wrote."""
-        return self.current() | self.filter(created_by=writer)
+        return self.current(at) | self.filter(created_by=writer)
 
     def visible_to(self, viewer: Viewer) -> Self:
         """Account-wide entries, and those whose own ids the viewer names.
@@ -122,6 +122,7 @@ class MemoryEntry(Truth):
         SUPERSEDED = "superseded", _("superseded")
         REJECTED = "rejected", _("rejected")
         FORGOTTEN = "forgotten", _("forgotten")
+        DRAFT = "draft", _("draft")  # a topic to which too few belong yet
 
     class Visibility(models.TextChoices):
         CONVERSATION = "conversation", _("this conversation")

@@ -21,6 +21,8 @@ class MemoryVersion(AccountOwned):
         UNPIN = "UNPIN", _("unpinned")
         FORGET = "FORGET", _("forgotten")
         SUPERSEDE = "SUPERSEDE", _("superseded")
+        RATE = "RATE", _("rated")
+        MERGE = "MERGE", _("merged")
         UNDO = "UNDO", _("taken back")
 
     entry = models.ForeignKey(

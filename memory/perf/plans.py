@@ -20,7 +20,7 @@ from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
-from kmapp.search.queries import ARE_FEW, STATISTICS, Meaning
+from kmapp.search.queries import ARE_FEW, STATISTICS, Meaning, Within
 from memory.models import MemoryEntry, Viewer
 from memory.perf.vectors import Cloud
 from memory.perf.words import Writer
@@ -87,7 +87,7 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
         rows = MemoryEntry.objects.of(account_id)
         seen = rows.current().visible_to(viewer or Viewer())
         with overheard() as heard:
-            signals = gather(account_id, query, meaning, seen)
+            signals = gather(account_id, query, meaning, Within.of(seen))
         with overheard("entries found") as fetched:
             seen.in_bulk([each.id for each in signals.candidates[:10]])
         with overheard("list page") as page:

@@ -19,7 +19,7 @@ def page(sizes: Mapping[int, tuple[Times, list[Searching], Writing]]) -> str:
         f"Made by `{COMMAND}` on {_machine()}. Milliseconds, p50 / p95. Read the ratios.",
         "",
         "Searching. *Bare* is the two index queries of a search by psycopg alone, with the same",
-        "values; *search* is the whole search with the query's vector at hand; *ratio* is of",
+        "values; *search* is the whole search once the query's vector is there; *ratio* is of",
         "their p50; *HTTP* goes through the whole web stack in the same process.",
         "",
         "| memories | asked by | bare | search | ratio | HTTP |",

@@ -26,10 +26,21 @@ from kmapp.web.navigation import counter
 from kmapp.web.notices import tell
 from kmapp.web.seats import reviewer_required
 from memory.actions import review as verbs
+from memory.actions.leases import Taken, let_go, refuse_if_taken
 from memory.actions.review import Decision
-from memory.models import MemoryEntry
+from memory.models import MemoryEntry, MemoryVersion
 from memory.views.forms import REASON, ProposalForm
-from memory.views.workbench import after, at_page, memory_of, moved_on, overtaken, queue, workbench
+from memory.views.workbench import (
+    Opened,
+    at_page,
+    me,
+    memory_of,
+    moved_on,
+    open_next,
+    open_this,
+    overtaken,
+    workbench,
+)
 
 PROPOSED = MemoryEntry.Status.PROPOSED
 
@@ -42,17 +53,16 @@ def proposals(account_id: UUID, most: int) -> int:
 @require_safe
 @reviewer_required
 def review(request: WebRequest) -> HttpResponse:
-    """The queue with its first proposal open, or the one that `at` names."""
-    rows = queue(account_id_for(request))
+    """The queue with the next proposal in hand, or the one that `at` names."""
     wanted = request.GET.get("at")
     if not wanted:
-        return workbench(request, rows.first())
+        return workbench(request, open_next(request))
     entry = memory_of(request, uuid_or_404(wanted))
     if entry.status != PROPOSED:
         lost = overtaken(request, entry.pk, asked=False)
-        return workbench(request, after(entry), lost=lost)
+        return workbench(request, open_next(request, entry), lost=lost)
     form = ProposalForm.of(entry) if request.GET.get("edit") else None
-    return workbench(request, entry, form=form)
+    return workbench(request, open_this(request, entry), form=form)
 
 
 @require_POST
@@ -93,7 +103,8 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
     entry = memory_of(request, pk)
     form = ProposalForm.of(entry, request.POST)
     if not form.is_valid():
-        return workbench(request, entry, form=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        return workbench(request, open_this(request, entry), form=form, status=status)
 
     values = form.changed(entry)
 
@@ -127,8 +138,7 @@ def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
     """Back in the queue if it waits again; on any other page, that page anew."""
     here = request.htmx.current_url_abs_path or ""
     if request.htmx and here.startswith(reverse("memory:review")):
-        at = entry if entry.status == PROPOSED else after(entry)
-        return workbench(request, at, elsewhere=True)
+        return workbench(request, _from_here(request, entry), elsewhere=True)
     if request.htmx:
         return HttpResponse(headers={"HX-Redirect": here or reverse("memory:review")})
     return redirect(f"{reverse('memory:review')}?at={entry.pk}")
@@ -141,24 +151,49 @@ def _decide(
     decision = _decision(request, pk, _version(request.POST.get("version", "")))
     try:
         with transaction.atomic():  # a refusal leaves nothing half done, and is told on a page
+            refuse_if_taken(decision.account_id, pk, me(request))
             entry = verb(decision)
+            if entry.status != PROPOSED:
+                let_go(decision.account_id, pk)
+    except Taken as taken:
+        return _too_late(request, decision, taken=taken)
     except Conflict:
-        return _too_late(request, pk)
+        return _too_late(request, decision)
     way_back = f"{reverse('memory:undo', args=[pk])}?version={entry.version}"
     tell(request, said, undo=way_back if entry.version != decision.version else "")
-    return Afterwards(
-        lambda: moved_on(request, entry if entry.status == PROPOSED else after(entry))
-    )
+    return Afterwards(lambda: moved_on(request, _from_here(request, entry)))
 
 
-def _too_late(request: WebRequest, pk: UUID) -> HttpResponse:
+def _from_here(request: WebRequest, entry: MemoryEntry) -> Opened | None:
+    """It still, while it waits; else the next."""
+    if entry.status != PROPOSED:
+        return open_next(request, entry)
+    return open_this(request, memory_of(request, entry.pk))
+
+
+def _too_late(request: WebRequest, decision: Decision, taken: Taken | None = None) -> HttpResponse:
     """Nothing of theirs was done. A changed proposal is shown again; a decided one makes way."""
     typed = request.POST.get("content", "").replace("\r\n", "\n")
-    lost = overtaken(request, pk, typed=typed)
-    if lost.entry.status != PROPOSED:
-        return workbench(request, after(lost.entry), lost=lost, status=HTTPStatus.CONFLICT)
+    lost = overtaken(
+        request,
+        decision.entry_id,
+        typed=typed,
+        saw=_words_of(decision),
+        taken=taken.held if taken else None,
+    )
+    if lost.entry.status != PROPOSED or taken:
+        opened = open_next(request, lost.entry)
+        return workbench(request, opened, lost=lost, status=HTTPStatus.CONFLICT)
     form = ProposalForm.of(lost.entry, request.POST) if typed else None
-    return workbench(request, lost.entry, form=form, lost=lost, status=HTTPStatus.CONFLICT)
+    opened = open_this(request, lost.entry)
+    return workbench(request, opened, form=form, lost=lost, status=HTTPStatus.CONFLICT)
+
+
+def _words_of(decision: Decision) -> str:
+    """What the memory said in the version that the reviewer had before them."""
+    versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
+    seen = versions.filter(version=decision.version or 0).first()
+    return str(seen.state.get("content", "")) if seen else ""
 
 
 def _decision(request: WebRequest, pk: UUID, version: int | None) -> Decision:

@@ -1,5 +1,6 @@
-"""manage.py memories: everything an account remembers, out to a file and in from one."""
+"""manage.py memories: single memories, and all that an account remembers as a file."""
 
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,12 +13,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.errors import DomainError
 from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
 from memory.actions.importing import Imported, Line, Problem, import_lines
 from memory.actions.rebuilding import rebuild
+from memory.actions.topics import LIVING, grow_topics
 from memory.exchange import UnknownFormat, Unreadable, read_object
 from memory.exporting import export
+from memory.management.verbs import VERBS, answer, describe
 from memory.models import MemoryEntry
 
 BLOCK = 500  # lines that become one commit
@@ -28,7 +32,8 @@ STANDARD = "-"
 class Command(BaseCommand):
     help = (
         "Exports the memories of an account as lines of JSON, or imports such lines. Vectors are "
-        "made anew. Importing the same file again changes nothing. Rebuilds what is derived."
+        "made anew. Importing the same file again changes nothing. Rebuilds what is derived. "
+        "Searches, lists, shows, adds, corrects and forgets single memories."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -41,13 +46,24 @@ class Command(BaseCommand):
         importing.add_argument("--problems", type=Path, help="write what failed to this file")
         rebuilding = verbs.add_parser("rebuild", help="make words, vectors and order anew")
         rebuilding.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+        describe(verbs)
+        topics = verbs.add_parser("topics", help="let topics grow, and list them")
+        topics.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+        topics.add_argument("--json", action="store_true", help="for machines: a line each")
 
     def handle(self, *args: Any, **options: Any) -> None:
         account = account_named(options["account"])
-        if options["verb"] == "export":
+        if options["verb"] in VERBS:
+            try:
+                self.stdout.write(answer(account, options["verb"], options))
+            except DomainError as refusal:
+                raise CommandError(str(refusal)) from refusal
+        elif options["verb"] == "export":
             self._export(account, options["file"])
         elif options["verb"] == "rebuild":
             self._rebuild(account)
+        elif options["verb"] == "topics":
+            self._topics(account, "json" if options["json"] else "table")
         else:
             self._import(account, options["file"], options["problems"])
 
@@ -69,6 +85,36 @@ class Command(BaseCommand):
             progress.add(number)
         progress.end()
         self.stdout.write("Words are found now; workers make the vectors and the order of runs.")
+
+    def _topics(self, account: Account, form: str) -> None:
+        run = grow_topics(account.pk, SYSTEM)
+        with acting(account):
+            rows = MemoryEntry.objects.of(account).filter(
+                kind=MemoryEntry.Kind.TOPIC, status__in=LIVING
+            )
+            listed = [
+                {
+                    "id": str(row.pk),
+                    "name": row.title,
+                    "state": row.status,
+                    "members": row.slots.get("member_count", 0),
+                    "user_id": row.user_id,
+                }
+                for row in rows.order_by("pk")
+            ]
+        for each in sorted(listed, key=lambda each: -int(str(each["members"]))):
+            if form == "json":
+                self.stdout.write(json.dumps(each, ensure_ascii=False))
+            else:
+                self.stdout.write(
+                    f"{each['members']:>6}  {each['state']:<6}  {each['user_id'] or '-':<12}  "
+                    f"{each['name']}"
+                )
+        if form != "json":
+            self.stdout.write(
+                f"{run.founded:,} topics are new, {run.joined:,} memories joined one, "
+                f"{run.alone:,} belong to none."
+            )
 
     def _import(self, account: Account, name: str, problems: Path | None) -> None:
         progress = Progress("Lines read")

@@ -16,8 +16,10 @@ from kmapp.management.progress import Progress
 from memory.models import MemoryEntry, Viewer
 from memory.perf import plans
 from memory.perf.bench import measured
+from memory.perf.review import cleared, told
 from memory.perf.seed import PREFIX, SHARES, seed, slug_of
 from memory.perf.table import page
+from memory.perf.topics import measured_topics
 
 
 class Command(BaseCommand):
@@ -45,6 +47,15 @@ class Command(BaseCommand):
             "--here", action="store_true", help="fill this installation, not a throw-away one"
         )
 
+        clearing = verbs.add_parser("review", help="measure a reviewer who clears the queue")
+        clearing.add_argument("--entries", type=int, default=50_000, help="memories beside it")
+        clearing.add_argument("--number", type=int, default=300, help="of decisions")
+        clearing.add_argument("--yes", action="store_true", help="do not ask")
+        clearing.add_argument(
+            "--here", action="store_true", help="fill this installation, not a throw-away one"
+        )
+        verbs.add_parser("topics", help="measure how well topics are found in labelled sentences")
+
     def handle(self, *args: Any, **options: Any) -> None:
         getattr(self, options["verb"])(**options)
 
@@ -54,13 +65,13 @@ class Command(BaseCommand):
         seed(options["number"], options["account_share"], tell=progress.add, say=self.stderr.write)
         progress.end()
 
+    def topics(self, **options: Any) -> None:
+        for line in measured_topics():
+            self.stdout.write(line)
+
     def bench(self, **options: Any) -> None:
         if not options["here"]:
-            with throwaway.running() as there:
-                throwaway.prepare(there)
-                # A line in the log for each request would be half of the output.
-                quiet = there | {"LOG_LEVEL": "WARNING"}
-                throwaway.run(["manage.py", *sys.argv[1:], "--here"], quiet)
+            _elsewhere()
             return
         figures, filled = {}, 0
         whole: list[str] = []
@@ -77,6 +88,16 @@ class Command(BaseCommand):
         self.stdout.write(text)
         if whole:
             raise CommandError("\n".join(whole))
+
+    def review(self, **options: Any) -> None:
+        if not options["here"]:
+            _elsewhere()
+            return
+        # One account holds nine tenths of what is seeded: as many as were asked for.
+        number = round(options["entries"] * 100 / SHARES[0])
+        self.seed(number=number, account_share=SHARES, yes=options["yes"])
+        found = cleared(account_named(slug_of(SHARES[0])), options["number"])
+        self.stdout.write(f"Beside {options['entries']:,} memories: {told(found)}")
 
     def explain(self, **options: Any) -> None:
         slow = []
@@ -99,6 +120,15 @@ class Command(BaseCommand):
 
     def _show(self, name: str, plan: str) -> None:
         self.stdout.write(f"\n{self.style.MIGRATE_HEADING(name)}\n{plan}")
+
+
+def _elsewhere() -> None:
+    """The same command, in an installation that is thrown away afterwards."""
+    with throwaway.running() as there:
+        throwaway.prepare(there)
+        # A line in the log for each request would be half of the output.
+        quiet = there | {"LOG_LEVEL": "WARNING"}
+        throwaway.run(["manage.py", *sys.argv[1:], "--here"], quiet)
 
 
 def _ask_where_it_matters(*, yes: bool) -> None:

@@ -1,0 +1,44 @@
+"""How often memories are told: counted in Valkey as they are, written down now and then.
+
+A read writes nothing to the database. When Valkey is away, some are not counted.
+"""
+
+from collections.abc import Iterable
+from typing import cast
+from uuid import UUID
+
+from django.core.cache import cache
+
+from kmapp.api.cache import ValkeyCache
+
+KEPT_SECONDS = 86_400
+_ADD = """
+for i = 2, #ARGV do redis.call('HINCRBY', KEYS[1], ARGV[i], 1) end
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+return #ARGV - 1
+"""
+_TAKE = """
+local counted = redis.call('HGETALL', KEYS[1])
+redis.call('DEL', KEYS[1])
+return counted
+"""
+
+
+def accessed(account_id: UUID, ids: Iterable[UUID]) -> None:
+    """Count these as told once more."""
+    told = [str(pk) for pk in ids]
+    if told:
+        cast(ValkeyCache, cache).run(_ADD, _key(account_id), KEPT_SECONDS, *told)
+
+
+def taken(account_id: UUID) -> dict[UUID, int]:
+    """What was counted since this was last asked; it is forgotten here."""
+    counted = cast(ValkeyCache, cache).run(_TAKE, _key(account_id)) or []
+    return {
+        UUID(pk.decode()): int(number)
+        for pk, number in zip(counted[::2], counted[1::2], strict=True)
+    }
+
+
+def _key(account_id: UUID) -> str:
+    return f"memory.accessed:{account_id}"

@@ -1,0 +1,46 @@
+"""Writing down how often memories were told. What is used again is no longer cold."""
+
+from uuid import UUID
+
+from django.db import connection
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.ledger.actions import recording
+from memory.accesses import taken
+from memory.actions.versions import change, locked
+from memory.models import MemoryEntry, MemoryVersion
+
+Tier = MemoryEntry.Tier
+_WRITE = """
+UPDATE memory_memoryentry e SET access_count = e.access_count + t.number,
+  last_accessed_at = now(), last_activated_at = now()
+FROM unnest(%s::uuid[], %s::int[]) AS t (id, number) WHERE e.account_id = %s AND e.id = t.id
+"""
+
+
+def write_down(account_id: UUID) -> int:
+    """Add what was counted to the memories. Returns how many of them were told."""
+    told = taken(account_id)
+    if told:
+        with acting(account_id):
+            with connection.cursor() as cursor:
+                cursor.execute(_WRITE, [list(told), list(told.values()), account_id])
+            _warm(account_id, list(told))
+    return len(told)
+
+
+def _warm(account_id: UUID, ids: list[UUID]) -> None:
+    cold = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=Tier.COLD)
+    found = sorted(cold.values_list("pk", flat=True))
+    if found:
+        with recording(account_id, SYSTEM, reason="used again") as commit:
+            for pk in found:
+                change(
+                    locked(account_id, pk),
+                    actor=SYSTEM,
+                    event=MemoryVersion.Event.UPDATE,
+                    reason="used again",
+                    values={"tier": Tier.WARM},
+                    commit=commit,
+                )

@@ -1,0 +1,224 @@
+"""Erasing memories for good. What they said leaves every table; that they were there stays proven.
+
+Counted first: the count comes with a ticket, and only who holds it erases what was counted.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from uuid import UUID
+
+from django.core import signing
+from django.db import connection
+from django.db.models import CASCADE
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account, AccountQuerySet, Truth
+from kmapp.api.models import IdempotentRequest
+from kmapp.errors import Conflict, Invalid, NotFound
+from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.models import Note, Seal
+from kmapp.outbox.models import Delivery
+from kmapp.search.actions import drop_documents, drop_vectors
+from kmapp.search.lookups import Ids
+from kmapp.search.models import Vector
+from memory.actions.owed import owe_order
+from memory.drafts import clean, key_of
+from memory.models import (
+    EntryQuerySet,
+    ErasedEntry,
+    Extraction,
+    MemoryEdge,
+    MemoryEntry,
+    MemoryVersion,
+)
+from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
+from memory.order import neighbours
+
+MOST = 5_000  # memories at a time: one commit names them all
+VALID = timedelta(minutes=10)
+SALT = "memory.erase"
+Event = MemoryVersion.Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """What an erasure would take, counted."""
+
+    memories: int
+    versions: int
+    edges: int
+    vectors: int
+    answers: int
+    notes: int  # inputs and reasons of commits
+    shared: int  # other memories that were written in one of these commits
+    ticket: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """What was erased, and the commit that says so."""
+
+    memories: int
+    commit_id: UUID
+
+
+def extent(account_id: UUID, rows: EntryQuerySet, actor: Actor) -> Extent:
+    """Count what these memories have left in the account. Changes nothing."""
+    ids = _ids(rows)
+    everything = _Traces(account_id, ids)
+    return Extent(
+        memories=len(ids),
+        versions=everything.versions.count(),
+        edges=everything.edges.count(),
+        vectors=everything.vectors.count(),
+        answers=everything.answers.count(),
+        notes=everything.notes.exclude(salt=None).count(),
+        shared=everything.siblings.values("entry_id").distinct().count(),
+        ticket=signing.dumps(_counted(account_id, actor, ids), salt=SALT),
+    )
+
+
+def erase(
+    account_id: UUID, rows: EntryQuerySet, actor: Actor, *, ticket: str, reason: str = ""
+) -> Erased:
+    """Erase what was counted, in one commit. There is no way back."""
+    ids = _ids(rows)
+    _refuse_uncounted(ticket, _counted(account_id, actor, ids))
+    after = _successors(account_id, ids)
+    held = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
+    entries = {row.pk: row for row in held.select_for_update(no_key=True)}
+    if not entries.keys() >= {*ids}:
+        raise Conflict(_("Somebody erased some of them first: count again."), code="count_changed")
+    gone = [entries[pk] for pk in ids]
+    kept = clean(reason, Account.objects.get(pk=account_id).redact) if reason else ""
+    with recording(account_id, actor, input={"erased": len(ids)}, reason=kept) as commit:
+        _mark(account_id, gone, commit)
+        _remove(account_id, ids, commit)
+        # What a vector was made of can be guessed from it: these held the text that came before.
+        drop_vectors(account_id, [CONTEXT_COLLECTION], list(after))
+        owe_order(account_id, [entries[pk] for pk in after if pk in entries], commit.id)
+    return Erased(memories=len(ids), commit_id=commit.id)
+
+
+class _Traces:
+    """The rows that hold something of these memories, beside the memories themselves."""
+
+    def __init__(self, account_id: UUID, ids: Sequence[UUID]) -> None:
+        these = Ids(ids)
+        self.hanging = _hanging(account_id, ids)
+        named = [*ids, *(row.pk for row in self.hanging)]
+        self.versions = MemoryVersion.objects.of(account_id).filter(entry__any_of=these)
+        edges = MemoryEdge.objects.of(account_id)
+        self.edges = edges.filter(src__any_of=these) | edges.filter(dst__any_of=these)
+        self.vectors = Vector.objects.of(account_id).filter(
+            collection__in=[COLLECTION, CONTEXT_COLLECTION], object_id__any_of=these
+        )
+        self.answers = IdempotentRequest.objects.of(account_id).naming(named)
+        seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(named))
+        commits = seals.values("commit_id")
+        self.notes = Note.objects.of(account_id).filter(commit_id__in=commits)
+        written = MemoryVersion.objects.of(account_id).filter(commit_id__in=commits)
+        self.siblings = written.exclude(entry__any_of=these)
+
+
+def _ids(rows: EntryQuerySet) -> list[UUID]:
+    ids = list(rows.order_by("pk").values_list("pk", flat=True)[: MOST + 1])
+    if not ids:
+        raise NotFound(_("There is no such memory."))
+    if len(ids) > MOST:
+        raise Invalid(
+            _("These are more than %(most)d memories. Narrow them, and erase them in parts.")
+            % {"most": MOST},
+            code="too_many",
+        )
+    return ids
+
+
+def _counted(account_id: UUID, actor: Actor, ids: Sequence[UUID]) -> list[str]:
+    named = sha256("".join(map(str, ids)).encode()).hexdigest()
+    return [str(account_id), str(actor), named]
+
+
+def _refuse_uncounted(ticket: str, counted: list[str]) -> None:
+    try:
+        said = signing.loads(ticket, salt=SALT, max_age=VALID)
+    except signing.SignatureExpired as error:
+        raise Conflict(
+            _("It was counted too long ago. Nothing was erased: count again."), code="count_expired"
+        ) from error
+    except signing.BadSignature as error:
+        raise Invalid(_("Count first: the confirmation is not one of ours.")) from error
+    if said[:2] != counted[:2]:
+        raise Invalid(_("Count first: the confirmation was made for somebody else."))
+    if said != counted:
+        raise Conflict(
+            _("These are not the memories that were counted. Nothing was erased: count again."),
+            code="count_changed",
+        )
+
+
+def _successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
+    """Entries whose vector in context was made together with one of these."""
+    drawn = MemoryEdge.objects.of(account_id).filter(
+        src__any_of=Ids(ids), type=MemoryEdge.Type.NEXT
+    )
+    found = {row.after_id for row in neighbours(account_id, list(ids)) if row.after_id}
+    return {*found, *drawn.values_list("dst_id", flat=True)} - {*ids}
+
+
+def _mark(account_id: UUID, gone: Sequence[MemoryEntry], commit: Recording) -> None:
+    """Their ids stay taken; also the id that a client id stands for, where it was another one."""
+    taken = {entry.pk for entry in gone}
+    taken |= {key_of(account_id, row.scope, row.client_id) for row in gone if row.client_id}
+    now = timezone.now()
+    ErasedEntry.objects.bulk_create(
+        [ErasedEntry(id=pk, account_id=account_id, erased_at=now, commit_id=commit.id)
+         for pk in sorted(taken)],
+        ignore_conflicts=True,  # a client id whose first memory was erased before
+        batch_size=500,
+    )  # fmt: skip
+    for entry in gone:
+        commit.erase(MemoryEntry._meta.label_lower, entry.pk)
+
+
+def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
+    everything = _Traces(account_id, ids)
+    # What is read through the seals goes first: the commit forgets the salts when it is written.
+    everything.siblings.update(reason="")
+    everything.notes.update(salt=None, input=None, reason="")
+    for row in everything.hanging:
+        commit.erase(row._meta.label_lower, row.pk)
+    everything.answers.forget()
+    _silence_errors(account_id, ids)
+    Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
+    drop_documents(account_id, [COLLECTION], ids)
+    everything.vectors.delete()
+    MemoryEntry.objects.of(account_id).filter(id__any_of=Ids(ids)).delete()
+
+
+def _hanging(account_id: UUID, ids: Sequence[UUID]) -> list[Truth]:
+    """Sealed rows of other tables that go with these memories: edges, and what is added later."""
+    found: dict[UUID, Truth] = {}
+    for relation in MemoryEntry._meta.related_objects:
+        model = relation.related_model
+        if relation.on_delete is CASCADE and issubclass(model, Truth):
+            named = {f"{relation.field.name}__any_of": Ids(ids)}
+            rows: AccountQuerySet[Truth] = AccountQuerySet(model).of(account_id).filter(**named)
+            found |= {row.pk: row for row in rows.exclude(commit=None)}
+    return list(found.values())
+
+
+def _silence_errors(account_id: UUID, ids: Sequence[UUID]) -> None:
+    """Providers' complaints may quote the text that they were sent."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT e.id FROM outbox_outboxevent e, jsonb_path_query(e.payload, '$.**') v "
+            "WHERE e.account_id = %s AND jsonb_typeof(v) = 'string' AND v #>> '{}' = ANY (%s)",
+            [account_id, [str(pk) for pk in ids]],
+        )
+        events = [row[0] for row in cursor.fetchall()]
+    Delivery.objects.of(account_id).filter(event__any_of=Ids(events)).update(last_error="")

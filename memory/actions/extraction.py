@@ -1,0 +1,264 @@
+"""What a worker does with what was handed over: read it, ask the model, remember what comes of it.
+
+Nothing is written before the last answer is understood, and then all of it in one commit.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from kmapp.accounts.acting import acting
+from kmapp.providers import chat
+from kmapp.providers.errors import ProviderError
+from kmapp.redaction import flags
+from memory.actions.asking import Answer, BadAnswer, ask, describe
+from memory.actions.finishing import fail, finish
+from memory.actions.remembering import remember
+from memory.actions.rewriting import remember_procedure, rewrite
+from memory.answers import (
+    AGENT_CATEGORIES,
+    DECISIONS_FORM,
+    REWRITING_FORM,
+    USER_CATEGORIES,
+    WORTH_FORM,
+    Decision,
+    Fact,
+    Read,
+    Refusal,
+    Rewriting,
+    Unusable,
+    facts_form,
+    read_items,
+    read_one,
+    read_worth,
+)
+from memory.conversation import ASSISTANT, USER, Message, fenced, of_agent, transcript
+from memory.echoes import echoes
+from memory.models import Extraction, MemoryEntry, Viewer
+from memory.procedures import read_procedure
+from memory.prompts import prompt
+from memory.retrieval import Search, search
+from memory.settling import Near, numbering, settle, twin_of
+from memory.ways import Ways, ways_of
+
+NEAREST = 5  # memories that a fact is compared with
+# What may be changed by a conversation: not what was said, nor what stands for something else.
+CHANGEABLE = ("fact", "preference", "skill", "pattern", "context", "project_state", "self_model")
+# Advice about a text that speaks to the model instead of saying what is so.
+HOSTILE = frozenset({"instructions", "role_markup", "tool_call", "tag_characters"})
+
+
+def extract(account_id: UUID, pk: UUID) -> None:
+    """Do what was asked for, unless it is done. BadAnswer: nothing changed, and it is kept."""
+    with acting(account_id):
+        row = Extraction.objects.of(account_id).filter(pk=pk, finished_at=None).first()
+        ways = ways_of(account_id)
+    if row is None:
+        return
+    try:
+        _READERS[row.kind](row, ways)
+    except BadAnswer as error:
+        with acting(account_id):
+            fail(account_id, pk, error)
+        raise
+
+
+def _conversation(row: Extraction, ways: Ways) -> None:
+    messages = [_in_words(Message.of(kept)) for kept in row.said["messages"]]
+    agents = of_agent(messages, row.agent_id)
+    role = ASSISTANT if agents else USER
+    if not any(message.role == role and message.text.strip() for message in messages):
+        return _done(row, [], {"note": f"The {role} said nothing."})
+    categories = dict(ways.categories) or (AGENT_CATEGORIES if agents else USER_CATEGORIES)
+    system = prompt(
+        "facts_of_agent" if agents else "facts_of_user",
+        today=_day(row),
+        categories="\n".join(f"- {name}: {what}" for name, what in categories.items()),
+        instructions=ways.told,
+    )
+    said = transcript(messages)
+    answer = ask(
+        system,
+        fenced("conversation", said),
+        lambda raw: read_items(raw, "facts", Fact),
+        facts_form(list(categories)),
+    )
+    kept = _trustworthy(answer, system, said, categories)
+    return _compare(row, kept, {})
+
+
+def _task(row: Extraction, ways: Ways) -> None:
+    if not ways.auto_store:
+        return _done(row, [], {"note": "The account does not store by itself (auto_store)."})
+    system = prompt("worthwhile", today=_day(row), instructions=ways.told)
+    said = "\n\n".join(
+        fenced(name, row.said[name]) for name in ("goal", "result", "log") if row.said[name]
+    )
+    answer = ask(system, said, read_worth, WORTH_FORM)
+    whole = answer.read.whole
+    told = {"should_store": whole["should_store"], "reasoning": whole["reasoning"]}
+    if not whole["should_store"]:
+        return _done(row, [], told)
+    kept = _trustworthy(answer, system, said, {})
+    small = {n: fact for n, fact in kept.items.items() if fact.importance < ways.store_threshold}
+    least = f"importance below {ways.store_threshold:g}"
+    dropped = [
+        {"item": n, "importance": fact.importance, "reason": least} for n, fact in small.items()
+    ]
+    kept = replace(kept, items={n: f for n, f in kept.items.items() if n not in small})
+    return _compare(row, kept, {**told, "dropped": dropped})
+
+
+def _procedure(row: Extraction, ways: Ways) -> None:
+    messages = [_in_words(Message.of(kept)) for kept in row.said["messages"]]
+    own = row.said.get("prompt", "")
+    system = own or prompt("procedure", today=_day(row))
+    said = transcript(messages)
+    asked = f"{fenced('conversation', said)}\n\nWrite the record of the conversation above."
+    answer = ask(system, asked, lambda raw: read_procedure(raw, numbered=not own))
+    if echoes(answer.read, system, said):
+        raise BadAnswer("it repeats the prompt", answer.raw)
+    with acting(row.account_id):
+        remember_procedure(row, answer.read)
+
+
+def _rewrite(row: Extraction, ways: Ways) -> None:
+    with acting(row.account_id):
+        entry = MemoryEntry.objects.of(row.account_id).filter(pk=row.said["entry"]).first()
+    if entry is None or entry.version != row.said["version"]:
+        raise BadAnswer("somebody changed or erased the memory meanwhile: ask again", "")
+    system = prompt("rewrite", today=_day(row))
+    said = "\n\n".join(
+        (
+            fenced("memory", entry.content),
+            f"Importance: {entry.importance:g}",
+            fenced("instruction", row.said["instruction"]),
+        )
+    )
+    answer = ask(system, said, lambda raw: read_one(raw, Rewriting), REWRITING_FORM)
+    if echoes(answer.read.content, system, said):
+        raise BadAnswer("it repeats the prompt", answer.raw)
+    with acting(row.account_id):
+        rewrite(row, entry, answer.read)
+
+
+_READERS: Mapping[str, Callable[[Extraction, Ways], None]] = {
+    Extraction.Kind.CONVERSATION: _conversation,
+    Extraction.Kind.TASK: _task,
+    Extraction.Kind.PROCEDURE: _procedure,
+    Extraction.Kind.REWRITE: _rewrite,
+}
+
+
+def _done(row: Extraction, results: Sequence[Any], told: Mapping[str, Any]) -> None:
+    with acting(row.account_id):
+        finish(row.account_id, row.pk, {"results": list(results), **told})
+
+
+def _day(row: Extraction) -> str:
+    return row.observed_at.strftime("%A, %Y-%m-%d")
+
+
+def _in_words(message: Message) -> Message:
+    """Without pictures: each is described by a model that sees."""
+    if not message.images:
+        return message
+    if not chat.can_see():
+        raise BadAnswer("there is no model that can see pictures any more", "")
+    seen = [f"[picture: {describe(image)}]" for image in message.images]
+    return replace(message, text="\n".join([message.text, *seen]).strip(), images=())
+
+
+def _trustworthy(
+    answer: Answer[Read[Fact]], system: str, said: str, categories: Mapping[str, str]
+) -> Read[Fact]:
+    """Without the facts that are none. An answer that only repeats its prompt is no answer."""
+    kept, refused, repeated = {}, list(answer.read.refused), 0
+    for item, fact in answer.read.items.items():
+        if echoes(fact.text, system, said):
+            repeated += 1
+            refused.append(Refusal(item=item, reason="repeats the prompt"))
+        elif categories and fact.category not in categories:
+            refused.append(Refusal(item=item, reason="names no category it was given"))
+        elif HOSTILE & set(flags(fact.text)):
+            refused.append(Refusal(item=item, reason="speaks to the model"))
+        else:
+            kept[item] = fact
+    if repeated and not kept:
+        raise BadAnswer("it repeats the prompt", answer.raw)
+    return replace(answer.read, items=kept, refused=refused)
+
+
+def _compare(row: Extraction, read: Read[Fact], told: Mapping[str, Any]) -> None:
+    """Find what is known already, have it decided, and remember."""
+    near = {item: _near(row, fact.text) for item, fact in read.items.items()}
+    numbered = numbering(near)
+    decided: Read[Decision] = Read(items={})
+    open_to_question = {
+        item: fact
+        for item, fact in read.items.items()
+        if near[item] and not twin_of(fact, near[item])
+    }
+    if open_to_question:
+        decided = _decisions(open_to_question, near, numbered)
+    settled = settle(read.items, near, numbered, list(decided.items.values()))
+    refused = [*read.refused, *decided.refused, *settled.refused]
+    with acting(row.account_id):
+        remember(row, settled.deeds, [_told(each) for each in refused], told)
+
+
+def _told(refusal: Refusal) -> dict[str, Any]:
+    return {"item": refusal.item, "reason": refusal.reason}
+
+
+def _near(row: Extraction, text: str) -> list[Near]:
+    """What those who will see the fact are told already. By words alone it would miss twins."""
+    alone = not (row.user_id or row.agent_id)
+    viewer = Viewer(
+        user_id=row.user_id,
+        agent_id=row.agent_id,
+        app_id=row.app_id,
+        run_id=row.run_id if alone else "",
+        scope=row.scope or None,
+    )
+    found = search(
+        row.account_id, Search(query=text, viewer=viewer, limit=NEAREST, kinds=CHANGEABLE)
+    )
+    if any(decision["code"] in BLIND for decision in found.decisions):
+        raise ProviderError("The embedder is away: what is known already cannot be found.")
+    return [
+        Near(
+            id=hit.entry.pk,
+            text=hit.entry.content,
+            version=hit.entry.version,
+            fixed=hit.entry.pinned,
+        )
+        for hit in found.hits
+    ]
+
+
+BLIND = frozenset({"km_timeout", "km_circuit_open", "km_provider_error"})
+
+
+def _decisions(
+    facts: Mapping[int, Fact], near: Mapping[int, Sequence[Near]], numbered: Sequence[Near]
+) -> Read[Decision]:
+    number = {each.id: place for place, each in enumerate(numbered)}
+    asked = {
+        "memories": [{"memory": place, "text": each.text} for place, each in enumerate(numbered)],
+        "facts": [
+            {"fact": item, "text": fact.text, "near": [number[each.id] for each in near[item]]}
+            for item, fact in facts.items()
+        ],
+    }
+    said = fenced("data", json.dumps(asked, ensure_ascii=False, indent=1))
+    return ask(prompt("decide"), said, _read_decisions, DECISIONS_FORM).read
+
+
+def _read_decisions(raw: str) -> Read[Decision]:
+    read = read_items(raw, "decisions", Decision)
+    if not read.items:  # what was said would be lost
+        raise Unusable("it decides nothing")
+    return read

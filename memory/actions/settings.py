@@ -1,0 +1,90 @@
+"""Changing what the account wants done with memories: one commit, with what it was before."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.errors import Conflict, Invalid
+from kmapp.ledger.actions import recording
+from memory.models import MemorySettings
+
+OF_THE_ACCOUNT = frozenset({"account_wide", "redact"})
+OF_MEMORY = frozenset(
+    {"memory_enabled", "auto_store", "store_threshold", "inject_max_memories", "min_score"}
+    | {"review_visibilities", "review_kinds", "review_keys", "forget_after"}
+    | {"duplicate_score", "contradiction_score"}
+)
+INPUT = "policy"  # the word in a commit's input under which the changes stand
+
+
+def change_policy(
+    account_id: UUID,
+    values: Mapping[str, Any],
+    *,
+    actor: Actor,
+    version: int | None = None,
+    reason: str = "",
+) -> dict[str, tuple[Any, Any]]:
+    """Set some of the policies. Returns what changed: by name what it was and what it is."""
+    account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
+    settings = MemorySettings.objects.of(account_id).first() or MemorySettings(account=account)
+    if version is not None and settings.version != version:
+        raise Conflict(
+            _("Somebody changed the policy since you opened this page: look, and set it anew."),
+            code="stale_version",
+            details={"version": settings.version},
+        )
+    changed = _differences(account, settings, values)
+    if not changed:
+        return {}
+    _check(account, settings)
+    with recording(account_id, actor, input={INPUT: _told(changed)}, reason=reason) as commit:
+        if mine := OF_THE_ACCOUNT & changed.keys():
+            account.save(update_fields=mine)
+            commit.add(account, "UPDATE")
+        op = "ADD" if settings.version == 0 else "UPDATE"
+        settings.version += 1
+        settings.commit_id = commit.id
+        settings.save(force_insert=op == "ADD", force_update=op != "ADD")
+        commit.add(settings, op)
+    return changed
+
+
+def _differences(
+    account: Account, settings: MemorySettings, values: Mapping[str, Any]
+) -> dict[str, tuple[Any, Any]]:
+    """Set the values; what was another one is told."""
+    changed = {}
+    for name, value in values.items():
+        if name not in OF_THE_ACCOUNT | OF_MEMORY:
+            raise Invalid(f"There is no policy {name!r}.")
+        row = account if name in OF_THE_ACCOUNT else settings
+        before = getattr(row, name)
+        after = sorted(value) if isinstance(before, list) else value
+        if (sorted(before) if isinstance(before, list) else before) != after:
+            changed[name] = (before, after)
+            setattr(row, name, after)
+    return changed
+
+
+def _check(account: Account, settings: MemorySettings) -> None:
+    try:
+        account.clean_fields()
+        settings.clean_fields(exclude={"account", "commit"})  # the commit is not written yet
+    except ValidationError as error:
+        said = error.message_dict
+        raise Invalid(
+            _("The policy was not set."),
+            issues=[
+                {"path": name, "message": text} for name, texts in said.items() for text in texts
+            ],
+        ) from error
+
+
+def _told(changed: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
+    return {name: {"before": old, "after": new} for name, (old, new) in changed.items()}

@@ -1,0 +1,232 @@
+"""Letting topics grow out of memories. Each run is one commit, or none where nothing changes.
+
+A topic is a memory of kind topic: a draft, which agents are not told, until enough belong to it.
+Who belongs to it is derived, and drawn as edges. Memories of different people never meet in one.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import AccountQuerySet
+from kmapp.ids import uuid7
+from kmapp.ledger.actions import Recording, recording
+from kmapp.providers.active import active_model
+from kmapp.search.models import Vector
+from memory.actions.entries import write_in
+from memory.actions.versions import change, locked
+from memory.clustering import NONE, Vectors, grow
+from memory.drafts import Batch, NewEntry
+from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
+from memory.models.entries import COLLECTION
+from memory.naming import Background
+
+MIN_EVENTS_PER_TOPIC = 5
+MOST = 5_000  # memories of one audience in a run, the newest
+REASON = "Memories that belong together."
+WEIGHT = 0.5
+Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
+LIVING = (Status.DRAFT, Status.ACTIVE)
+Audience = tuple[str, str, str, str, str]  # scope, visibility, user, agent, run
+
+
+@dataclass(slots=True)
+class Run:
+    """What one run came to."""
+
+    founded: int = 0
+    joined: int = 0  # memories that belong to a topic now and did not before
+    alone: int = 0  # memories that belong to none
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Memories that the same people see, with their topics; in the order of their ids."""
+
+    audience: Audience
+    ids: Sequence[UUID]
+    texts: Sequence[str]
+    vectors: Vectors
+    topics: Sequence[UUID | None]
+
+
+def grow_topics(account_id: UUID, actor: Actor) -> Run:
+    """Find topics for memories that have none. Reads and reckons outside of the commit."""
+    with acting(account_id):
+        groups = _groups(account_id)
+    run, plans = Run(), []
+    for group in groups:
+        known = sorted({topic for topic in group.topics if topic})
+        number = {topic: place for place, topic in enumerate(known)}
+        before = [number[topic] if topic else NONE for topic in group.topics]
+        grown = grow(group.vectors, before)
+        run.alone += grown.topics.count(NONE)
+        members: dict[int, list[int]] = defaultdict(list)
+        for place, topic in enumerate(grown.topics):
+            if topic != before[place]:
+                members[topic].append(place)
+        if members:
+            plans.append((group, known, members))
+    if plans:
+        with acting(account_id):
+            _hold(account_id)
+            with recording(account_id, actor, reason=REASON) as commit:
+                for group, known, members in plans:
+                    _apply(commit, group, known, members, run)
+    return run
+
+
+def _apply(
+    commit: Recording,
+    group: _Group,
+    known: Sequence[UUID],
+    members: Mapping[int, Sequence[int]],
+    run: Run,
+) -> None:
+    background = Background(group.texts)
+    for topic, places in sorted(members.items()):
+        ids = [group.ids[place] for place in places]
+        if topic < len(known):
+            run.joined += _draw(commit.account_id, known[topic], ids)
+            _count(commit, known[topic])
+        else:
+            name = background.name([group.texts[place] for place in places])
+            founded = _found(commit, group.audience, ids, name)
+            run.founded += founded
+            run.joined += len(ids) if founded else 0
+
+
+def _found(commit: Recording, audience: Audience, ids: Sequence[UUID], name: str) -> int:
+    """Found the topic that begins with these, unless a person has put an end to it before."""
+    client_id = f"topic:{min(ids)}"
+    scope, visibility, user_id, agent_id, run_id = audience
+    there = MemoryEntry.objects.of(commit.account_id).filter(scope=scope, client_id=client_id)
+    if there.exists():
+        return 0
+    draft = NewEntry(
+        text=name,
+        title=name,
+        kind=Kind.TOPIC,
+        client_id=client_id,
+        scope=scope,
+        visibility=visibility,
+        user_id=user_id,
+        agent_id=agent_id,
+        run_id=run_id,
+        metadata={"member_count": len(ids)},
+    )
+    status = _status(Status.DRAFT, len(ids))
+    batch = Batch(entries=[draft], reason=REASON, embed=False, status=status)
+    _draw(commit.account_id, write_in(commit, batch).entries[0].pk, ids)
+    return 1
+
+
+def _status(before: str, members: int) -> str:
+    """With enough members a draft comes of age."""
+    grown = before == Status.DRAFT and members >= MIN_EVENTS_PER_TOPIC
+    return Status.ACTIVE if grown else before
+
+
+def _draw(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> int:
+    """Membership, both ways: seen from the memory and from the topic."""
+    now = timezone.now()
+    ends = [(pk, topic, Type.PART_OF) for pk in ids] + [
+        (topic, pk, Type.DERIVED_FROM) for pk in ids
+    ]
+    edges = [
+        MemoryEdge(
+            id=uuid7(),
+            account_id=account_id,
+            src_id=src,
+            dst_id=dst,
+            type=kind,
+            weight=WEIGHT,
+            origin=MemoryEdge.Origin.DERIVED,
+            created_at=now,
+        )
+        for src, dst, kind in ends
+    ]
+    MemoryEdge.objects.bulk_create(edges, ignore_conflicts=True, batch_size=500)
+    return len(ids)
+
+
+def members_of(account_id: UUID, topic: UUID) -> AccountQuerySet[MemoryEdge]:
+    """The edges from its members."""
+    return MemoryEdge.objects.of(account_id).filter(dst=topic, type=Type.PART_OF)
+
+
+def _count(commit: Recording, pk: UUID) -> None:
+    """Say how many belong to it; with enough, agents are told of it."""
+    topic = locked(commit.account_id, pk)
+    number = members_of(commit.account_id, pk).count()
+    change(
+        topic,
+        actor=commit.actor,
+        event=MemoryVersion.Event.UPDATE,
+        reason=REASON,
+        values={
+            "slots": {**topic.slots, "member_count": number},
+            "status": _status(topic.status, number),
+        },
+        commit=commit,
+    )
+
+
+def _groups(account_id: UUID) -> list[_Group]:
+    rows = MemoryEntry.objects.of(account_id).current().exclude(kind__in=[Kind.TOPIC, Kind.ENTITY])
+    seen: dict[Audience, list[tuple[UUID, str]]] = defaultdict(list)
+    names = ("pk", "content", "scope", "visibility", "user_id", "agent_id", "run_id")
+    for pk, text, *whose in rows.order_by("-pk").values_list(*names):
+        if len(seen[_audience(*whose)]) < MOST:
+            seen[_audience(*whose)].append((pk, text))
+    return [_group(account_id, audience, sorted(found)) for audience, found in sorted(seen.items())]
+
+
+def _audience(scope: str, visibility: str, user_id: str, agent_id: str, run_id: str) -> Audience:
+    """The narrowest that all who see a memory have in common."""
+    if visibility == MemoryEntry.Visibility.ACCOUNT:
+        return (scope, visibility, "", "", "")
+    kept_run = run_id if visibility == MemoryEntry.Visibility.CONVERSATION else ""
+    return (scope, visibility, user_id, agent_id, kept_run)
+
+
+def _group(account_id: UUID, audience: Audience, found: Sequence[tuple[UUID, str]]) -> _Group:
+    ids = [pk for pk, _ in found]
+    vectors = dict(
+        Vector.objects.of(account_id)
+        .filter(
+            collection=COLLECTION,
+            part=0,
+            model=active_model().pk,
+            state=Vector.State.READY,
+            object_id__in=ids,
+        )
+        .values_list("object_id", "embedding")
+    )
+    edges = MemoryEdge.objects.of(account_id).filter(
+        src__in=ids, type=Type.PART_OF, dst__kind=Kind.TOPIC, dst__status__in=LIVING
+    )
+    topics = dict(edges.order_by("-dst_id").values_list("src_id", "dst_id"))
+    kept = [(pk, text) for pk, text in found if pk in vectors]
+    return _Group(
+        audience=audience,
+        ids=[pk for pk, _ in kept],
+        texts=[text for _, text in kept],
+        vectors=np.array([vectors[pk] for pk, _ in kept], dtype=np.float32),
+        topics=[topics.get(pk) for pk, _ in kept],
+    )
+
+
+def _hold(account_id: UUID) -> None:
+    """One run at a time: two would found the same topics."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended('topics:' || %s, 0))", [str(account_id)]
+        )

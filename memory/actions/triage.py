@@ -1,0 +1,202 @@
+"""Looking at a proposal before a person does: what it resembles, contradicts, updates, hides.
+
+What is found is stored with its evidence and decides nothing. Words are compared at once; meaning
+once the proposal has its vector, when it is looked at again.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.providers.active import active_model
+from kmapp.providers.models import EmbeddingModel
+from kmapp.redaction import excerpts, find
+from kmapp.search.asking import scale_of
+from kmapp.search.models import Vector
+from kmapp.search.queries import (
+    Collection,
+    Meaning,
+    Within,
+    Words,
+    best_by_words,
+    measured,
+    nearest,
+    weigh,
+)
+from kmapp.text import terms
+from memory.actions.owed import owe_triage
+from memory.likeness import Likeness, closeness, likeness
+from memory.models import EntryQuerySet, Finding, MemoryEdge, MemoryEntry, Need, Triage
+from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
+
+Status = MemoryEntry.Status
+TERMS = 24  # the rarest words say most; the others only cost
+LOOKED_AT = 12  # of each list
+KEPT = 5  # the most alike
+NEEDS = (
+    (Need.FLAGGED, {Finding.Kind.RISK, Finding.Kind.PERSONAL}),
+    (Need.CONTRADICTION, {Finding.Kind.CONTRADICTION}),
+    (Need.UPDATE, {Finding.Kind.UPDATE}),
+    (Need.DUPLICATE, {Finding.Kind.DUPLICATE}),
+)
+SAID = {
+    MemoryEdge.Type.SUPERSEDES: Finding.Kind.UPDATE,
+    MemoryEdge.Type.CONTRADICTS: Finding.Kind.CONTRADICTION,
+}
+
+
+def triage(account_id: UUID, entry_id: UUID) -> Triage | None:
+    """Compare one proposal with what is known, and keep what was found in the place of what was."""
+    model = active_model()
+    with acting(account_id):
+        rows = MemoryEntry.objects.of(account_id).filter(pk=entry_id, status=Status.PROPOSED)
+        entry = rows.first()
+        if entry is None:  # decided or erased since
+            return None
+        meaning = _meaning(entry, model)
+        said = list(_said(entry))
+        known = {finding.other_id for finding in said}
+        found = [
+            *_risks(entry),
+            *said,
+            *(each for each in _compared(entry, meaning) if each.other_id not in known),
+        ]
+        # Held only now: nobody's decision waits for a comparison. A change has a job of its own.
+        held = rows.select_for_update(no_key=True, of=("self",))
+        if not held.filter(version=entry.version).exists():
+            return None
+        return _keep(entry, found, by_meaning=meaning is not None)
+
+
+def triage_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUID) -> None:
+    """These have their vectors now: proposals among them can be compared by meaning."""
+    with acting(account_id):
+        waiting = MemoryEntry.objects.of(account_id).awaiting_review().filter(pk__in=ids)
+        owe_triage(account_id, waiting.values_list("pk", flat=True), cause)
+
+
+def _keep(entry: MemoryEntry, found: Sequence[Finding], *, by_meaning: bool) -> Triage:
+    Finding.objects.of(entry.account_id).filter(entry=entry).delete()
+    Finding.objects.bulk_create(found)
+    kinds = {each.kind for each in found}
+    return Triage.objects.update_or_create(
+        entry=entry,
+        defaults={
+            "account_id": entry.account_id,
+            "need": next((need for need, asks in NEEDS if kinds & asks), Need.NEW),
+            "version": entry.version,
+            "by_meaning": by_meaning,
+            "checked_at": timezone.now(),
+        },
+    )[0]
+
+
+def _risks(entry: MemoryEntry) -> Iterator[Finding]:
+    """What is suspicious about its words, and personal data that the account does not black out."""
+    text = f"{entry.title}\n{entry.content}"
+    seen = excerpts(text, entry.flags)
+    for name in entry.flags:
+        yield _finding(entry, Finding.Kind.RISK, name=name, details={"excerpt": seen.get(name, "")})
+    kinds = [each.kind for each in find(text)]
+    for kind in dict.fromkeys(kinds):
+        yield _finding(
+            entry, Finding.Kind.PERSONAL, name=kind, details={"times": kinds.count(kind)}
+        )
+
+
+def _said(entry: MemoryEntry) -> Iterator[Finding]:
+    """What its writer said about other memories."""
+    edges = MemoryEdge.objects.of(entry.account_id).filter(src=entry, type__in=SAID)
+    for edge in edges.order_by("dst_id"):
+        kind = SAID[MemoryEdge.Type(edge.type)]
+        yield _finding(entry, kind, other_id=edge.dst_id, details={"said": True})
+
+
+def _compared(entry: MemoryEntry, meaning: Meaning | None) -> Iterator[Finding]:
+    """The memories that are most like it, each with what it is to them."""
+    collection = Collection(account_id=entry.account_id, name=COLLECTION)
+    words = weigh(collection, terms(entry.content))
+    rarest = sorted(words.idf, key=lambda term: words.idf[term], reverse=True)[:TERMS]
+    within = Within.of(_beside(entry))
+    rare = replace(words, idf={term: words.idf[term] for term in rarest})
+    near = {*best_by_words(collection, rare, within=within, limit=LOOKED_AT)}
+    if meaning:
+        near |= nearest(collection, meaning, within=within, limit=LOOKED_AT).keys()
+    cosines = _cosines(collection, rare, meaning, near)
+    others = MemoryEntry.objects.of(entry.account_id).in_bulk(list(near))
+    seen = [
+        (pk, _likeness(entry, other, words, meaning, cosines.get(pk)))
+        for pk, other in others.items()
+    ]
+    alike = sorted(seen, key=lambda pair: (pair[1].relation == "similar", -pair[1].score, pair[0]))
+    for pk, like in [each for each in alike if each[1].relation][:KEPT]:
+        yield _finding(
+            entry,
+            Finding.Kind(str(like.relation)),
+            other_id=pk,
+            score=like.score,
+            details=_details(like, cosines.get(pk)),
+        )
+
+
+def _beside(entry: MemoryEntry) -> EntryQuerySet:
+    """What could say the same to the same people: a user's secret is no twin of a public fact."""
+    rows = MemoryEntry.objects.of(entry.account_id).exclude(pk=entry.pk)
+    same = Q(visibility=MemoryEntry.Visibility.ACCOUNT)
+    if entry.visibility != MemoryEntry.Visibility.ACCOUNT:
+        same |= Q(user_id=entry.user_id, agent_id=entry.agent_id)
+    counting = Q(status__in=[Status.ACTIVE, Status.PROPOSED])
+    return rows.filter(same, counting, scope=entry.scope)
+
+
+def _meaning(entry: MemoryEntry, model: EmbeddingModel) -> Meaning | None:
+    vector = (
+        Vector.objects.of(entry.account_id)
+        .filter(collection=COLLECTION, object_id=entry.pk, model=model, part=0)
+        .filter(state=Vector.State.READY)
+        .values_list("embedding", flat=True)
+        .first()
+    )
+    return None if vector is None else Meaning.of(model, list(vector))
+
+
+def _cosines(
+    collection: Collection, words: Words, meaning: Meaning | None, near: set[UUID]
+) -> Mapping[UUID, float]:
+    if meaning is None:
+        return {}
+    return measured(collection, words, meaning, near, beside=CONTEXT_COLLECTION).cosine
+
+
+def _likeness(
+    entry: MemoryEntry,
+    other: MemoryEntry,
+    words: Words,
+    meaning: Meaning | None,
+    cosine: float | None,
+) -> Likeness:
+    close = None
+    if meaning and cosine is not None:
+        scale = scale_of(meaning.model)
+        close = closeness(cosine, low=scale.low, high=scale.high)
+    return likeness(entry.content, other.content, meaning=close, weights=words.idf)
+
+
+def _details(like: Likeness, cosine: float | None) -> dict[str, Any]:
+    """The evidence, as it is shown."""
+    return {
+        "words": round(like.words, 3),
+        "meaning": None if like.meaning is None else round(like.meaning, 3),
+        "cosine": None if cosine is None else round(cosine, 3),
+        "pairs": [list(pair) for pair in like.contrast.pairs()],
+        "negated": like.contrast.negated,
+    }
+
+
+def _finding(entry: MemoryEntry, kind: Finding.Kind, **more: Any) -> Finding:
+    return Finding(account_id=entry.account_id, entry=entry, kind=kind, **more)

@@ -1,0 +1,126 @@
+"""Erasing memories over HTTP: counted first, then done."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import Gone
+from kmapp.ledger.models import Commit
+from memory.actions import erasure
+from memory.api.serializers import ID, Ids
+from memory.api.shapes import Erasure, ErasureCount
+from memory.drafts import key_of
+from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry
+
+WHOSE = ("user_id", "agent_id", "app_id", "run_id")
+NAMED = 1_000
+
+
+class EraseInput(Ids):
+    """Which memories: by id, by client id, or all of a user, an agent, an app or a run.
+
+    Everything that is given narrows. Without `confirm_token` they are counted only.
+    """
+
+    ids = serializers.ListField(
+        child=serializers.UUIDField(), required=False, allow_empty=False, max_length=NAMED
+    )
+    client_ids = serializers.ListField(
+        child=serializers.CharField(max_length=ID),
+        required=False,
+        allow_empty=False,
+        max_length=NAMED,
+    )
+    written_before = serializers.DateTimeField(required=False)
+    confirm_token = serializers.CharField(
+        max_length=1000, required=False, help_text="From the count; it is good for ten minutes."
+    )
+    reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Somebody must be meant: nobody erases an account by leaving a field out."""
+        if not any(attrs.get(name) for name in ("ids", "client_ids", *WHOSE)):
+            raise serializers.ValidationError(
+                {"ids": "Say which: ids, client_ids, user_id, agent_id, app_id or run_id."}
+            )
+        return attrs
+
+
+class Erase(AgentView):
+    """Erase memories for good. Ask twice: the first answer counts, and says how to confirm.
+
+    The ledger keeps proving that something was there, and says nothing of what it was.
+    """
+
+    scopes = {"POST": Scope.MEMORY_ERASE}
+    idempotent = True
+
+    @extend_schema(request=EraseInput, responses={200: Erasure | ErasureCount})
+    def post(self, request: Request) -> Response:
+        asked = parse(EraseInput, request)
+        with acting(self.account):
+            rows = self._rows(asked)
+            if "confirm_token" not in asked:
+                return Response(self._counted(rows))
+            done = erasure.erase(
+                self.account,
+                rows,
+                self.actor,
+                ticket=asked["confirm_token"],
+                reason=asked.get("reason", ""),
+            )
+            return self.seal(Response(self._erased(done)))
+
+    def _rows(self, asked: dict[str, Any]) -> EntryQuerySet:
+        rows = MemoryEntry.objects.of(self.account)
+        if asked.get("ids"):
+            rows = rows.filter(pk__in=asked["ids"])
+        if asked.get("client_ids"):
+            scope = asked.get("scope") or ""
+            rows = rows.filter(client_id__in=asked["client_ids"], scope=scope)
+        elif asked.get("scope"):
+            rows = rows.filter(scope=asked["scope"])
+        rows = rows.filter(**{name: asked[name] for name in WHOSE if asked.get(name)})
+        if asked.get("written_before"):
+            rows = rows.filter(created_at__lt=asked["written_before"])
+        if not rows.exists():
+            self._refuse_erased(asked)
+        return rows
+
+    def _refuse_erased(self, asked: dict[str, Any]) -> None:
+        scope = asked.get("scope") or ""
+        named = {*asked.get("ids", ())}
+        named |= {key_of(self.account, scope, name) for name in asked.get("client_ids", ())}
+        if ErasedEntry.objects.of(self.account).filter(pk__in=named).exists():
+            raise Gone("Nothing is left of them: they were erased.")
+
+    def _counted(self, rows: EntryQuerySet) -> ErasureCount:
+        found = erasure.extent(self.account, rows, self.actor)
+        return {
+            "erased": False,
+            "count": found.memories,
+            "goes": {
+                "versions": found.versions,
+                "edges": found.edges,
+                "vectors": found.vectors,
+                "stored_answers": found.answers,
+                "inputs_and_reasons": found.notes,
+            },
+            "confirm_token": found.ticket,
+            "expires_in_seconds": int(erasure.VALID.total_seconds()),
+        }
+
+    def _erased(self, done: erasure.Erased) -> Erasure:
+        commit = Commit.objects.of(self.account).get(pk=done.commit_id)
+        return {
+            "erased": True,
+            "count": done.memories,
+            "commit_id": commit.pk,
+            "commit_hash": commit.commit_hash,
+        }

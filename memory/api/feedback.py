@@ -1,0 +1,64 @@
+"""Rating memories over HTTP."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from memory.actions.feedback import Rated, rate
+from memory.actions.review import Decision
+from memory.api.finding import Which, one, readable
+from memory.api.serializers import IdField
+from memory.api.shapes import Rating
+from memory.models import MemoryRating
+
+
+class FeedbackInput(Which):
+    """How a memory served."""
+
+    aliases = {**Which.aliases, "feedback": "outcome", "feedback_reason": "reason"}
+
+    outcome = serializers.ChoiceField(choices=MemoryRating.Outcome.choices)
+    reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
+    used_in = IdField(help_text="The run it was used in: each run counts once.")
+
+
+class Feedback(AgentView):
+    """Say how a memory served: useful (positive), outdated (negative) or wrong (very_negative).
+
+    It moves the memory's salience, and so how easily it is found. Each key counts once for each
+    run; rating again replaces what was said, and the same rating twice changes nothing.
+    """
+
+    scopes = {"POST": Scope.MEMORY_WRITE}
+    idempotent = True
+
+    @extend_schema(request=FeedbackInput, responses={201: Rating, 200: Rating})
+    def post(self, request: Request) -> Response:
+        asked = parse(FeedbackInput, request)
+        with acting(self.account):
+            entry = one(self.account, readable(self.request.auth, asked), asked)
+            decision = Decision(
+                account_id=self.account,
+                entry_id=entry.pk,
+                actor=self.actor,
+                reason=asked.get("reason", ""),
+            )
+            rated = rate(decision, asked["outcome"], used_in=asked.get("used_in") or "")
+            return self.seal(Response(_shown(rated), status=201 if rated.fresh else 200))
+
+
+def _shown(rated: Rated) -> Rating:
+    return {
+        "id": rated.rating.pk,
+        "memory_id": rated.entry.pk,
+        "outcome": rated.rating.outcome,
+        "reason": rated.rating.reason,
+        "used_in": rated.rating.used_in or None,
+        "salience": rated.entry.salience,
+        "version": rated.entry.version,
+        "commit_id": rated.rating.commit_id,
+    }

@@ -1,0 +1,63 @@
+"""What agents are shown of the ledger, field by field."""
+
+from datetime import datetime
+from typing import Any, TypedDict
+from uuid import UUID
+
+
+class LedgerCommit(TypedDict):
+    """One change of truth, as the chain holds it."""
+
+    id: UUID
+    seq: int
+    parent_hash: str
+    commit_hash: str
+    actor: str
+    created_at: datetime
+    input_digest: str
+    diff: list[dict[str, str | None]]
+
+
+class Version(TypedDict):
+    """One state of a memory, and the commit that sealed it."""
+
+    version: int
+    event: str
+    actor: str
+    reason: str
+    created_at: datetime
+    text: str | None
+    status: str | None
+    state: dict[str, Any]
+    commit: LedgerCommit | None
+
+
+class HistoryAnswer(TypedDict):
+    """Every state of one memory, oldest first."""
+
+    id: UUID
+    versions: list[Version]
+
+
+class CommitsAnswer(TypedDict):
+    """A piece of the account's chain, oldest first."""
+
+    commits: list[LedgerCommit]
+
+
+class SignedHead(TypedDict):
+    """The last checkpoint."""
+
+    seq: int
+    commit_hash: str
+    created_at: datetime
+
+
+class VerifyAnswer(TypedDict):
+    """Whether the chain holds, and what is wrong with it."""
+
+    ok: bool
+    commits: int
+    head: str
+    problems: list[str]
+    checkpoint: SignedHead | None

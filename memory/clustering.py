@@ -1,0 +1,177 @@
+"""Which memories belong together. Pure: numpy, and the same answer every time.
+
+Vectors of one model lie close together whatever they are of, so what they have in common is taken
+out first. Two memories are neighbours when each is among the nearest of the other: that keeps a
+few common texts from drawing everything together. New topics are the communities of that graph;
+what comes later joins the topic in which most of its neighbours are.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEIGHBOURS = 12
+FEWEST = 3  # of them, where there are few items to choose from
+ENOUGH = 50  # vectors from which it can be told what all have in common
+SMALLEST = 3  # memories that make a topic
+SHARE = 0.5  # of the neighbours that a topic must have, for another memory to join
+ROUNDS = 20
+BLOCK = 1_000
+
+Vectors: TypeAlias = NDArray[np.float32]
+Graph: TypeAlias = Sequence[Mapping[int, float]]
+NONE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """The topic of each item, or NONE; topics from `known` on are new."""
+
+    topics: list[int]
+    known: int
+
+
+def grow(vectors: Vectors, topics: Sequence[int]) -> Grown:
+    """Give items without a topic one, where they belong; those that have one keep it.
+
+    A second call with what the first returned changes nothing.
+    """
+    known = max(topics, default=NONE) + 1
+    graph = mutual_neighbours(centred(vectors))
+    now = list(topics)
+    for _ in range(ROUNDS):
+        joined = _join(graph, now)
+        founded = _found(graph, now)
+        if not joined and not founded:
+            break
+    return Grown(topics=now, known=known)
+
+
+def centred(vectors: Vectors) -> Vectors:
+    """Without what all of them have in common, each of length one.
+
+    The mean of a few texts about one thing is that thing: it is left to them.
+    """
+    rest = vectors - vectors.mean(axis=0) if len(vectors) >= ENOUGH else vectors
+    lengths = np.linalg.norm(rest, axis=1, keepdims=True)
+    return np.asarray(rest / np.maximum(lengths, 1e-9), dtype=np.float32)
+
+
+def mutual_neighbours(vectors: Vectors) -> Graph:
+    """For each item those of its nearest that have it among theirs, and how near they are."""
+    nearest: list[dict[int, float]] = []
+    most = min(NEIGHBOURS, max(FEWEST, len(vectors) // 4))
+    for start in range(0, len(vectors), BLOCK):
+        near = vectors[start : start + BLOCK] @ vectors.T
+        near[np.arange(len(near)), np.arange(start, start + len(near))] = -np.inf
+        best = np.argsort(-near, axis=1, kind="stable")[:, :most]
+        nearest += [
+            {int(other): float(near[row, other]) for other in others if near[row, other] > 0}
+            for row, others in enumerate(best)
+        ]
+    return [
+        {other: weight for other, weight in mine.items() if item in nearest[other]}
+        for item, mine in enumerate(nearest)
+    ]
+
+
+def _join(graph: Graph, topics: list[int]) -> int:
+    """Let items join the topic that most of their neighbours are in. Changes `topics`."""
+    joined = 0
+    for item, near in enumerate(graph):
+        if topics[item] != NONE or not near:
+            continue
+        votes: dict[int, float] = defaultdict(float)
+        for other, weight in near.items():
+            votes[topics[other]] += weight
+        free = votes.pop(NONE, 0.0)
+        best = max(votes, key=lambda topic: (votes[topic], -topic), default=NONE)
+        if best != NONE and votes[best] > SHARE * (free + sum(votes.values())):
+            topics[item] = best
+            joined += 1
+    return joined
+
+
+def _found(graph: Graph, topics: list[int]) -> int:
+    """Make topics of the communities among items that have none. Changes `topics`."""
+    free = [item for item, topic in enumerate(topics) if topic == NONE]
+    place = {item: number for number, item in enumerate(free)}
+    among = [
+        {place[other]: weight for other, weight in graph[item].items() if other in place}
+        for item in free
+    ]
+    members: dict[int, list[int]] = defaultdict(list)
+    for number, community in enumerate(communities(among)):
+        members[community].append(free[number])
+    number, founded = max(topics, default=NONE) + 1, 0
+    for group in sorted(members.values()):
+        if len(group) >= SMALLEST:
+            for item in group:
+                topics[item] = number + founded
+            founded += 1
+    return founded
+
+
+def communities(graph: Graph) -> list[int]:
+    """The community of each node: Louvain's method, in the order of the nodes."""
+    of = list(range(len(graph)))
+    level: list[dict[int, float]] = [dict(near) for near in graph]
+    while True:
+        labels = _moved(level)
+        names = {label: number for number, label in enumerate(sorted(set(labels)))}
+        if len(names) == len(level):
+            return of
+        of = [names[labels[node]] for node in of]
+        merged: list[dict[int, float]] = [defaultdict(float) for _ in names]
+        for node, near in enumerate(level):
+            for other, weight in near.items():
+                merged[names[labels[node]]][names[labels[other]]] += weight
+        level = [dict(near) for near in merged]
+
+
+def _moved(level: Sequence[Mapping[int, float]]) -> list[int]:
+    """Each node in the community of its neighbours where it adds most to modularity."""
+    degrees = [sum(near.values()) for near in level]
+    whole = sum(degrees) or 1.0
+    labels = list(range(len(level)))
+    total = list(degrees)
+    for _ in range(ROUNDS):
+        moved = False
+        for node, near in enumerate(level):
+            own = labels[node]
+            total[own] -= degrees[node]
+            to: dict[int, float] = defaultdict(float)
+            for other, weight in near.items():
+                if other != node:
+                    to[labels[other]] += weight
+            gain = {label: to[label] - degrees[node] * total[label] / whole for label in to}
+            stay = gain.get(own, -degrees[node] * total[own] / whole)
+            best = max(gain, key=lambda label: (gain[label], -label), default=own)
+            if best != own and gain[best] > stay + 1e-12:
+                labels[node], moved = best, True
+            total[labels[node]] += degrees[node]
+        if not moved:
+            break
+    return labels
+
+
+def agreement(one: Sequence[Any], other: Sequence[Any]) -> float:
+    """The adjusted Rand index of two groupings: 1 for the same, about 0 for chance."""
+    together: dict[tuple[Any, Any], int] = defaultdict(int)
+    first: dict[Any, int] = defaultdict(int)
+    second: dict[Any, int] = defaultdict(int)
+    for a, b in zip(one, other, strict=True):
+        together[a, b] += 1
+        first[a] += 1
+        second[b] += 1
+    both, alone, beside = (
+        sum(count * (count - 1) / 2 for count in counts.values())
+        for counts in (together, first, second)
+    )
+    chance = alone * beside / max(len(one) * (len(one) - 1) / 2, 1)
+    best = (alone + beside) / 2
+    return 1.0 if best == chance else (both - chance) / (best - chance)

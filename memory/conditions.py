@@ -1,0 +1,243 @@
+"""Filters that agents send, as conditions on rows. The grammar is mem0's, and ours beside it.
+
+`{"user_id": "ann", "OR": [{"kind": "fact"}, {"importance": {"gte": 0.8}}], "NOT": {"tags": "old"}}`
+
+Keys beside each other must all hold. AND and OR take lists, NOT an object or a list, none of which
+may hold. A value is compared for equality; `{operator: value}` says otherwise, `"*"` is any value.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F, Q, Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.lookups import Contains, IContains
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+
+from kmapp.errors import Invalid
+
+DEPTH = 5
+CONDITIONS = 50
+VALUES = 500  # of one `in`
+LONGEST = 2_000  # characters of a value
+ANYTHING = "*"
+LISTS = ("AND", "OR", "NOT")
+
+
+def condition(filters: Mapping[str, Any]) -> Q:
+    """The rows that a filter means. What it does not understand, it refuses."""
+    return _Reader().group(filters, "filters", 1)
+
+
+class _Reader:
+    """One filter being read; it counts its conditions."""
+
+    def __init__(self) -> None:
+        self.left = CONDITIONS
+
+    def group(self, said: Any, path: str, depth: int) -> Q:
+        if not isinstance(said, Mapping):
+            raise _refusal(path, "must be an object")
+        if depth > DEPTH:
+            raise _refusal(path, f"is nested more than {DEPTH} deep")
+        found = Q()
+        for name, value in said.items():
+            here = f"{path}.{name}"
+            if name in LISTS:
+                found &= self._joined(name, value, here, depth)
+            else:
+                found &= self._field(name, value, here)
+        return found
+
+    def _joined(self, name: str, said: Any, path: str, depth: int) -> Q:
+        if isinstance(said, Mapping) and name == "NOT":
+            said = [said]
+        if not isinstance(said, list) or not said:
+            raise _refusal(path, "must be a list of at least one object")
+        parts = [
+            self.group(each, f"{path}.{number}", depth + 1) for number, each in enumerate(said)
+        ]
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole & part if name == "AND" else whole | part
+        return ~whole if name == "NOT" else whole
+
+    def _field(self, name: str, said: Any, path: str) -> Q:
+        field = FIELDS.get(name)
+        if field is None:
+            raise _refusal(path, f"is no field to filter by; there are {', '.join(sorted(FIELDS))}")
+        if field.kind == "json":
+            return self._metadata(said, path)
+        found = Q()
+        for operator, value in _operations(said):
+            self._count(path)
+            found &= field.where(operator, value, path)
+        return found
+
+    def _metadata(self, said: Any, path: str) -> Q:
+        if not isinstance(said, Mapping):
+            raise _refusal(path, "must be an object")
+        found = Q()
+        for key, wanted in said.items():
+            for operator, value in _operations(wanted):
+                self._count(path)
+                found &= _json(str(key), operator, value, f"{path}.{key}")
+        return found
+
+    def _count(self, path: str) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise _refusal(path, f"is one condition too many; there may be {CONDITIONS}")
+
+
+def _operations(said: Any) -> list[tuple[str, Any]]:
+    """What is asked of one field: equality, unless operators say otherwise."""
+    if isinstance(said, Mapping) and said and OPERATORS.issuperset(said):
+        return list(said.items())
+    return [("in" if isinstance(said, list) else "eq", said)]
+
+
+OPERATORS = {"eq", "ne", "in", "gt", "gte", "lt", "lte", "contains", "icontains"}
+_ORDER = {"gt", "gte", "lt", "lte"}
+_EQUAL = {"eq", "ne", "in"}
+_TEXT = {"contains", "icontains"}
+
+
+def _refusal(path: str, message: str) -> Invalid:
+    return Invalid("This filter is not understood.", issues=[{"path": path, "message": message}])
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST:
+        raise ValueError("must be a text")
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("must be a number")
+    return float(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+def _moment(value: Any) -> datetime:
+    text = _string(value)
+    found = parse_datetime(text)
+    if found is None and (day := parse_date(text)):
+        found = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - made aware below
+    if found is None:
+        raise ValueError("must be a time, such as 2026-01-31T12:00:00Z")
+    return found if timezone.is_aware(found) else timezone.make_aware(found)
+
+
+def _identity(value: Any) -> UUID:
+    return UUID(_string(value))
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "text": _string,
+    "list": _string,
+    "number": _number,
+    "flag": _flag,
+    "time": _moment,
+    "id": _identity,
+}
+_ALLOWED: Mapping[str, set[str]] = {
+    "text": _EQUAL | _TEXT,
+    "list": _EQUAL | {"contains"},
+    "number": _EQUAL | _ORDER,
+    "flag": {"eq", "ne"},
+    "time": _EQUAL | _ORDER,
+    "id": _EQUAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column that may be filtered by."""
+
+    column: str
+    kind: str
+
+    def where(self, operator: str, value: Any, path: str) -> Q:
+        if operator not in _ALLOWED[self.kind]:
+            raise _refusal(path, f"cannot be compared by {operator}")
+        if operator in ("eq", "ne") and (value is None or value == ANYTHING):
+            there = ~self._empty()
+            return there if (value is None) == (operator == "ne") else ~there
+        if operator == "in":
+            return self._any_of(value, path)
+        return self._one(operator, self._read(value, path))
+
+    def _one(self, operator: str, value: Any) -> Q:
+        if self.kind == "list":
+            holds = Q(**{f"{self.column}__contains": [value]})
+            return ~holds if operator == "ne" else holds
+        if operator in ("eq", "ne"):
+            equal = Q(**{self.column: value})
+            return ~equal if operator == "ne" else equal
+        return Q(**{f"{self.column}__{operator}": value})
+
+    def _any_of(self, values: Any, path: str) -> Q:
+        if not isinstance(values, list) or len(values) > VALUES:
+            raise _refusal(path, f"must be a list of at most {VALUES} values")
+        wanted = [self._read(each, path) for each in values]
+        lookup = "overlap" if self.kind == "list" else "in"
+        return Q(**{f"{self.column}__{lookup}": wanted})
+
+    def _read(self, value: Any, path: str) -> Any:
+        try:
+            return _READERS[self.kind](value)
+        except (ValueError, OverflowError) as error:
+            raise _refusal(path, str(error)) from error
+
+    def _empty(self) -> Q:
+        if self.kind == "list":
+            return Q(**{self.column: []})
+        return Q(**{self.column: ""}) if self.kind == "text" else Q(**{self.column: None})
+
+
+def _json(key: str, operator: str, value: Any, path: str) -> Q:
+    """Equality reads scalars and whole values; `contains` a part of a text or of a list."""
+    if value == ANYTHING and operator in ("eq", "ne"):
+        there = Q(slots__has_key=key)
+        return there if operator == "eq" else ~there
+    if operator in ("eq", "ne"):
+        same = Q(slots__contains={key: value})
+        return ~same if operator == "ne" else same
+    if operator not in _TEXT or not isinstance(value, str) or len(value) > LONGEST:
+        raise _refusal(path, "metadata is compared by eq, ne and contains, the latter with a text")
+    part = Contains if operator == "contains" else IContains
+    return Q(part(KeyTextTransform(key, F("slots")), Value(value)))
+
+
+FIELDS: Mapping[str, Field] = {
+    **{name: Field(name, "text") for name in ("user_id", "agent_id", "app_id", "run_id", "scope")},
+    **{name: Field(name, "text") for name in ("kind", "visibility", "tier", "title", "client_id")},
+    **{name: Field(name, "time") for name in ("created_at", "updated_at", "observed_at")},
+    **{name: Field(name, "time") for name in ("expires_at", "valid_from", "valid_to")},
+    **{name: Field(name, "number") for name in ("importance", "confidence", "salience")},
+    **{name: Field(name, "list") for name in ("tags", "entities")},
+    "pinned": Field("pinned", "flag"),
+    "id": Field("id", "id"),
+    "memory_ids": Field("id", "id"),
+    "type": Field("kind", "text"),
+    "session_id": Field("run_id", "text"),
+    "conversation_id": Field("run_id", "text"),
+    "text": Field("content", "text"),
+    "keywords": Field("content", "text"),
+    "keywords_search": Field("content", "text"),
+    "categories": Field("tags", "list"),
+    "timestamp": Field("observed_at", "time"),
+    "expiration_date": Field("expires_at", "time"),
+    "metadata": Field("slots", "json"),
+}

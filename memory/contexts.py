@@ -1,0 +1,40 @@
+"""Memories as text for a model, within a budget. Pure but for the counting of tokens."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+HEADING = "## Relevant Memory\n\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One memory as it would be told."""
+
+    kind: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The text, which of the memories are in it, and its size."""
+
+    text: str
+    places: Sequence[int]
+    tokens: int
+
+
+def block(
+    memories: Iterable[Told], *, most_tokens: int | None, count: Callable[[str], int]
+) -> Block:
+    """Number the memories one below the other; what no longer fits is left out whole."""
+    text, used = "", 0
+    places: list[int] = []
+    for place, told in enumerate(memories):
+        line = f"[{len(places) + 1}] [{told.kind}] (score: {told.score:.2f})\n{told.text}\n\n"
+        addition = line if text else HEADING + line
+        if most_tokens is not None and (size := count(text + addition)) > most_tokens:
+            continue
+        text, used = text + addition, size if most_tokens is not None else 0
+        places.append(place)
+    return Block(text=text, places=places, tokens=used if most_tokens is not None else count(text))

@@ -1,0 +1,157 @@
+"""Where two texts that sound alike part: other figures, days, a "not", opposites. Pure.
+
+Heuristics for English and Chinese. What they find is shown to a person as it stands in the texts
+and decides nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+_ENGLISH_NUMBERS = [
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    *("nineteen", "twenty"),
+]
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_MONTHS = [
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+]
+_HAN_DIGITS = {han: digit for digit, han in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
+_HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
+_HAN_DAYS = "一二三四五六日天"
+_COUNTED = "点号日月年天小时分个位人座元块次楼层折度克斤箱盒罐杯份瓶周倍半米"
+
+_VALUE = re.compile(
+    r"(?P<figure>\d+(?:[.,:]\d+)*)"
+    rf"|\b(?P<number>{'|'.join(_ENGLISH_NUMBERS)})\b"
+    rf"|\b(?P<day>{'|'.join(_DAYS)})s?\b"
+    rf"|\b(?P<month>{'|'.join(month for month in _MONTHS if month != 'may')})\b"
+    rf"|每?(?:周|星期|礼拜)(?P<han_day>[{_HAN_DAYS}])"
+    rf"|(?P<han>[零〇一二三四五六七八九两十百千万]+)(?=[{_COUNTED}])",
+    re.IGNORECASE,
+)
+_NOT = re.compile(
+    r"\b(?:not|never|no|cannot|without|nor)\b|n['’]t\b"
+    r"|不(?!锈钢|同|仅|但|过|断|管|论|止|妨|久|少)|没有?|未(?!来)|无(?!论|线)|勿|切莫|别(?=再|把|让|在|去|用)",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(
+    r"\b(?:now|no longer|instead|since|from now on|as of|changed|moved|replaced|anymore)\b"
+    r"|现在|如今|改为|改成|改到|改在|不再|调整为|更新为|换成|起(?=[，。,]|$)",
+    re.IGNORECASE,
+)
+_OPPOSITES = (
+    ("allowed|allow|allows|permitted|may", "forbidden|forbid|forbids|prohibited|banned"),
+    ("always", "never"),
+    ("open|opens|opened", "closed|close|closes"),
+    ("likes?|loves?|enjoys?", "dislikes?|hates?"),
+    ("before", "after"),
+    ("more", "less"),
+    ("minimum|least", "maximum|most"),
+    ("enabled?|on", "disabled?|off"),
+    ("accepts?|accepted", "refuses?|refused|rejects?|rejected"),
+    ("required|mandatory|must", "optional"),
+    ("允许|准许|可以", "禁止|不准|严禁|不得"),
+    ("喜欢|爱", "讨厌|厌恶"),
+    ("营业|开门|开放", "停业|休息|关闭"),
+    ("之前|以前", "之后|以后"),
+    ("必须", "可选|无需"),
+    ("启用|开启", "停用|禁用"),
+    ("最多", "最少|至少"),
+)
+_SIDES = tuple(
+    tuple(
+        re.compile(rf"\b(?:{side})\b" if side.isascii() else f"(?:{side})", re.IGNORECASE)
+        for side in pair
+    )
+    for pair in _OPPOSITES
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contrast:
+    """What speaks against two texts saying the same, each as (new, old) words from the texts."""
+
+    values: Sequence[tuple[str, str]] = ()
+    negated: str = ""  # "new" or "old": only one of them says not
+    opposites: Sequence[tuple[str, str]] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.values or self.negated or self.opposites)
+
+    def pairs(self) -> list[tuple[str, str]]:
+        return [*self.values, *self.opposites]
+
+
+def contrast(new: str, old: str) -> Contrast:
+    opposites = [*_opposed(new, old)]
+    more, less = len(_NOT.findall(new)), len(_NOT.findall(old))
+    # "Not allowed" against "forbidden" says the same twice.
+    negated = "" if more % 2 == less % 2 else ("new" if more > less else "old")
+    if negated and opposites:
+        negated, opposites = "", []
+    return Contrast(values=[*_differing(new, old)], negated=negated, opposites=opposites)
+
+
+def announces_change(text: str) -> bool:
+    """Whether a text says itself that something is other than it was."""
+    return bool(_CHANGE.search(text))
+
+
+def subject_of(text: str) -> str:
+    """The text without what `contrast` compares: what it is about."""
+    for pattern in (_VALUE, _CHANGE, _NOT, *(side for pair in _SIDES for side in pair)):
+        text = pattern.sub(" ", text)
+    return text
+
+
+def _differing(new: str, old: str) -> Iterator[tuple[str, str]]:
+    """Values of one sort that only the one has, beside those that only the other has."""
+    here, there = _values(new), _values(old)
+    for sort in here.keys() & there.keys():
+        mine = [said for value, said in here[sort].items() if value not in there[sort]]
+        theirs = [said for value, said in there[sort].items() if value not in here[sort]]
+        yield from zip(mine, theirs, strict=False)
+
+
+def _values(text: str) -> Mapping[str, dict[str, str]]:
+    """What is counted or dated in a text, by sort and value, as it is said there."""
+    found: dict[str, dict[str, str]] = {}
+    for match in _VALUE.finditer(text):
+        sort = str(match.lastgroup)
+        counted = text[match.end() : match.end() + 1] if sort == "han" else ""
+        said = match[0] + counted
+        value = _READERS[sort](match[sort].lower())
+        found.setdefault(_SORTS.get(sort, "number"), {}).setdefault(value, said)
+    return found
+
+
+_SORTS = {"day": "day", "han_day": "day", "month": "month"}
+_READERS: dict[str, Callable[[str], str]] = {
+    "figure": lambda said: said.replace(",", ""),
+    "number": lambda said: str(_ENGLISH_NUMBERS.index(said)),
+    "day": lambda said: str(_DAYS.index(said)),
+    "month": lambda said: str(_MONTHS.index(said)),
+    "han_day": lambda said: str(min(_HAN_DAYS.index(said), 6)),
+    "han": lambda said: str(_han_number(said)),
+}
+
+
+def _han_number(said: str) -> int:
+    total, digit = 0, 0
+    for char in said:
+        if char in _HAN_UNITS:
+            total, digit = total + (digit or 1) * _HAN_UNITS[char], 0
+        else:
+            digit = _HAN_DIGITS[char]
+    return total + digit
+
+
+def _opposed(new: str, old: str) -> Iterator[tuple[str, str]]:
+    for one, other in _SIDES:
+        for here, there in ((one, other), (other, one)):
+            mine, theirs = here.search(new), there.search(old)
+            if mine and theirs and not there.search(new) and not here.search(old):
+                yield mine[0], theirs[0]

@@ -1,0 +1,53 @@
+"""What was said, message by message, and how a model is shown it. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+SYSTEM_ROLES = frozenset({"system", "developer"})
+ASSISTANT = "assistant"
+USER = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message. `images` are addresses, or pictures in `data:` URLs."""
+
+    role: str
+    text: str
+    name: str = ""
+    images: Sequence[str] = ()
+
+    @property
+    def is_system(self) -> bool:
+        return self.role in SYSTEM_ROLES
+
+    def kept(self) -> dict[str, Any]:
+        """As it waits in the database."""
+        said = {"role": self.role, "text": self.text, "name": self.name}
+        return {**said, "images": list(self.images)}
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Self:
+        return cls(**kept)
+
+
+def of_agent(messages: Sequence[Message], agent_id: str) -> bool:
+    """Whose memory it is: the agent's if and only if there is one, and it said something."""
+    return bool(agent_id) and any(message.role == ASSISTANT for message in messages)
+
+
+def transcript(messages: Sequence[Message]) -> str:
+    """The conversation without what the system said, one paragraph a message."""
+    return "\n".join(
+        f"{message.role}{f' ({message.name})' if message.name else ''}: {message.text}"
+        for message in messages
+        if not message.is_system
+    )
+
+
+def fenced(name: str, text: str) -> str:
+    """Text of others between tags that it cannot close."""
+    harmless = re.sub(rf"<(/?\s*{name})", r"‹\1", text, flags=re.IGNORECASE)
+    return f"<{name}>\n{harmless}\n</{name}>"

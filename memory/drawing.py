@@ -1,0 +1,63 @@
+"""Where a memory's neighbours are drawn: around it, evenly, each name on the outer side."""
+
+import math
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 680, 300
+REACH_X, REACH_Y = 150, 116  # from the middle to a neighbour
+NARROW = 26  # letters of a name; a Chinese one is as wide as two
+MOST = 14
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """One neighbour: its point, where its line is named, and its name."""
+
+    x: int
+    y: int
+    label_x: int
+    label_y: int
+    anchor: str
+    name: str
+    line_x: int
+    line_y: int
+    line: str
+    outward: bool
+
+
+def around(named: Sequence[tuple[str, str, bool]]) -> list[Spot]:
+    """Spots of neighbours, given as text, kind of connection, and whether it leads to them."""
+    shown = named[:MOST]
+    return [_spot(i, len(shown), *each) for i, each in enumerate(shown)]
+
+
+def _spot(i: int, number: int, text: str, line: str, outward: bool) -> Spot:  # noqa: FBT001 - a datum
+    angle = 2 * math.pi * (i + 0.5) / number - math.pi / 2
+    dx, dy = math.cos(angle), math.sin(angle)
+    x, y = round(WIDTH / 2 + REACH_X * dx), round(HEIGHT / 2 + REACH_Y * dy)
+    side = 1 if dx >= 0 else -1
+    return Spot(
+        x=x,
+        y=y,
+        label_x=x + 10 * side,
+        label_y=y + 4,
+        anchor="start" if side > 0 else "end",
+        name=shortened(text),
+        line_x=round(WIDTH / 2 + REACH_X * dx * 0.55),
+        line_y=round(HEIGHT / 2 + REACH_Y * dy * 0.55),
+        line=line,
+        outward=outward,
+    )
+
+
+def shortened(text: str) -> str:
+    """As much of a text as there is room for."""
+    room, kept = NARROW, ""
+    for letter in " ".join(text.split()):
+        room -= 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        if room < 0:
+            return kept + "…"
+        kept += letter
+    return kept

@@ -1,0 +1,112 @@
+"""manage.py retrieval: learn the weights of a score, and tell what each signal is worth."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+from kmapp.embedded import throwaway
+from kmapp.embedded.embedder import Embedder
+from kmapp.providers.actions import TEMPLATE
+from kmapp.providers.embedding import Kind, OpenAIEmbedder
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search import fusion
+from memory.perf import quality, tuning
+from memory.perf.corpus import Vectors, questions
+from memory.perf.tuning import Source, learn, taught
+
+WEIGHTS = Path(fusion.__file__).with_name("weights.json")
+FULL = 700  # questions: shorter files are repeated until each language is heard about alike
+LONG = 500  # questions from which a file also teaches what entries are worth alone
+
+
+class Command(BaseCommand):
+    help = (
+        "Learns the weights of search from files of labelled questions (tune), or tells how well "
+        "search does on them with each of its signals left out (table). Needs no database."
+    )
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        tuner = verbs.add_parser("tune", help="write the weights file")
+        table = verbs.add_parser("table", help="print, or write, the table of signals")
+        for verb in (tuner, table):
+            verb.add_argument("files", nargs="+", type=Path, metavar="FILE.json.gz")
+            verb.add_argument("--vectors", type=Path, help="keep the vectors in this file")
+        tuner.add_argument("--out", type=Path, default=WEIGHTS)
+        table.add_argument("--out", type=Path, help="write Markdown to this file")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with _embedding() as embed, TemporaryDirectory() as folder:
+            kept = options["vectors"] or Path(folder) / "vectors.sqlite"
+            sources = [
+                self._source(file, Vectors(kept, embed), options["verb"])
+                for file in options["files"]
+            ]
+        getattr(self, f"_{options['verb']}")(sources, options)
+
+    def _source(self, file: Path, vectors: Vectors, verb: str) -> Source:
+        asked = questions(file, TEMPLATE, vectors)
+        self.stderr.write(f"{file.name}: {len(asked):,} questions.")
+        given = tuning.examples(asked)
+        alone = tuning.lone(asked) if len(asked) >= LONG or verb == "table" else []
+        return Source(file.name, given, alone, max(1, round(FULL / len(given) / 2)))
+
+    def _tune(self, sources: Sequence[Source], options: dict[str, Any]) -> None:
+        unseen = {name: each.told() for name, each in tuning.held_out(sources).items()}
+        weights = learn(taught(sources))
+        told = {
+            "weights": dict(zip(tuning.NAMES, (round(float(w), 4) for w in weights), strict=True)),
+            "learned_by": "manage.py retrieval tune",
+            "from": {
+                file.name: {
+                    "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+                    "questions": len(source.given),
+                }
+                for file, source in zip(options["files"], sources, strict=True)
+            },
+            "model": settings.EMBEDDING_MODEL,
+            "passage_template": TEMPLATE,
+            "on_what_was_held_out": unseen,
+        }
+        options["out"].write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        self.stdout.write(json.dumps(told, indent=2))
+
+    def _table(self, sources: Sequence[Source], options: dict[str, Any]) -> None:
+        text = quality.page(sources)
+        if options["out"]:
+            options["out"].write_text(text, encoding="utf-8")
+        self.stdout.write(text)
+
+
+@contextmanager
+def _embedding() -> Iterator[Callable[[Sequence[str], str], Sequence[Sequence[float]]]]:
+    """The embedder as passages and queries are sent to it: the embedded one, or the one set."""
+    model = EmbeddingModel(
+        name=settings.EMBEDDING_MODEL,
+        dimensions=settings.EMBEDDING_DIMENSIONS,
+        sends_input_type=settings.EMBEDDING_IS_EMBEDDED,
+    )
+    with ExitStack() as stack:
+        base = settings.EMBEDDING_BATCH_BASE_URL
+        if settings.EMBEDDING_IS_EMBEDDED:
+            log = Path(stack.enter_context(TemporaryDirectory())) / "embedder.log"
+            part = Embedder(throwaway.free_port(), log, polite=True)
+            stack.enter_context(part)
+            base = part.url()
+        client = OpenAIEmbedder(
+            model=model,
+            base_url=base,
+            api_key=settings.EMBEDDING_API_KEY,
+            seconds=settings.EMBEDDING_BATCH_DEADLINE,
+            in_batches=True,
+            guarded=False,
+        )
+        yield lambda texts, kind: client.embed(texts, kind=cast(Kind, kind))

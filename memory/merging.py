@@ -1,0 +1,75 @@
+"""Making one memory of two, field by field. Pure but for the names of columns."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memory.models import MemoryEntry
+
+KNOWN, NEW, BOTH = "known", "new", "both"
+LISTS = ("tags", "entities")
+FIELDS = ("content", "title", "kind", *LISTS, "slots", "importance", "confidence")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """One field in which two memories differ, and which of them it is taken from."""
+
+    name: str
+    label: str
+    known: Any
+    new: Any
+    chosen: str
+
+    @property
+    def may_be_both(self) -> bool:
+        return self.name in LISTS
+
+
+def choices(known: MemoryEntry, new: MemoryEntry, said: Mapping[str, str]) -> list[Choice]:
+    """The fields that differ. Unsaid, words are the new ones, and lists are joined."""
+    found = []
+    for name in FIELDS:
+        here, there = getattr(known, name), getattr(new, name)
+        if here == there:
+            continue
+        usual = BOTH if name in LISTS else NEW if there else KNOWN
+        wanted = said.get(name, usual)
+        valid = wanted in (KNOWN, NEW) or (wanted == BOTH and name in LISTS)
+        label = str(MemoryEntry._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
+        found.append(
+            Choice(
+                name=name,
+                label=label,
+                known=here,
+                new=there,
+                chosen=wanted if valid else usual,
+            )
+        )
+    return found
+
+
+def merged(known: MemoryEntry, new: MemoryEntry, chosen: Sequence[Choice]) -> dict[str, Any]:
+    """What the known memory becomes. Sources of both are kept: both speak for it."""
+    values = {each.name: _value(each) for each in chosen if each.chosen != KNOWN}
+    more = [source for source in new.sources if source not in known.sources]
+    return values | ({"sources": [*known.sources, *more]} if more else {})
+
+
+def _value(choice: Choice) -> Any:
+    if choice.chosen == BOTH:
+        return list(dict.fromkeys([*choice.known, *choice.new]))
+    return choice.new
+
+
+def same_audience(one: MemoryEntry, other: MemoryEntry) -> bool:
+    """Whether the same people are told both: merging must not tell anything to more."""
+    here, there = ((each.visibility, each.scope) for each in (one, other))
+    if here != there or one.visibility == MemoryEntry.Visibility.ACCOUNT:
+        return here == there
+    return (one.user_id, one.agent_id, one.app_id, one.run_id) == (
+        other.user_id,
+        other.agent_id,
+        other.app_id,
+        other.run_id,
+    )

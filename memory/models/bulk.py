@@ -1,0 +1,73 @@
+"""Deciding about many proposals at once: the run, and the parts that it is done in."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet
+
+
+class BulkRun(AccountOwned):
+    """What a person asked for, about how many. How far it is stands in its parts."""
+
+    class Deed(models.TextChoices):
+        APPROVE = "approve", _("Approve")
+        REJECT = "reject", _("Reject")
+
+    deed = models.CharField(_("deed"), max_length=7, choices=Deed.choices)
+    actor = models.CharField(_("actor"), max_length=50)
+    reason = models.TextField(_("reason"), blank=True)
+    asked = models.PositiveIntegerField(_("asked for"))
+    created_at = models.DateTimeField(_("time"))
+    undone_at = models.DateTimeField(_("taken back"), null=True)
+    undone_by = models.CharField(_("taken back by"), max_length=50, blank=True)
+
+    objects = AccountQuerySet["BulkRun"].as_manager()
+
+    class Meta:
+        verbose_name = _("bulk decision")
+        verbose_name_plural = _("bulk decisions")
+        constraints = [models.UniqueConstraint(fields=["account", "id"], name="run_in_account")]
+        indexes = [models.Index(fields=["account", "-created_at"], name="runs_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.deed} {self.asked}"
+
+
+class BulkPart(AccountOwned):
+    """Some proposals of a run, decided in one commit. `chosen` has [id, version] as they were."""
+
+    run = models.ForeignKey(
+        BulkRun,
+        on_delete=models.CASCADE,
+        related_name="parts",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("bulk decision"),
+    )
+    number = models.PositiveIntegerField(_("number"))
+    chosen = models.JSONField(_("chosen"))
+    done = models.PositiveIntegerField(_("done"), null=True)  # None: not yet
+    restored = models.PositiveIntegerField(_("taken back"), null=True)
+    # Not a reference: a part that decided nothing has none, and commits are never deleted.
+    decided_in = models.UUIDField(_("commit"), null=True)
+    created_at = models.DateTimeField(_("time"), db_default=Now())
+
+    objects = AccountQuerySet["BulkPart"].as_manager()
+
+    class Meta:
+        verbose_name = _("part of a bulk decision")
+        verbose_name_plural = _("parts of bulk decisions")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "run", "number"], name="one_part_per_number"
+            ),
+            models.CheckConstraint(
+                condition=Q(decided_in__isnull=True) | Q(done__gt=0),
+                name="part_with_commit_decided_something",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.number}"

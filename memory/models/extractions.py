@@ -1,0 +1,58 @@
+"""What was said and shall become memories, and what came of it."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet
+
+
+class Extraction(AccountOwned):
+    """An order to a chat model. Not a memory: what comes of it is, in a commit of its own.
+
+    What was said is kept until it has been read, and then no longer. An answer that nothing can be
+    made of is kept for people to look at, and changes nothing.
+    """
+
+    class Kind(models.TextChoices):
+        CONVERSATION = "conversation", _("conversation")
+        TASK = "task", _("completed task")
+        PROCEDURE = "procedure", _("record of a run")
+        REWRITE = "rewrite", _("instruction")
+
+    kind = models.CharField(_("kind"), max_length=12, choices=Kind.choices)
+    actor = models.CharField(_("asked for by"), max_length=50)
+    scope = models.CharField(_("scope"), max_length=200, blank=True)
+    user_id = models.CharField(_("user"), max_length=200, blank=True)
+    agent_id = models.CharField(_("agent"), max_length=200, blank=True)
+    app_id = models.CharField(_("app"), max_length=200, blank=True)
+    run_id = models.CharField(_("run"), max_length=200, blank=True)
+    metadata = models.JSONField(_("metadata"), default=dict, blank=True)
+    said = models.JSONField(_("what was said"), default=dict, blank=True)
+    # Those that it is about and those that came of it: erasing one of them erases this.
+    memories = ArrayField(models.UUIDField(), verbose_name=_("memories"), default=list, blank=True)
+    observed_at = models.DateTimeField(_("observed"))
+    created_at = models.DateTimeField(_("created"))
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
+    result = models.JSONField(_("result"), null=True, blank=True)
+    problem = models.CharField(_("problem"), max_length=500, blank=True)
+    answer = models.TextField(_("answer that could not be used"), blank=True)
+
+    objects = AccountQuerySet["Extraction"].as_manager()
+
+    class Meta:
+        verbose_name = _("extraction")
+        verbose_name_plural = _("extractions")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="extraction_in_account"),
+        ]
+        indexes = [
+            models.Index(fields=["account", "-created_at", "-id"], name="extractions_newest_first"),
+            models.Index(
+                fields=["account"], condition=Q(finished_at=None), name="extractions_waiting"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} {self.pk}"

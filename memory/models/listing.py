@@ -1,0 +1,60 @@
+"""What people keep of the list of memories: views of it, and that they took it away in a file."""
+
+from django.conf import settings
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
+
+QUERY = 4_000  # characters of an address
+
+
+class SavedView(AccountOwned):
+    """A state of the list under a name: its address, as it was when it was saved."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        related_name="+",
+        verbose_name=_("person"),
+    )
+    name = models.CharField(_("name"), max_length=80)
+    shared = models.BooleanField(_("shared"), default=False)
+    query = models.CharField(_("address"), max_length=QUERY, blank=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    objects = AccountQuerySet["SavedView"].as_manager()
+
+    class Meta:
+        verbose_name = _("saved view")
+        verbose_name_plural = _("saved views")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "owner", "name"], name="one_view_per_name")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class MemoryExport(Truth):
+    """That somebody took memories out of the account in a file: which, and how many."""
+
+    class Form(models.TextChoices):
+        CSV = "csv", "CSV"
+        NDJSON = "ndjson", "NDJSON"
+
+    taken_by = models.CharField(_("taken by"), max_length=50)
+    form = models.CharField(_("form"), max_length=6, choices=Form.choices)
+    query = models.CharField(_("address"), max_length=QUERY, blank=True)
+    number = models.PositiveIntegerField(_("memories"))
+    created_at = models.DateTimeField(_("time"))
+
+    objects = AccountQuerySet["MemoryExport"].as_manager()
+
+    class Meta:
+        verbose_name = _("export")
+        verbose_name_plural = _("exports")
+        indexes = [models.Index(fields=["account", "-created_at"], name="exports_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.form} {self.taken_by}"

@@ -1,0 +1,52 @@
+"""What agents and people made of a memory they were told."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountQuerySet, Truth
+from memory.models.entries import MemoryEntry
+
+
+class MemoryRating(Truth):
+    """How one rater found one memory, in one run. Rating it again replaces what was said."""
+
+    class Outcome(models.TextChoices):
+        POSITIVE = "positive", _("useful")
+        NEUTRAL = "neutral", _("neither")
+        NEGATIVE = "negative", _("outdated")
+        VERY_NEGATIVE = "very_negative", _("wrong")
+
+    entry = models.ForeignKey(
+        MemoryEntry,
+        on_delete=models.CASCADE,
+        related_name="ratings",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("memory"),
+    )
+    rater = models.CharField(_("rated by"), max_length=50)
+    used_in = models.CharField(_("used in run"), max_length=200, blank=True)
+    outcome = models.CharField(_("outcome"), max_length=13, choices=Outcome.choices)
+    reason = models.TextField(_("reason"), blank=True)
+    created_at = models.DateTimeField(_("rated"))
+
+    objects = AccountQuerySet["MemoryRating"].as_manager()
+
+    class Meta:
+        verbose_name = _("rating")
+        verbose_name_plural = _("ratings")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="rating_in_account"),
+            models.UniqueConstraint(
+                fields=["account", "entry", "rater", "used_in"], name="one_rating_each"
+            ),
+            models.CheckConstraint(
+                condition=Q(outcome__in=["positive", "neutral", "negative", "very_negative"]),
+                name="rating_has_known_outcome",
+            ),
+        ]
+        indexes = [models.Index(fields=["account", "-created_at"], name="ratings_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id} {self.outcome}"

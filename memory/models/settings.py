@@ -1,0 +1,99 @@
+"""What an account wants done with memories. An account without a row goes by the defaults."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import Account, AccountQuerySet, Truth
+from memory.models.entries import MemoryEntry, share
+
+MOST_INJECTED = 50
+LONGEST_KEPT = 36_500  # days
+SHARES = ("store_threshold", "min_score", "duplicate_score", "contradiction_score")
+
+
+def check_days(value: Any) -> None:
+    """Whole days by kind, each at least one."""
+    kinds = set(MemoryEntry.Kind.values)
+    if not isinstance(value, dict) or not set(value) <= kinds:
+        raise ValidationError(_("Give days by kind of memory."))
+    for days in value.values():
+        if type(days) is not int or not 1 <= days <= LONGEST_KEPT:
+            raise ValidationError(
+                _("Give whole days, from 1 to %(most)d.") % {"most": LONGEST_KEPT}
+            )
+
+
+class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
+    def here(self, account_id: UUID) -> "MemorySettings":
+        """The account's settings with their account, or the defaults, which nobody saved."""
+        found = self.of(account_id).select_related("account").first()
+        return found or MemorySettings(account=Account.objects.get(pk=account_id))
+
+
+class MemorySettings(Truth):
+    """One row for each account that changed something."""
+
+    memory_enabled = models.BooleanField(_("agents may use memory"), default=True)
+    auto_store = models.BooleanField(_("store by itself what is worth keeping"), default=True)
+    store_threshold = share(_("least worth that is stored"), 0.5)
+    inject_max_memories = models.PositiveSmallIntegerField(
+        _("memories put into a prompt at most"),
+        default=5,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_INJECTED)],
+    )
+    min_score = share(_("least score that is told"), 0.0)
+    # What waits for a person, beside what everyone would see: that stands in the account.
+    review_visibilities = ArrayField(
+        models.CharField(max_length=12, choices=MemoryEntry.Visibility.choices),
+        verbose_name=_("visibilities that wait for a person"),
+        default=list,
+        blank=True,
+    )
+    review_kinds = ArrayField(
+        models.CharField(max_length=15, choices=MemoryEntry.Kind.choices),
+        verbose_name=_("kinds that wait for a person"),
+        default=list,
+        blank=True,
+    )
+    review_keys = ArrayField(
+        models.CharField(max_length=36),  # ids; a list of UUIDs has no canonical form
+        verbose_name=_("keys whose memories wait for a person"),
+        default=list,
+        blank=True,
+    )
+    duplicate_score = share(_("likeness of a near-duplicate"), 0.92)
+    contradiction_score = share(_("likeness of what may contradict"), 0.8)
+    forget_after = models.JSONField(
+        _("days after which a kind is forgotten"), default=dict, blank=True, validators=[check_days]
+    )
+    version = models.PositiveIntegerField(_("version"), default=0)
+
+    objects = SettingsQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("settings of memory")
+        verbose_name_plural = _("settings of memory")
+        constraints = [
+            models.UniqueConstraint(fields=["account"], name="one_settings_per_account"),
+            *(
+                models.CheckConstraint(
+                    condition=Q(**{f"{name}__gte": 0, f"{name}__lte": 1}),
+                    name=f"settings_{name}_between_0_and_1",
+                )
+                for name in SHARES
+            ),
+            models.CheckConstraint(
+                condition=Q(inject_max_memories__gte=1, inject_max_memories__lte=MOST_INJECTED),
+                name="inject_some_memories",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self._meta.verbose_name)

@@ -1,0 +1,72 @@
+"""The parts of a score as people see them: named, in one order, as bars that add up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+UNITS = 1000  # of a bar, for a score of 1
+COLOURS = 8
+LABELS: Mapping[str, str | Promise] = {
+    "lexical": _("words"),
+    "covered": _("words found"),
+    "window": _("words found nearby"),
+    "dense": _("meaning"),
+    "context": _("meaning in its run"),
+    "near": _("neighbours"),
+    "far": _("further neighbours"),
+    "run": _("its run"),
+    "opening": _("opening"),
+    "statement": _("statement"),
+    "substance": _("length"),
+    "linked": _("connected memories"),
+    "importance": _("importance"),
+    "salience": _("salience"),
+    "pinned": _("pinned"),
+    "fresh": _("freshness"),
+}
+ORDER = {name: place for place, name in enumerate(LABELS)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part and the piece of the bar that it takes."""
+
+    name: str
+    label: str | Promise
+    value: float
+    colour: int
+    x: float
+    width: float
+
+    @property
+    def exact(self) -> str:
+        """The value as a machine reads it."""
+        return repr(self.value)
+
+
+def bar(parts: Mapping[str, float]) -> list[Part]:
+    """Each part that says something, in the one order; what takes away lies over what it takes."""
+    pieces, end = [], 0.0
+    for name in sorted(parts, key=lambda each: (ORDER.get(each, len(ORDER)), each)):
+        value = parts[name]
+        if value:
+            begin, end = end, end + value
+            pieces.append(
+                Part(
+                    name=name,
+                    label=LABELS.get(name, name),
+                    value=value,
+                    colour=ORDER.get(name, len(ORDER)) % COLOURS + 1,
+                    x=round(UNITS * min(begin, end), 2),
+                    width=round(UNITS * abs(value), 2),
+                )
+            )
+    return pieces
+
+
+def legend(bars: Sequence[Sequence[Part]]) -> list[Part]:
+    """Each part that occurs, once."""
+    seen = {part.name: part for pieces in bars for part in pieces}
+    return sorted(seen.values(), key=lambda part: (ORDER.get(part.name, len(ORDER)), part.name))

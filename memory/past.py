@@ -1,0 +1,98 @@
+"""What was remembered at an instant: memories as their versions say they were. Inside `acting`.
+
+The rows of the past have the columns of the table and stand under its name, so that every query
+about the present can be asked of the past too.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import EmptyResultSet
+from django.db import connection, models
+
+from kmapp.search.queries import Within
+from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion
+
+MOST_REWORDED = 500
+_TABLE = MemoryEntry._meta.db_table
+_VERSIONS = MemoryVersion._meta.db_table
+
+
+def _empty(field: Any) -> Any:
+    if field.null:
+        return None
+    if isinstance(field, ArrayField):
+        return []
+    if isinstance(field, models.JSONField):
+        return field.get_default()
+    return {"BooleanField": False, "PositiveIntegerField": 0}.get(field.get_internal_type(), "")
+
+
+# A state leaves out what was empty.
+_EMPTY = json.dumps({each.attname: _empty(each) for each in MemoryEntry._meta.concrete_fields})
+_ROWS = f"""
+WITH "{_TABLE}" AS MATERIALIZED (
+  SELECT was.* FROM (
+    SELECT DISTINCT ON (entry_id) state, commit_id FROM {_VERSIONS}
+    WHERE account_id = %s AND created_at <= %s AND entry_id IN ({{present}})
+    ORDER BY entry_id, version DESC
+  ) v, LATERAL jsonb_populate_record(
+    NULL::{_TABLE}, %s::jsonb || v.state || jsonb_build_object('commit_id', v.commit_id)) was
+)
+"""  # noqa: S608 - names of our tables
+_REWORDED = f"""
+SELECT e.id, v.state->>'content' FROM {_TABLE} e, LATERAL (
+  SELECT state, version FROM {_VERSIONS}
+  WHERE account_id = e.account_id AND entry_id = e.id AND created_at <= %s
+  ORDER BY version DESC LIMIT 1
+) v
+WHERE e.account_id = %s AND e.id = ANY (%s) AND e.version > v.version
+  AND e.content <> v.state->>'content' ORDER BY e.updated_at DESC LIMIT %s
+"""  # noqa: S608 - as above
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """One account at one instant, as far as the past may be told: the rows that `present` names."""
+
+    account_id: UUID
+    at: datetime
+    present: EntryQuerySet
+
+    def entries(self, rows: EntryQuerySet) -> list[MemoryEntry]:
+        """What a query about memories would have answered then."""
+        try:
+            sql, parameters = rows.query.sql_with_params()
+        except EmptyResultSet:
+            return []
+        start, first = self._rows()
+        return list(MemoryEntry.objects.raw(start + sql, [*first, *parameters]))
+
+    def ids(self, rows: EntryQuerySet) -> list[UUID]:
+        """The ids alone."""
+        within = Within.of(rows)
+        start, first = self._rows()
+        with connection.cursor() as cursor:
+            cursor.execute(start + within.sql, [*first, *within.parameters])
+            return [row[0] for row in cursor.fetchall()]
+
+    def reworded(self, ids: Sequence[UUID]) -> dict[UUID, str]:
+        """The texts then of those that say something else now: no index knows them any more."""
+        with connection.cursor() as cursor:
+            cursor.execute(_REWORDED, [self.at, self.account_id, list(ids), MOST_REWORDED])
+            return dict(cursor.fetchall())
+
+    def _rows(self) -> tuple[str, list[Any]]:
+        told = Within.of(self.present)
+        return _ROWS.format(present=told.sql), [self.account_id, self.at, *told.parameters, _EMPTY]
+
+
+def tellable(rows: EntryQuerySet) -> EntryQuerySet:
+    """What of these the past may tell: what was forgotten or rejected since stays untold."""
+    Status = MemoryEntry.Status  # noqa: N806 - a class
+    return rows.exclude(status__in=[Status.FORGOTTEN, Status.REJECTED])

@@ -1,0 +1,45 @@
+"""What waits for a person, by what it needs. Inside `acting`."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Case, Count, Exists, OuterRef, Q, Value, When
+from django.db.models.functions import Coalesce
+
+from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, Need
+
+
+def described(rows: EntryQuerySet) -> EntryQuerySet:
+    """With what each asks of a reviewer (`need`), and whether it would replace another memory.
+
+    Before a worker has looked at a proposal its own words and edges say so, as far as they do.
+    """
+    replaces = MemoryEdge.objects.filter(
+        account_id=OuterRef("account_id"), src_id=OuterRef("pk"), type=MemoryEdge.Type.SUPERSEDES
+    )
+    at_sight = Case(
+        When(~Q(flags=[]), then=Value(Need.FLAGGED.value)),
+        When(Exists(replaces), then=Value(Need.UPDATE.value)),
+        default=Value(Need.NEW.value),
+    )
+    need = Coalesce("triage__need", at_sight)
+    return rows.select_related("triage").annotate(need=need, is_update=Exists(replaces))
+
+
+def queue(account_id: UUID, need: str = "") -> EntryQuerySet:
+    """What waits, the oldest first."""
+    rows: Any = described(MemoryEntry.objects.of(account_id).awaiting_review())
+    found: EntryQuerySet = rows.filter(need=need) if need else rows
+    return found
+
+
+def needs(account_id: UUID) -> Mapping[str, int]:
+    """How many proposals there are of each need, those that there are none of too."""
+    rows: Any = queue(account_id).order_by()
+    counted = rows.values("need").annotate(number=Count("pk"))
+    return dict.fromkeys(Need.values, 0) | dict(counted.values_list("need", "number"))
+
+
+def younger_than(entry: MemoryEntry) -> Q:
+    return Q(created_at__gt=entry.created_at) | Q(created_at=entry.created_at, pk__gt=entry.pk)

@@ -1,0 +1,76 @@
+"""Memories as the lines of a spreadsheet: for people to read, and harmless to open."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from memory.models import MemoryEntry
+
+# Column, and the attribute it tells.
+COLUMNS = {
+    "id": "id",
+    "client_id": "client_id",
+    "title": "title",
+    "text": "content",
+    "kind": "kind",
+    "status": "status",
+    "visibility": "visibility",
+    "user_id": "user_id",
+    "agent_id": "agent_id",
+    "app_id": "app_id",
+    "run_id": "run_id",
+    "scope": "scope",
+    "tags": "tags",
+    "entities": "entities",
+    "importance": "importance",
+    "confidence": "confidence",
+    "salience": "salience",
+    "tier": "tier",
+    "pinned": "pinned",
+    "observed_at": "observed_at",
+    "valid_from": "valid_from",
+    "valid_to": "valid_to",
+    "expires_at": "expires_at",
+    "version": "version",
+    "created_at": "created_at",
+    "updated_at": "updated_at",
+    "recalled": "access_count",
+    "metadata": "slots",
+    "sources": "sources",
+    "raw_ref": "raw_ref",
+    "evidence_ref": "evidence_ref",
+}
+MARK = "\ufeff"  # by which spreadsheets know that it is UTF-8
+# A cell that begins so is a formula to one spreadsheet or another.
+FORMULA = tuple("=+-@\t\r\n＝＋－＠|%")
+
+
+def head() -> bytes:
+    return MARK.encode() + _lines([list(COLUMNS)])
+
+
+def lines(entries: Iterable[MemoryEntry]) -> bytes:
+    return _lines([cell(getattr(row, name)) for name in COLUMNS.values()] for row in entries)
+
+
+def cell(value: Any) -> str:
+    """A value as text that no spreadsheet runs."""
+    if value is None:
+        return ""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        text = ", ".join(value)
+    elif isinstance(value, list | dict):
+        text = json.dumps(value, ensure_ascii=False)
+    elif isinstance(value, bool | int | float):
+        return str(value)
+    else:
+        text = value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return f"'{text}" if text.lstrip(" \u00a0\u3000").startswith(FORMULA) else text
+
+
+def _lines(rows: Iterable[list[str]]) -> bytes:
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\r\n").writerows(rows)
+    return written.getvalue().encode()

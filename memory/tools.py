@@ -1,0 +1,67 @@
+"""What agents can do with memory, as tools for a model."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kmapp.accounts.scopes import Scope
+from kmapp.api.agent_tools import Tool, offer
+from memory.models import MemoryEntry
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+KIND = {**_text("What sort of memory it is."), "enum": list(MemoryEntry.Kind.values)}
+MAYBE_KIND = {**KIND, "enum": [*KIND["enum"], None]}
+TAGS = {"type": "array", "items": {"type": "string"}, "description": "Short keywords."}
+WHOSE: Mapping[str, Any] = {
+    "user_id": _text("Whose memories, if they belong to one user."),
+    "run_id": _text("The conversation, if it is about one only."),
+}
+ID = _text("The id of the memory, as a search gave it.")
+
+offer(
+    Tool(
+        name="memory_search",
+        description="Find what is remembered about a question, best first.",
+        path="/v1/memory/search",
+        scope=Scope.MEMORY_READ,
+        wanted={"query": _text("What you want to know, in your own words.")},
+        optional={
+            "limit": {"type": "integer", "description": "How many memories at most; 10 if null."},
+            **WHOSE,
+        },
+    ),
+    Tool(
+        name="memory_store",
+        description="Remember one fact, preference or lesson that will be useful later.",
+        path="/v1/memory/store",
+        scope=Scope.MEMORY_WRITE,
+        wanted={"text": _text("One self-contained statement.")},
+        optional={"kind": MAYBE_KIND, "tags": TAGS, **WHOSE},
+    ),
+    Tool(
+        name="memory_update",
+        description="Correct a memory that is wrong or out of date.",
+        path="/v1/memory/update",
+        scope=Scope.MEMORY_WRITE,
+        wanted={"id": ID, "text": _text("What is true now.")},
+        optional={"reason": _text("Why it changes.")},
+    ),
+    Tool(
+        name="memory_forget",
+        description="Stop telling a memory to anyone.",
+        path="/v1/memory/forget",
+        scope=Scope.MEMORY_WRITE,
+        wanted={"id": ID},
+        optional={"reason": _text("Why it should be forgotten.")},
+    ),
+    Tool(
+        name="memory_get",
+        description="Read one memory whole, by its id.",
+        path="/v1/memory/get",
+        scope=Scope.MEMORY_READ,
+        wanted={"id": ID},
+    ),
+)

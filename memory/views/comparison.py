@@ -1,0 +1,50 @@
+"""Two versions of a memory beside each other: every field that differs."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import QueryDict
+
+from kmapp.web.http import number
+from memory.models import MemoryEntry, MemoryVersion
+
+TEXTS = ("title", "content")
+# Told by the versions themselves.
+NOT_COMPARED = frozenset({"version", "updated_at"})
+
+
+def comparison(account_id: UUID, pk: UUID, asked: QueryDict) -> dict[str, Any] | None:
+    """The versions that the address names, the earlier one first; None if it names no two."""
+    wanted = [n for name in ("from", "to") if (n := number(asked.get(name, ""))) is not None]
+    rows = MemoryVersion.objects.of(account_id).filter(entry_id=pk, version__in=wanted)
+    pair = list(rows.order_by("version"))
+    if len(pair) != 2:  # noqa: PLR2004 - a pair
+        return None
+    old, new = pair
+    names = (old.state.keys() | new.state.keys()) - NOT_COMPARED
+    differ = sorted(name for name in names if old.state.get(name) != new.state.get(name))
+    return {
+        "old": old,
+        "new": new,
+        "texts": [
+            (_label(name), str(old.state.get(name, "")), str(new.state.get(name, "")))
+            for name in TEXTS
+            if name in differ
+        ],
+        "facts": [
+            (_label(name), _said(old.state.get(name)), _said(new.state.get(name)))
+            for name in differ
+            if name not in TEXTS
+        ],
+    }
+
+
+def _label(name: str) -> Any:
+    fields = {field.attname: field for field in MemoryEntry._meta.concrete_fields}
+    return fields[name].verbose_name if name in fields else name
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else str(value)

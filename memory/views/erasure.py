@@ -1,0 +1,115 @@
+"""Erasing from the browser: counted, explained, confirmed by typing. There is no way back."""
+
+from http import HTTPStatus
+from uuid import UUID
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from kmapp.errors import Invalid
+from kmapp.ledger.models import Commit
+from kmapp.web.http import WebRequest, account_id_for, actor_for, sentence, uuid_or_404
+from kmapp.web.notices import tell
+from kmapp.web.seats import admin_required
+from kmapp.web.who import names_of
+from memory.actions import erasure
+from memory.listing import Listing
+from memory.models import EntryQuerySet, ErasedEntry, MemoryEdge, MemoryEntry
+from memory.views.forms import REASON
+
+SHOWN = 20  # of what would be erased
+# Connections that say that the other memory may hold the same.
+TELLING = (
+    MemoryEdge.Type.SUPERSEDES,
+    MemoryEdge.Type.DERIVED_FROM,
+    MemoryEdge.Type.PART_OF,
+)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@admin_required
+def erase(request: WebRequest) -> HttpResponse:
+    """One memory (`id`), or all that a filter of the list lets through."""
+    account_id, actor = account_id_for(request), actor_for(request)
+    rows = _rows(account_id, request.GET)
+    if request.method == "POST" and _is_typed(request):
+        done = erasure.erase(
+            account_id,
+            rows,
+            actor,
+            ticket=request.POST.get("ticket", ""),
+            reason=sentence(request, "reason", REASON),
+        )
+        said = ngettext(
+            "%(n)d memory is erased. This commit is what proves it.",
+            "%(n)d memories are erased. This commit is what proves it.",
+            done.memories,
+        )
+        tell(request, said % {"n": done.memories})
+        return redirect("web:commit", pk=done.commit_id)
+    found = erasure.extent(account_id, rows, actor)
+    context = {
+        "extent": found,
+        "entries": rows.order_by("-created_at", "-pk")[:SHOWN],
+        "more": max(0, found.memories - SHOWN),
+        "related": _related(account_id, rows),
+        "word": _word(found.memories),
+        "mistyped": request.method == "POST",
+        "typed": request.POST.get("typed", ""),
+        "reason": sentence(request, "reason", REASON),
+        "longest": REASON,
+        "one": request.GET.get("id"),
+    }
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if request.method == "POST" else HTTPStatus.OK
+    return render(request, "memory/erasure/index.html", context, status=status)
+
+
+def _rows(account_id: UUID, asked: QueryDict) -> EntryQuerySet:
+    """What is meant. An address that narrows nothing, or is half understood, means nothing."""
+    if one := asked.get("id"):
+        return MemoryEntry.objects.of(account_id).filter(pk=uuid_or_404(str(one)))
+    listing = Listing.of(account_id, asked)
+    if not listing.narrowing or listing.left_out or listing.words:
+        raise Invalid(_("Say which memories: filter the list first, then erase what it shows."))
+    return listing.rows
+
+
+def _word(number: int) -> str:
+    """What has to be typed: the deed and its size."""
+    return _("erase %(n)d") % {"n": number}
+
+
+def _is_typed(request: WebRequest) -> bool:
+    typed = " ".join(request.POST.get("typed", "").split()).casefold()
+    number = request.POST.get("count", "")
+    return number.isdecimal() and len(number) <= len(str(erasure.MOST)) and (
+        typed == _word(int(number)).casefold()
+    )  # fmt: skip
+
+
+def _related(account_id: UUID, rows: EntryQuerySet) -> list[MemoryEntry]:
+    """Memories that stay and may say the same: what these replaced, or were made of."""
+    edges = MemoryEdge.objects.of(account_id).filter(type__in=TELLING)
+    ids = rows.values("pk")
+    others = MemoryEntry.objects.of(account_id).exclude(pk__in=ids)
+    beside = edges.filter(src__in=ids).values("dst_id").union(
+        edges.filter(dst__in=ids).values("src_id")
+    )  # fmt: skip
+    return list(others.filter(pk__in=beside).order_by("pk")[:SHOWN])
+
+
+def erased(request: WebRequest, pk: UUID) -> HttpResponse:
+    """What the address of an erased memory answers: that it was, since when not, and the proof."""
+    account_id = account_id_for(request)
+    left = get_object_or_404(ErasedEntry.objects.of(account_id).select_related("commit"), pk=pk)
+    name = f"{MemoryEntry._meta.label_lower}:{pk}"
+    commits = Commit.objects.of(account_id).filter(diff__contains=[{"object": name}])
+    context = {
+        "left": left,
+        "who": names_of([left.commit.actor])[left.commit.actor],
+        "commits": commits.order_by("seq")[:SHOWN],
+    }
+    return render(request, "memory/erasure/erased.html", context, status=HTTPStatus.GONE)

@@ -1,0 +1,119 @@
+"""The recall lab: a question, asked as any agent would, with every part of the answer in sight."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from kmapp.afterwards import Afterwards
+from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.seats import reviewer_required
+from memory.lab import Missed, Told, Trial, try_out
+from memory.parts import bar, legend
+from memory.retrieval import Search
+from memory.views.lab_forms import IDS, QuestionForm, SettingForm
+from memory.views.ratings import OFFERED, ratings_of
+
+TEMPLATE = "memory/lab/index.html"
+SECOND = "b"  # before the names of the other way of asking
+DECISIONS = {
+    "km_timeout": _("By words alone: the embedder did not answer in time."),
+    "km_circuit_open": _("By words alone: the embedder failed lately and is left in peace."),
+    "km_provider_error": _("By words alone: the embedder failed."),
+    "km_bad_vector": _("By words alone: the embedder answered with a broken vector."),
+    "km_query_vector_cached": _("The meaning of the question was known from before."),
+}
+
+
+@require_safe
+@reviewer_required
+def lab(request: WebRequest) -> HttpResponse | Afterwards:
+    """Nothing is asked of a model while the account's transaction is open."""
+    asked = bool(request.GET.get("query"))
+    question = QuestionForm(request.GET) if asked else QuestionForm()
+    compare = bool(request.GET.get("compare"))
+    ways = [SettingForm(request.GET) if asked else SettingForm(initial=_first(request))]
+    if compare:
+        ways.append(SettingForm(_second(request), prefix=SECOND))
+    context: dict[str, Any] = {"question": question, "ways": ways, "compare": compare}
+    if not asked:
+        return render(request, TEMPLATE, context)
+    if not all(form.is_valid() for form in (question, *ways)):
+        return render(request, TEMPLATE, context, status=400)
+    searches = [way.search(question.cleaned_data["query"]) for way in ways]
+    return Afterwards(partial(_tried, request, context, searches), apart=True)
+
+
+def _first(request: WebRequest) -> dict[str, str]:
+    """A link may bring ids along before there is a question."""
+    return {name: request.GET[name] for name in IDS if request.GET.get(name)}
+
+
+def _second(request: WebRequest) -> dict[str, str]:
+    """The other way of asking: what was said of it, or at first the same as the first."""
+    said = {name: str(value) for name, value in request.GET.items()}
+    given = {name: value for name, value in said.items() if name.startswith(f"{SECOND}-")}
+    return given or {f"{SECOND}-{name}": value for name, value in said.items()}
+
+
+def _tried(request: WebRequest, context: dict[str, Any], searches: Sequence[Search]) -> Afterwards:
+    trials = [try_out(account_id_for(request), asked) for asked in searches]
+    shown = [_shown(request, trial, beside=trials[0]) for trial in trials]
+    bars = [row["bar"] for one in shown for row in (*one["told"], *one["missed"])]
+    more = {"trials": shown, "legend": legend(bars), "outcomes": OFFERED}
+    return Afterwards(lambda: _page(request, context | more))
+
+
+def _page(request: WebRequest, context: dict[str, Any]) -> HttpResponse:
+    """With what this person said of the memories before."""
+    rows = [row for shown in context["trials"] for row in shown["told"]]
+    said = ratings_of(request, (row["one"].hit.entry.pk for row in rows))
+    for row in rows:
+        row["said"] = said.get(row["one"].hit.entry.pk, "")
+    return render(request, TEMPLATE, context)
+
+
+def _shown(request: WebRequest, trial: Trial, *, beside: Trial) -> dict[str, Any]:
+    """A trial as the page draws it; ranks are compared with those of the first one."""
+    return {
+        "trial": trial,
+        "told": [_row(one) | _moved(one, beside) for one in trial.told],
+        "missed": [_row(one) for one in trial.missed],
+        "decisions": [
+            {"code": each["code"], "text": DECISIONS.get(each["code"], each["message"])}
+            for each in trial.decisions
+        ],
+        "command": _command(request, trial.asked),
+    }
+
+
+def _row(one: Told | Missed) -> dict[str, Any]:
+    return {"one": one, "bar": bar(one.hit.parts), "exact": repr(one.hit.score)}
+
+
+def _moved(one: Told, beside: Trial) -> dict[str, Any]:
+    """Where it stood when asked the first way."""
+    before = beside.rank_of(one.hit.entry.pk)
+    if before is None:
+        return {"new": True}
+    return {"rose": max(0, before - one.rank), "fell": max(0, one.rank - before)}
+
+
+def _command(request: WebRequest, asked: Search) -> str:
+    """The same question over the API. Quotes stay inside their string, also in a shell."""
+    body: dict[str, Any] = {"query": asked.query, "limit": asked.limit, "explain": True}
+    body |= {name: value for name in IDS if (value := getattr(asked.viewer, name))}
+    body |= {"min_score": asked.min_score} if asked.min_score else {}
+    body |= {"kinds": list(asked.kinds)} if asked.kinds else {}
+    said = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
+    address = request.build_absolute_uri(reverse("memory:api_search"))
+    return (
+        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
+        f"-H 'Content-Type: application/json' -d '{said}'"
+    )

@@ -1,0 +1,106 @@
+"""The policy: reviewers look, admins change. What it was before stands below it."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from kmapp.accounts.models import Membership
+from kmapp.errors import Invalid
+from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence
+from kmapp.web.notices import tell
+from kmapp.web.seats import admin_required, reviewer_required
+from kmapp.web.who import names_of
+from memory.actions import retention
+from memory.actions.settings import change_policy
+from memory.models import MemorySettings
+from memory.policy_history import history
+from memory.views.forms import REASON
+from memory.views.policy_forms import SECTIONS, RetentionSection, Section
+
+TEMPLATE = "memory/policy/index.html"
+
+
+@require_safe
+@reviewer_required
+def policy(request: WebRequest) -> HttpResponse:
+    return _page(request, MemorySettings.objects.here(account_id_for(request)))
+
+
+@require_POST
+@admin_required
+def set_policy(request: WebRequest) -> HttpResponse:
+    """One section. Days that would forget something now are counted first, and confirmed."""
+    section = request.POST.get("section", "")
+    if section not in SECTIONS:
+        raise Invalid(_("There is no such section of the policy."))
+    settings = MemorySettings.objects.here(account_id_for(request))
+    form = SECTIONS[section].of(settings, request.POST)
+    if not form.is_valid():
+        return _page(request, settings, wrong={section: form})
+    values = form.values()
+    doomed = _doomed(settings, values)
+    if doomed and number(request.POST.get("count", "")) != doomed:
+        context = {"form": form, "section": section, "doomed": doomed, "settings": settings}
+        return render(request, "memory/policy/confirm.html", context)
+    changed = change_policy(
+        settings.account_id,
+        values,
+        actor=actor_for(request),
+        version=number(request.POST.get("version", "")) or 0,
+        reason=sentence(request, "reason", REASON),
+    )
+    tell(
+        request,
+        _("The policy holds from now on.") if changed else _("Nothing was different: it stays."),
+    )
+    return redirect("memory:policy")
+
+
+def _doomed(settings: MemorySettings, values: dict[str, Any]) -> int:
+    """How many memories these days would forget, where they are days that were not there."""
+    days = values.get("forget_after", {})
+    shorter = {
+        kind: limit
+        for kind, limit in days.items()
+        if limit < settings.forget_after.get(kind, limit + 1)
+    }
+    return sum(retention.due(settings.account_id, shorter).values())
+
+
+def _page(
+    request: WebRequest, settings: MemorySettings, *, wrong: dict[str, Section] | None = None
+) -> HttpResponse:
+    forms = {name: section.of(settings) for name, section in SECTIONS.items()} | (wrong or {})
+    steps = history(settings)
+    context = {
+        "settings": settings,
+        "sections": forms,
+        "kept": _kept(settings, forms["retention"]),
+        "may_change": request.seat.role == Membership.Role.ADMIN,
+        "steps": steps,
+        "names": names_of(step.commit.actor for step in steps),
+    }
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
+    return render(request, TEMPLATE, context, status=status)
+
+
+def _kept(settings: MemorySettings, form: Section) -> list[dict[str, Any]]:
+    """The days of each kind, with how many memories there are and how many are due."""
+    if not isinstance(form, RetentionSection):
+        raise TypeError(form)
+    there = retention.active_by_kind(settings.account_id)
+    due = retention.due(settings.account_id, settings.forget_after)
+    return [
+        {
+            "kind": name,
+            "field": form[name],
+            "active": there.get(name, 0),
+            "due": due.get(name, 0),
+            "days": settings.forget_after.get(name),
+        }
+        for name in form.fields
+    ]

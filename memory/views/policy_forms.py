@@ -1,0 +1,173 @@
+"""The sections of the policy page: each is a form of its own, so that a change is of one thing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.functional import Promise
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import Account, ApiKey, Redaction
+from kmapp.web.forms import Styled
+from memory.models import MemoryEntry, MemorySettings
+from memory.models.settings import LONGEST_KEPT, MOST_INJECTED
+
+Visibility = MemoryEntry.Visibility
+
+
+def _share(label: Any, help_text: Any) -> forms.FloatField:
+    return forms.FloatField(
+        label=label,
+        min_value=0,
+        max_value=1,
+        help_text=help_text,
+        widget=forms.NumberInput(attrs={"step": "0.01", "inputmode": "decimal"}),
+    )
+
+
+def _many(label: Any, choices: Any, help_text: Any = "") -> forms.MultipleChoiceField:
+    return forms.MultipleChoiceField(
+        label=label,
+        choices=[(value, capfirst(name)) for value, name in choices],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=help_text,
+    )
+
+
+class Section(Styled):
+    """Some of the policies. `lead` says what for."""
+
+    title: str | Promise = ""
+    lead: str | Promise = ""
+
+    @classmethod
+    def of(cls, settings: MemorySettings, data: Any = None) -> "Section":
+        """With the account's values, or with what somebody sent."""
+        return cls(data, initial=cls.values_of(settings), prefix=None)
+
+    @classmethod
+    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
+        return {name: getattr(settings, name) for name in cls.base_fields}
+
+    def values(self) -> dict[str, Any]:
+        """What the policies are to be."""
+        return dict(self.cleaned_data)
+
+
+class ReviewSection(Section):
+    title = _("What waits for a person")
+    lead = _(
+        "Agents propose these and a reviewer decides. All else is remembered at once. "
+        "What people write themselves never waits."
+    )
+    visibilities = _many(_("By who would see it"), Visibility.choices)
+    review_kinds = _many(_("By kind, whoever would see it"), MemoryEntry.Kind.choices)
+    review_keys = _many(_("By the key that writes it"), ())
+
+    @classmethod
+    def of(cls, settings: MemorySettings, data: Any = None) -> "Section":
+        form = super().of(settings, data)
+        keys = ApiKey.objects.of(settings.account_id).filter(revoked_at=None).order_by("name", "pk")
+        known = [(str(key.pk), str(key)) for key in keys]
+        gone = sorted(set(settings.review_keys) - {pk for pk, _name in known})
+        field = form.fields["review_keys"]
+        assert isinstance(field, forms.MultipleChoiceField)  # noqa: S101 - for the types
+        field.choices = [*known, *((pk, _("a key that is gone")) for pk in gone)]
+        return form
+
+    @classmethod
+    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
+        """One list of visibilities, of which the widest stands in the account."""
+        everyones = settings.account.account_wide == Account.Policy.PROPOSE
+        return {
+            "visibilities": [*settings.review_visibilities, *([Visibility.ACCOUNT] * everyones)],
+            "review_kinds": settings.review_kinds,
+            "review_keys": settings.review_keys,
+        }
+
+    def values(self) -> dict[str, Any]:
+        said = dict(self.cleaned_data)
+        chosen = set(said.pop("visibilities"))
+        wide = Account.Policy.PROPOSE if Visibility.ACCOUNT in chosen else Account.Policy.APPLY
+        narrow = sorted(chosen - {Visibility.ACCOUNT.value})
+        return said | {"account_wide": wide.value, "review_visibilities": narrow}
+
+
+class RedactionSection(Section):
+    title = _("What is blacked out")
+    lead = _(
+        "Found in a text, it is replaced before the text is kept: in memories, reasons and inputs. "
+        "What is kept already stays as it is."
+    )
+    redact = _many(_("Black out"), Redaction.choices)
+
+    @classmethod
+    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
+        return {"redact": settings.account.redact}
+
+
+class RetentionSection(Section):
+    """A field of days for each kind."""
+
+    title = _("How long memories are kept")
+    lead = _(
+        "A memory that nobody changed for so many days is forgotten within the hour. It leaves no "
+        "answer behind, and a person can take it back. Pinned memories stay. Empty: for good."
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for value, label in MemoryEntry.Kind.choices:
+            self.fields[value] = forms.IntegerField(
+                label=capfirst(label),
+                min_value=1,
+                max_value=LONGEST_KEPT,
+                required=False,
+                widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "form-control"}),
+            )
+
+    @classmethod
+    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
+        return dict(settings.forget_after)
+
+    def values(self) -> dict[str, Any]:
+        return {"forget_after": {kind: days for kind, days in self.cleaned_data.items() if days}}
+
+
+class ThresholdSection(Section):
+    title = _("When a proposal is flagged")
+    lead = _("A flag shows its evidence to the reviewer. It never decides by itself.")
+    duplicate_score = _share(
+        _("Near-duplicate from"), _("Likeness of the meanings, 0 to 1: from here on, the same.")
+    )
+    contradiction_score = _share(
+        _("Possible contradiction from"),
+        _("Likeness of the meanings, 0 to 1: from here on, looked at for what disagrees."),
+    )
+
+
+class UseSection(Section):
+    title = _("What agents do with memory")
+    lead = _("What holds unless a request says otherwise.")
+    memory_enabled = forms.BooleanField(label=_("Agents may use memory"), required=False)
+    auto_store = forms.BooleanField(
+        label=_("After a task, store by itself what is worth keeping"), required=False
+    )
+    store_threshold = _share(
+        _("Least worth that is stored"), _("0 to 1. What is worth less is dropped and reported.")
+    )
+    inject_max_memories = forms.IntegerField(
+        label=_("Memories put into a prompt, at most"), min_value=1, max_value=MOST_INJECTED
+    )
+    min_score = _share(_("Least score that is told"), _("0 to 1. Answers below it are left out."))
+
+
+SECTIONS: Mapping[str, type[Section]] = {
+    "review": ReviewSection,
+    "redaction": RedactionSection,
+    "retention": RetentionSection,
+    "flags": ThresholdSection,
+    "use": UseSection,
+}

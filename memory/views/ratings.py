@@ -1,0 +1,46 @@
+"""What a person makes of a memory that agents are told."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from kmapp.errors import Invalid
+from kmapp.web.http import WebRequest, account_id_for, actor_for, back_to
+from kmapp.web.notices import tell
+from kmapp.web.seats import reviewer_required
+from memory.actions.feedback import rate
+from memory.actions.review import Decision
+from memory.models import MemoryEntry, MemoryRating
+
+Outcome = MemoryRating.Outcome
+OFFERED = (Outcome.POSITIVE, Outcome.NEGATIVE, Outcome.VERY_NEGATIVE)
+
+
+def ratings_of(request: WebRequest, entries: Iterable[UUID]) -> dict[UUID, str]:
+    """What this person said of each."""
+    mine = MemoryRating.objects.of(account_id_for(request)).filter(
+        rater=str(actor_for(request)), used_in="", entry__in=list(entries)
+    )
+    return dict(mine.values_list("entry_id", "outcome"))
+
+
+@require_POST
+@reviewer_required
+def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Useful, outdated or wrong; neither takes it back."""
+    outcome = request.POST.get("outcome", "")
+    if outcome not in Outcome.values:
+        raise Invalid(_("Say whether it was useful, outdated or wrong."))
+    entry = get_object_or_404(MemoryEntry.objects.of(account_id_for(request)), pk=pk)
+    decision = Decision(account_id=entry.account_id, entry_id=entry.pk, actor=actor_for(request))
+    rated = rate(decision, outcome)
+    if request.htmx:
+        context = {"entry": entry, "said": outcome, "outcomes": OFFERED}
+        return render(request, "memory/lab/index.html#rating", context)
+    if rated.fresh:
+        tell(request, _("Noted. It moves how easily this memory is found."))
+    return redirect(back_to(request, "memory:lab"))

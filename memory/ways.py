@@ -1,0 +1,28 @@
+"""How an account wants its memories extracted. Inside `acting`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from memory.models import MemorySettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """`instructions` and `categories` are the account's own; without them, ours."""
+
+    auto_store: bool = True
+    store_threshold: float = 0.5
+    instructions: str = ""
+    categories: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def told(self) -> str:
+        """The instructions as the prompts tell them."""
+        asked = self.instructions
+        return f"\nThe organisation asks for this too:\n{asked}\n" if asked else ""
+
+
+def ways_of(account_id: UUID) -> Ways:
+    settings = MemorySettings.objects.here(account_id)
+    return Ways(auto_store=settings.auto_store, store_threshold=settings.store_threshold)
