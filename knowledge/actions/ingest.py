@@ -1,0 +1,256 @@
+"""Taking in what a source delivers: what is known by its digest stays, what changed is cut anew."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from django.utils import timezone
+
+from kmapp.accounts.actors import Actor
+from kmapp.errors import Invalid
+from kmapp.ids import uuid7
+from kmapp.ledger.actions import Recording, recording
+from kmapp.outbox.actions import Task, publish
+from knowledge.actions.chunks import Cutting, Settled, settle_chunks
+from knowledge.actions.preparing import Delivery, Prepared, Reading
+from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
+from knowledge.stamps import touch
+from knowledge.variants import CUTS
+
+READ = "knowledge.document.read"
+State = KnowledgeDocument.State
+
+
+@dataclass(kw_only=True)
+class Taken:
+    """What came of a delivery."""
+
+    documents: list[KnowledgeDocument] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    events: list[UUID] = field(default_factory=list)  # of files that workers read
+    chunks: Settled = field(default_factory=Settled)
+    commit_id: UUID | None = None
+
+
+def ingest(
+    source: KnowledgeSource,
+    actor: Actor,
+    prepared: Sequence[Prepared],
+    *,
+    remove: Sequence[str] = (),
+) -> Taken:
+    """Write what was prepared, in one commit. Use inside `acting`; equal files change nothing."""
+    _refuse_twins(prepared)
+    account_id = source.account_id
+    # One delivery at a time for each source: two would number the same text twice.
+    source = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True).get(pk=source.pk)
+    rows = KnowledgeDocument.objects.of(account_id).filter(source=source)
+    wanted = [each.delivery.ref for each in prepared]
+    known = {row.ref: row for row in rows.filter(ref__in=[*wanted, *remove])}
+    taken = Taken()
+    with recording(account_id, actor) as commit:
+        delivered = _Delivered(source, actor, commit, taken)
+        for each in prepared:
+            delivered.take(each, known.get(each.delivery.ref))
+        delivered.write()
+        removed = [row for ref in remove if (row := known.get(ref)) and not row.removed_at]
+        delivered.remove(removed)
+    if commit.diff:
+        taken.commit_id = commit.id
+        touch(account_id)
+    rows_of_source = KnowledgeSource.objects.of(account_id).filter(pk=source.pk)
+    rows_of_source.update(refreshed_at=timezone.now())
+    return taken
+
+
+def _refuse_twins(prepared: Sequence[Prepared]) -> None:
+    refs = [each.delivery.ref for each in prepared]
+    if len(set(refs)) < len(refs):
+        issues = [
+            {"path": f"documents.{i}.ref", "message": f"{ref} again"}
+            for i, ref in enumerate(refs)
+            if ref in refs[:i]
+        ]
+        raise Invalid("The same ref occurs twice: send each document once.", issues=issues)
+
+
+class _Delivered:
+    """One commit in the making."""
+
+    def __init__(
+        self, source: KnowledgeSource, actor: Actor, commit: Recording, taken: Taken
+    ) -> None:
+        self.source, self.actor, self.commit, self.taken = source, actor, commit, taken
+        self.account_id = source.account_id
+        self.fresh: list[KnowledgeDocument] = []
+        self.texts: list[KnowledgeText] = []
+        self.cuttings: list[Cutting] = []
+        self.pieces: list[tuple[KnowledgeDocument, Delivery]] = []
+
+    def take(self, prepared: Prepared, known: KnowledgeDocument | None) -> None:
+        delivery = prepared.delivery
+        settled = known and not known.removed_at and known.state != State.FAILED
+        if prepared.unchanged or (settled and known and known.sha256 == delivery.sha256):
+            if known:
+                self.taken.documents.append(known)
+            self.taken.unchanged.append(delivery.ref)
+            return
+        document = known or self._new(delivery)
+        (self.taken.changed if known else self.taken.added).append(delivery.ref)
+        title_before = document.title
+        self._describe(document, prepared)
+        self.taken.documents.append(document)
+        if prepared.reading:
+            self._settle(document, prepared.reading, title_before)
+        elif not prepared.error:
+            self.pieces.append((document, delivery))
+
+    def _new(self, delivery: Delivery) -> KnowledgeDocument:
+        now = timezone.now()
+        document = KnowledgeDocument(
+            id=uuid7(),
+            account_id=self.account_id,
+            source=self.source,
+            ref=delivery.ref,
+            created_by=str(self.actor),
+            created_at=now,
+        )
+        self.fresh.append(document)
+        return document
+
+    def _describe(self, document: KnowledgeDocument, prepared: Prepared) -> None:
+        delivery, reading, now = prepared.delivery, prepared.reading, timezone.now()
+        document.mime = prepared.format.mime if prepared.format else "application/octet-stream"
+        document.title = reading.title if reading else delivery.title or document.title
+        document.url, document.revision = delivery.url, delivery.revision or self.source.revision
+        document.sha256, document.size = delivery.sha256, delivery.size
+        document.observed_at = delivery.observed_at or now
+        document.removed_at, document.updated_at = None, now
+        document.error = prepared.error
+        waits = State.FAILED if prepared.error else State.PENDING
+        document.state = State.READY if reading else waits
+        document.commit_id = self.commit.id
+
+    def _settle(self, document: KnowledgeDocument, reading: Reading, title_before: str) -> None:
+        """A new version where the text is another; in any case its chunks."""
+        text = _same_text(document, reading)
+        if text is None:
+            document.version += 1
+            text = text_row(document, reading, self.commit)
+            self.texts.append(text)
+        self.cuttings += cuttings_of(document, text, reading, title_before)
+
+    def write(self) -> None:
+        """Rows in the order in which they refer to each other."""
+        known = {document.pk for document in self.fresh}
+        KnowledgeDocument.objects.bulk_create(self.fresh, batch_size=500)
+        changed = [
+            doc
+            for doc in self.taken.documents
+            if doc.pk not in known and doc.commit_id == self.commit.id
+        ]
+        KnowledgeDocument.objects.bulk_update(changed, COLUMNS, batch_size=200)
+        KnowledgeText.objects.bulk_create(self.texts, batch_size=100)
+        self.commit.add_all(self.fresh, "ADD")
+        self.commit.add_all(changed, "UPDATE")
+        self.commit.add_all(self.texts, "ADD")
+        self.taken.chunks = settle_chunks(self.account_id, self.cuttings, self.commit.id)
+        for document, delivery in self.pieces:
+            keep_pieces(document, delivery.pieces)
+        self.taken.events = owe_reading(
+            self.account_id, [document for document, _ in self.pieces], self.commit.id
+        )
+
+    def remove(self, documents: Sequence[KnowledgeDocument]) -> None:
+        """What the source has no more is found no more; what was cited stays readable."""
+        now = timezone.now()
+        for document in documents:
+            document.removed_at = document.updated_at = now
+            document.commit_id = self.commit.id
+            self.taken.removed.append(document.ref)
+        KnowledgeDocument.objects.bulk_update(documents, COLUMNS, batch_size=200)
+        self.commit.add_all(documents, "REMOVE")
+        nothing = [
+            Cutting(
+                document=document,
+                text=KnowledgeText(),
+                index_version=version,
+                chunks=(),
+                title_before=document.title,
+            )
+            for document in documents
+            for version in CUTS
+        ]
+        self.taken.chunks += settle_chunks(self.account_id, nothing, self.commit.id)
+
+
+COLUMNS = (
+    *("title", "mime", "url", "sha256", "size", "version", "revision", "state", "error"),
+    *("observed_at", "removed_at", "updated_at", "commit"),
+)
+
+
+def cuttings_of(
+    document: KnowledgeDocument, text: KnowledgeText, reading: Reading, title_before: str
+) -> Iterator[Cutting]:
+    """The chunks of every index version; a version that its source no longer has gets none."""
+    for version in CUTS:
+        yield Cutting(
+            document=document,
+            text=text,
+            index_version=version,
+            chunks=reading.chunks.get(version, ()),
+            title_before=title_before,
+        )
+
+
+def _same_text(document: KnowledgeDocument, reading: Reading) -> KnowledgeText | None:
+    """The present text of a document, if the file still says the same."""
+    if not document.version:
+        return None
+    rows = KnowledgeText.objects.of(document.account_id).filter(document=document)
+    return rows.filter(version=document.version, sha256=digest(reading.text)).first()
+
+
+def text_row(document: KnowledgeDocument, reading: Reading, commit: Recording) -> KnowledgeText:
+    return KnowledgeText(
+        id=uuid7(),
+        account_id=document.account_id,
+        commit_id=commit.id,
+        document=document,
+        version=document.version,
+        sha256=digest(reading.text),
+        file_sha256=document.sha256,
+        revision=document.revision,
+        shape=reading.format.shape,
+        language=reading.format.language,
+        text=reading.text,
+        created_at=timezone.now(),
+    )
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def keep_pieces(document: KnowledgeDocument, pieces: Iterable[bytes]) -> None:
+    """Keep a file for its reader, in the place of the one before, a piece at a time."""
+    KnowledgePiece.objects.of(document.account_id).filter(document=document).delete()
+    for number, piece in enumerate(pieces):
+        KnowledgePiece(
+            account_id=document.account_id, document=document, number=number, data=piece
+        ).save(force_insert=True)
+
+
+def owe_reading(account_id: UUID, documents: Sequence[KnowledgeDocument], job: UUID) -> list[UUID]:
+    """Queue files for a reader. Returns the events, in the order of the documents."""
+    tasks = [
+        Task(job_key=f"{document.pk}:{job}", payload={"document": str(document.pk)})
+        for document in documents
+    ]
+    events = publish(account_id, READ, tasks)
+    return [events[task.job_key] for task in tasks]

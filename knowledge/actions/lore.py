@@ -1,0 +1,122 @@
+"""Lore: written, changed, imported, erased; each change is a commit."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.actors import Actor
+from kmapp.errors import Conflict, Invalid, NotFound
+from kmapp.ids import uuid7
+from kmapp.ledger.actions import recording
+from knowledge.models import KnowledgeSource, LorebookEntry
+from knowledge.triggers import BadPattern, compiled
+
+MOST_KEYS = 100
+MOST_ENTRIES = 2_000  # of one lorebook
+
+
+def add_entries(
+    source: KnowledgeSource, actor: Actor, entries: Sequence[Mapping[str, Any]]
+) -> list[LorebookEntry]:
+    """Write entries of a lorebook, in one commit. Use inside `acting`."""
+    _refuse_other_kinds(source)
+    held = LorebookEntry.objects.of(source.account_id).filter(source=source).count()
+    if held + len(entries) > MOST_ENTRIES:
+        raise Invalid(_("A lorebook holds at most %(n)d entries.") % {"n": MOST_ENTRIES})
+    now = timezone.now()
+    with recording(source.account_id, actor) as commit:
+        rows = [
+            LorebookEntry(
+                id=uuid7(),
+                account_id=source.account_id,
+                commit_id=commit.id,
+                source=source,
+                created_by=str(actor),
+                created_at=now,
+                updated_at=now,
+                **entry,
+            )
+            for entry in entries
+        ]
+        for i, row in enumerate(rows):
+            _check(row, f"entries.{i}.")
+        LorebookEntry.objects.bulk_create(rows, batch_size=500)
+        commit.add_all(rows, "ADD")
+    return rows
+
+
+def change_entry(
+    account_id: UUID, pk: UUID, actor: Actor, values: Mapping[str, Any], *, version: int
+) -> LorebookEntry:
+    """Change an entry that is still as it was seen. Use inside `acting`."""
+    row = _held(account_id, pk)
+    if row.version != version:
+        raise Conflict(_("Somebody changed this entry first. Look at it again."))
+    changed = {name: value for name, value in values.items() if getattr(row, name) != value}
+    if not changed:
+        return row
+    for name, value in changed.items():
+        setattr(row, name, value)
+    _check(row)
+    with recording(account_id, actor) as commit:
+        row.version += 1
+        row.updated_at, row.commit_id = timezone.now(), commit.id
+        row.save(update_fields=[*changed, "version", "updated_at", "commit"])
+        commit.add(row, "UPDATE")
+    return row
+
+
+def erase_entry(account_id: UUID, pk: UUID, actor: Actor) -> None:
+    row = _held(account_id, pk)
+    with recording(account_id, actor) as commit:
+        commit.erase(row._meta.label_lower, row.pk)
+        row.delete()
+
+
+def _held(account_id: UUID, pk: UUID) -> LorebookEntry:
+    rows = LorebookEntry.objects.of(account_id).select_for_update(no_key=True)
+    row = rows.filter(pk=pk).first()
+    if row is None:
+        raise NotFound(_("There is no such entry."))
+    return row
+
+
+def _refuse_other_kinds(source: KnowledgeSource) -> None:
+    if source.kind != KnowledgeSource.Kind.LOREBOOK:
+        raise Conflict(_("“%(name)s” is no lorebook.") % {"name": source.name})
+
+
+def _check(row: LorebookEntry, path: str = "") -> None:
+    """Refuse what could never fire, and patterns that the engine does not read."""
+    issues = []
+    if not row.content.strip():
+        issues.append({"path": f"{path}content", "message": _("says nothing")})
+    if not row.keys and not row.constant:
+        issues.append({"path": f"{path}keys", "message": _("are missing: it would never fire")})
+    for name in ("keys", "secondary_keys"):
+        keys = getattr(row, name)
+        if len(keys) > MOST_KEYS:
+            issues.append({"path": f"{path}{name}", "message": _("are too many")})
+        issues += [
+            {"path": f"{path}{name}.{i}", "message": reason}
+            for i, key in enumerate(keys)
+            if (reason := _why_not(row, key))
+        ]
+    if not 0 <= row.budget_weight <= 100:  # noqa: PLR2004 - wide enough for anybody
+        issues.append({"path": f"{path}budget_weight", "message": _("lies between 0 and 100")})
+    if issues:
+        raise Invalid(issues[0]["message"], issues=issues)
+
+
+def _why_not(row: LorebookEntry, key: str) -> str:
+    if not key.strip():
+        return str(_("is empty"))
+    if row.regex:
+        try:
+            compiled(key, case_sensitive=row.case_sensitive)
+        except BadPattern as error:
+            return str(_("is no pattern that we read (RE2): %(why)s") % {"why": error})
+    return ""

@@ -1,0 +1,91 @@
+"""Sources: made by name, changed in place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from kmapp.accounts.actors import Actor
+from kmapp.errors import Conflict, Invalid
+from kmapp.ledger.actions import Recording, recording
+from knowledge.models import KnowledgeSource
+
+Kind, Trust = KnowledgeSource.Kind, KnowledgeSource.Trust
+TRUST_OF = {Kind.REPO_DOCS: Trust.TRUSTED, Kind.LOREBOOK: Trust.SEMI_TRUSTED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSource:
+    """What a source is, as its deliverer says. What is left out stays, or is the usual."""
+
+    name: str
+    kind: str = ""
+    trust: str = ""
+    scope: str = ""
+    ref: str | None = None
+    revision: str | None = None
+
+
+def named(account_id: UUID, name: str, scope: str = "") -> KnowledgeSource | None:
+    return KnowledgeSource.objects.of(account_id).filter(scope=scope, name=name).first()
+
+
+def ensure_source(account_id: UUID, actor: Actor, said: NewSource) -> KnowledgeSource:
+    """The source of this name, made or changed to what is said. Use inside `acting`."""
+    known = KnowledgeSource.objects.of(account_id).filter(scope=said.scope, name=said.name)
+    source = known.select_for_update(no_key=True).first()
+    if source is None:
+        return _make(account_id, actor, said)
+    if said.kind and said.kind != source.kind:
+        raise Conflict(f"“{source.name}” is of the kind {source.kind}: choose another name.")
+    given = {"trust": said.trust or None, "ref": said.ref, "revision": said.revision}
+    change_source(
+        source, actor, {name: value for name, value in given.items() if value is not None}
+    )
+    return source
+
+
+def _make(account_id: UUID, actor: Actor, said: NewSource) -> KnowledgeSource:
+    if not said.name.strip():
+        raise Invalid(
+            "A source needs a name.", issues=[{"path": "source.name", "message": "is empty"}]
+        )
+    kind, now = Kind(said.kind or Kind.FILE_SET), timezone.now()
+    with recording(account_id, actor) as commit:
+        source = KnowledgeSource(
+            account_id=account_id,
+            commit_id=commit.id,
+            name=said.name,
+            kind=kind,
+            trust=said.trust or TRUST_OF.get(kind, Trust.UNTRUSTED),
+            scope=said.scope,
+            ref=said.ref or "",
+            revision=said.revision or "",
+            created_by=str(actor),
+            created_at=now,
+            updated_at=now,
+        )
+        source.save(force_insert=True)
+        commit.add(source, "ADD")
+    return source
+
+
+def change_source(
+    source: KnowledgeSource, actor: Actor, values: Mapping[str, Any], reason: str = ""
+) -> None:
+    """Change what differs, in one commit."""
+    changed = {name: value for name, value in values.items() if getattr(source, name) != value}
+    if not changed:
+        return
+    with recording(source.account_id, actor, reason=reason) as commit:
+        _set(source, commit, changed)
+
+
+def _set(source: KnowledgeSource, commit: Recording, values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(source, name, value)
+    source.updated_at, source.commit_id = timezone.now(), commit.id
+    source.save(update_fields=[*values, "updated_at", "commit"])
+    commit.add(source, "UPDATE")

@@ -1,0 +1,1 @@
+"""The doors for agents: deliver, search, quote, withdraw."""

@@ -1,0 +1,164 @@
+"""Lorebooks over HTTP: imported, and evaluated over a conversation."""
+
+from typing import Any, TypedDict
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from knowledge.lore import entries_of, fire
+from knowledge.models import LorebookEntry
+from knowledge.triggers import Fired, Rules
+
+MESSAGE = 50_000
+TURNS = 1_000_000
+
+
+class LoreInput(serializers.Serializer[Any]):
+    """A conversation, oldest message first, and what was answered last time."""
+
+    messages = serializers.ListField(
+        child=serializers.CharField(max_length=MESSAGE, allow_blank=True, trim_whitespace=False),
+        max_length=500,
+    )
+    lorebooks = serializers.ListField(
+        child=serializers.CharField(max_length=200), max_length=50, required=False, default=list
+    )
+    scope = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
+    budget = serializers.IntegerField(min_value=0, max_value=200_000, default=1_000)
+    scan_depth = serializers.IntegerField(min_value=0, max_value=500, default=4)
+    max_recursion = serializers.IntegerField(min_value=0, max_value=10, default=3)
+    state = serializers.DictField(
+        child=serializers.IntegerField(min_value=0, max_value=TURNS), required=False, default=dict
+    )
+
+
+class LoreFired(TypedDict):
+    """One entry that fired, why, and whether it found room."""
+
+    id: UUID
+    name: str
+    lorebook: str
+    reason: str
+    match: str | None
+    by: UUID | None
+    round: int
+    tokens: int
+    trimmed: str | None
+
+
+class LoreSilent(TypedDict):
+    """An entry whose keys were found and that was held back."""
+
+    id: UUID
+    name: str
+    reason: str
+
+
+class LoreCitation(TypedDict):
+    """The entry that a text is."""
+
+    kind: str
+    ref: UUID
+    title: str
+    commit_id: UUID
+
+
+class LoreSnippet(TypedDict):
+    """A text that goes in."""
+
+    text: str
+    score: float
+    tags: list[str]
+    trust: str
+    citations: list[LoreCitation]
+
+
+class LoreReport(TypedDict):
+    """What fired, why, and what was trimmed."""
+
+    fired: list[LoreFired]
+    silent: list[LoreSilent]
+    tokens: int
+    budget: int
+
+
+class LoreAnswer(TypedDict):
+    """What goes in, in order; the report; and the state to send next time."""
+
+    results: list[LoreSnippet]
+    build_report: LoreReport
+    state: dict[str, int]
+
+
+class EvaluateLore(AgentView):
+    """Which lore a conversation calls up, within a budget of tokens.
+
+    Nothing is kept: send the `state` of the last answer again, so that entries may stay and rest.
+    """
+
+    scopes = {"POST": Scope.KNOWLEDGE_READ}
+    bucket = "recall"
+
+    @extend_schema(request=LoreInput, responses={200: LoreAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(LoreInput, request)
+        rules = Rules(
+            budget=asked["budget"],
+            scan_depth=asked["scan_depth"],
+            max_recursion=asked["max_recursion"],
+            scope=asked["scope"],
+        )
+        with acting(self.account):
+            rows = entries_of(self.account, asked["lorebooks"])
+        outcome = fire(rows, asked["messages"], rules, asked["state"])
+        by_id = {str(row.pk): row for row in rows}
+        answer: LoreAnswer = {
+            "results": [_snippet(by_id[each.entry.id]) for each in outcome.included],
+            "build_report": {
+                "fired": [_fired(by_id[each.entry.id], each) for each in outcome.fired],
+                "silent": [
+                    {
+                        "id": by_id[each.entry.id].pk,
+                        "name": by_id[each.entry.id].name,
+                        "reason": each.reason,
+                    }
+                    for each in outcome.silent
+                ],
+                "tokens": outcome.tokens,
+                "budget": rules.budget,
+            },
+            "state": {pk: turn for pk, turn in outcome.state.items() if pk in by_id},
+        }
+        return Response(answer)
+
+
+def _snippet(row: LorebookEntry) -> LoreSnippet:
+    return {
+        "text": row.content,
+        "score": 1.0,
+        "tags": ["knowledge", "lorebook"],
+        "trust": row.source.trust,
+        "citations": [
+            {"kind": "lorebook_entry", "ref": row.pk, "title": row.name, "commit_id": row.commit_id}
+        ],
+    }
+
+
+def _fired(row: LorebookEntry, each: Fired) -> LoreFired:
+    return {
+        "id": row.pk,
+        "name": row.name,
+        "lorebook": row.source.name,
+        "reason": each.reason,
+        "match": each.match or None,
+        "by": UUID(each.by) if each.by else None,
+        "round": each.round,
+        "tokens": each.tokens,
+        "trimmed": each.trimmed or None,
+    }

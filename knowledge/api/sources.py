@@ -1,0 +1,151 @@
+"""Sources and documents over HTTP: delivered, listed, withdrawn."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import NotFound
+from knowledge.actions.erasing import erase_document, erase_source
+from knowledge.actions.ingest import Taken, ingest
+from knowledge.actions.limits import refuse_too_much
+from knowledge.actions.preparing import prepare
+from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.api import output
+from knowledge.api.serializers import IngestInput, SourceInput, SourcesInput, delivery_of
+from knowledge.api.shapes import (
+    DocumentAnswer,
+    ErasedAnswer,
+    IngestAnswer,
+    SourceAnswer,
+    SourcesAnswer,
+)
+from knowledge.citations import gone
+from knowledge.models import KnowledgeDocument, KnowledgeSource
+
+
+class Ingest(AgentView):
+    """Deliver files of one source. What is known by its digest is not read again.
+
+    Text is searchable when this answers; files that must be parsed are read by workers, and
+    `event_ids` say how far they are. An edited file keeps the chunks that stayed.
+    """
+
+    scopes = {"POST": Scope.KNOWLEDGE_WRITE}
+    idempotent = True
+
+    @extend_schema(request=IngestInput, responses={200: IngestAnswer, 201: IngestAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(IngestInput, request)
+        deliveries = [delivery_of(each) for each in asked["documents"]]
+        with acting(self.account):
+            source = ensure_source(self.account, self.actor, NewSource(**asked["source"]))
+            refuse_too_much(self.account, deliveries)
+        prepared = prepare(source, deliveries)
+        with acting(self.account):
+            remove = list(asked["remove"])
+            if asked["complete"]:
+                remove += _others(source, {each.ref for each in deliveries})
+            taken = ingest(source, self.actor, prepared, remove=remove)
+            shown = _taken(source, taken)
+            return self.seal(Response(shown, status=201 if taken.added else 200))
+
+
+def _others(source: KnowledgeSource, refs: set[str]) -> list[str]:
+    rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
+    return [ref for ref in rows.values_list("ref", flat=True) if ref not in refs]
+
+
+def _taken(source: KnowledgeSource, taken: Taken) -> IngestAnswer:
+    return {
+        "source": output.source_output(_counted(source.account_id, source.pk)),
+        "documents": [output.document_output(each) for each in taken.documents],
+        "added": taken.added,
+        "changed": taken.changed,
+        "unchanged": taken.unchanged,
+        "removed": taken.removed,
+        "chunks": {
+            "kept": taken.chunks.kept,
+            "made": taken.chunks.made,
+            "retired": taken.chunks.retired,
+        },
+        "event_ids": taken.events,
+        "commit_id": taken.commit_id,
+    }
+
+
+def _counted(account_id: UUID, pk: UUID) -> KnowledgeSource:
+    source = KnowledgeSource.objects.of(account_id).counted().filter(pk=pk).first()
+    if source is None:
+        raise gone(account_id, pk) or NotFound("There is no such source.")
+    return source
+
+
+class Sources(AgentView):
+    """The account's sources; a new one, or another word on a known one."""
+
+    scopes = {"GET": Scope.KNOWLEDGE_READ, "POST": Scope.KNOWLEDGE_WRITE}
+    idempotent = True
+
+    @extend_schema(parameters=[SourcesInput], responses={200: SourcesAnswer})
+    def get(self, request: Request) -> Response:
+        asked = parse(SourcesInput, request)
+        with acting(self.account):
+            rows = KnowledgeSource.objects.of(self.account).counted().order_by("name", "pk")
+            if asked.get("after"):
+                rows = rows.filter(name__gt=asked["after"])
+            found = list(rows[: asked["limit"] + 1])
+        shown = found[: asked["limit"]]
+        more = shown[-1].name if len(found) > len(shown) else None
+        return Response({"sources": [output.source_output(each) for each in shown], "next": more})
+
+    @extend_schema(request=SourceInput, responses={200: SourceAnswer, 201: SourceAnswer})
+    def post(self, request: Request) -> Response:
+        said = NewSource(**parse(SourceInput, request))
+        with acting(self.account):
+            before = KnowledgeSource.objects.of(self.account)
+            known = before.filter(scope=said.scope, name=said.name).exists()
+            source = ensure_source(self.account, self.actor, said)
+            shown = output.source_output(_counted(self.account, source.pk))
+            return self.seal(Response(shown, status=200 if known else 201))
+
+
+class Source(AgentView):
+    """One source. Deleting it erases for good all that came from it; citations answer 410."""
+
+    scopes = {"GET": Scope.KNOWLEDGE_READ, "DELETE": Scope.KNOWLEDGE_WRITE}
+
+    @extend_schema(responses={200: SourceAnswer})
+    def get(self, request: Request, pk: UUID) -> Response:
+        with acting(self.account):
+            return Response(output.source_output(_counted(self.account, pk)))
+
+    @extend_schema(responses={200: ErasedAnswer})
+    def delete(self, request: Request, pk: UUID) -> Response:
+        with acting(self.account):
+            commit = erase_source(self.account, pk, self.actor)
+        return Response({"id": pk, "commit_id": commit.id})
+
+
+class Document(AgentView):
+    """One document. Deleting it erases all of its texts for good; citations answer 410."""
+
+    scopes = {"GET": Scope.KNOWLEDGE_READ, "DELETE": Scope.KNOWLEDGE_WRITE}
+
+    @extend_schema(responses={200: DocumentAnswer})
+    def get(self, request: Request, pk: UUID) -> Response:
+        with acting(self.account):
+            document = KnowledgeDocument.objects.of(self.account).filter(pk=pk).first()
+            if document is None:
+                raise gone(self.account, pk) or NotFound("There is no such document.")
+            return Response(output.document_output(document))
+
+    @extend_schema(responses={200: ErasedAnswer})
+    def delete(self, request: Request, pk: UUID) -> Response:
+        with acting(self.account):
+            commit = erase_document(self.account, pk, self.actor)
+        return Response({"id": pk, "commit_id": commit.id})

@@ -1,0 +1,10 @@
+"""Chunking: a text cut into the passages that are searched and cited. Pure.
+
+A chunk is a slice of its text and nothing else: `text[chunk.start:chunk.end] == chunk.text`, so a
+citation leads back to exactly what was read. Cuts are made at headings, pages, definitions of a
+programming language and ends of sentences, in this order, where a text has them.
+"""
+
+from knowledge.chunking.cutting import Chunk, Shape, chunked
+
+__all__ = ["Chunk", "Shape", "chunked"]

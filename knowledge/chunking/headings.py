@@ -1,0 +1,101 @@
+"""Headings: the sections of a text, each under the path of titles that leads to it. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+TITLE = 200  # characters of a heading that are kept
+DEEPEST = 8
+
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
+_RULE = re.compile(r"([=\-`:'\"~^_*+#<>])\1{2,}[ \t]*$")
+_LABEL = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|\.\. )")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    start: int
+    headings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    start: int
+    level: int
+    title: str
+
+
+def markdown_sections(text: str) -> list[Section]:
+    """Sections under `#` and underlined headings; what stands in a fence is no heading."""
+    return _sections(_markdown(list(_lines(text))))
+
+
+def plain_sections(text: str) -> list[Section]:
+    """Sections under underlined titles, as in reStructuredText; the first kind seen is the top."""
+    return _sections(_underlined(list(_lines(text))))
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for line in text.split("\n"):
+        yield start, line
+        start += len(line) + 1
+
+
+def _sections(headings: Iterable[_Heading]) -> list[Section]:
+    path: list[tuple[int, str]] = []
+    sections = [Section(0, ())]
+    for heading in headings:
+        while path and path[-1][0] >= heading.level:
+            path.pop()
+        path.append((heading.level, heading.title[:TITLE]))
+        section = Section(heading.start, tuple(title for _, title in path[-DEEPEST:]))
+        if heading.start == 0:
+            sections.clear()
+        sections.append(section)
+    return sections
+
+
+def _markdown(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
+    fence = ""
+    for number, (start, line) in enumerate(lines):
+        if opened := _FENCE.match(line):
+            mark = opened[1]
+            if not fence:
+                fence = mark
+            elif mark[0] == fence[0] and len(mark) >= len(fence):
+                fence = ""
+        elif fence:
+            continue
+        elif (found := _ATX.match(line)) and (title := (found[2] or "").strip()):
+            yield _Heading(start, len(found[1]), title)
+        elif (under := _SETEXT.match(line)) and number and _is_title(lines[number - 1][1]):
+            level = 1 if under[1][0] == "=" else 2
+            yield _Heading(lines[number - 1][0], level, lines[number - 1][1].strip())
+
+
+def _is_title(line: str) -> bool:
+    return bool(line.strip()) and not line.startswith(("    ", "\t")) and not _LABEL.match(line)
+
+
+def _underlined(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
+    levels: dict[tuple[str, bool], int] = {}
+    for number in range(1, len(lines)):
+        rule, (start, title) = lines[number][1], lines[number - 1]
+        if not _RULE.match(rule) or not _is_underlined(title, rule):
+            continue
+        over = number > 1 and lines[number - 2][1].rstrip() == rule.rstrip()
+        level = levels.setdefault((rule[0], over), len(levels) + 1)
+        yield _Heading(lines[number - 2][0] if over else start, level, title.strip())
+
+
+def _is_underlined(title: str, rule: str) -> bool:
+    plain = title.rstrip()
+    return (
+        bool(plain)
+        and not plain[0].isspace()
+        and not _RULE.match(title)
+        and len(rule.rstrip()) >= len(plain)
+    )

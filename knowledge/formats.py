@@ -1,0 +1,110 @@
+"""What kind of file something is: by its name and its first bytes before its claims. Pure."""
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from knowledge.chunking import Shape
+from knowledge.chunking.headings import markdown_sections, plain_sections
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How a file is read. Without a parser its bytes are its text."""
+
+    mime: str
+    parser: str = ""
+    shape: Shape = Shape.PLAIN
+    language: str = ""
+
+
+PLAIN = Format("text/plain")
+MARKDOWN = Format("text/markdown", shape=Shape.MARKDOWN)
+HTML = Format("text/html", parser="html", shape=Shape.MARKDOWN)
+ARCHIVE = Format("application/zip", parser="zip")
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+
+_BY_NAME = {
+    "md": MARKDOWN,
+    "markdown": MARKDOWN,
+    "mdx": MARKDOWN,
+    "txt": PLAIN,
+    "rst": Format("text/x-rst"),
+    "html": HTML,
+    "htm": HTML,
+    "xhtml": HTML,
+    "csv": Format("text/csv"),
+    "tsv": Format("text/tab-separated-values"),
+    "json": Format("application/json"),
+    "yaml": Format("application/yaml"),
+    "yml": Format("application/yaml"),
+    "toml": Format("application/toml"),
+    "pdf": Format("application/pdf", parser="pdf", shape=Shape.PAGES),
+    "docx": Format(_OFFICE + "wordprocessingml.document", parser="docx", shape=Shape.MARKDOWN),
+    "pptx": Format(_OFFICE + "presentationml.presentation", parser="pptx", shape=Shape.PAGES),
+    "xlsx": Format(_OFFICE + "spreadsheetml.sheet", parser="xlsx", shape=Shape.MARKDOWN),
+    "zip": ARCHIVE,
+} | {
+    ending: Format(f"text/x-{language}", shape=Shape.CODE, language=language)
+    for ending, language in {
+        "py": "python",
+        "pyi": "python",
+        "js": "javascript",
+        "mjs": "javascript",
+        "jsx": "javascript",
+        "ts": "typescript",
+        "tsx": "tsx",
+        "go": "go",
+        "java": "java",
+        "rs": "rust",
+        "c": "c",
+        "h": "c",
+        "rb": "ruby",
+        "sh": "shell",
+        "sql": "sql",
+        "css": "css",
+    }.items()
+}
+_BY_MIME = {known.mime: known for known in _BY_NAME.values()} | {"text/plain": PLAIN}
+_ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
+ENDINGS = tuple(sorted(_BY_NAME))
+
+
+class NotText(ValueError):
+    """Why bytes cannot be read as text."""
+
+
+def format_of(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
+    """The format of a file; None where we cannot read it. A name decides before a claim."""
+    found = _BY_NAME.get(PurePosixPath(ref.lower()).suffix.lstrip("."))
+    found = found or _BY_MIME.get(mime.partition(";")[0].strip().lower())
+    if head.startswith(_PDF):
+        return _BY_NAME["pdf"]
+    if head.startswith(_ZIP):
+        return found if found and found.parser in ("docx", "pptx", "xlsx", "zip") else ARCHIVE
+    if found is None and head and b"\x00" not in head:
+        return PLAIN
+    return found
+
+
+def decoded(data: bytes) -> str:
+    """The text of bytes: Unicode, or the Chinese national encoding."""
+    codecs = ["utf-16"] if data.startswith((b"\xff\xfe", b"\xfe\xff")) else ["utf-8-sig", "gb18030"]
+    for codec in codecs:
+        try:
+            text = data.decode(codec)
+        except UnicodeDecodeError:
+            continue
+        if "\x00" in text:
+            break
+        return text
+    raise NotText("It is no text that we can read: neither UTF-8 nor UTF-16 nor GB 18030.")
+
+
+def title_of(ref: str, text: str, shape: Shape) -> str:
+    """What a document is called that brought no title: by its first heading, else by its name."""
+    if shape in (Shape.MARKDOWN, Shape.PLAIN):
+        read = markdown_sections if shape is Shape.MARKDOWN else plain_sections
+        named = next((each.headings for each in read(text[:5_000]) if each.headings), ())
+        if named:
+            return named[0]
+    return PurePosixPath(ref).name[:500] or ref[:500]

@@ -1,0 +1,139 @@
+"""manage.py knowledge: folders become sources, once or for as long as it runs."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.errors import DomainError
+from kmapp.management.accounts import account_named
+from kmapp.management.progress import Progress
+from kmapp.search.models import Vector
+from knowledge.actions.sources import NewSource, change_source, ensure_source
+from knowledge.actions.syncing import sync
+from knowledge.actions.versions import cut_again
+from knowledge.folders import files_of, signature_of
+from knowledge.models import KnowledgeDocument, KnowledgeSource
+from knowledge.variants import CUTS
+
+LOOK_SECONDS = 2.0
+
+
+class Command(BaseCommand):
+    help = (
+        "Delivers the files of a folder to a source, and follows it with --watch. What is known is "
+        "not read again; what the folder lost is removed. Cuts a source by another index version."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        syncing = verbs.add_parser("sync", help="deliver a folder")
+        syncing.add_argument("folder", type=Path)
+        syncing.add_argument("--name", help="of the source; the folder's name is the usual")
+        syncing.add_argument("--kind", choices=KnowledgeSource.Kind.values, default="repo_docs")
+        syncing.add_argument("--trust", choices=KnowledgeSource.Trust.values, default="")
+        syncing.add_argument("--scope", default="")
+        syncing.add_argument("--revision", help="such as the commit that is checked out")
+        syncing.add_argument("--watch", action="store_true", help="go on until Ctrl-C")
+        syncing.add_argument("--wait", action="store_true", help="until all is read and embedded")
+        cutting = verbs.add_parser("index", help="cut sources by index versions, side by side")
+        cutting.add_argument("versions", nargs="+", choices=list(CUTS))
+        cutting.add_argument("--source", help="its name; all of them without")
+        for verb in (syncing, cutting):
+            verb.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        account = account_named(options["account"])
+        if options["verb"] == "index":
+            self._index(account, options["versions"], options["source"])
+        else:
+            self._sync(account, options)
+
+    def _sync(self, account: Account, options: dict[str, Any]) -> None:
+        folder: Path = options["folder"]
+        if not folder.is_dir():
+            raise CommandError(f"{folder} is no folder.")
+        said = NewSource(
+            name=options["name"] or folder.resolve().name,
+            kind=options["kind"],
+            trust=options["trust"],
+            scope=options["scope"],
+            ref=str(folder.resolve()),
+            revision=options["revision"],
+        )
+        try:
+            with acting(account):
+                source = ensure_source(account.pk, SYSTEM, said)
+        except DomainError as error:
+            raise CommandError(error.message) from error
+        self._once(source, folder)
+        if options["wait"]:
+            self._wait(source)
+        if options["watch"]:
+            self._watch(source, folder)
+
+    def _once(self, source: KnowledgeSource, folder: Path) -> None:
+        progress = Progress("Files delivered", sum(1 for _ in files_of(folder)))
+        done = sync(source, SYSTEM, folder, progress.add)
+        progress.end()
+        self.stdout.write(
+            f"{done.added:,} added, {done.changed:,} changed, {done.unchanged:,} unchanged, "
+            f"{done.removed:,} removed; chunks: {done.chunks.made:,} made, "
+            f"{done.chunks.kept:,} kept, {done.chunks.retired:,} retired."
+        )
+        for reason in done.refused:
+            self.stderr.write(reason)
+
+    def _watch(self, source: KnowledgeSource, folder: Path) -> None:
+        self.stdout.write(f"Watching {folder}. Ctrl-C ends it.")
+        seen = signature_of(folder)
+        try:
+            while True:
+                time.sleep(LOOK_SECONDS)
+                now = signature_of(folder)
+                if now != seen:
+                    seen = now
+                    self._once(source, folder)
+        except KeyboardInterrupt:
+            self.stdout.write("Ended.")
+
+    def _wait(self, source: KnowledgeSource) -> None:
+        account_id = source.account_id
+        left = most = self._left(source)
+        progress = Progress("Files read and texts embedded", most)
+        while left:
+            time.sleep(LOOK_SECONDS)
+            now = self._left(source)
+            progress.add(max(0, left - now))
+            left = now
+        progress.end()
+        with acting(account_id):
+            rows = KnowledgeDocument.objects.of(account_id).filter(source=source, state="failed")
+            for document in rows.present()[:20]:
+                self.stderr.write(f"{document.ref}: {document.error}")
+
+    def _left(self, source: KnowledgeSource) -> int:
+        with acting(source.account_id):
+            rows = KnowledgeDocument.objects.of(source.account_id).filter(source=source)
+            waiting = Vector.objects.of(source.account_id).filter(
+                collection__startswith="knowledge.", state=Vector.State.PENDING
+            )
+            return rows.filter(state="pending").count() + waiting.count()
+
+    def _index(self, account: Account, versions: list[str], name: str | None) -> None:
+        with acting(account):
+            rows = KnowledgeSource.objects.of(account).of_documents()
+            sources = list(rows.filter(name=name) if name else rows)
+        if name and not sources:
+            raise CommandError(f"There is no source {name!r}.")
+        for source in sources:
+            with acting(account):
+                change_source(source, SYSTEM, {"index_versions": sorted(set(versions))})
+            progress = Progress(f"Documents of {source.name} cut")
+            for number in cut_again(source):
+                progress.add(number)
+            progress.end()

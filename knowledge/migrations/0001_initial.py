@@ -1,0 +1,225 @@
+import django.contrib.postgres.fields
+import django.db.models.constraints
+import django.db.models.deletion
+import kmapp.ids
+import knowledge.models.sources
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+        ('accounts', '0002_initial'),
+        ('ledger', '0001_initial'),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='ErasedKnowledge',
+            fields=[
+                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('erased_at', models.DateTimeField(verbose_name='erased')),
+                ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
+                ('commit', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.commit', verbose_name='commit')),
+            ],
+            options={
+                'verbose_name': 'erased knowledge',
+                'verbose_name_plural': 'erased knowledge',
+            },
+        ),
+        migrations.CreateModel(
+            name='KnowledgeSource',
+            fields=[
+                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(max_length=200, verbose_name='name')),
+                ('kind', models.CharField(choices=[('repo_docs', 'repository'), ('file_set', 'files'), ('upload', 'uploads'), ('web_snapshot', 'web pages'), ('lorebook', 'lorebook')], max_length=12, verbose_name='kind')),
+                ('trust', models.CharField(choices=[('trusted', 'trusted'), ('semi_trusted', 'semi-trusted'), ('untrusted', 'untrusted')], max_length=12, verbose_name='trust')),
+                ('scope', models.CharField(blank=True, max_length=200, verbose_name='scope')),
+                ('ref', models.TextField(blank=True, verbose_name='place')),
+                ('revision', models.CharField(blank=True, max_length=200, verbose_name='revision')),
+                ('index_versions', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=10), default=knowledge.models.sources.default_indexes, size=None, verbose_name='index versions')),
+                ('created_by', models.CharField(max_length=50, verbose_name='created by')),
+                ('created_at', models.DateTimeField(verbose_name='created')),
+                ('updated_at', models.DateTimeField(verbose_name='updated')),
+                ('refreshed_at', models.DateTimeField(blank=True, null=True, verbose_name='last delivery')),
+                ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
+                ('commit', models.ForeignKey(db_constraint=False, db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.commit', verbose_name='commit')),
+            ],
+            options={
+                'verbose_name': 'source',
+                'verbose_name_plural': 'sources',
+            },
+        ),
+        migrations.CreateModel(
+            name='KnowledgeDocument',
+            fields=[
+                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('ref', models.CharField(max_length=1000, verbose_name='place in its source')),
+                ('title', models.CharField(blank=True, max_length=500, verbose_name='title')),
+                ('mime', models.CharField(max_length=100, verbose_name='type')),
+                ('url', models.TextField(blank=True, verbose_name='address')),
+                ('sha256', models.CharField(max_length=64, verbose_name='digest of the file')),
+                ('size', models.BigIntegerField(verbose_name='bytes')),
+                ('version', models.PositiveIntegerField(default=0, verbose_name='version')),
+                ('revision', models.CharField(blank=True, max_length=200, verbose_name='revision')),
+                ('state', models.CharField(choices=[('pending', 'waiting to be read'), ('ready', 'read'), ('failed', 'could not be read')], max_length=7, verbose_name='state')),
+                ('error', models.CharField(blank=True, max_length=500, verbose_name='what went wrong')),
+                ('observed_at', models.DateTimeField(verbose_name='observed')),
+                ('removed_at', models.DateTimeField(blank=True, null=True, verbose_name='removed')),
+                ('created_by', models.CharField(max_length=50, verbose_name='written by')),
+                ('created_at', models.DateTimeField(verbose_name='created')),
+                ('updated_at', models.DateTimeField(verbose_name='updated')),
+                ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
+                ('commit', models.ForeignKey(db_constraint=False, db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.commit', verbose_name='commit')),
+                ('source', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='documents', to='knowledge.knowledgesource', verbose_name='source')),
+            ],
+            options={
+                'verbose_name': 'document',
+                'verbose_name_plural': 'documents',
+            },
+        ),
+        migrations.CreateModel(
+            name='KnowledgeText',
+            fields=[
+                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('version', models.PositiveIntegerField(verbose_name='version')),
+                ('sha256', models.CharField(max_length=64, verbose_name='digest of the text')),
+                ('file_sha256', models.CharField(max_length=64, verbose_name='digest of the file')),
+                ('revision', models.CharField(blank=True, max_length=200, verbose_name='revision')),
+                ('shape', models.CharField(max_length=10, verbose_name='shape')),
+                ('language', models.CharField(blank=True, max_length=20, verbose_name='programming language')),
+                ('text', models.TextField(verbose_name='text')),
+                ('created_at', models.DateTimeField(verbose_name='created')),
+                ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
+                ('commit', models.ForeignKey(db_constraint=False, db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.commit', verbose_name='commit')),
+                ('document', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='texts', to='knowledge.knowledgedocument', verbose_name='document')),
+            ],
+            options={
+                'verbose_name': 'text',
+                'verbose_name_plural': 'texts',
+            },
+        ),
+        migrations.CreateModel(
+            name='KnowledgeChunk',
+            fields=[
+                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('index_version', models.CharField(max_length=10, verbose_name='index version')),
+                ('chunk_index', models.PositiveIntegerField(verbose_name='number')),
+                ('start', models.PositiveIntegerField(verbose_name='first character')),
+                ('end', models.PositiveIntegerField(verbose_name='after the last character')),
+                ('line_start', models.PositiveIntegerField(verbose_name='first line')),
+                ('line_end', models.PositiveIntegerField(verbose_name='last line')),
+                ('page', models.PositiveIntegerField(null=True, verbose_name='page')),
+                ('headings', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=200), default=list, size=None, verbose_name='headings')),
+                ('sha256', models.CharField(max_length=64, verbose_name='digest')),
+                ('text', models.TextField(verbose_name='text')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
+                ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
+                ('document', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='chunks', to='knowledge.knowledgedocument', verbose_name='document')),
+                ('text_row', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='knowledge.knowledgetext', verbose_name='text it is cut from')),
+            ],
+            options={
+                'verbose_name': 'chunk',
+                'verbose_name_plural': 'chunks',
+            },
+        ),
+        migrations.CreateModel(
+            name='LorebookEntry',
+            fields=[
+                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('name', models.CharField(blank=True, max_length=200, verbose_name='name')),
+                ('content', models.TextField(verbose_name='text')),
+                ('keys', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=500), blank=True, default=list, size=None, verbose_name='keys')),
+                ('secondary_keys', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=500), blank=True, default=list, size=None, verbose_name='secondary keys')),
+                ('secondary_logic', models.CharField(choices=[('and_any', 'and any of them'), ('and_all', 'and all of them'), ('not_any', 'and none of them'), ('not_all', 'and not all of them')], default='and_any', max_length=7, verbose_name='secondary keys count as')),
+                ('regex', models.BooleanField(default=False, verbose_name='keys are regular expressions')),
+                ('case_sensitive', models.BooleanField(default=False, verbose_name='case counts')),
+                ('whole_words', models.BooleanField(default=False, verbose_name='whole words only')),
+                ('constant', models.BooleanField(default=False, verbose_name='always fires')),
+                ('enabled', models.BooleanField(default=True, verbose_name='in use')),
+                ('priority', models.IntegerField(default=0, verbose_name='priority')),
+                ('order', models.IntegerField(default=100, verbose_name='order')),
+                ('budget_weight', models.FloatField(default=1.0, verbose_name='budget weight')),
+                ('scope', models.CharField(blank=True, max_length=200, verbose_name='scope')),
+                ('scan_depth', models.PositiveIntegerField(blank=True, null=True, verbose_name='messages looked at')),
+                ('recursive', models.BooleanField(default=True, verbose_name='calls up others')),
+                ('recursable', models.BooleanField(default=True, verbose_name='may be called up by others')),
+                ('sticky', models.PositiveIntegerField(default=0, verbose_name='turns it stays')),
+                ('cooldown', models.PositiveIntegerField(default=0, verbose_name='turns it rests')),
+                ('uid', models.CharField(blank=True, max_length=100, verbose_name='id where it came from')),
+                ('version', models.PositiveIntegerField(default=1, verbose_name='version')),
+                ('created_by', models.CharField(max_length=50, verbose_name='written by')),
+                ('created_at', models.DateTimeField(verbose_name='created')),
+                ('updated_at', models.DateTimeField(verbose_name='updated')),
+                ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
+                ('commit', models.ForeignKey(db_constraint=False, db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.commit', verbose_name='commit')),
+                ('source', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='entries', to='knowledge.knowledgesource', verbose_name='lorebook')),
+            ],
+            options={
+                'verbose_name': 'lore',
+                'verbose_name_plural': 'lore',
+            },
+        ),
+        migrations.CreateModel(
+            name='KnowledgePiece',
+            fields=[
+                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('number', models.PositiveIntegerField(verbose_name='number')),
+                ('data', models.BinaryField(verbose_name='bytes')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
+                ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
+                ('document', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='pieces', to='knowledge.knowledgedocument', verbose_name='document')),
+            ],
+            options={
+                'verbose_name': 'piece of a file',
+                'verbose_name_plural': 'pieces of files',
+                'constraints': [models.UniqueConstraint(fields=('account', 'document', 'number'), name='one_piece_per_number')],
+            },
+        ),
+        migrations.AddConstraint(
+            model_name='knowledgesource',
+            constraint=models.UniqueConstraint(fields=('account', 'id'), name='source_in_account'),
+        ),
+        migrations.AddConstraint(
+            model_name='knowledgesource',
+            constraint=models.UniqueConstraint(fields=('account', 'scope', 'name'), name='one_source_per_name'),
+        ),
+        migrations.AddIndex(
+            model_name='knowledgedocument',
+            index=models.Index(condition=models.Q(('state__in', ('pending', 'failed'))), fields=['account', '-updated_at', '-id'], name='documents_unread'),
+        ),
+        migrations.AddIndex(
+            model_name='knowledgedocument',
+            index=models.Index(fields=['account', 'source', '-updated_at'], name='documents_of_source'),
+        ),
+        migrations.AddConstraint(
+            model_name='knowledgedocument',
+            constraint=models.UniqueConstraint(fields=('account', 'id'), name='document_in_account'),
+        ),
+        migrations.AddConstraint(
+            model_name='knowledgedocument',
+            constraint=models.UniqueConstraint(fields=('account', 'source', 'ref'), name='one_document_per_place'),
+        ),
+        migrations.AddConstraint(
+            model_name='knowledgetext',
+            constraint=models.UniqueConstraint(fields=('account', 'id'), name='text_in_account'),
+        ),
+        migrations.AddConstraint(
+            model_name='knowledgetext',
+            constraint=models.UniqueConstraint(fields=('account', 'document', 'version'), name='one_text_per_version'),
+        ),
+        migrations.AddConstraint(
+            model_name='knowledgechunk',
+            constraint=models.UniqueConstraint(deferrable=django.db.models.constraints.Deferrable['DEFERRED'], fields=('account', 'document', 'index_version', 'chunk_index'), name='one_chunk_per_number'),
+        ),
+        migrations.AddIndex(
+            model_name='lorebookentry',
+            index=models.Index(fields=['account', 'source', 'order'], name='lore_of_source'),
+        ),
+        migrations.AddConstraint(
+            model_name='lorebookentry',
+            constraint=models.UniqueConstraint(fields=('account', 'id'), name='lore_in_account'),
+        ),
+    ]

@@ -1,0 +1,23 @@
+from knowledge.models.chunks import ChunkQuerySet, KnowledgeChunk
+from knowledge.models.documents import (
+    DocumentQuerySet,
+    ErasedKnowledge,
+    KnowledgeDocument,
+    KnowledgePiece,
+    KnowledgeText,
+)
+from knowledge.models.lore import LorebookEntry
+from knowledge.models.sources import KnowledgeSource, SourceQuerySet
+
+__all__ = [
+    "ChunkQuerySet",
+    "DocumentQuerySet",
+    "ErasedKnowledge",
+    "KnowledgeChunk",
+    "KnowledgeDocument",
+    "KnowledgePiece",
+    "KnowledgeSource",
+    "KnowledgeText",
+    "LorebookEntry",
+    "SourceQuerySet",
+]

@@ -1,0 +1,65 @@
+"""Chunks: what is searched. Derived from texts; deleted and made anew as these change."""
+
+from typing import Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from knowledge.models.documents import KnowledgeDocument, KnowledgeText
+
+
+class ChunkQuerySet(AccountQuerySet["KnowledgeChunk"]):
+    def cut_by(self, index_version: str) -> Self:
+        return self.filter(index_version=index_version)
+
+
+class KnowledgeChunk(AccountOwned):
+    """One slice of the present text of a document, as one index version cuts it."""
+
+    document = models.ForeignKey(
+        KnowledgeDocument,
+        on_delete=models.CASCADE,
+        related_name="chunks",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("document"),
+    )
+    text_row = models.ForeignKey(
+        KnowledgeText,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("text it is cut from"),
+    )
+    index_version = models.CharField(_("index version"), max_length=10)
+    chunk_index = models.PositiveIntegerField(_("number"))
+    start = models.PositiveIntegerField(_("first character"))
+    end = models.PositiveIntegerField(_("after the last character"))
+    line_start = models.PositiveIntegerField(_("first line"))
+    line_end = models.PositiveIntegerField(_("last line"))
+    page = models.PositiveIntegerField(_("page"), null=True)
+    headings = ArrayField(
+        models.CharField(max_length=200), verbose_name=_("headings"), default=list
+    )
+    sha256 = models.CharField(_("digest"), max_length=64)
+    text = models.TextField(_("text"))
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    objects = ChunkQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("chunk")
+        verbose_name_plural = _("chunks")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "document", "index_version", "chunk_index"],
+                name="one_chunk_per_number",
+                deferrable=models.Deferrable.DEFERRED,
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id} #{self.chunk_index}"

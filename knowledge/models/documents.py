@@ -1,0 +1,168 @@
+"""Documents: each state of each text is kept, so that a citation of it never dangles."""
+
+from typing import Self
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
+from kmapp.ledger.models import Commit
+from knowledge.models.sources import KnowledgeSource
+
+
+class DocumentQuerySet(AccountQuerySet["KnowledgeDocument"]):
+    def present(self) -> Self:
+        """Those that their source still has."""
+        return self.filter(removed_at=None)
+
+    def newest_first(self) -> Self:
+        return self.order_by("-updated_at", "-pk")
+
+
+class KnowledgeDocument(Truth):
+    """One file, page or upload. Its words are in its texts, one for each version."""
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("waiting to be read")
+        READY = "ready", _("read")
+        FAILED = "failed", _("could not be read")
+
+    # How far the machine has come with it is no truth of the account's.
+    unsealed = ("commit_id", "state", "error")
+
+    source = models.ForeignKey(
+        KnowledgeSource,
+        on_delete=models.CASCADE,
+        related_name="documents",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("source"),
+    )
+    ref = models.CharField(_("place in its source"), max_length=1000)
+    title = models.CharField(_("title"), max_length=500, blank=True)
+    mime = models.CharField(_("type"), max_length=100)
+    url = models.TextField(_("address"), blank=True)
+    sha256 = models.CharField(_("digest of the file"), max_length=64)
+    size = models.BigIntegerField(_("bytes"))
+    version = models.PositiveIntegerField(_("version"), default=0)  # 0: never read yet
+    revision = models.CharField(_("revision"), max_length=200, blank=True)
+    state = models.CharField(_("state"), max_length=7, choices=State.choices)
+    error = models.CharField(_("what went wrong"), max_length=500, blank=True)
+    observed_at = models.DateTimeField(_("observed"))
+    removed_at = models.DateTimeField(_("removed"), null=True, blank=True)
+    created_by = models.CharField(_("written by"), max_length=50)
+    created_at = models.DateTimeField(_("created"))
+    updated_at = models.DateTimeField(_("updated"))
+
+    objects = DocumentQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("document")
+        verbose_name_plural = _("documents")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="document_in_account"),
+            models.UniqueConstraint(
+                fields=["account", "source", "ref"], name="one_document_per_place"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["account", "-updated_at", "-id"],
+                condition=Q(state__in=("pending", "failed")),
+                name="documents_unread",
+            ),
+            models.Index(fields=["account", "source", "-updated_at"], name="documents_of_source"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or self.ref
+
+
+class KnowledgeText(Truth):
+    """What a document said in one version: what citations quote."""
+
+    document = models.ForeignKey(
+        KnowledgeDocument,
+        on_delete=models.CASCADE,
+        related_name="texts",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("document"),
+    )
+    version = models.PositiveIntegerField(_("version"))
+    sha256 = models.CharField(_("digest of the text"), max_length=64)
+    file_sha256 = models.CharField(_("digest of the file"), max_length=64)
+    revision = models.CharField(_("revision"), max_length=200, blank=True)
+    shape = models.CharField(_("shape"), max_length=10)
+    language = models.CharField(_("programming language"), max_length=20, blank=True)
+    text = models.TextField(_("text"))
+    created_at = models.DateTimeField(_("created"))
+
+    objects = AccountQuerySet["KnowledgeText"].as_manager()
+
+    class Meta:
+        verbose_name = _("text")
+        verbose_name_plural = _("texts")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="text_in_account"),
+            models.UniqueConstraint(
+                fields=["account", "document", "version"], name="one_text_per_version"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id} v{self.version}"
+
+
+class KnowledgePiece(AccountOwned):
+    """A part of a file that a parser reads, as it was sent. The document's digest covers it."""
+
+    document = models.ForeignKey(
+        KnowledgeDocument,
+        on_delete=models.CASCADE,
+        related_name="pieces",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("document"),
+    )
+    number = models.PositiveIntegerField(_("number"))
+    data = models.BinaryField(_("bytes"))
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    objects = AccountQuerySet["KnowledgePiece"].as_manager()
+
+    class Meta:
+        verbose_name = _("piece of a file")
+        verbose_name_plural = _("pieces of files")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "document", "number"], name="one_piece_per_number"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.document_id} #{self.number}"
+
+
+class ErasedKnowledge(AccountOwned):
+    """That something was here: its citations are answered with the commit that erased it."""
+
+    erased_at = models.DateTimeField(_("erased"))
+    commit = models.ForeignKey(
+        Commit,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("commit"),
+    )
+
+    objects = AccountQuerySet["ErasedKnowledge"].as_manager()
+
+    class Meta:
+        verbose_name = _("erased knowledge")
+        verbose_name_plural = _("erased knowledge")
+
+    def __str__(self) -> str:
+        return str(self.pk)

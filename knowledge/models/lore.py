@@ -1,0 +1,74 @@
+"""Lore: texts that a conversation calls up by what is said in it."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountQuerySet, Truth
+from knowledge.models.sources import KnowledgeSource
+from knowledge.triggers import Logic
+
+
+class LorebookEntry(Truth):
+    """One text of a lorebook, and when it fires. `knowledge.triggers` says what each field does."""
+
+    class Secondary(models.TextChoices):
+        AND_ANY = Logic.AND_ANY.value, _("and any of them")
+        AND_ALL = Logic.AND_ALL.value, _("and all of them")
+        NOT_ANY = Logic.NOT_ANY.value, _("and none of them")
+        NOT_ALL = Logic.NOT_ALL.value, _("and not all of them")
+
+    source = models.ForeignKey(
+        KnowledgeSource,
+        on_delete=models.CASCADE,
+        related_name="entries",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("lorebook"),
+    )
+    name = models.CharField(_("name"), max_length=200, blank=True)
+    content = models.TextField(_("text"))
+    keys = ArrayField(
+        models.CharField(max_length=500), verbose_name=_("keys"), default=list, blank=True
+    )
+    secondary_keys = ArrayField(
+        models.CharField(max_length=500), verbose_name=_("secondary keys"), default=list, blank=True
+    )
+    secondary_logic = models.CharField(
+        _("secondary keys count as"),
+        max_length=7,
+        choices=Secondary.choices,
+        default=Secondary.AND_ANY,
+    )
+    regex = models.BooleanField(_("keys are regular expressions"), default=False)
+    case_sensitive = models.BooleanField(_("case counts"), default=False)
+    whole_words = models.BooleanField(_("whole words only"), default=False)
+    constant = models.BooleanField(_("always fires"), default=False)
+    enabled = models.BooleanField(_("in use"), default=True)
+    priority = models.IntegerField(_("priority"), default=0)
+    order = models.IntegerField(_("order"), default=100)
+    budget_weight = models.FloatField(_("budget weight"), default=1.0)
+    scope = models.CharField(_("scope"), max_length=200, blank=True)
+    scan_depth = models.PositiveIntegerField(_("messages looked at"), null=True, blank=True)
+    recursive = models.BooleanField(_("calls up others"), default=True)
+    recursable = models.BooleanField(_("may be called up by others"), default=True)
+    sticky = models.PositiveIntegerField(_("turns it stays"), default=0)
+    cooldown = models.PositiveIntegerField(_("turns it rests"), default=0)
+    uid = models.CharField(_("id where it came from"), max_length=100, blank=True)
+    version = models.PositiveIntegerField(_("version"), default=1)
+    created_by = models.CharField(_("written by"), max_length=50)
+    created_at = models.DateTimeField(_("created"))
+    updated_at = models.DateTimeField(_("updated"))
+
+    objects = AccountQuerySet["LorebookEntry"].as_manager()
+
+    class Meta:
+        verbose_name = _("lore")
+        verbose_name_plural = _("lore")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="lore_in_account"),
+        ]
+        indexes = [models.Index(fields=["account", "source", "order"], name="lore_of_source")]
+
+    def __str__(self) -> str:
+        return self.name or self.content[:60]

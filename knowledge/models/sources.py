@@ -1,0 +1,85 @@
+"""Where documents come from, and how far they are trusted."""
+
+from typing import Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Count, Max, Q
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountQuerySet, Truth
+from knowledge.variants import DEFAULT
+
+
+class SourceQuerySet(AccountQuerySet["KnowledgeSource"]):
+    def of_documents(self) -> Self:
+        return self.exclude(kind=KnowledgeSource.Kind.LOREBOOK)
+
+    def lorebooks(self) -> Self:
+        return self.filter(kind=KnowledgeSource.Kind.LOREBOOK)
+
+    def counted(self) -> Self:
+        """Annotate how many documents each has, and in what state."""
+        present = Q(documents__removed_at=None)
+        return self.annotate(
+            number=Count("documents", filter=present),
+            waiting=Count("documents", filter=present & Q(documents__state="pending")),
+            failed=Count("documents", filter=present & Q(documents__state="failed")),
+            changed_at=Max("documents__updated_at"),
+        )
+
+
+def default_indexes() -> list[str]:
+    return [DEFAULT.index_version]
+
+
+class KnowledgeSource(Truth):
+    """A set of documents that come from one place: a repository, a folder, uploads, a lorebook."""
+
+    class Kind(models.TextChoices):
+        REPO_DOCS = "repo_docs", _("repository")
+        FILE_SET = "file_set", _("files")
+        UPLOAD = "upload", _("uploads")
+        WEB_SNAPSHOT = "web_snapshot", _("web pages")
+        LOREBOOK = "lorebook", _("lorebook")
+
+    class Trust(models.TextChoices):
+        TRUSTED = "trusted", _("trusted")
+        SEMI_TRUSTED = "semi_trusted", _("semi-trusted")
+        UNTRUSTED = "untrusted", _("untrusted")
+
+    unsealed = ("commit_id", "refreshed_at")
+
+    name = models.CharField(_("name"), max_length=200)
+    kind = models.CharField(_("kind"), max_length=12, choices=Kind.choices)
+    trust = models.CharField(_("trust"), max_length=12, choices=Trust.choices)
+    scope = models.CharField(_("scope"), max_length=200, blank=True)
+    ref = models.TextField(_("place"), blank=True)
+    revision = models.CharField(_("revision"), max_length=200, blank=True)
+    # The ways in which its texts are cut, side by side.
+    index_versions = ArrayField(
+        models.CharField(max_length=10), verbose_name=_("index versions"), default=default_indexes
+    )
+    created_by = models.CharField(_("created by"), max_length=50)
+    created_at = models.DateTimeField(_("created"))
+    updated_at = models.DateTimeField(_("updated"))
+    refreshed_at = models.DateTimeField(_("last delivery"), null=True, blank=True)
+
+    objects = SourceQuerySet.as_manager()
+
+    number: int  # set by counted
+    waiting: int
+    failed: int
+
+    class Meta:
+        verbose_name = _("source")
+        verbose_name_plural = _("sources")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="source_in_account"),
+            models.UniqueConstraint(
+                fields=["account", "scope", "name"], name="one_source_per_name"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

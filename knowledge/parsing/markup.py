@@ -1,0 +1,77 @@
+"""HTML as text that keeps its structure: headings, lists, tables, code. Never recursive."""
+
+import re
+from html.parser import HTMLParser
+
+SILENT = frozenset({"script", "style", "noscript", "template", "svg", "head", "iframe", "object"})
+_BLOCK = re.compile(
+    "p|div|section|article|main|header|footer|aside|nav|[uod]l|table|tr|blockquote|pre|figure"
+    "|d[td]|form|fieldset|address|hr|h[1-6]|li"
+)
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}charset=["']?([\w-]{2,30})""", re.IGNORECASE)
+_SPACES = re.compile(r"[ \t\r\n\f\v\u00a0]+")
+_BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+
+
+def text_of(data: bytes) -> tuple[str, str]:
+    """The title of a page and its text, in the manner of Markdown."""
+    reader = _Reader()
+    reader.feed(_decoded(data))
+    reader.close()
+    text = _BLANK.sub("\n\n", "".join(reader.out)).strip()
+    return _SPACES.sub(" ", "".join(reader.title)).strip()[:500], text
+
+
+def _decoded(data: bytes) -> str:
+    named = _CHARSET.search(data[:4_000])
+    for codec in ["utf-8-sig", *([named[1].decode("ascii")] if named else []), "gb18030"]:
+        try:
+            return data.decode(codec)
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return data.decode("utf-8", "replace")
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.out: list[str] = []
+        self.title: list[str] = []
+        self.silent = 0
+        self.in_title = self.in_pre = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in SILENT:
+            self.silent += 1
+        elif tag == "body":
+            self.silent = 0  # a head that was never closed
+        self.in_title = self.in_title or tag == "title"
+        self.in_pre = self.in_pre or tag == "pre"
+        self.out.append(_before(tag))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "title":
+            self.in_title = False
+        elif tag in SILENT:
+            self.silent = max(0, self.silent - 1)
+        elif tag == "pre" and self.in_pre:
+            self.in_pre = False
+            self.out.append("\n```\n")
+        elif _BLOCK.fullmatch(tag):
+            self.out.append("\n" if tag in ("li", "tr") else "\n\n")
+
+    def handle_data(self, data: str) -> None:
+        if self.in_title:
+            self.title.append(data)
+        elif not self.silent:
+            self.out.append(data if self.in_pre else _SPACES.sub(" ", data))
+
+
+def _before(tag: str) -> str:
+    """What stands for the beginning of an element."""
+    plain = {"br": "\n", "td": " | ", "th": " | ", "li": "\n- ", "tr": "\n", "pre": "\n\n```\n"}
+    if tag in plain:
+        return plain[tag]
+    if not _BLOCK.fullmatch(tag):
+        return ""
+    return "\n\n" + ("#" * int(tag[1]) + " " if re.fullmatch("h[1-6]", tag) else "")

@@ -1,0 +1,176 @@
+"""Reading knowledge: snippets with citations, best first, and what was decided on the way."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.cache import cache
+
+from kmapp.accounts.acting import acting
+from kmapp.providers.active import active_model
+from kmapp.search.asking import meaning_of, scale_of
+from kmapp.search.fusion import fuse
+from kmapp.search.lookups import Ids
+from kmapp.search.queries import Collection, Meaning, Within
+from knowledge.citations import slices
+from knowledge.merging import Run, merged
+from knowledge.models import ChunkQuerySet, KnowledgeChunk
+from knowledge.signals import Look, gather
+from knowledge.stamps import stamp_of
+from knowledge.variants import DEFAULT, Variant, collection_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """What is asked, of which sources, and for how much. An empty filter filters nothing."""
+
+    query: str
+    limit: int = 10
+    sources: tuple[str, ...] = ()  # ids or names
+    kinds: tuple[str, ...] = ()
+    trust: tuple[str, ...] = ()
+    mime: tuple[str, ...] = ()
+    scope: str | None = None
+    version: str = ""  # the revision that a document came with
+    min_score: float = 0.0
+    merge: bool = True
+    variant: Variant = DEFAULT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snippet:
+    """A run of neighbouring chunks of one document; its score is that of its best chunk."""
+
+    chunks: Sequence[KnowledgeChunk]
+    text: str
+    score: float
+    parts: Mapping[str, float]
+    ready: bool  # False: found by its words alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    snippets: Sequence[Snippet]
+    decisions: Sequence[Mapping[str, Any]] = field(default_factory=list)
+
+
+def search(account_id: UUID, asked: Search) -> Found:
+    """Find passages by words and by meaning. Opens `acting` itself, and asks the model outside."""
+    decisions: list[Mapping[str, Any]] = []
+    key = _key(account_id, asked)
+    runs = _remembered(key)
+    if runs is None:
+        meaning = meaning_of(account_id, asked.query, decisions)
+        with acting(account_id):
+            runs = _ranked(account_id, asked, meaning)
+        if meaning and key:  # what was found by words alone is worth no memory
+            cache.set(key, [run.packed() for run in runs], timeout=settings.KNOWLEDGE_CACHE_SECONDS)
+    else:
+        decisions.append({"code": "km_cache_hit", "message": "This was asked a moment ago."})
+    with acting(account_id):
+        snippets = _snippets(account_id, runs)
+    return Found(snippets=snippets, decisions=decisions)
+
+
+def answers(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Snippet]:
+    """The search itself, past the cache, once the query's vector is there."""
+    with acting(account_id):
+        return _snippets(account_id, _ranked(account_id, asked, meaning))
+
+
+def _key(account_id: UUID, asked: Search) -> str:
+    stamp = stamp_of(account_id)
+    said = repr((replace(asked, limit=0), active_model().pk))
+    digest = sha256(said.encode()).hexdigest()
+    return f"knowledge-search:{account_id}:{stamp}:{asked.limit}:{digest}" if stamp else ""
+
+
+def _remembered(key: str) -> list[Run] | None:
+    known = cache.get(key) if key else None
+    return None if known is None else [Run.unpacked(each) for each in known]
+
+
+def _ranked(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Run]:
+    algorithm = asked.variant.algorithm
+    name = collection_of(asked.variant.index_version)
+    look = Look(
+        collection=Collection(account_id=account_id, name=name),
+        within=Within.of(findable(account_id, asked)),
+        by_document=algorithm.by_document,
+    )
+    signals = gather(look, asked.query, meaning)
+    scale = scale_of(meaning.model if meaning else active_model())
+    ranked = fuse(signals.query, signals.candidates, scale)
+    good = [each for each in ranked if each.score >= asked.min_score]
+    runs = merged(good, signals.spots, signals.ready, merge=asked.merge)
+    return _in_turn(runs, algorithm.per_document)[: asked.limit]
+
+
+def findable(account_id: UUID, asked: Search) -> ChunkQuerySet:
+    """The chunks that may answer. A chunk of a removed document does not exist."""
+    rows = KnowledgeChunk.objects.of(account_id).cut_by(asked.variant.index_version)
+    filters: dict[str, Any] = {
+        "document__mime__in": asked.mime,
+        "document__revision": asked.version,
+        "document__source__trust__in": asked.trust,
+        "document__source__kind__in": asked.kinds,
+    }
+    rows = rows.filter(**{name: value for name, value in filters.items() if value})
+    if asked.scope is not None:
+        rows = rows.filter(document__source__scope=asked.scope)
+    if asked.sources:
+        ids = [UUID(each) for each in asked.sources if _is_id(each)]
+        named = rows.filter(document__source__name__in=asked.sources)
+        rows = named | rows.filter(document__source_id__in=ids)
+    return rows
+
+
+def _is_id(said: str) -> bool:
+    try:
+        UUID(said)
+    except ValueError:
+        return False
+    return True
+
+
+def _in_turn(runs: Iterable[Run], per_document: int) -> list[Run]:
+    """Best first, but no document fills the list before the others had their turn."""
+    first: list[Run] = []
+    later: list[Run] = []
+    seen: dict[UUID, int] = {}
+    for run in runs:
+        seen[run.document] = seen.get(run.document, 0) + 1
+        (first if seen[run.document] <= per_document else later).append(run)
+    return first + later
+
+
+def _snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
+    """Rows for what was ranked; a chunk that is gone meanwhile takes its run with it."""
+    rows = (
+        KnowledgeChunk.objects.of(account_id)
+        .filter(pk__any_of=Ids(pk for run in runs for pk in run.chunks))
+        .select_related("document__source", "text_row")
+        .defer("text_row__text")
+    )
+    chunks = {row.pk: row for row in rows}
+    whole = [
+        (run, [chunks[pk] for pk in run.chunks])
+        for run in runs
+        if all(pk in chunks for pk in run.chunks)
+    ]
+    longer = {run.chunks: found for run, found in whole if len(found) > 1}
+    spans = [(each[0].text_row_id, each[0].start, each[-1].end) for each in longer.values()]
+    texts = dict(zip(longer, slices(account_id, spans), strict=True))
+    return [
+        Snippet(
+            chunks=found,
+            text=texts.get(run.chunks, found[0].text),
+            score=run.score,
+            parts=run.parts,
+            ready=run.ready,
+        )
+        for run, found in whole
+    ]

@@ -1,0 +1,38 @@
+"""Knowledge's addresses. API routes have no last slash."""
+
+from django.urls import path
+
+from knowledge.api import lore, reading, sources
+from knowledge.views import documents as document_pages
+from knowledge.views import lore as lore_pages
+from knowledge.views import sources as source_pages
+from knowledge.views import uploads
+
+app_name = "knowledge"
+urlpatterns = [
+    path("v1/knowledge/ingest", sources.Ingest.as_view(), name="api_ingest"),
+    path("v1/knowledge/search", reading.SearchKnowledge.as_view(), name="api_search"),
+    path("v1/knowledge/get", reading.GetKnowledge.as_view(), name="api_get"),
+    path("v1/knowledge/sources", sources.Sources.as_view(), name="api_sources"),
+    path("v1/knowledge/sources/<uuid:pk>", sources.Source.as_view(), name="api_source"),
+    path("v1/knowledge/documents/<uuid:pk>", sources.Document.as_view(), name="api_document"),
+    path("knowledge/", source_pages.sources, name="sources"),
+    path("knowledge/upload/", uploads.upload, name="upload"),
+    path("knowledge/failures/", document_pages.failures, name="failures"),
+    path("knowledge/sources/<uuid:pk>/", source_pages.source, name="source"),
+    path("knowledge/sources/<uuid:pk>/progress/", source_pages.progress, name="progress"),
+    path("knowledge/sources/<uuid:pk>/erase/", source_pages.erase, name="source_erase"),
+    path("knowledge/documents/<uuid:pk>/", document_pages.document, name="document"),
+    path("knowledge/documents/<uuid:pk>/retry/", document_pages.retry, name="retry"),
+    path("knowledge/documents/<uuid:pk>/erase/", document_pages.erase, name="document_erase"),
+    path("knowledge/chunks/<uuid:pk>/", document_pages.chunk, name="chunk"),
+    path("v1/knowledge/lorebook/evaluate", lore.EvaluateLore.as_view(), name="api_lore"),
+    path("lore/", lore_pages.lore, name="lore"),
+    path("lore/new/", lore_pages.bring, name="lore_new"),
+    path("lore/bench/", lore_pages.bench, name="bench"),
+    path("lore/<uuid:pk>/", lore_pages.lorebook, name="lorebook"),
+    path("lore/<uuid:pk>/new/", lore_pages.add, name="lore_add"),
+    path("lore/<uuid:pk>/erase/", lore_pages.erase, name="lore_erase"),
+    path("lore/entries/<uuid:pk>/", lore_pages.entry, name="lore_entry"),
+    path("lore/entries/<uuid:pk>/erase/", lore_pages.drop, name="lore_drop"),
+]

@@ -1,0 +1,1 @@
+"""Pages: where knowledge comes from, what was made of it, and lore."""

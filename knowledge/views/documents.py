@@ -1,0 +1,131 @@
+"""A document beside its chunks; a chunk between its neighbours; what could not be read."""
+
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from kmapp.providers.active import active_model
+from kmapp.redaction import flags
+from kmapp.search.models import Vector
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.notices import tell
+from kmapp.web.seats import reviewer_required
+from knowledge.actions.erasing import erase_document
+from knowledge.actions.reading import read_again
+from knowledge.citations import slices
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.variants import DEFAULT, collection_of
+
+CHUNKS = 20  # on one page
+PAGE = 50
+
+
+@require_safe
+@reviewer_required
+def document(request: WebRequest, pk: UUID) -> HttpResponse:
+    account_id = account_id_for(request)
+    row = _found(request, pk)
+    version = request.GET.get("index", "")
+    versions = row.source.index_versions
+    version = version if version in versions else versions[0]
+    chunks = KnowledgeChunk.objects.of(account_id).filter(document=row).cut_by(version)
+    page = Paginator(chunks.order_by("chunk_index"), CHUNKS).get_page(request.GET.get("page"))
+    texts = KnowledgeText.objects.of(account_id).filter(document=row).defer("text")
+    context = {
+        "document": row,
+        "page": page,
+        "pieces": _pieces(account_id, list(page.object_list), version),
+        "texts": texts.order_by("-version")[:PAGE],
+        "index_version": version,
+        "index_versions": versions,
+    }
+    return render(request, "knowledge/documents/detail.html", context)
+
+
+def _pieces(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> list[dict[str, Any]]:
+    """The original, cut where its chunks begin: what lies between two chunks stays in sight."""
+    ends = [*(chunk.start for chunk in chunks[1:]), chunks[-1].end if chunks else 0]
+    spans = [
+        (chunk.text_row_id, chunk.start, max(end, chunk.end))
+        for chunk, end in zip(chunks, ends, strict=True)
+    ]
+    states = _states(account_id, chunks, version)
+    return [
+        {"chunk": chunk, "original": original, "state": states.get(chunk.pk, "pending")}
+        for chunk, original in zip(chunks, slices(account_id, spans), strict=True)
+    ]
+
+
+def _states(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> dict[UUID, str]:
+    """How far the vectors are; of several parts, the worst counts."""
+    vectors = Vector.objects.of(account_id).filter(
+        collection=collection_of(version),
+        object_id__in=[chunk.pk for chunk in chunks],
+        model=active_model(),
+    )
+    # READY, PENDING, FAILED: the last one stays.
+    return {
+        pk: state.lower()
+        for pk, state in vectors.order_by("-state").values_list("object_id", "state")
+    }
+
+
+@require_safe
+@reviewer_required
+def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
+    account_id = account_id_for(request)
+    rows = KnowledgeChunk.objects.of(account_id)
+    row = get_object_or_404(
+        rows.select_related("document__source", "text_row").defer("text_row__text"), pk=pk
+    )
+    beside = rows.filter(document=row.document).cut_by(row.index_version)
+    near = (row.chunk_index - 1, row.chunk_index + 1)
+    context = {
+        "chunk": row,
+        "document": row.document,
+        "neighbours": beside.filter(chunk_index__in=near).order_by("chunk_index"),
+        "state": _states(account_id, [row], row.index_version).get(row.pk, "pending"),
+        "flags": flags(row.text),
+        "default_index": DEFAULT.index_version,
+    }
+    return render(request, "knowledge/chunks/detail.html", context)
+
+
+@require_safe
+@reviewer_required
+def failures(request: WebRequest) -> HttpResponse:
+    rows = KnowledgeDocument.objects.of(account_id_for(request)).present()
+    failed = rows.filter(state=KnowledgeDocument.State.FAILED).select_related("source")
+    page = Paginator(failed.newest_first(), PAGE).get_page(request.GET.get("page"))
+    template = fragment(request, "knowledge/documents/failures.html", "list")
+    return render(request, template, {"page": page})
+
+
+@require_POST
+@reviewer_required
+def retry(request: WebRequest, pk: UUID) -> HttpResponse:
+    read_again(account_id_for(request), pk)
+    tell(request, _("It is read once more."))
+    return redirect("knowledge:document", pk=pk)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def erase(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Asks once, and says what goes."""
+    row = _found(request, pk)
+    if request.method != "POST":
+        return render(request, "knowledge/documents/erase.html", {"document": row})
+    erase_document(account_id_for(request), pk, actor_for(request))
+    tell(request, _("Erased. Citations of it are answered with the commit that says so."))
+    return redirect("knowledge:source", pk=row.source_id)
+
+
+def _found(request: WebRequest, pk: UUID) -> KnowledgeDocument:
+    rows = KnowledgeDocument.objects.of(account_id_for(request)).select_related("source", "commit")
+    return get_object_or_404(rows, pk=pk)

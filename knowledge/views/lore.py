@@ -1,0 +1,178 @@
+"""Lorebooks: imported, edited with validation, and tried on a conversation."""
+
+import json
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_safe
+
+from kmapp.errors import DomainError
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.notices import tell
+from kmapp.web.seats import reviewer_required
+from knowledge.actions.erasing import erase_source
+from knowledge.actions.lore import add_entries, change_entry, erase_entry
+from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.lore import entries_of, fire
+from knowledge.models import KnowledgeSource, LorebookEntry
+from knowledge.sillytavern import NoLorebook
+from knowledge.sillytavern import entries_of as imported
+from knowledge.triggers import Rules
+from knowledge.views.lore_forms import BenchForm, EntryForm, ImportForm
+
+PAGE = 50
+
+
+@require_safe
+@reviewer_required
+def lore(request: WebRequest) -> HttpResponse:
+    books = KnowledgeSource.objects.of(account_id_for(request)).lorebooks()
+    rows = books.annotate(held=Count("entries")).order_by("name", "pk")
+    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    return render(request, fragment(request, "knowledge/lore/index.html", "list"), {"page": page})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def bring(request: WebRequest) -> HttpResponse:
+    """A new lorebook: empty, or out of a file."""
+    form = ImportForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return _brought(request, form.cleaned_data)
+        except (NoLorebook, ValueError) as error:
+            form.add_error("book", str(error))
+        except DomainError as error:
+            form.add_error("book", _explained(error))
+    return _form(request, form, _("New lorebook"))
+
+
+def _brought(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
+    found: list[dict[str, Any]] = []
+    if said["book"]:
+        found = imported(json.loads(said["book"].read()))
+    new = NewSource(name=said["name"], kind="lorebook", trust=said["trust"])
+    source = ensure_source(account_id_for(request), actor_for(request), new)
+    added = add_entries(source, actor_for(request), found) if found else []
+    told = ngettext("%(n)d entry was taken in.", "%(n)d entries were taken in.", len(added))
+    tell(request, told % {"n": len(added)})
+    return redirect("knowledge:lorebook", pk=source.pk)
+
+
+@require_safe
+@reviewer_required
+def lorebook(request: WebRequest, pk: UUID) -> HttpResponse:
+    book = _book(request, pk)
+    rows = LorebookEntry.objects.of(account_id_for(request)).filter(source=book)
+    page = Paginator(rows.order_by("order", "pk"), PAGE).get_page(request.GET.get("page"))
+    context = {"book": book, "page": page}
+    return render(request, fragment(request, "knowledge/lore/detail.html", "list"), context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def add(request: WebRequest, pk: UUID) -> HttpResponse:
+    book = _book(request, pk)
+    form = EntryForm(request.POST or None, initial={"version": 0})
+    if request.method == "POST" and form.is_valid():
+        try:
+            add_entries(book, actor_for(request), [form.values()])
+        except DomainError as error:
+            form.add_error(None, _explained(error))
+        else:
+            tell(request, _("Written."))
+            return redirect("knowledge:lorebook", pk=pk)
+    return _form(request, form, _("New entry"), book)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def entry(request: WebRequest, pk: UUID) -> HttpResponse:
+    account_id = account_id_for(request)
+    rows = LorebookEntry.objects.of(account_id).select_related("source")
+    row = get_object_or_404(rows, pk=pk)
+    form = EntryForm(request.POST or None, initial=EntryForm.seen(row))
+    if request.method == "POST" and form.is_valid():
+        try:
+            version = form.cleaned_data["version"]
+            change_entry(account_id, pk, actor_for(request), form.values(), version=version)
+        except DomainError as error:
+            form.add_error(None, _explained(error))
+        else:
+            tell(request, _("Changed."))
+            return redirect("knowledge:lorebook", pk=row.source_id)
+    return _form(request, form, str(row)[:60], row.source, entry=row)
+
+
+@require_http_methods(["POST"])
+@reviewer_required
+def drop(request: WebRequest, pk: UUID) -> HttpResponse:
+    rows = LorebookEntry.objects.of(account_id_for(request))
+    row = get_object_or_404(rows, pk=pk)
+    erase_entry(account_id_for(request), pk, actor_for(request))
+    tell(request, _("Erased."))
+    return redirect("knowledge:lorebook", pk=row.source_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def erase(request: WebRequest, pk: UUID) -> HttpResponse:
+    book = _book(request, pk)
+    if request.method != "POST":
+        return render(request, "knowledge/lore/erase.html", {"book": book})
+    erase_source(account_id_for(request), pk, actor_for(request))
+    tell(request, _("Erased."))
+    return redirect("knowledge:lore")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def bench(request: WebRequest) -> HttpResponse:
+    """Paste a conversation, and see what fires. Nothing is kept."""
+    form = BenchForm(request.POST or None)
+    context: dict[str, Any] = {"form": form}
+    if request.method == "POST" and form.is_valid():
+        said = form.cleaned_data
+        rows = entries_of(account_id_for(request), [said["book"]] if said["book"] else [])
+        messages = [each.strip() for each in said["conversation"].split("\n\n") if each.strip()]
+        rules = Rules(budget=said["budget"], scan_depth=said["scan_depth"], scope=said["scope"])
+        by_id = {str(row.pk): row for row in rows}
+        outcome = fire(rows, messages, rules, {})
+        context |= {
+            "outcome": outcome,
+            "fired": [
+                {"row": by_id[f.entry.id], "fired": f, "by": by_id.get(f.by)} for f in outcome.fired
+            ],
+            "silent": [{"row": by_id[s.entry.id], "silent": s} for s in outcome.silent],
+        }
+    return render(request, "knowledge/lore/bench.html", context)
+
+
+def _book(request: WebRequest, pk: UUID) -> KnowledgeSource:
+    rows = KnowledgeSource.objects.of(account_id_for(request)).lorebooks()
+    return get_object_or_404(rows, pk=pk)
+
+
+def _explained(error: DomainError) -> str:
+    places = [f"{issue['path']}: {issue['message']}" for issue in error.issues]
+    return "; ".join(places[:5]) or error.message
+
+
+def _form(
+    request: WebRequest,
+    form: forms.Form,
+    title: str,
+    book: KnowledgeSource | None = None,
+    entry: LorebookEntry | None = None,
+) -> HttpResponse:
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
+    context = {"form": form, "title": title, "book": book, "entry": entry}
+    return render(request, "knowledge/lore/form.html", context, status=status)

@@ -1,0 +1,129 @@
+"""What a person may say about lore."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from knowledge.models import KnowledgeSource, LorebookEntry
+
+TURNS = 10_000
+
+
+def _input(**attrs: Any) -> forms.TextInput:
+    return forms.TextInput(attrs={"class": "form-control", **attrs})
+
+
+def _number(label: Any, **more: Any) -> forms.IntegerField:
+    widget = forms.NumberInput(attrs={"class": "form-control"})
+    return forms.IntegerField(label=label, widget=widget, **more)
+
+
+def _choice(label: Any) -> forms.BooleanField:
+    return forms.BooleanField(label=label, required=False)
+
+
+class ImportForm(forms.Form):
+    """A lorebook: its name, and perhaps a file that holds one."""
+
+    name = forms.CharField(label=_("Name"), max_length=200, widget=_input())
+    trust = forms.ChoiceField(
+        label=_("Trust"),
+        choices=KnowledgeSource.Trust.choices,
+        initial="semi_trusted",
+        widget=forms.Select(attrs={"class": "form-select"}),
+    )
+    book = forms.FileField(
+        label=_("Lorebook file"),
+        required=False,
+        help_text=_("World info or a character card of SillyTavern, as JSON."),
+        widget=forms.FileInput(attrs={"class": "form-control", "accept": ".json"}),
+    )
+
+
+class EntryForm(forms.Form):
+    """One entry. Keys stand one in a line."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput)
+    name = forms.CharField(label=_("Name"), max_length=200, required=False, widget=_input())
+    content = forms.CharField(
+        label=_("Text"),
+        max_length=50_000,
+        strip=False,
+        widget=forms.Textarea(attrs={"class": "form-control", "rows": 6}),
+    )
+    keys = forms.CharField(
+        label=_("Keys, one in a line"),
+        max_length=20_000,
+        required=False,
+        widget=forms.Textarea(attrs={"class": "form-control", "rows": 3}),
+    )
+    secondary_keys = forms.CharField(
+        label=_("Secondary keys, one in a line"),
+        max_length=20_000,
+        required=False,
+        widget=forms.Textarea(attrs={"class": "form-control", "rows": 2}),
+    )
+    secondary_logic = forms.ChoiceField(
+        label=_("Secondary keys count as"),
+        choices=LorebookEntry.Secondary.choices,
+        widget=forms.Select(attrs={"class": "form-select"}),
+        initial="and_any",
+    )
+    regex = _choice(_("Keys are regular expressions"))
+    case_sensitive = _choice(_("Case counts"))
+    whole_words = _choice(_("Whole words only"))
+    constant = _choice(_("Always fires"))
+    enabled = forms.BooleanField(label=_("In use"), required=False, initial=True)
+    priority = _number(_("Priority"), min_value=-TURNS, max_value=TURNS, initial=0)
+    order = _number(_("Order"), min_value=-TURNS, max_value=TURNS, initial=100)
+    budget_weight = forms.FloatField(
+        label=_("Budget weight"),
+        min_value=0,
+        max_value=100,
+        initial=1.0,
+        widget=forms.NumberInput(attrs={"class": "form-control", "step": "any"}),
+    )
+    scope = forms.CharField(label=_("Scope"), max_length=200, required=False, widget=_input())
+    scan_depth = _number(_("Messages looked at"), min_value=0, max_value=TURNS, required=False)
+    recursive = forms.BooleanField(label=_("Calls up others"), required=False, initial=True)
+    recursable = forms.BooleanField(
+        label=_("May be called up by others"), required=False, initial=True
+    )
+    sticky = _number(_("Turns it stays"), min_value=0, max_value=TURNS, initial=0)
+    cooldown = _number(_("Turns it rests"), min_value=0, max_value=TURNS, initial=0)
+
+    @classmethod
+    def seen(cls, row: LorebookEntry) -> dict[str, Any]:
+        said = {name: getattr(row, name) for name in cls.base_fields}
+        return said | {name: "\n".join(said[name]) for name in ("keys", "secondary_keys")}
+
+    def values(self) -> dict[str, Any]:
+        """What to write down: keys as a list, line breaks as nobody's browser sends them."""
+        said = {name: value for name, value in self.cleaned_data.items() if name != "version"}
+        said["content"] = said["content"].replace("\r\n", "\n")
+        for name in ("keys", "secondary_keys"):
+            said[name] = [line.strip() for line in said[name].splitlines() if line.strip()]
+        return said
+
+
+class BenchForm(forms.Form):
+    """A conversation to try lore on."""
+
+    conversation = forms.CharField(
+        label=_("Conversation"),
+        max_length=200_000,
+        strip=False,
+        help_text=_("The oldest message first, an empty line between two messages."),
+        widget=forms.Textarea(attrs={"class": "form-control", "rows": 8}),
+    )
+    book = forms.CharField(
+        label=_("Lorebook"),
+        max_length=200,
+        required=False,
+        help_text=_("Its name; all of them without one."),
+        widget=_input(),
+    )
+    scope = forms.CharField(label=_("Scope"), max_length=200, required=False, widget=_input())
+    budget = _number(_("Budget in tokens"), min_value=0, max_value=200_000, initial=1_000)
+    scan_depth = _number(_("Messages looked at"), min_value=0, max_value=500, initial=4)

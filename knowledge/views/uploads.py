@@ -1,0 +1,158 @@
+"""Uploading files, and pasting a page that was seen on the web."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods
+
+from kmapp.errors import DomainError
+from kmapp.web.http import WebRequest, account_id_for, actor_for
+from kmapp.web.notices import tell
+from kmapp.web.seats import reviewer_required
+from knowledge.actions.ingest import ingest
+from knowledge.actions.limits import refuse_too_much
+from knowledge.actions.preparing import Delivery, prepare
+from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.formats import ENDINGS
+from knowledge.models import KnowledgeSource
+
+MOST_FILES = 200
+KINDS = ("upload", "repo_docs", "file_set", "web_snapshot")
+
+
+@dataclass(frozen=True, slots=True)
+class UploadedPieces:
+    """An uploaded file's bytes, a piece at a time, as often as they are asked for."""
+
+    file: "UploadedFile[Any]"
+
+    def __iter__(self) -> Iterator[bytes]:
+        self.file.seek(0)
+        yield from self.file.chunks(1024 * 1024)
+
+
+class _Files(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class _ManyFiles(forms.FileField):
+    def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[Any]]":
+        """Each of them."""
+        given = (data if isinstance(data, list | tuple) else [data]) or [None]
+        return [super(_ManyFiles, self).clean(each, initial) for each in given]
+
+
+class UploadForm(forms.Form):
+    """Files, and the source they belong to."""
+
+    source = forms.CharField(
+        label=gettext_lazy("Source"),
+        max_length=200,
+        initial=gettext_lazy("Uploads"),
+        help_text=gettext_lazy("A new name makes a new source."),
+        widget=forms.TextInput(attrs={"class": "form-control", "list": "known-sources"}),
+    )
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Kind, if it is new"),
+        choices=[each for each in KnowledgeSource.Kind.choices if each[0] in KINDS],
+        initial="upload",
+        widget=forms.Select(attrs={"class": "form-select"}),
+    )
+    trust = forms.ChoiceField(
+        label=gettext_lazy("Trust"),
+        choices=[("", gettext_lazy("the usual for its kind")), *KnowledgeSource.Trust.choices],
+        required=False,
+        widget=forms.Select(attrs={"class": "form-select"}),
+    )
+    revision = forms.CharField(
+        label=gettext_lazy("Revision"),
+        max_length=200,
+        required=False,
+        help_text=gettext_lazy("Such as the commit that an archive of a repository was made of."),
+        widget=forms.TextInput(attrs={"class": "form-control"}),
+    )
+    uploads = _ManyFiles(
+        label=gettext_lazy("Files"),
+        help_text=gettext_lazy("Archives (.zip) become the files that they hold."),
+        widget=_Files(
+            attrs={"class": "form-control", "accept": ",".join(f".{each}" for each in ENDINGS)}
+        ),
+    )
+
+    def clean_uploads(self) -> "list[UploadedFile[Any]]":
+        files: list[UploadedFile[Any]] = self.cleaned_data["uploads"]
+        if len(files) > MOST_FILES:
+            raise forms.ValidationError(
+                _("Choose at most %(n)d files, or pack them into an archive.") % {"n": MOST_FILES}
+            )
+        if len({each.name for each in files}) < len(files):
+            raise forms.ValidationError(_("Two of these files have the same name."))
+        return files
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def upload(request: WebRequest) -> HttpResponse:
+    form = UploadForm(request.POST or None, request.FILES or None, initial=_initial(request))
+    status = HTTPStatus.OK
+    if request.method == "POST":
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        if form.is_valid():
+            try:
+                return _taken_in(request, form.cleaned_data)
+            except DomainError as error:
+                form.add_error("uploads", error.message)
+    known = KnowledgeSource.objects.of(account_id_for(request)).of_documents().filter(scope="")
+    context = {"form": form, "known": known.order_by("name").values_list("name", flat=True)[:100]}
+    return render(request, "knowledge/sources/upload.html", context, status=status)
+
+
+def _initial(request: WebRequest) -> dict[str, str]:
+    named = request.GET.get("source", "")
+    return {"source": named} if named else {}
+
+
+def _taken_in(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
+    account_id, actor = account_id_for(request), actor_for(request)
+    deliveries = [_delivery(each, said["revision"]) for each in said["uploads"]]
+    refuse_too_much(account_id, deliveries)
+    known = KnowledgeSource.objects.of(account_id).filter(scope="", name=said["source"]).exists()
+    source = ensure_source(
+        account_id,
+        actor,
+        NewSource(
+            name=said["source"],
+            kind="" if known else said["kind"],
+            trust=said["trust"],
+            revision=said["revision"] or None,
+        ),
+    )
+    taken = ingest(source, actor, prepare(source, deliveries))
+    number = len(taken.added) + len(taken.changed)
+    told = ngettext("%(n)d file was taken in.", "%(n)d files were taken in.", number)
+    tell(request, told % {"n": number})
+    return redirect("knowledge:source", pk=source.pk)
+
+
+def _delivery(file: "UploadedFile[Any]", revision: str) -> Delivery:
+    pieces = UploadedPieces(file)
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return Delivery(
+        ref=(file.name or "file").replace("\x00", "")[:1000],
+        pieces=pieces,
+        mime=file.content_type or "",
+        revision=revision,
+        sha256=digest.hexdigest(),
+        size=file.size or 0,
+    )
