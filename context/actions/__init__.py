@@ -1,0 +1,1 @@
+"""What context writes: one function, one transaction, one commit."""

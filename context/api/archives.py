@@ -1,0 +1,138 @@
+"""Tool results over HTTP: kept when they are long, loaded when they are needed."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from context.actions.archives import keep
+from context.api import output
+from context.api.serializers import (
+    ArchivesInput,
+    LoadInput,
+    ResultInput,
+    ResultsSearchInput,
+    within_of,
+)
+from context.api.shapes import ArchivePage, ArchivesFound, Loaded, Processed
+from context.drafts import NewResult
+from context.measure import compact
+from context.models import ContextSettings
+from context.models.settings import LONGEST
+from context.placeholders import placeholder
+from context.retrieval import findable, one, passages_about, search
+from kmapp import tokens
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import TooLarge
+
+
+class Results(AgentView):
+    """Process a tool's result, or list those that are kept.
+
+    A short result comes back as it is. A long one is kept whole, and its placeholder comes back.
+    """
+
+    scopes = {"GET": Scope.CONTEXT_READ, "POST": Scope.CONTEXT_WRITE}
+    idempotent = True
+
+    @extend_schema(parameters=[ArchivesInput], responses={200: ArchivePage})
+    def get(self, request: Request) -> Response:
+        asked = parse(ArchivesInput, request)
+        with acting(self.account):
+            within = within_of(asked)
+            wide = not (within.conversation_id or within.thread_id)
+            rows = findable(self.account, within, across=wide).briefly()
+            rows = rows.order_by("-created_at", "-pk")
+            if asked.get("before"):
+                rows = rows.after(asked["before"])
+            found = list(rows[: asked["limit"]])
+        following = found[-1].pk if len(found) == asked["limit"] else None
+        shown = [output.archive_output(row) for row in found]
+        return Response({"results": shown, "next": following})
+
+    @extend_schema(request=ResultInput, responses={200: Processed, 201: Processed})
+    def post(self, request: Request) -> Response:
+        asked = parse(ResultInput, request)
+        said = asked["result"]
+        draft = _draft(asked, said if isinstance(said, str) else compact(said))
+        before = tokens.count(draft.text)
+        with acting(self.account):
+            settings = ContextSettings.objects.here(self.account)
+            threshold = asked.get("threshold", settings.threshold_of(draft.tool_name))
+            if len(draft.text) <= threshold:
+                return self.seal(Response(_as_it_is(draft.text, before)))
+            [row], fresh = keep(settings, self.actor, [draft])
+            text = placeholder(row.told(), row.language)
+            shown: Processed = {
+                "archived": True,
+                "content": text,
+                "tokens": {"before": before, "after": tokens.count(text)},
+                "archive": output.archive_output(row),
+            }
+            return self.seal(Response(shown, status=201 if fresh else 200))
+
+
+def _as_it_is(text: str, size: int) -> Processed:
+    return {
+        "archived": False,
+        "content": text,
+        "tokens": {"before": size, "after": size},
+        "archive": None,
+    }
+
+
+def _draft(asked: dict[str, object], text: str) -> NewResult:
+    if len(text) > LONGEST:
+        raise TooLarge(
+            f"The result has {len(text):,} characters; send at most {LONGEST:,}.",
+            issues=[{"path": "result", "message": "is too long"}],
+        )
+    given = {name: value for name, value in asked.items() if value is not None}
+    for name in ("result", "threshold"):
+        given.pop(name, None)
+    return NewResult(text=text, **given)  # type: ignore[arg-type]
+
+
+class OneResult(AgentView):
+    """Load a tool result: all of it, a range of characters, or the passages about `query`."""
+
+    scopes = {"GET": Scope.CONTEXT_READ}
+    bucket = "recall"
+
+    @extend_schema(parameters=[LoadInput], responses={200: Loaded})
+    def get(self, request: Request, pk: UUID) -> Response:
+        asked = parse(LoadInput, request)
+        within = within_of(asked)
+        if asked.get("query"):
+            told = passages_about(self.account, pk, within, asked["query"], asked["max_tokens"])
+            return Response(output.passages_output(told))
+        with acting(self.account):
+            row = one(self.account, pk, within)
+        return Response(output.range_output(row, asked.get("start"), asked.get("end")))
+
+
+class SearchResults(AgentView):
+    """Find tool results by words and by meaning: of a conversation, or across conversations."""
+
+    scopes = {"POST": Scope.CONTEXT_READ}
+    bucket = "recall"
+
+    @extend_schema(request=ResultsSearchInput, responses={200: ArchivesFound})
+    def post(self, request: Request) -> Response:
+        asked = parse(ResultsSearchInput, request)
+        found = search(
+            self.account,
+            asked["query"],
+            within_of(asked),
+            across=asked["across"],
+            limit=asked["limit"],
+        )
+        return Response(
+            {
+                "results": [output.hit_output(hit) for hit in found.hits],
+                "decisions": list(found.decisions),
+            }
+        )

@@ -1,0 +1,118 @@
+"""What agents are shown of context, field by field."""
+
+from datetime import datetime
+from typing import Any, NotRequired, TypedDict
+from uuid import UUID
+
+
+class Size(TypedDict):
+    """Tokens before and after."""
+
+    before: int
+    after: int
+
+
+class Archive(TypedDict):
+    """A tool result that is kept, without its text."""
+
+    uuid: UUID
+    tool_name: str
+    tool_call_id: str | None
+    conversation_id: str | None
+    thread_id: str | None
+    user_id: str | None
+    agent_id: str | None
+    query_summary: str
+    result_summary: str
+    result_length: int
+    sources: list[str]
+    sha256: str
+    created_at: datetime
+    commit_id: UUID
+
+
+class Processed(TypedDict):
+    """What to put into the conversation: the result as it is, or its placeholder."""
+
+    archived: bool
+    content: str
+    tokens: Size
+    archive: Archive | None
+
+
+class ArchivePassage(TypedDict):
+    """A piece of a tool result, with its place in characters."""
+
+    start: int
+    end: int
+    text: str
+    score: NotRequired[float]
+
+
+class Loaded(TypedDict):
+    """A tool result: all of it, a range, or the passages that were asked for."""
+
+    archive: Archive
+    tool_input: Any
+    content: str
+    part: str
+    start: int
+    end: int
+    tokens: int
+    passages: list[ArchivePassage]
+    decisions: list[dict[str, Any]]
+
+
+class ArchiveHit(Archive):
+    """A tool result that was found, and the passage that answers best."""
+
+    score: float
+    passage: ArchivePassage
+
+
+class ArchivesFound(TypedDict):
+    """Tool results, best first."""
+
+    results: list[ArchiveHit]
+    decisions: list[dict[str, Any]]
+
+
+class ArchivePage(TypedDict):
+    """Tool results, newest first; `next` is the `before` of the next page."""
+
+    results: list[Archive]
+    next: UUID | None
+
+
+class Kept(TypedDict):
+    """A result that a placeholder stands for."""
+
+    uuid: UUID
+    tool_name: str
+    fresh: bool
+
+
+class LoadedWhy(TypedDict):
+    """A result that was put back, and why; part is whole, passages or missing."""
+
+    uuid: UUID
+    part: str
+    tokens: int
+    why: dict[str, Any]
+
+
+class PreparedAnswer(TypedDict):
+    """Messages for the model, and what was done to them."""
+
+    messages: list[dict[str, Any]]
+    archived: list[Kept]
+    loaded: list[LoadedWhy]
+    tokens: Size
+    decisions: list[dict[str, Any]]
+
+
+class ToolAnswer(TypedDict):
+    """A ready tool, and the paragraph for the system prompt."""
+
+    tool: dict[str, Any]
+    system: str

@@ -1,0 +1,106 @@
+"""A tool's result that was too long for the conversation: kept whole, found again by its id."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
+from uuid import UUID
+
+from django.db import models
+from django.db.models import OuterRef, Q, Subquery
+from django.utils.translation import gettext_lazy as _
+
+from context.placeholders import SOURCES, Archived
+from kmapp.accounts.models import AccountQuerySet, Truth
+
+COLLECTION = "context.archive"  # postings of archives, and vectors of their passages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """The archives a caller asks among. An empty id says nothing."""
+
+    conversation_id: str = ""
+    thread_id: str = ""
+    user_id: str = ""
+    tool_name: str = ""
+
+
+class ArchiveQuerySet(AccountQuerySet["ToolResultArchive"]):
+    def among(self, within: Within) -> Self:
+        named = ("conversation_id", "thread_id", "tool_name")
+        given = {name: value for name in named if (value := getattr(within, name))}
+        rows = self.filter(**given)
+        # A user's results are that user's; those of nobody are anybody's.
+        return rows.filter(user_id__in=("", within.user_id)) if within.user_id else rows
+
+    def older_than(self, moment: datetime) -> Self:
+        return self.filter(created_at__lt=moment).order_by("created_at", "pk")
+
+    def after(self, last: UUID) -> Self:
+        """Those that come after this one, newest first."""
+        then = self.model.objects.filter(pk=last, account_id=OuterRef("account_id"))
+        at = Subquery(then.values("created_at"))
+        return self.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=last))
+
+    def briefly(self) -> Self:
+        """Without the results themselves."""
+        return self.defer("result_full", "tool_input")
+
+
+class ToolResultArchive(Truth):
+    """One tool result, whole."""
+
+    unsealed = ("commit_id", "load_count", "last_loaded_at")
+
+    conversation_id = models.CharField(_("conversation"), max_length=200, blank=True)
+    thread_id = models.CharField(_("thread"), max_length=200, blank=True)
+    user_id = models.CharField(_("user"), max_length=200, blank=True)
+    agent_id = models.CharField(_("agent"), max_length=200, blank=True)
+    tool_call_id = models.CharField(_("tool call"), max_length=200, blank=True)
+    tool_name = models.CharField(_("tool"), max_length=100)
+    tool_input = models.JSONField(_("tool input"), null=True, blank=True)
+    query_summary = models.CharField(_("query"), max_length=500, blank=True)
+    result_summary = models.TextField(_("summary"), blank=True)
+    result_full = models.TextField(_("result"))
+    result_length = models.PositiveIntegerField(_("characters"))
+    sources = models.JSONField(_("sources"), default=list)
+    sha256 = models.CharField(_("SHA-256"), max_length=64)
+    # Of the result as it was sent, with a secret: the same result again is this archive.
+    sent_sha256 = models.CharField(max_length=64, editable=False)
+    language = models.CharField(_("language"), max_length=10)
+    created_by = models.CharField(_("written by"), max_length=50)
+    created_at = models.DateTimeField(_("created"))
+    load_count = models.PositiveIntegerField(_("loaded"), default=0)
+    last_loaded_at = models.DateTimeField(_("last loaded"), null=True, blank=True)
+
+    objects = ArchiveQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("tool result")
+        verbose_name_plural = _("tool results")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="archive_in_account"),
+        ]
+        indexes = [
+            models.Index(fields=["account", "-created_at", "-id"], name="archives_newest_first"),
+            models.Index(fields=["account", "conversation_id"], name="archives_of_conversation"),
+            models.Index(fields=["account", "thread_id"], name="archives_of_thread"),
+            models.Index(fields=["account", "tool_name"], name="archives_of_tool"),
+            models.Index(fields=["account", "sent_sha256"], name="archives_as_sent"),
+            models.Index(fields=["account", "sha256"], name="archives_as_kept"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tool_name}: {self.query_summary[:60]}"
+
+    def told(self) -> Archived:
+        """What its placeholder says."""
+        return Archived(
+            uuid=self.pk,
+            tool_name=self.tool_name,
+            query=self.query_summary,
+            time=self.created_at.strftime("%Y-%m-%d %H:%M:%S"),
+            length=self.result_length,
+            summary=self.result_summary,
+            sources=tuple(map(str, self.sources[:SOURCES])),
+        )

@@ -1,0 +1,85 @@
+"""What an account wants done with its context. An account without a row goes by the defaults."""
+
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import Account, AccountQuerySet, Truth
+
+LONGEST = 1_000_000  # characters
+LONGEST_KEPT = 36_500  # days
+MOST_TOOLS = 200
+
+
+class Language(models.TextChoices):
+    EN = "en", _("English")
+    ZH = "zh", _("Chinese")
+
+
+def check_thresholds(value: Any) -> None:
+    """Characters by tool."""
+    if not isinstance(value, dict) or len(value) > MOST_TOOLS:
+        raise ValidationError(_("Give characters by tool."))
+    for characters in value.values():
+        if type(characters) is not int or not 0 <= characters <= LONGEST:
+            raise ValidationError(
+                _("Give whole numbers of characters, up to %(most)d.") % {"most": LONGEST}
+            )
+
+
+class SettingsQuerySet(AccountQuerySet["ContextSettings"]):
+    def here(self, account_id: UUID) -> "ContextSettings":
+        """The account's settings with their account, or the defaults, which nobody saved."""
+        found = self.of(account_id).select_related("account").first()
+        return found or ContextSettings(account=Account.objects.get(pk=account_id))
+
+
+class ContextSettings(Truth):
+    """One row for each account that changed something."""
+
+    archive_threshold = models.PositiveIntegerField(
+        _("characters above which a tool result is kept apart"),
+        default=10_000,
+        validators=[MaxValueValidator(LONGEST)],
+    )
+    tool_thresholds = models.JSONField(
+        _("other thresholds, by tool"), default=dict, blank=True, validators=[check_thresholds]
+    )
+    retention_days = models.PositiveIntegerField(
+        _("days that tool results are kept"),
+        null=True,
+        blank=True,
+        default=90,
+        validators=[MinValueValidator(1), MaxValueValidator(LONGEST_KEPT)],
+    )
+    across_conversations = models.BooleanField(
+        _("agents may find tool results of other conversations"), default=False
+    )
+    language = models.CharField(
+        _("language of placeholders"), max_length=10, choices=Language.choices, default=Language.EN
+    )
+    version = models.PositiveIntegerField(_("version"), default=0)
+
+    objects = SettingsQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("settings of context")
+        verbose_name_plural = _("settings of context")
+        constraints = [
+            models.UniqueConstraint(fields=["account"], name="one_context_settings_per_account"),
+            models.CheckConstraint(
+                condition=Q(retention_days=None) | Q(retention_days__gte=1),
+                name="retention_of_at_least_a_day",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self._meta.verbose_name)
+
+    def threshold_of(self, tool_name: str) -> int:
+        return int(self.tool_thresholds.get(tool_name, self.archive_threshold))

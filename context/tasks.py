@@ -1,0 +1,12 @@
+"""Celery's door to context."""
+
+from celery import shared_task
+
+from context.actions.archives import remove_outlived
+from kmapp.accounts.models import account_ids
+
+
+@shared_task
+def keep_to_retention() -> int:
+    """Erase tool results that accounts no longer keep. How many that were."""
+    return sum(remove_outlived(account_id) for account_id in account_ids())

@@ -1,0 +1,21 @@
+"""Context's addresses. API routes have no last slash."""
+
+from django.urls import path
+
+from context.api import archives, preparing
+from context.views import archives as pages
+
+app_name = "context"
+urlpatterns = [
+    path("v1/tool-results", archives.Results.as_view(), name="api_results"),
+    path("v1/tool-results/search", archives.SearchResults.as_view(), name="api_results_search"),
+    path("v1/tool-results/<uuid:pk>", archives.OneResult.as_view(), name="api_result"),
+    path("v1/context/prepare", preparing.Prepare.as_view(), name="api_prepare"),
+    path("v1/context/restore", preparing.Restore.as_view(), name="api_restore"),
+    path("v1/context/load-tool", preparing.LoadTool.as_view(), name="api_load_tool"),
+    path("tool-results/", pages.archives, name="archives"),
+    path("tool-results/keeping/", pages.keeping, name="keeping"),
+    path("tool-results/keeping/set/", pages.set_keeping, name="keeping_set"),
+    path("tool-results/<uuid:pk>/", pages.archive, name="archive"),
+    path("tool-results/<uuid:pk>/erase/", pages.erase_archive, name="archive_erase"),
+]
