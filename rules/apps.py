@@ -1,5 +1,10 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
 class RulesConfig(AppConfig):
     name = "rules"
+
+    def ready(self) -> None:
+        import_module("rules.api.nodes")  # takes the rules of a batch

@@ -1,0 +1,1 @@
+"""What happens to rules. Every change is a commit."""

@@ -1,0 +1,198 @@
+"""How it went: feedback on a decision, counted once for each outcome, and on a rule itself."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from uuid import UUID, uuid5
+
+from django.db.models import F
+from django.utils import timezone
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.errors import Invalid, NotFound
+from kmapp.ids import uuid7
+from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.canonical import canonical
+from kmapp.ledger.models import Commit
+from rules.actions.deciding import Chosen, decide
+from rules.actions.versions import found
+from rules.drafts import clean
+from rules.evaluation import Question
+from rules.models import Rule, RuleDecision, RuleFeedback, RuleStatistics
+
+Outcome = RuleFeedback.Outcome
+COUNTED = {
+    Outcome.POSITIVE: "positive",
+    Outcome.NEUTRAL: "neutral",
+    Outcome.NEGATIVE: "negative",
+    Outcome.VERY_NEGATIVE: "negative",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What somebody says of how it went."""
+
+    account_id: UUID
+    actor: Actor
+    outcome: str
+    note: str = ""
+    input: str = ""  # what was said when it was given, or its digest
+    run_id: str = ""
+    target: str = "tool"  # the rules that spoke of the tool, or all that applied
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """The feedback as it is on record; `link` says how its decision was found."""
+
+    feedback: RuleFeedback
+    commit: Commit
+    decision: RuleDecision | None = None
+    link: str = ""
+    fresh: bool = True
+
+
+def rate_decision(
+    verdict: Verdict, question: Question, selected: str, decision_id: UUID | None
+) -> Counted:
+    """Feedback on the selection of a tool. Sent again, it changes nothing."""
+    decision, link = _decision(verdict, question, selected, decision_id)
+    rows = RuleFeedback.objects.of(verdict.account_id).filter(decision=decision)
+    known = rows.filter(outcome=verdict.outcome).first()
+    fresh = known is None
+    if known is None:
+        rules = _touching(decision, selected) if verdict.target == "tool" else _sources(decision)
+        with recording(verdict.account_id, verdict.actor, input=verdict.input or None) as commit:
+            made = _feedback(verdict, rules, commit)
+            made.decision = decision
+            RuleFeedback.objects.bulk_create([made], ignore_conflicts=True)
+            known = rows.get(outcome=verdict.outcome)
+            fresh = known.pk == made.pk  # else somebody said so at the same time
+            if fresh:
+                commit.add(made, "ADD")
+                _count(verdict.account_id, rules, verdict.outcome)
+    return Counted(
+        feedback=known,
+        commit=Commit.objects.of(verdict.account_id).get(pk=known.commit_id),
+        decision=decision,
+        link=link,
+        fresh=fresh,
+    )
+
+
+def rate_rule(verdict: Verdict, rule_id: UUID) -> Counted:
+    """Feedback on a rule as such."""
+    rule = found(verdict.account_id, rule_id)
+    with recording(verdict.account_id, verdict.actor, input=verdict.input or None) as commit:
+        made = _feedback(verdict, [rule.pk], commit)
+        made.save(force_insert=True)
+        commit.add(made, "ADD")
+        _count(verdict.account_id, [rule.pk], verdict.outcome)
+    assert commit.commit is not None  # noqa: S101 - it recorded something
+    return Counted(feedback=made, commit=commit.commit)
+
+
+def _feedback(verdict: Verdict, rules: Sequence[UUID], commit: Recording) -> RuleFeedback:
+    account = Account.objects.get(pk=verdict.account_id)
+    return RuleFeedback(
+        id=uuid7(),
+        account_id=verdict.account_id,
+        commit_id=commit.id,
+        run_id=verdict.run_id,
+        outcome=verdict.outcome,
+        rule_ids=list(rules),
+        target=verdict.target,
+        note=clean(verdict.note, account.redact),
+        created_by=str(verdict.actor),
+        created_at=timezone.now(),
+    )
+
+
+def _decision(
+    verdict: Verdict, question: Question, selected: str, decision_id: UUID | None
+) -> tuple[RuleDecision, str]:
+    """The decision that is meant: by its id, by its run, or made up for now."""
+    rows = RuleDecision.objects.of(verdict.account_id).filter(scope=question.viewer.scope)
+    if decision_id:
+        named = rows.filter(pk=decision_id).first()
+        if named is None:
+            raise NotFound("There is no such decision.", code="decision_not_found_in_scope")
+        _refuse_other_tool(named, selected)
+        return named, "provided"
+    if verdict.run_id:
+        of_run = rows.filter(run_id=verdict.run_id, selected_tool=selected)
+        if latest := of_run.order_by("-created_at", "-pk").first():
+            return latest, "inferred"
+    chosen = Chosen(id=_made_up_id(verdict, question, selected), tool=selected)
+    if made_up := rows.filter(pk=chosen.id).first():
+        return made_up, "created_from_feedback"
+    made = decide(verdict.account_id, verdict.actor, question, run_id=verdict.run_id, chosen=chosen)
+    return made.decision, "created_from_feedback"
+
+
+def _made_up_id(verdict: Verdict, question: Question, selected: str) -> UUID:
+    """The same for the same run, context and tool: feedback that is sent again counts once."""
+    said = [
+        question.viewer.scope,
+        verdict.run_id,
+        question.context,
+        list(question.candidates),
+        selected,
+    ]
+    return uuid5(verdict.account_id, canonical(said).decode())
+
+
+def _refuse_other_tool(decision: RuleDecision, selected: str) -> None:
+    if decision.selected_tool != selected:
+        raise Invalid(
+            f"This decision selected {decision.selected_tool or 'nothing'}, not {selected}.",
+            code="decision_selected_tool_mismatch",
+            details={"decision": decision.selected_tool, "feedback": selected},
+        )
+
+
+def _sources(decision: RuleDecision) -> list[UUID]:
+    """The rules that applied and are still there."""
+    rules = Rule.objects.of(decision.account_id).filter(pk__in=decision.source_rule_ids)
+    return sorted(rules.values_list("pk", flat=True))
+
+
+def _touching(decision: RuleDecision, selected: str) -> list[UUID]:
+    """Those of them that speak of the tool."""
+    rules = Rule.objects.of(decision.account_id).filter(pk__in=decision.source_rule_ids)
+    return sorted(rule.pk for rule in rules if selected in _named_tools(rule))
+
+
+def _named_tools(rule: Rule) -> set[str]:
+    lists = rule.then.get("tool", {}) if isinstance(rule.then, dict) else {}
+    return {name for names in lists.values() if isinstance(names, list) for name in names}
+
+
+def _count(account_id: UUID, rules: Iterable[UUID], outcome: str) -> None:
+    """Count for each rule, in the order of their ids: two counts wait instead of deadlocking."""
+    column = COUNTED[Outcome(outcome)]
+    ids = sorted(rules)
+    RuleStatistics.objects.bulk_create(
+        [RuleStatistics(account_id=account_id, rule_id=rule) for rule in ids],
+        ignore_conflicts=True,
+    )
+    rows = RuleStatistics.objects.of(account_id).filter(rule_id__in=ids)
+    held = rows.order_by("rule_id").select_for_update(no_key=True).values_list("pk", flat=True)
+    rows.filter(pk__in=list(held)).update(**{column: F(column) + 1})
+
+
+def recount(account_id: UUID) -> int:
+    """Count all feedback again. Returns how many rules had been counted wrong."""
+    counts: dict[UUID, dict[str, int]] = {}
+    rows = RuleFeedback.objects.of(account_id).values_list("outcome", "rule_ids")
+    for outcome, rules in rows.iterator():
+        for rule in rules:
+            of_rule = counts.setdefault(rule, {"positive": 0, "neutral": 0, "negative": 0})
+            of_rule[COUNTED[Outcome(outcome)]] += 1
+    wrong = 0
+    for row in RuleStatistics.objects.of(account_id).select_for_update().order_by("rule_id"):
+        right = counts.pop(row.rule_id, {"positive": 0, "neutral": 0, "negative": 0})
+        wrong += RuleStatistics.objects.filter(pk=row.pk).exclude(**right).update(**right)
+    missing = [RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in counts.items()]
+    return wrong + len(RuleStatistics.objects.bulk_create(missing))

@@ -1,0 +1,200 @@
+"""How far a rule may go: draft, shadow, active and back. There is no other way to a state."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.errors import Conflict, Denied, Invalid, NotFound
+from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.canonical import canonical
+from kmapp.ledger.models import Commit
+from rules.actions.versions import change, expect
+from rules.actions.writing import draft_of
+from rules.drafts import clean, refuse
+from rules.evidence import Gate, book_of, evidence_of, gate_of
+from rules.models import Rule, RuleVersion
+
+Event = RuleVersion.Event
+State = Rule.State
+EVENTS = {
+    (State.ACTIVE, State.SHADOW): Event.DEMOTE,
+    State.SHADOW: Event.SHADOW,
+    State.DRAFT: Event.WITHDRAW,
+    State.DISABLED: Event.DISABLE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Who decides about which rule, having seen which version of it, and why."""
+
+    account_id: UUID
+    rule_id: UUID
+    actor: Actor
+    version: int | None = None  # None: whichever it is
+    reason: str = ""
+    may_override: bool = False  # pass the gate of evidence, for a reason
+    may_touch_live: bool = True  # make a rule count, or stop one that does: for admins and keys
+
+    def kept_reason(self) -> str:
+        """As it goes on record: the account's redaction holds for it too."""
+        if not self.reason:
+            return ""
+        return clean(self.reason, Account.objects.get(pk=self.account_id).redact)
+
+    def refuse_live(self, rule: Rule, to: str = "") -> None:
+        if State.ACTIVE in (rule.state, to) and not self.may_touch_live:
+            raise Denied(_("Only an admin of this account decides about rules that count."))
+
+    def editions(self) -> tuple[Rule, list[Rule]]:
+        """The rule and all editions of it, held until the transaction ends."""
+        rows = Rule.objects.of(self.account_id)
+        lineage = rows.filter(pk=self.rule_id).values_list("lineage", flat=True).first()
+        held = rows.select_for_update(no_key=True).order_by("edition")
+        editions = list(held.filter(lineage=lineage)) if lineage else []
+        rule = next((one for one in editions if one.pk == self.rule_id), None)
+        if rule is None:
+            raise NotFound(
+                _("There is no such rule."), code="node_not_found_in_scope_or_visibility"
+            )
+        expect(rule, self.version)
+        return rule, editions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """A rule where it was to go, and the commit that brought it there."""
+
+    rule: Rule
+    commit: Commit
+    replaced: Rule | None = None
+
+
+def move(decision: Decision, to: str) -> Moved:
+    """Bring a rule to a state; where it is already, nothing happens."""
+    rule, editions = decision.editions()
+    if rule.state == to:
+        return Moved(rule=rule, commit=_commit_of(rule))
+    decision.refuse_live(rule, to)
+    _refuse_leaps(rule, to)
+    if to == State.ACTIVE:
+        if book_of(decision.account_id).second_person:
+            raise Conflict(
+                _("A second person approves promotions here: ask for one on the rule's page."),
+                code="second_person_required",
+            )
+        return promote(decision, rule, editions)
+    if to == State.SHADOW:
+        refuse(draft_of(rule).issues())
+    reason = decision.kept_reason()
+    with recording(decision.account_id, decision.actor, reason=reason) as commit:
+        seen = State(rule.state)
+        event = EVENTS.get((seen, State(to))) or EVENTS[State(to)]
+        watches = {"shadowed_at": timezone.now()} if to == State.SHADOW else {}
+        change(rule, commit, event, {"state": to, "replaced": None, **watches}, reason)
+    return Moved(rule=rule, commit=_made(commit))
+
+
+def _refuse_leaps(rule: Rule, to: str) -> None:
+    seen = State(rule.state)
+    if seen.may_become(to):
+        return
+    if to == State.ACTIVE:
+        raise Conflict(
+            _("A rule watches before it counts: set it to shadow first."),
+            code="shadow_first",
+            details={"state": rule.state},
+        )
+    raise Conflict(
+        _("A rule that is %(state)s cannot become %(to)s.")
+        % {"state": seen.label, "to": State(to).label},
+        code="wrong_state",
+        details={"state": rule.state},
+    )
+
+
+def promote(decision: Decision, rule: Rule, editions: Sequence[Rule]) -> Moved:
+    """Let a watching rule count, in the place of its live edition, if its evidence suffices."""
+    _refuse_leaps(rule, State.ACTIVE)
+    decision.refuse_live(rule, State.ACTIVE)
+    refuse(draft_of(rule).issues())
+    gate = passed(decision, rule)
+    reason = decision.kept_reason()
+    live = next((one for one in editions if one.state == State.ACTIVE), None)
+    said = {"promote": str(rule.pk), "past_the_gate": not gate.open}
+    with recording(decision.account_id, decision.actor, input=said, reason=reason) as commit:
+        if live:
+            change(live, commit, Event.REPLACE, {"state": State.DISABLED}, reason)
+        values = {
+            "state": State.ACTIVE,
+            "activated_at": timezone.now(),
+            "replaced": live.pk if live else None,
+        }
+        change(rule, commit, Event.PROMOTE, values, reason)
+    return Moved(rule=rule, commit=_made(commit), replaced=live)
+
+
+def passed(decision: Decision, rule: Rule) -> Gate:
+    """The gate, if this decision may go through it; a reason is always needed."""
+    if not decision.reason.strip():
+        raise Invalid(
+            _("Say why this rule should count: the ledger keeps the reason."),
+            code="reason_required",
+            issues=[{"path": "reason", "message": "is required"}],
+        )
+    gate = gate_of(evidence_of(rule), book_of(decision.account_id))
+    if not gate.open and not decision.may_override:
+        raise Conflict(
+            _("There is not enough evidence yet. %(missing)s")
+            % {"missing": " ".join(gate.missing)},
+            code="evidence_gate",
+            details={"missing": list(gate.missing), **gate.needs},
+        )
+    return gate
+
+
+def rollback(decision: Decision) -> Moved:
+    """Take a promotion back: the rule watches again, and what it replaced counts again."""
+    rule, editions = decision.editions()
+    decision.refuse_live(rule)
+    if rule.state != State.ACTIVE:
+        raise Conflict(
+            _("This rule does not count: there is nothing to roll back."), code="wrong_state"
+        )
+    reason = decision.kept_reason()
+    before = next(
+        (one for one in editions if one.pk == rule.replaced and one.state == State.DISABLED), None
+    )
+    now = timezone.now()
+    with recording(decision.account_id, decision.actor, reason=reason) as commit:
+        back = {"state": State.SHADOW, "shadowed_at": now, "replaced": None}
+        change(rule, commit, Event.ROLLBACK, back, reason)
+        if before:
+            again = {"state": State.ACTIVE, "activated_at": now}
+            change(before, commit, Event.RESTORE, again, reason)
+    return Moved(rule=rule, commit=_made(commit), replaced=before)
+
+
+def seen_sha256(rule: Rule, editions: Sequence[Rule]) -> str:
+    """What somebody approves: what the rule says, and what is live in its place."""
+    live = next((one for one in editions if one.state == State.ACTIVE), None)
+    seen = {
+        "rule": [rule.pk, rule.version, rule.said()],
+        "live": [live.pk, live.version] if live else None,
+    }
+    return hashlib.sha256(canonical(seen)).hexdigest()
+
+
+def _commit_of(rule: Rule) -> Commit:
+    return Commit.objects.of(rule.account_id).get(pk=rule.commit_id)
+
+
+def _made(commit: Recording) -> Commit:
+    assert commit.commit is not None  # noqa: S101 - it had something to record
+    return commit.commit

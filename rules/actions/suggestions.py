@@ -1,0 +1,73 @@
+"""What the evidence suggests about each rule. Nothing here changes a state: people decide."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import account_ids
+from rules.evidence import Evidence, book_of, evidence_of, gate_of
+from rules.models import Rule, RuleBook, RuleDecision, RuleStatistics, RuleSuggestion
+from rules.wilson import Interval
+
+MOST_RULES = 1_000  # of one account, the longest unchanged first
+LEAST_FEEDBACK = 10
+IDLE = timedelta(days=30)
+Kind = RuleSuggestion.Kind
+State = Rule.State
+
+
+def suggest_all() -> int:
+    """For every account; returns how many suggestions there are now."""
+    total = 0
+    for account_id in account_ids():
+        with acting(account_id):
+            total += suggest(account_id)
+    return total
+
+
+def suggest(account_id: UUID) -> int:
+    """Make the suggestions of an account anew."""
+    book = book_of(account_id)
+    heeded = Rule.objects.of(account_id).heeded().order_by("updated_at")
+    made = [one for rule in heeded[:MOST_RULES] if (one := _suggestion(rule, book))]
+    RuleSuggestion.objects.of(account_id).delete()
+    return len(RuleSuggestion.objects.bulk_create(made))
+
+
+def _suggestion(rule: Rule, book: RuleBook) -> RuleSuggestion | None:
+    evidence = evidence_of(rule)
+    if rule.state == State.SHADOW:
+        kind = _for_shadow(rule, evidence, book)
+    else:
+        kind = _for_active(rule, book)
+    if kind is None:
+        return None
+    return RuleSuggestion(
+        account_id=rule.account_id,
+        rule=rule,
+        kind=kind,
+        evidence=evidence.body(),
+        created_at=timezone.now(),
+    )
+
+
+def _for_shadow(rule: Rule, evidence: Evidence, book: RuleBook) -> Kind | None:
+    if gate_of(evidence, book).open:
+        return Kind.PROMOTE
+    idle = rule.shadowed_at is not None and rule.shadowed_at < timezone.now() - IDLE
+    return Kind.RETIRE if idle and evidence.seen and not evidence.matched else None
+
+
+def _for_active(rule: Rule, book: RuleBook) -> Kind | None:
+    said = RuleStatistics.objects.of(rule.account_id).filter(rule_id=rule.pk).first()
+    total = said.positive + said.negative if said else 0
+    if said and total >= LEAST_FEEDBACK and Interval(said.negative, total).low > book.max_against:
+        return Kind.DEMOTE
+    since = timezone.now() - IDLE
+    if rule.activated_at is None or rule.activated_at > since:
+        return None
+    recent = RuleDecision.objects.of(rule.account_id).filter(created_at__gte=since)
+    used = recent.filter(source_rule_ids__contains=[rule.pk])
+    return Kind.RETIRE if recent.exists() and not used.exists() else None

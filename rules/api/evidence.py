@@ -1,0 +1,95 @@
+"""What is known of a rule, and trying it on what was decided, over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import NotFound
+from rules.actions.backtests import MOST, start
+from rules.actions.versions import found
+from rules.api.shapes import BacktestShown, EvidenceAnswer, IntervalShown
+from rules.evidence import book_of, evidence_of, gate_of
+from rules.models import RuleBacktest
+from rules.wilson import Interval
+
+
+class Evidence(AgentView):
+    """What a rule saw while it watched, and what the gate says to it."""
+
+    scopes = {"GET": Scope.RULES_READ}
+    bucket = "recall"
+
+    @extend_schema(responses={200: EvidenceAnswer})
+    def get(self, request: Request, pk: UUID) -> Response:
+        with acting(self.account):
+            rule = found(self.account, pk)
+            known = evidence_of(rule)
+            gate = gate_of(known, book_of(self.account))
+        answer: EvidenceAnswer = {
+            "rule_node_id": rule.pk,
+            "state": rule.state,
+            "since": rule.shadowed_at,
+            "counts": known.body(),
+            "matched": _interval(known.match),
+            "changed": _interval(known.change),
+            "against": _interval(known.against),
+            "gate_open": gate.open,
+            "gate_missing": list(gate.missing),
+        }
+        return Response(answer)
+
+
+def _interval(interval: Interval) -> IntervalShown:
+    return {"share": interval.share, "low": interval.low, "high": interval.high}
+
+
+class BacktestInput(serializers.Serializer[Any]):
+    """How many of the last decisions to try a rule on."""
+
+    decisions = serializers.IntegerField(min_value=1, max_value=MOST, default=1_000)
+
+
+class Backtests(AgentView):
+    """Try a rule on the last decisions; GET tells how far the last one is."""
+
+    scopes = {"GET": Scope.RULES_READ, "POST": Scope.RULES_WRITE}
+    idempotent = True
+
+    @extend_schema(responses={200: BacktestShown})
+    def get(self, request: Request, pk: UUID) -> Response:
+        with acting(self.account):
+            runs = RuleBacktest.objects.of(self.account).filter(rule=found(self.account, pk))
+            last = runs.order_by("-created_at").first()
+        if last is None:
+            raise NotFound("This rule has not been tried yet.")
+        return Response(_backtest(last))
+
+    @extend_schema(request=BacktestInput, responses={202: BacktestShown})
+    def post(self, request: Request, pk: UUID) -> Response:
+        asked = parse(BacktestInput, request)
+        with acting(self.account):
+            run = start(self.account, self.actor, pk, asked["decisions"])
+            return self.seal(Response(_backtest(run), status=202))
+
+
+def _backtest(run: RuleBacktest) -> BacktestShown:
+    return {
+        "id": run.pk,
+        "rule_node_id": run.rule_id,
+        "status": run.status,
+        "total": run.total,
+        "done": run.done,
+        "seen": run.seen,
+        "matched": run.matched,
+        "changed": run.changed,
+        "examples": run.examples,
+        "created_at": run.created_at,
+        "finished_at": run.finished_at,
+    }

@@ -1,0 +1,177 @@
+"""Writing, reading, changing and moving rules over HTTP."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import Invalid
+from rules.actions.states import Decision, Moved, move, rollback
+from rules.actions.versions import found
+from rules.actions.writing import create, edit
+from rules.api.output import rule_output, uri
+from rules.api.serializers import (
+    RuleChange,
+    RuleInput,
+    StateInput,
+    checked_audience,
+    rule_from,
+)
+from rules.api.shapes import RulesAnswer, RuleShown, StateAnswer
+from rules.drafts import refuse
+from rules.models import Rule
+from rules.schemas import PUBLISHED
+
+PAGE = 100
+
+
+class RulesQuery(serializers.Serializer[Any]):
+    """Which rules to list."""
+
+    state = serializers.ChoiceField(choices=Rule.State.choices, required=False)
+    scope = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    limit = serializers.IntegerField(min_value=1, max_value=500, default=PAGE)
+    after = serializers.UUIDField(required=False, help_text="`next` of the page before.")
+
+
+class Rules(AgentView):
+    """The rules of the account, newest first; and new ones, which start as drafts."""
+
+    scopes = {"GET": Scope.RULES_READ, "POST": Scope.RULES_WRITE}
+    idempotent = True
+
+    @extend_schema(parameters=[RulesQuery], responses={200: RulesAnswer})
+    def get(self, request: Request) -> Response:
+        asked = parse(RulesQuery, request)
+        with acting(self.account):
+            rows = Rule.objects.of(self.account)
+            for name in ("state", "scope"):
+                if name in asked:
+                    rows = rows.filter(**{name: asked[name]})
+            if "after" in asked:
+                rows = rows.filter(pk__lt=asked["after"])
+            page = list(rows.order_by("-pk")[: asked["limit"] + 1])
+        shown = page[: asked["limit"]]
+        answer: RulesAnswer = {
+            "rules": [rule_output(rule) for rule in shown],
+            "next": str(shown[-1].pk) if len(page) > len(shown) else None,
+        }
+        return Response(answer)
+
+    @extend_schema(request=RuleInput, responses={201: RuleShown, 200: RuleShown})
+    def post(self, request: Request) -> Response:
+        asked = parse(RuleInput, request)
+        draft = rule_from(asked)
+        refuse(draft.issues())
+        with acting(self.account):
+            written = create(self.account, self.actor, draft, reason=asked.get("reason", ""))
+            shown = rule_output(written.rules[0])
+            return self.seal(Response(shown, status=201 if written.fresh else 200))
+
+
+class OneRule(AgentView):
+    """One rule. What has watched or counts is not changed: a new edition of it is made (201)."""
+
+    scopes = {
+        "GET": Scope.RULES_READ,
+        "PATCH": Scope.RULES_WRITE,
+        "DELETE": Scope.RULES_WRITE,
+    }
+
+    @extend_schema(responses={200: RuleShown})
+    def get(self, request: Request, pk: UUID) -> Response:
+        with acting(self.account):
+            return Response(rule_output(found(self.account, pk)))
+
+    @extend_schema(request=RuleChange, responses={200: RuleShown, 201: RuleShown})
+    def patch(self, request: Request, pk: UUID) -> Response:
+        asked = parse(RuleChange, request)
+        version, reason = asked.pop("version", None), asked.pop("reason", "")
+        if not asked:
+            raise Invalid("Say what to change.", issues=[{"path": "name", "message": "nothing"}])
+        with acting(self.account):
+            before = found(self.account, pk)
+            checked_audience(
+                asked.get("audience", before.audience),
+                asked.get("audience_id", before.audience_id),
+            )
+            rule = edit(self.account, self.actor, pk, asked, version=version, reason=reason)
+            return Response(rule_output(rule), status=200 if rule.pk == pk else 201)
+
+    @extend_schema(responses={200: RuleShown})
+    def delete(self, request: Request, pk: UUID) -> Response:
+        """Disable it. It stays on record."""
+        with acting(self.account):
+            decision = Decision(account_id=self.account, rule_id=pk, actor=self.actor)
+            return Response(rule_output(move(decision, Rule.State.DISABLED).rule))
+
+
+class Schemas(AgentView):
+    """The JSON Schemas that rules are held to."""
+
+    scopes = {"GET": Scope.RULES_READ}
+    bucket = "recall"
+
+    @extend_schema(responses={200: dict[str, Any]})
+    def get(self, request: Request) -> Response:
+        return Response(PUBLISHED)
+
+
+class State(AgentView):
+    """Bring a rule to a state: draft, shadow, active, disabled. No rule becomes active unwatched.
+
+    `input_text` is the reason. A rule becomes active if its evidence passes the account's gate, or
+    past it by a key with the scope rules:override.
+    """
+
+    scopes = {"POST": Scope.RULES_WRITE}
+    idempotent = True
+
+    @extend_schema(request=StateInput, responses={200: StateAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(StateInput, request)
+        text = asked.get("input_text") or ""
+        digest = asked.get("input_sha256") or ""
+        decision = Decision(
+            account_id=self.account,
+            rule_id=asked["rule_node_id"],
+            actor=self.actor,
+            reason=text or (f"sha256:{digest}" if digest else ""),
+            may_override=bool(text) and self.request.auth.may(Scope.RULES_OVERRIDE),
+        )
+        with acting(self.account):
+            moved = move(decision, asked["state"])
+            return self.seal(Response(_state(moved)))
+
+
+class Rollback(AgentView):
+    """Take a promotion back: the rule watches again, and what it replaced counts again."""
+
+    scopes = {"POST": Scope.RULES_WRITE}
+    idempotent = True
+
+    @extend_schema(request=None, responses={200: StateAnswer})
+    def post(self, request: Request, pk: UUID) -> Response:
+        decision = Decision(account_id=self.account, rule_id=pk, actor=self.actor)
+        with acting(self.account):
+            return self.seal(Response(_state(rollback(decision))))
+
+
+def _state(moved: Moved) -> StateAnswer:
+    rule, commit = moved.rule, moved.commit
+    return {
+        "tenant_id": rule.account_id,
+        "scope": rule.scope or "default",
+        "rule_node_id": rule.pk,
+        "state": rule.state,
+        "version": rule.version,
+        "commit_id": commit.pk,
+        "commit_uri": uri(commit.pk, "commit", rule.account_id, rule.scope),
+        "commit_hash": commit.commit_hash,
+    }

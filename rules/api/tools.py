@@ -1,0 +1,241 @@
+"""Asking the rules: evaluate, select a tool, look decisions and runs up, say how it went."""
+
+from collections import Counter
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import Invalid, NotFound
+from rules.actions.deciding import Decided, ask, decide
+from rules.actions.feedback import Counted, Verdict, rate_decision, rate_rule
+from rules.api.output import Shower, uri
+from rules.api.serializers import (
+    DecisionInput,
+    EvaluateInput,
+    RuleVerdict,
+    RunInput,
+    SelectInput,
+    ToolFeedbackInput,
+    decision_id_of,
+    question_of,
+)
+from rules.api.shapes import EvaluateAnswer
+from rules.api.tool_output import (
+    decision_output,
+    decision_uri,
+    feedback_output,
+    select_output,
+)
+from rules.api.tool_shapes import (
+    DecisionAnswer,
+    FeedbackAnswer,
+    RunAnswer,
+    RunFeedback,
+    SelectAnswer,
+)
+from rules.drafts import scope_of
+from rules.models import RuleDecision, RuleFeedback
+
+
+class Evaluate(AgentView):
+    """What the rules say of a context. Nothing is recorded."""
+
+    scopes = {"POST": Scope.RULES_READ}
+    bucket = "recall"
+
+    @extend_schema(request=EvaluateInput, responses={200: EvaluateAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(EvaluateInput, request)
+        with acting(self.account):
+            answer = ask(self.account, question_of(asked))
+        shower = Shower(self.account, answer, asked["limit"])
+        return Response(shower.evaluation(include_shadow=asked["include_shadow"]))
+
+
+class Select(AgentView):
+    """Which of these tools to use. The decision is recorded, with what watching rules say."""
+
+    scopes = {"POST": Scope.RULES_READ}
+    bucket = "recall"
+
+    @extend_schema(request=SelectInput, responses={200: SelectAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(SelectInput, request)
+        with acting(self.account):
+            decided = decide(
+                self.account, self.actor, question_of(asked), run_id=asked.get("run_id") or ""
+            )
+        _refuse_nothing(decided)  # the decision stays on record
+        shown = select_output(
+            decided, include_shadow=asked["include_shadow"], limit=asked["rules_limit"]
+        )
+        if asked["reorder_candidates"]:
+            rest = [name for name in shown["candidates"] if name not in decided.selection.ordered]
+            shown["candidates"] = [*decided.selection.ordered, *rest]
+        return Response(shown)
+
+
+def _refuse_nothing(decided: Decided) -> None:
+    policy = decided.answer.policy
+    if decided.answer.question.strict and decided.selection.selected is None:
+        raise Invalid(
+            "The rules leave none of these tools.",
+            code="no_tools_allowed",
+            details={
+                "candidates": list(decided.selection.candidates),
+                "allow": None if policy.allow is None else list(policy.allow),
+                "deny": list(policy.deny),
+                "decision_id": str(decided.decision.pk),
+            },
+        )
+
+
+class Decision(AgentView):
+    """One decision: by its id or address, or the latest of a run."""
+
+    scopes = {"POST": Scope.RULES_READ}
+    bucket = "recall"
+
+    @extend_schema(request=DecisionInput, responses={200: DecisionAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(DecisionInput, request)
+        named, run = decision_id_of(asked), asked.get("run_id")
+        if not named and not run:
+            raise Invalid(
+                "Name a decision or a run.",
+                issues=[{"path": "decision_id", "message": "or run_id is required"}],
+            )
+        scope = scope_of(asked.get("scope"))
+        with acting(self.account):
+            rows = RuleDecision.objects.of(self.account).filter(scope=scope)
+            rows = rows.filter(pk=named) if named else rows.filter(run_id=run)
+            decision = rows.order_by("-created_at", "-pk").first()
+            if decision is None:
+                raise NotFound("There is no such decision.", code="decision_not_found_in_scope")
+            shown = decision_output(decision, list(decision.observations.order_by("rule_id")))
+        answer: DecisionAnswer = {
+            "tenant_id": self.account,
+            "scope": scope or "default",
+            "lookup_mode": "decision_id" if named else "run_id_latest",
+            "decision": shown,
+        }
+        return Response(answer)
+
+
+class Run(AgentView):
+    """What was decided in a run, and how it went."""
+
+    scopes = {"POST": Scope.RULES_READ}
+    bucket = "recall"
+
+    @extend_schema(request=RunInput, responses={200: RunAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(RunInput, request)
+        scope = scope_of(asked.get("scope"))
+        with acting(self.account):
+            rows = RuleDecision.objects.of(self.account).filter(scope=scope, run_id=asked["run_id"])
+            newest = list(rows.order_by("-created_at", "-pk")[: asked["decision_limit"]])
+            if not newest:
+                raise NotFound("Nothing was decided in this run.", code="run_not_found_in_scope")
+            feedback = RuleFeedback.objects.of(self.account).filter(decision__in=rows)
+            latest = feedback.order_by("-created_at", "-pk")
+            last = latest.first()
+            answer: RunAnswer = {
+                "tenant_id": self.account,
+                "scope": scope or "default",
+                "run_id": asked["run_id"],
+                "lifecycle": {
+                    "status": "feedback_linked" if last else "decision_recorded",
+                    "decision_count": rows.count(),
+                    "latest_decision_at": newest[0].created_at,
+                    "latest_feedback_at": last.created_at if last else None,
+                },
+                "decisions": [decision_output(each) for each in newest],
+            }
+            if asked["include_feedback"]:
+                answer["feedback"] = _run_feedback(latest, asked["feedback_limit"])
+        return Response(answer)
+
+
+def _run_feedback(rows: Any, limit: int) -> RunFeedback:
+    outcomes = Counter(rows.values_list("outcome", flat=True))
+    linked = rows.order_by().values("decision_id").distinct().count()
+    return {
+        "total": sum(outcomes.values()),
+        "by_outcome": dict(outcomes),
+        "linked_decision_count": linked,
+        "tools_feedback_count": sum(outcomes.values()),
+        "recent": [feedback_output(each) for each in rows[:limit]],
+    }
+
+
+class Feedback(AgentView):
+    """How the use of a tool went. Counted once per decision and outcome."""
+
+    scopes = {"POST": Scope.RULES_WRITE}
+    idempotent = True
+
+    @extend_schema(request=ToolFeedbackInput, responses={200: FeedbackAnswer, 201: FeedbackAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(ToolFeedbackInput, request)
+        said = asked.get("input_text") or asked.get("input_sha256") or ""
+        verdict = Verdict(
+            account_id=self.account,
+            actor=self.actor,
+            outcome=asked["outcome"],
+            note=asked.get("note", ""),
+            input=said,
+            run_id=asked.get("run_id") or "",
+            target=asked["target"],
+        )
+        with acting(self.account):
+            counted = rate_decision(
+                verdict, question_of(asked), asked["selected_tool"], decision_id_of(asked)
+            )
+            shown = _counted(counted, self.account, scope_of(asked.get("scope")))
+            return self.seal(Response(shown, status=201 if counted.fresh else 200))
+
+
+class RuleFeedbackView(AgentView):
+    """What somebody says of a rule as such."""
+
+    scopes = {"POST": Scope.RULES_WRITE}
+    idempotent = True
+
+    @extend_schema(request=RuleVerdict, responses={201: FeedbackAnswer})
+    def post(self, request: Request, pk: UUID) -> Response:
+        asked = parse(RuleVerdict, request)
+        verdict = Verdict(
+            account_id=self.account,
+            actor=self.actor,
+            outcome=asked["outcome"],
+            note=asked.get("note", ""),
+            target="rule",
+        )
+        with acting(self.account):
+            shown = _counted(rate_rule(verdict, pk), self.account, "")
+            return self.seal(Response(shown, status=201))
+
+
+def _counted(counted: Counted, account_id: UUID, scope: str) -> FeedbackAnswer:
+    decision, commit = counted.decision, counted.commit
+    return {
+        "ok": True,
+        "tenant_id": account_id,
+        "scope": scope or "default",
+        "updated_rules": len(counted.feedback.rule_ids) if counted.fresh else 0,
+        "rule_node_ids": list(counted.feedback.rule_ids),
+        "commit_id": commit.pk,
+        "commit_uri": uri(commit.pk, "commit", account_id, scope),
+        "commit_hash": commit.commit_hash,
+        "decision_id": decision.pk if decision else None,
+        "decision_uri": decision_uri(decision) if decision else None,
+        "decision_link_mode": counted.link or None,
+        "decision_policy_sha256": decision.policy_sha256 if decision else None,
+    }

@@ -1,0 +1,292 @@
+"""When a rule holds. Pure: a condition is compiled once and asked of many contexts.
+
+A condition is an object. Its keys name places of the context, dotted ones deep places; the value
+is what must stand there: a scalar (equal), an object (holds there, or operators), a list (each item
+is among those of the context's list). Types never convert: 1 is not true and not "1".
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import re2
+
+LONGEST_PATTERN = 256
+LARGEST_PROGRAM = 1 << 20  # bytes that a compiled pattern may take
+SCALARS = (str, int, float, bool, type(None))
+
+
+class _Missing:
+    """Nothing stands there; null does."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+Test = Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A compiled condition. `paths` are the places it looks at, `needs` equalities it implies."""
+
+    holds: Test
+    paths: tuple[str, ...]
+    needs: tuple[tuple[str, Any], ...]
+
+
+def compiled(condition: Mapping[str, Any]) -> Condition:
+    return Condition(
+        holds=_object(condition),
+        paths=tuple(sorted(set(_paths(condition, "")))),
+        needs=tuple(_needs(condition)),
+    )
+
+
+def lookup(context: Any, path: str) -> Any:
+    """What stands at a place: under the key as it is written, else step by step along its dots."""
+    if isinstance(context, Mapping) and path in context:
+        return context[path]
+    here = context
+    for step in path.split(".") if "." in path else (path,):
+        here = _step(here, step)
+        if here is MISSING:
+            return MISSING
+    return here
+
+
+def _step(here: Any, step: str) -> Any:
+    if isinstance(here, Mapping):
+        return here.get(step, MISSING)
+    if isinstance(here, list) and step.isascii() and step.isdigit() and len(step) < 7:  # noqa: PLR2004
+        return here[int(step)] if int(step) < len(here) else MISSING
+    return MISSING
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equal as JSON: true is not 1, but 1.0 is."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(same(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return left is not MISSING and right is not MISSING and bool(left == right)
+
+
+def is_operator(key: str) -> bool:
+    return key.startswith("$")
+
+
+# --- From what was written to what is asked -------------------------------------------------------
+
+
+def _object(condition: Mapping[str, Any]) -> Test:
+    """All of its keys hold."""
+    tests = [
+        _operator(key, wanted) if is_operator(key) else _at(key, _value(wanted))
+        for key, wanted in condition.items()
+    ]
+    if len(tests) == 1:
+        return tests[0]
+    return lambda value: all(test(value) for test in tests)
+
+
+def _at(path: str, test: Test) -> Test:
+    return lambda value: test(lookup(value, path))
+
+
+def _value(wanted: Any) -> Test:
+    if isinstance(wanted, Mapping):
+        if any(map(is_operator, wanted)):
+            return _object(wanted)
+        inside = _object(wanted)
+        return lambda value: isinstance(value, Mapping) and inside(value)
+    if isinstance(wanted, list):
+        if all(isinstance(item, str) for item in wanted):
+            return _holds_texts(frozenset(wanted))
+        items = [_value(item) for item in wanted]
+        return lambda value: (
+            isinstance(value, list) and all(any(item(one) for one in value) for item in items)
+        )
+    return lambda value: same(value, wanted)
+
+
+def _holds_texts(texts: frozenset[str]) -> Test:
+    """All of these are in a list; however long both are, each is looked at once."""
+    return lambda value: (
+        isinstance(value, list) and texts.issubset(one for one in value if isinstance(one, str))
+    )
+
+
+def _never(value: Any) -> bool:
+    return False
+
+
+def _operator(name: str, wanted: Any) -> Test:
+    """An operator that is unknown, or that has an operand of a wrong type, never holds."""
+    make = _OPERATORS.get(name)
+    return make(wanted) if make else _never
+
+
+def _every(wanted: Any) -> Test:
+    tests = _conditions(wanted)
+    return _never if tests is None else lambda value: all(test(value) for test in tests)
+
+
+def _some(wanted: Any) -> Test:
+    tests = _conditions(wanted)
+    return _never if tests is None else lambda value: any(test(value) for test in tests)
+
+
+def _conditions(wanted: Any) -> list[Test] | None:
+    """Each looks at where we are; one that is no object is compared with it."""
+    return [_here(one) for one in wanted] if isinstance(wanted, list) and wanted else None
+
+
+def _here(wanted: Any) -> Test:
+    return _object(wanted) if isinstance(wanted, Mapping) else _value(wanted)
+
+
+def _not(wanted: Any) -> Test:
+    test = _here(wanted)
+    return lambda value: not test(value)
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Test]:
+    """Numbers with numbers, texts with texts; anything else has no order."""
+
+    def make(wanted: Any) -> Test:
+        kind = _order_of(wanted)
+        if kind is None:
+            return _never
+        return lambda value: _order_of(value) is kind and compare(value, wanted)
+
+    return make
+
+
+def _order_of(value: Any) -> type | None:
+    if isinstance(value, str):
+        return str
+    return float if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _among(wanted: Any) -> Test:
+    if not isinstance(wanted, list):
+        return _never
+    if all(isinstance(one, str) for one in wanted):
+        texts = frozenset(wanted)
+        return lambda value: isinstance(value, str) and value in texts
+    return lambda value: any(same(value, one) for one in wanted)
+
+
+def _not_among(wanted: Any) -> Test:
+    if not isinstance(wanted, list):
+        return _never
+    among = _among(wanted)
+    return lambda value: not among(value)
+
+
+def _contains(wanted: Any) -> Test:
+    """A list holds the item, or each of a list of items; a text holds the text."""
+    items = wanted if isinstance(wanted, list) else [wanted]
+    if all(isinstance(item, str) for item in items):
+        in_list = _holds_texts(frozenset(items))
+    else:
+        in_list = _holds_all(items)
+    if not isinstance(wanted, str):
+        return in_list
+    return lambda value: wanted in value if isinstance(value, str) else in_list(value)
+
+
+def _holds_all(items: list[Any]) -> Test:
+    return lambda value: (
+        isinstance(value, list) and all(any(same(one, item) for one in value) for item in items)
+    )
+
+
+def _exists(wanted: Any) -> Test:
+    if not isinstance(wanted, bool):
+        return _never
+    return lambda value: (value is not MISSING) is wanted
+
+
+def _matches(wanted: Any) -> Test:
+    """Found anywhere in a text, in time linear in its length."""
+    pattern = safe_pattern(wanted)
+    if pattern is None:
+        return _never
+    return lambda value: isinstance(value, str) and pattern.search(value) is not None
+
+
+def safe_pattern(wanted: Any) -> Any:
+    """The pattern compiled, or None: too long, too large, or not matched in linear time."""
+    if not isinstance(wanted, str) or len(wanted) > LONGEST_PATTERN:
+        return None
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = LARGEST_PROGRAM
+    try:
+        return re2.compile(wanted, options)
+    except (re2.error, UnicodeEncodeError):
+        return None
+
+
+_OPERATORS: dict[str, Callable[[Any], Test]] = {
+    "$and": _every,
+    "$or": _some,
+    "$not": _not,
+    "$eq": lambda wanted: lambda value: same(value, wanted),
+    "$ne": lambda wanted: lambda value: not same(value, wanted),
+    "$in": _among,
+    "$nin": _not_among,
+    "$gt": _ordered(lambda value, wanted: bool(value > wanted)),
+    "$gte": _ordered(lambda value, wanted: bool(value >= wanted)),
+    "$lt": _ordered(lambda value, wanted: bool(value < wanted)),
+    "$lte": _ordered(lambda value, wanted: bool(value <= wanted)),
+    "$contains": _contains,
+    "$exists": _exists,
+    "$regex": _matches,
+}
+OPERATORS = tuple(_OPERATORS)
+_INWARD = ("$and", "$or", "$not")  # they hold conditions on the place where they stand
+
+
+# --- What a condition looks at --------------------------------------------------------------------
+
+
+def _paths(condition: Any, above: str) -> Iterator[str]:
+    """Every place that something is asked of."""
+    if not isinstance(condition, Mapping) or not condition:
+        if above:
+            yield above
+        return
+    for key, wanted in condition.items():
+        if not is_operator(key):
+            yield from _paths(wanted, f"{above}.{key}" if above else key)
+        elif key in _INWARD:
+            for one in wanted if isinstance(wanted, list) else [wanted]:
+                yield from _paths(one, above)
+        elif above:
+            yield above
+
+
+def _needs(condition: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Equalities without which it cannot hold: by them rules are found, not tried one by one."""
+    for key, wanted in condition.items():
+        if key == "$and" and isinstance(wanted, list):
+            for one in wanted:
+                if isinstance(one, Mapping):
+                    yield from _needs(one)
+        elif is_operator(key):
+            continue
+        elif isinstance(wanted, str):
+            yield key, wanted
+        elif isinstance(wanted, Mapping) and isinstance(wanted.get("$eq"), str):
+            yield key, wanted["$eq"]
+
+
+def blocked(exceptions: Sequence[Condition], context: Any) -> bool:
+    """Any exception that holds keeps the rule from holding."""
+    return any(exception.holds(context) for exception in exceptions)

@@ -1,0 +1,88 @@
+"""What somebody wants to be a rule, before it is one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext as _
+
+from kmapp.errors import Invalid
+from kmapp.ids import uuid7
+from kmapp.ledger.canonical import canonical
+from kmapp.redaction import redact
+from kmapp.text import normalise
+from rules.schemas import LARGEST, issues_of
+
+DEFAULT_SCOPE = "default"  # how other clients name the scope without a name
+CODES = {
+    "then": "invalid_rule_then_json",
+    "if": "invalid_rule_if_json",
+    "exceptions": "invalid_rule_exceptions_json",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRule:
+    """One rule to write. Empty strings and None mean: not given."""
+
+    name: str
+    summary: str = ""
+    when: Mapping[str, Any] = field(default_factory=dict)
+    then: Mapping[str, Any] = field(default_factory=dict)
+    exceptions: Sequence[Any] = ()
+    priority: int = 0
+    weight: float = 1.0
+    audience: str = "account"
+    audience_id: str = ""
+    scope: str = ""
+    client_id: str = ""
+    id: UUID | None = None
+
+    def key_in(self, account_id: UUID) -> UUID:
+        """Its id: the same for the same client id, whoever asks and how often."""
+        if self.client_id:
+            return uuid5(account_id, f"{self.scope}\x1f{self.client_id}")
+        return self.id or uuid7()
+
+    def sha256(self) -> str:
+        """Of all that was said, with a secret: the same client id and body is the same write."""
+        return salted_hmac("rules.rule", canonical(asdict(self)), algorithm="sha256").hexdigest()
+
+    def issues(self) -> list[dict[str, str]]:
+        return issues_of({"if": self.when, "then": self.then, "exceptions": list(self.exceptions)})
+
+
+def scope_of(said: str | None) -> str:
+    return "" if said in (None, DEFAULT_SCOPE) else str(said)
+
+
+def clean(text: str, kinds: Sequence[str]) -> str:
+    return redact(normalise(text), kinds)[0]
+
+
+def refuse(issues: Sequence[Mapping[str, str]]) -> None:
+    """Refuse what cannot be a rule, saying every place; the code is that of the worst part."""
+    if not issues:
+        return
+    parts = {issue["path"].partition(".")[0] for issue in issues}
+    code = next(code for part, code in CODES.items() if part in parts)
+    raise Invalid(
+        _("This cannot be a rule yet: %(what)s.")
+        % {"what": "; ".join(f"{each['path']}: {each['message']}" for each in issues[:3])},
+        code=code,
+        issues=issues,
+    )
+
+
+def refuse_large(draft: NewRule) -> None:
+    """A rule is asked of every context, so it stays small, draft or not."""
+    parts = {"if": draft.when, "then": draft.then, "exceptions": list(draft.exceptions)}
+    for name, part in parts.items():
+        if (size := len(canonical(part))) > LARGEST:
+            message = f"has {size} characters as JSON; {LARGEST} are the most"
+            raise Invalid(
+                f"This rule is too large: {name} {message}.",
+                issues=[{"path": name, "message": message}],
+            )

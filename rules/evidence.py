@@ -1,0 +1,155 @@
+"""What is known of a rule: what it saw, what it would have changed, how that went; and the gate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
+
+from rules.models import Rule, RuleBook, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
+from rules.wilson import Interval
+
+GOOD = (RuleFeedback.Outcome.POSITIVE,)
+BAD = (RuleFeedback.Outcome.NEGATIVE, RuleFeedback.Outcome.VERY_NEGATIVE)
+LAST = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a rule's time of watching showed. Feedback is that of the decisions as they were made.
+
+    A decision that the rule would have changed and that went well speaks against the rule; one that
+    went badly speaks for it. So does what people say of the rule itself.
+    """
+
+    seen: int
+    matched: int
+    changed: int
+    changed_good: int
+    changed_bad: int
+    same_good: int
+    same_bad: int
+    said_good: int
+    said_bad: int
+
+    @property
+    def change(self) -> Interval:
+        return Interval(self.changed, self.seen)
+
+    @property
+    def match(self) -> Interval:
+        return Interval(self.matched, self.seen)
+
+    @property
+    def against(self) -> Interval:
+        against = self.changed_good + self.said_bad
+        return Interval(against, against + self.changed_bad + self.said_good)
+
+    def body(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What keeps a rule from counting."""
+
+    missing: tuple[str, ...]
+    needs: dict[str, Any]
+
+    @property
+    def open(self) -> bool:
+        return not self.missing
+
+
+def book_of(account_id: UUID) -> RuleBook:
+    """The account's rule book, or what goes without one."""
+    return RuleBook.objects.of(account_id).first() or RuleBook(account_id=account_id)
+
+
+def evidence_of(rule: Rule) -> Evidence:
+    """Since the rule last began to watch. Five queries, whatever there is. Use inside `acting`."""
+    watched = observations_of(rule)
+    counts = watched.aggregate(
+        matched=Count("pk", filter=Q(matched=True)), changed=Count("pk", filter=Q(changed=True))
+    )
+    went = watched.aggregate(
+        changed_good=Count("pk", filter=Q(changed=True) & Q(_went(GOOD))),
+        changed_bad=Count("pk", filter=Q(changed=True) & Q(_went(BAD))),
+        same_good=Count("pk", filter=Q(changed=False) & Q(_went(GOOD))),
+        same_bad=Count("pk", filter=Q(changed=False) & Q(_went(BAD))),
+    )
+    said = RuleStatistics.objects.of(rule.account_id).filter(rule_id=rule.pk).first()
+    return Evidence(
+        seen=seen_by(rule).count() if rule.shadowed_at else 0,
+        said_good=said.positive if said else 0,
+        said_bad=said.negative if said else 0,
+        **counts,
+        **went,
+    )
+
+
+def _went(outcomes: Sequence[str]) -> Exists:
+    return Exists(
+        RuleFeedback.objects.filter(
+            account_id=OuterRef("account_id"),
+            decision_id=OuterRef("decision_id"),
+            outcome__in=outcomes,
+        )
+    )
+
+
+def observations_of(rule: Rule) -> "QuerySet[RuleObservation]":
+    rows = RuleObservation.objects.of(rule.account_id).filter(rule_id=rule.pk)
+    return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows.none()
+
+
+def seen_by(rule: Rule) -> "QuerySet[RuleDecision]":
+    """Decisions that the rule was meant for, since it began to watch or count."""
+    rows = meant_for(rule)
+    return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows
+
+
+def meant_for(rule: Rule) -> "QuerySet[RuleDecision]":
+    rows = RuleDecision.objects.of(rule.account_id).filter(scope=rule.scope)
+    if rule.audience != Rule.Audience.ACCOUNT:
+        rows = rows.filter(**{f"{rule.audience}_id": rule.audience_id})
+    return rows
+
+
+def last_changed(rule: Rule, most: int = LAST) -> list[RuleObservation]:
+    """The last decisions that would have come out otherwise."""
+    rows = observations_of(rule).filter(changed=True).select_related("decision")
+    return list(rows.order_by("-created_at")[:most])
+
+
+def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
+    missing = []
+    if evidence.seen < book.min_seen:
+        missing.append(
+            _("It has seen %(n)d decisions; %(least)d are the least.")
+            % {"n": evidence.seen, "least": book.min_seen}
+        )
+    if evidence.changed < book.min_changed:
+        missing.append(
+            _("It would have changed %(n)d of them; %(least)d are the least.")
+            % {"n": evidence.changed, "least": book.min_changed}
+        )
+    if evidence.against.high > book.max_against:
+        missing.append(
+            _("Up to %(share)d %% of the feedback may speak against it; %(most)d %% is the most.")
+            % {"share": round(100 * evidence.against.high), "most": round(100 * book.max_against)}
+        )
+    needs = {
+        "min_seen": book.min_seen,
+        "min_changed": book.min_changed,
+        "max_against": book.max_against,
+    }
+    return Gate(missing=tuple(missing), needs=needs)
+
+
+def live_edition(rule: Rule) -> Rule | None:
+    """The edition that counts now, if it is another one."""
+    rows = Rule.objects.of(rule.account_id).filter(lineage=rule.lineage, state=Rule.State.ACTIVE)
+    return rows.exclude(pk=rule.pk).first()

@@ -1,0 +1,154 @@
+"""manage.py rules_perf: how long rules take, with thousands of them. Leaves nothing behind."""
+
+import statistics
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import transaction
+from django.utils import timezone
+from rest_framework.renderers import JSONRenderer
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import create_account
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.ids import uuid7
+from rules.actions.backtests import run
+from rules.actions.deciding import ask, decide
+from rules.actions.versions import touch
+from rules.api.output import Shower
+from rules.evaluation import Question
+from rules.models import Rule, RuleBacktest, RuleDecision
+
+MATCHING = 50
+TOOLS = ("bash", "curl", "grep", "sed")
+CONTEXT = {"intent": "match", "user": {"tier": "pro"}, "count": 3, "tags": ["a", "b"]}
+
+
+class Command(BaseCommand):
+    help = "Measures evaluating, selecting and backtesting in an account of its own; undone after."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--rules", type=int, default=5_000)
+        parser.add_argument("--decisions", type=int, default=10_000)
+        parser.add_argument("--number", type=int, default=200, help="of requests of each kind")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        with undone() as account:
+            fill(account, options["rules"])
+            question = Question(context=CONTEXT, candidates=TOOLS)
+
+            def evaluate() -> None:
+                shower = Shower(account.pk, ask(account.pk, question), MATCHING)
+                JSONRenderer().render(shower.evaluation(include_shadow=True))
+
+            first = seconds(evaluate)
+            self.stdout.write(f"compiling {options['rules']:,} rules: {1000 * first:.0f} ms")
+            self.tell("evaluate", evaluate, options["number"])
+            self.tell(
+                "select and record",
+                lambda: decide(account.pk, SYSTEM, question),
+                options["number"],
+            )
+            test = recorded(account.pk, options["decisions"])
+            taken = seconds(lambda: run(account.pk, test))
+            self.stdout.write(f"backtest over {options['decisions']:,} decisions: {taken:.1f} s")
+
+    def tell(self, name: str, work: Callable[[], object], number: int) -> None:
+        times = sorted(1000 * seconds(work) for _ in range(number))
+        p95 = times[int(0.95 * len(times))]
+        self.stdout.write(f"{name}: median {statistics.median(times):.1f} ms, p95 {p95:.1f} ms")
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = perf_counter()
+    work()
+    return perf_counter() - started
+
+
+@contextmanager
+def undone() -> Iterator[Account]:
+    """An account that is never committed."""
+    with transaction.atomic():
+        account = create_account(name="rules perf")
+        with acting(account):
+            yield account
+        transaction.set_rollback(True)
+
+
+def fill(account: Account, number: int) -> None:
+    """Rules of which some match, in the states that count and watch."""
+    now = timezone.now()
+    rules = []
+    for i in range(number):
+        key = uuid7()
+        live = i % 5 > 0
+        rules.append(
+            Rule(
+                id=key,
+                account=account,
+                commit_id=key,
+                written_in=key,
+                lineage=key,
+                name=f"Rule {i}",
+                when={
+                    "intent": "match" if i < MATCHING else f"intent-{i % 997}",
+                    "user.tier": {"$in": ["pro", "team"]},
+                    "count": {"$gte": 1},
+                },
+                then={"tool": {"prefer": [TOOLS[i % 4]]}, "extensions": {f"k{i % 40}": i}},
+                priority=i % 7,
+                state=Rule.State.ACTIVE if live else Rule.State.SHADOW,
+                shadowed_at=now,
+                created_by="system",
+                created_at=now,
+                updated_at=now,
+            )
+        )
+    Rule.objects.bulk_create(rules, batch_size=1000)
+    book = type("Silent", (), {"id": uuid7(), "add": lambda *args: None})()
+    touch(account.pk, book)
+
+
+def recorded(account_id: UUID, number: int) -> UUID:
+    """Decisions with contexts of all sorts, and a rule to try on them."""
+    now = timezone.now()
+    RuleDecision.objects.bulk_create(
+        [
+            RuleDecision(
+                id=uuid7(),
+                account_id=account_id,
+                context={**CONTEXT, "intent": f"intent-{i % 997}", "n": i},
+                context_sha256="",
+                candidates=list(TOOLS),
+                considered=0,
+                source_rule_ids=[],
+                policy={},
+                policy_sha256="",
+                ordered=list(TOOLS),
+                selected_tool=TOOLS[0],
+                created_by="system",
+                created_at=now,
+            )
+            for i in range(number)
+        ],
+        batch_size=1000,
+    )
+    rule = Rule.objects.of(account_id).filter(state=Rule.State.SHADOW).earliest("pk")
+    rule.when = {"n": {"$gte": number // 2}}
+    test = RuleBacktest(
+        id=uuid7(),
+        account_id=account_id,
+        rule=rule,
+        version=1,
+        wanted=number,
+        asked_by="system",
+        created_at=timezone.now(),
+    )
+    rule.save(update_fields=["when"])
+    test.save(force_insert=True)
+    return test.pk

@@ -1,0 +1,194 @@
+"""What rules decided, what watching rules would have made of it, and how it went."""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
+from rules.models.rules import Rule
+
+
+class RuleDecision(AccountOwned):
+    """One selection of a tool, with all that is needed to make it again. A record, not truth."""
+
+    class Origin(models.TextChoices):
+        SELECT = "select", _("asked for")
+        FEEDBACK = "feedback", _("made up for by feedback")
+
+    scope = models.CharField(_("scope"), max_length=200, blank=True)
+    run_id = models.CharField(_("run"), max_length=200, blank=True)
+    user_id = models.CharField(_("user"), max_length=200, blank=True)
+    agent_id = models.CharField(_("agent"), max_length=200, blank=True)
+    app_id = models.CharField(_("app"), max_length=200, blank=True)
+    origin = models.CharField(
+        _("origin"), max_length=8, choices=Origin.choices, default=Origin.SELECT
+    )
+    context = models.JSONField(_("context"))
+    context_sha256 = models.CharField(_("context digest"), max_length=64)
+    candidates = ArrayField(models.CharField(max_length=200), verbose_name=_("candidates"))
+    strict = models.BooleanField(_("strict"), default=True)
+    considered = models.PositiveIntegerField(_("rules considered"))
+    source_rule_ids = ArrayField(models.UUIDField(), verbose_name=_("rules that applied"))
+    policy = models.JSONField(_("policy"))
+    policy_sha256 = models.CharField(_("policy digest"), max_length=64)
+    denied = models.JSONField(_("denied"), default=dict)
+    ordered = ArrayField(models.CharField(max_length=200), verbose_name=_("order"))
+    # Empty: no tool was left.
+    selected_tool = models.CharField(_("selected"), max_length=200, blank=True)
+    fallback = models.CharField(_("fallback"), max_length=30, blank=True)
+    conflicts = models.JSONField(_("conflicts"), default=list)
+    watched = models.PositiveIntegerField(_("watching rules that matched"), default=0)
+    differs = models.BooleanField(_("a watching rule would have changed it"), default=False)
+    created_by = models.CharField(_("asked by"), max_length=50)
+    created_at = models.DateTimeField(_("time"))
+
+    objects = AccountQuerySet["RuleDecision"].as_manager()
+
+    class Meta:
+        verbose_name = _("decision")
+        verbose_name_plural = _("decisions")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="decision_in_account")
+        ]
+        indexes = [
+            models.Index(fields=["account", "-created_at", "-id"], name="decisions_newest_first"),
+            models.Index(fields=["account", "run_id", "-created_at"], name="decisions_of_run"),
+            models.Index(
+                fields=["account", "selected_tool", "-created_at"], name="decisions_of_tool"
+            ),
+            models.Index(
+                fields=["account", "-created_at"],
+                condition=Q(differs=True),
+                name="decisions_that_differ",
+            ),
+            models.Index(
+                fields=["account", "-created_at"],
+                condition=~Q(conflicts=[]),
+                name="decisions_with_conflicts",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.selected_tool or '–'} {self.created_at:%Y-%m-%d %H:%M:%S}"
+
+
+class RuleObservation(AccountOwned):
+    """What one watching rule would have made of one decision."""
+
+    rule = models.ForeignKey(
+        Rule,
+        on_delete=models.CASCADE,
+        related_name="observations",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("rule"),
+    )
+    decision = models.ForeignKey(
+        RuleDecision,
+        on_delete=models.CASCADE,
+        related_name="observations",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("decision"),
+    )
+    matched = models.BooleanField(_("matched"))
+    changed = models.BooleanField(_("would have changed it"))
+    after = models.JSONField(_("what would have come out"), default=dict)
+    created_at = models.DateTimeField(_("time"))
+
+    objects = AccountQuerySet["RuleObservation"].as_manager()
+
+    class Meta:
+        verbose_name = _("observation")
+        verbose_name_plural = _("observations")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "decision", "rule"], name="one_observation_per_rule"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["account", "rule", "changed", "-created_at"], name="observations_of_rule"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule_id} {self.decision_id}"
+
+
+class RuleFeedback(Truth):
+    """How a decision went, or what somebody says of a rule. Once per decision and outcome."""
+
+    class Outcome(models.TextChoices):
+        POSITIVE = "positive", _("good")
+        NEUTRAL = "neutral", _("neither")
+        NEGATIVE = "negative", _("bad")
+        VERY_NEGATIVE = "very_negative", _("very bad")
+
+    decision = models.ForeignKey(
+        RuleDecision,
+        on_delete=models.PROTECT,
+        related_name="feedback",
+        null=True,
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("decision"),
+    )
+    run_id = models.CharField(_("run"), max_length=200, blank=True)
+    outcome = models.CharField(_("outcome"), max_length=13, choices=Outcome.choices)
+    # Whose statistics it counted in.
+    rule_ids = ArrayField(models.UUIDField(), verbose_name=_("rules"), default=list)
+    target = models.CharField(_("target"), max_length=8, blank=True)
+    note = models.TextField(_("note"), blank=True)
+    created_by = models.CharField(_("given by"), max_length=50)
+    created_at = models.DateTimeField(_("time"))
+
+    objects = AccountQuerySet["RuleFeedback"].as_manager()
+
+    class Meta:
+        verbose_name = _("feedback on rules")
+        verbose_name_plural = _("feedback on rules")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "decision", "outcome"], name="one_feedback_per_outcome"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["account", "-created_at", "-id"], name="feedback_newest_first"),
+            models.Index(fields=["account", "run_id", "-created_at"], name="feedback_of_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.outcome} {self.decision_id or ''}"
+
+
+class RuleStatistics(AccountOwned):
+    """Feedback on one rule, counted. It can be counted again from the feedback."""
+
+    rule = models.OneToOneField(
+        Rule,
+        on_delete=models.CASCADE,
+        related_name="statistics",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("rule"),
+    )
+    positive = models.PositiveIntegerField(_("good"), default=0)
+    neutral = models.PositiveIntegerField(_("neither"), default=0)
+    negative = models.PositiveIntegerField(_("bad"), default=0)
+    updated_at = models.DateTimeField(_("updated"), auto_now=True)
+
+    objects = AccountQuerySet["RuleStatistics"].as_manager()
+
+    class Meta:
+        verbose_name = _("statistics of a rule")
+        verbose_name_plural = _("statistics of rules")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "rule"], name="one_row_of_statistics_per_rule"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"+{self.positive} −{self.negative}"

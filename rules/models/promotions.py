@@ -1,0 +1,132 @@
+"""The way to active: promotions asked for, drafts tried on what was, suggestions."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
+from rules.models.rules import Rule
+
+
+class RulePromotion(Truth):
+    """One person asks for a promotion, another approves it, of exactly what the first one saw."""
+
+    class Status(models.TextChoices):
+        WAITING = "waiting", _("Waiting")
+        APPROVED = "approved", _("Approved")
+        WITHDRAWN = "withdrawn", _("Withdrawn")
+
+    rule = models.ForeignKey(
+        Rule,
+        on_delete=models.CASCADE,
+        related_name="promotions",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("rule"),
+    )
+    # Of what the rule says, and of what is live in its place.
+    seen_sha256 = models.CharField(_("digest of what was seen"), max_length=64)
+    override = models.BooleanField(_("past the gate"), default=False)
+    reason = models.TextField(_("reason"))
+    status = models.CharField(
+        _("status"), max_length=9, choices=Status.choices, default=Status.WAITING
+    )
+    asked_by = models.CharField(_("asked for by"), max_length=50)
+    created_at = models.DateTimeField(_("time"))
+    decided_by = models.CharField(_("decided by"), max_length=50, blank=True)
+    decided_at = models.DateTimeField(_("decided"), null=True, blank=True)
+
+    objects = AccountQuerySet["RulePromotion"].as_manager()
+
+    class Meta:
+        verbose_name = _("promotion")
+        verbose_name_plural = _("promotions")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "rule"],
+                condition=Q(status="waiting"),
+                name="one_waiting_promotion_per_rule",
+            )
+        ]
+        indexes = [models.Index(fields=["account", "-created_at"], name="promotions_newest_first")]
+
+    def __str__(self) -> str:
+        return f"{self.rule_id} {self.status}"
+
+
+class RuleBacktest(AccountOwned):
+    """A rule tried on decisions that were recorded. A measurement: run it again at will."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending", _("Pending")
+        RUNNING = "running", _("Running")
+        SUCCEEDED = "succeeded", _("Done")
+        FAILED = "failed", _("Failed")
+
+    rule = models.ForeignKey(
+        Rule,
+        on_delete=models.CASCADE,
+        related_name="backtests",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("rule"),
+    )
+    version = models.PositiveIntegerField(_("version of the rule"))
+    status = models.CharField(
+        _("status"), max_length=9, choices=Status.choices, default=Status.PENDING
+    )
+    wanted = models.PositiveIntegerField(_("decisions wanted"))
+    total = models.PositiveIntegerField(_("decisions"), default=0)
+    done = models.PositiveIntegerField(_("looked at"), default=0)
+    seen = models.PositiveIntegerField(_("seen"), default=0)
+    matched = models.PositiveIntegerField(_("matched"), default=0)
+    changed = models.PositiveIntegerField(_("would have changed"), default=0)
+    examples = models.JSONField(_("examples"), default=list)
+    asked_by = models.CharField(_("asked for by"), max_length=50)
+    created_at = models.DateTimeField(_("time"))
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
+
+    objects = AccountQuerySet["RuleBacktest"].as_manager()
+
+    class Meta:
+        verbose_name = _("backtest")
+        verbose_name_plural = _("backtests")
+        indexes = [
+            models.Index(fields=["account", "rule", "-created_at"], name="backtests_of_rule")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rule_id} {self.status}"
+
+
+class RuleSuggestion(AccountOwned):
+    """What the evidence suggests. Made anew by each run of the job; a person decides."""
+
+    class Kind(models.TextChoices):
+        PROMOTE = "promote", _("Promote")
+        DEMOTE = "demote", _("Demote")
+        RETIRE = "retire", _("Retire")
+
+    rule = models.OneToOneField(
+        Rule,
+        on_delete=models.CASCADE,
+        related_name="suggestion",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("rule"),
+    )
+    kind = models.CharField(_("suggestion"), max_length=7, choices=Kind.choices)
+    evidence = models.JSONField(_("evidence"))
+    created_at = models.DateTimeField(_("time"))
+
+    objects = AccountQuerySet["RuleSuggestion"].as_manager()
+
+    class Meta:
+        verbose_name = _("suggestion")
+        verbose_name_plural = _("suggestions")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "rule"], name="one_suggestion_per_rule")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.rule_id}"

@@ -1,0 +1,201 @@
+"""A rule: what must be obeyed, when, and how far it has come."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
+from kmapp.ledger.models import Commit
+
+LEAST_PRIORITY, MOST_PRIORITY = -100, 100
+MOST_WEIGHT = 2.0
+
+
+class RuleQuerySet(AccountQuerySet["Rule"]):
+    def heeded(self) -> Self:
+        """Those that count, and those that watch."""
+        return self.filter(state__in=(Rule.State.ACTIVE, Rule.State.SHADOW))
+
+
+class Rule(Truth):
+    """One edition of a rule. What it says is fixed once it has watched: its evidence is of that.
+
+    Editions of one rule share a lineage, of which at most one is active. `version` counts the
+    changes of this row.
+    """
+
+    class State(models.TextChoices):
+        DRAFT = "draft", _("Draft")
+        SHADOW = "shadow", _("Shadow")
+        ACTIVE = "active", _("Active")
+        DISABLED = "disabled", _("Disabled")
+
+        def may_become(self, to: str) -> bool:
+            return to in _MOVES[self.value]
+
+    class Audience(models.TextChoices):
+        ACCOUNT = "account", _("everyone")
+        APP = "app", _("one app")
+        AGENT = "agent", _("one agent")
+        USER = "user", _("one user")
+
+    scope = models.CharField(_("scope"), max_length=200, blank=True)
+    client_id = models.CharField(_("client id"), max_length=200, null=True, blank=True)  # noqa: DJ001
+    written_in = models.UUIDField(_("written in"), editable=False)
+    written_sha256 = models.CharField(max_length=64, blank=True, editable=False)
+    lineage = models.UUIDField(_("lineage"), editable=False)
+    edition = models.PositiveIntegerField(_("edition"), default=1)
+    name = models.CharField(_("name"), max_length=200)
+    summary = models.TextField(_("summary"), blank=True)
+    when = models.JSONField(_("if"), default=dict, blank=True)
+    then = models.JSONField(_("then"), default=dict, blank=True)
+    exceptions = models.JSONField(_("exceptions"), default=list, blank=True)
+    priority = models.SmallIntegerField(
+        _("priority"),
+        default=0,
+        validators=[MinValueValidator(LEAST_PRIORITY), MaxValueValidator(MOST_PRIORITY)],
+    )
+    weight = models.FloatField(
+        _("weight"),
+        default=1.0,
+        validators=[MinValueValidator(0), MaxValueValidator(MOST_WEIGHT)],
+    )
+    audience = models.CharField(
+        _("audience"), max_length=7, choices=Audience.choices, default=Audience.ACCOUNT
+    )
+    audience_id = models.CharField(_("whose"), max_length=200, blank=True)
+    state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.DRAFT)
+    version = models.PositiveIntegerField(_("version"), default=1)
+    shadowed_at = models.DateTimeField(_("watches since"), null=True, blank=True)
+    activated_at = models.DateTimeField(_("counts since"), null=True, blank=True)
+    # The edition whose place it took: rolling back gives the place back.
+    replaced = models.UUIDField(_("took the place of"), null=True, blank=True, editable=False)
+    created_by = models.CharField(_("written by"), max_length=50)
+    created_at = models.DateTimeField(_("created"))
+    updated_at = models.DateTimeField(_("updated"))
+
+    objects = RuleQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("rule")
+        verbose_name_plural = _("rules")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="rule_in_account"),
+            models.UniqueConstraint(
+                fields=["account", "scope", "client_id"], name="one_rule_per_client_id"
+            ),
+            models.UniqueConstraint(
+                fields=["account", "lineage", "edition"], name="one_rule_per_edition"
+            ),
+            models.UniqueConstraint(
+                fields=["account", "lineage"],
+                condition=Q(state="active"),
+                name="one_active_edition",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state__in=["active", "shadow"]) | Q(shadowed_at__isnull=False),
+                name="active_rule_was_shadowed",
+            ),
+            models.CheckConstraint(
+                condition=Q(priority__gte=LEAST_PRIORITY, priority__lte=MOST_PRIORITY),
+                name="priority_within_100",
+            ),
+            models.CheckConstraint(
+                condition=Q(weight__gte=0, weight__lte=MOST_WEIGHT), name="weight_between_0_and_2"
+            ),
+            models.CheckConstraint(
+                condition=Q(audience="account", audience_id="")
+                | (~Q(audience="account") & ~Q(audience_id="")),
+                name="audience_is_named",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["account", "state", "-updated_at"], name="rules_by_state"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def frozen(self) -> bool:
+        """Whether a change of what it says makes a new edition."""
+        return self.state != self.State.DRAFT or self.shadowed_at is not None
+
+    def said(self) -> dict[str, Any]:
+        """What agents obey, and so what is judged."""
+        return {
+            "if": self.when,
+            "then": self.then,
+            "exceptions": self.exceptions,
+            "priority": self.priority,
+            "weight": self.weight,
+            "scope": self.scope,
+            "audience": self.audience,
+            "audience_id": self.audience_id,
+        }
+
+
+_MOVES: Mapping[str, frozenset[str]] = {
+    "draft": frozenset({"shadow", "disabled"}),
+    "shadow": frozenset({"active", "draft", "disabled"}),
+    "active": frozenset({"shadow", "disabled"}),
+    "disabled": frozenset({"draft", "shadow"}),
+}
+
+
+class RuleVersion(AccountOwned):
+    """One state of one rule, as its commit sealed it."""
+
+    class Event(models.TextChoices):
+        ADD = "ADD", _("added")
+        UPDATE = "UPDATE", _("changed")
+        SHADOW = "SHADOW", _("set to watch")
+        PROMOTE = "PROMOTE", _("promoted")
+        DEMOTE = "DEMOTE", _("demoted")
+        WITHDRAW = "WITHDRAW", _("made a draft again")
+        DISABLE = "DISABLE", _("disabled")
+        REPLACE = "REPLACE", _("replaced by a newer edition")
+        ROLLBACK = "ROLLBACK", _("rolled back")
+        RESTORE = "RESTORE", _("put back by a rollback")
+
+    rule = models.ForeignKey(
+        Rule,
+        on_delete=models.CASCADE,
+        related_name="versions",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("rule"),
+    )
+    version = models.PositiveIntegerField(_("version"))
+    event = models.CharField(_("event"), max_length=10, choices=Event.choices)
+    state = models.JSONField(_("state"))
+    actor = models.CharField(_("actor"), max_length=50)
+    reason = models.TextField(_("reason"), blank=True)
+    created_at = models.DateTimeField(_("time"))
+    commit = models.ForeignKey(
+        Commit,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("commit"),
+    )
+
+    objects = AccountQuerySet["RuleVersion"].as_manager()
+
+    class Meta:
+        verbose_name = _("version of a rule")
+        verbose_name_plural = _("versions of rules")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "rule", "version"], name="one_state_per_rule_version"
+            )
+        ]
+        indexes = [models.Index(fields=["account", "-created_at"], name="rule_versions_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.rule_id} {self.version} {self.event}"
