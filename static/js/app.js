@@ -46,7 +46,8 @@
 
   // --- Dialogs: the server renders them into #dialog; links keep working without this -------------------
 
-  document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  // Shown once it is wired up: whoever is fast would send the form the slow way.
+  document.addEventListener("htmx:afterSettle", ({ detail }) => {
     if (detail.target?.id === "dialog" && !detail.target.open) detail.target.showModal();
   });
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
@@ -75,6 +76,13 @@
     if (!menu) return;
     menu.open = false;
     menu.querySelector("summary").focus();
+  });
+
+  // --- A box that marks all the boxes of its list ------------------------------------------------------------
+
+  document.addEventListener("change", ({ target }) => {
+    if (!target.matches("[data-picks-all]")) return;
+    document.querySelectorAll("input[name=pick]").forEach((box) => (box.checked = target.checked));
   });
 
   // --- Copy -------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@
   const visible = (element) => !element.disabled && element.getClientRects().length > 0;
   const keyed = () => [...document.querySelectorAll("[data-key]")].filter(visible);
   const rows = () => [...document.querySelectorAll("[data-row]")].filter(visible);
-  const currentRow = () => document.activeElement?.closest("[data-row]");
+  const openRow = () => document.querySelector("[data-opens] [aria-current]")?.closest("[data-row]") ?? null;
+  const currentRow = () => document.activeElement?.closest("[data-row]") ?? null;
 
   function typing(target) {
     const field = target.closest?.("input, textarea, select, [contenteditable]");
@@ -19,7 +20,7 @@
   // A key inside a row belongs to the row that holds the focus; a key outside rows belongs to the page.
   // The last one wins: the newest notice owns `u`.
   function owner(key) {
-    const row = currentRow();
+    const row = currentRow() ?? openRow();
     return keyed()
       .filter((element) => element.dataset.key === key)
       .filter((element) => [null, row].includes(element.closest("[data-row]")))
@@ -28,11 +29,11 @@
   }
 
   function press(element) {
-    if (element.matches("input:not([type=checkbox], [type=radio]), textarea, select")) {
+    if (element?.matches("input:not([type=checkbox], [type=radio]), textarea, select")) {
       element.focus();
       element.select?.();
     } else {
-      element.click();
+      element?.click();
     }
   }
 
@@ -45,7 +46,7 @@
   // In a list that opens what it points at, a step starts from what is open, and opens.
   function step(by) {
     const all = rows();
-    const at = all.indexOf(currentRow() ?? document.querySelector("[data-opens] [aria-current]")?.closest("[data-row]"));
+    const at = all.indexOf(currentRow() ?? openRow());
     const next = at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + by, 0), all.length - 1);
     focusRow(all[next]);
     if (next !== at && all[next]?.closest("[data-opens]")) document.activeElement.click();
@@ -71,12 +72,18 @@
       event.preventDefault();
       return;
     }
-    const element = event.repeat ? null : owner(event.key); // a held key decides once
-    if (element) {
-      event.preventDefault();
-      press(element);
-    }
+    if (event.repeat) return; // a held key decides once
+    if (!owner(event.key)) return;
+    event.preventDefault();
+    settled(() => press(owner(event.key)));
   });
+
+  // What came in last is wired up some milliseconds after it is seen. Who is faster than that means
+  // what they see, not what stood there before.
+  function settled(act) {
+    if (!document.querySelector(".htmx-settling")) act();
+    else document.addEventListener("htmx:afterSettle", () => settled(act), { once: true });
+  }
 
   // --- What assistive technology and the sheet are told -------------------------------------------
 

@@ -22,6 +22,15 @@
     let failures = 0;
     let timer = 0;
 
+    // Nothing moves under the pointer or the focus: what is new is shown once they have left.
+    let news = null;
+    const held = () => element.matches(":hover, :focus-within");
+    function show(text) {
+      news = text;
+      if (held()) setTimeout(() => news === text && element.isConnected && show(text), 1000);
+      else window.htmx.swap(element, text, { swapStyle: "innerHTML" });
+    }
+
     async function ask() {
       clearTimeout(timer);
       if (!element.isConnected) return say(element, false, since);
@@ -32,7 +41,7 @@
         if (!answer.ok && answer.status !== 304) throw new Error(String(answer.status));
         if (answer.status === 200) {
           etag = answer.headers.get("ETag") || "";
-          window.htmx.swap(element, await answer.text(), { swapStyle: "innerHTML" });
+          show(await answer.text());
         }
         failures = 0;
         since = new Date();
