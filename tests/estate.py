@@ -9,24 +9,47 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 from rest_framework.test import APIClient
 
+from context.actions.settings import change_settings
+from context.models import ToolResultArchive
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.ledger.checkpoints import checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery, OutboxEvent
-from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
+from memory.actions.exports import record_export
+from memory.actions.settings import change_policy
+from memory.models import (
+    BulkPart,
+    BulkRun,
+    ErasedEntry,
+    Finding,
+    MemoryEdge,
+    MemoryEntry,
+    MemoryExport,
+    ReviewLease,
+    SavedView,
+    Triage,
+)
+from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
 from tests.agent import Agent
+from tests.knowledge.made import fill_knowledge
+from tests.rules.filling import fill_rules
 
 # What has an address of its own.
 OWNED: dict[type[Model], Callable[[Account], QuerySet[Any]]] = {
     MemoryEntry: MemoryEntry.objects.of,
     MemoryEdge: MemoryEdge.objects.of,
+    ToolResultArchive: ToolResultArchive.objects.of,
     Commit: Commit.objects.of,
     OutboxEvent: OutboxEvent.objects.of,
     Delivery: Delivery.objects.of,
     ApiKey: ApiKey.objects.of,
     Membership: Membership.objects.of,
+    Rule: Rule.objects.of,
+    RuleDecision: RuleDecision.objects.of,
+    RulePromotion: RulePromotion.objects.of,
 }
 
 
@@ -90,14 +113,44 @@ def estate(name: str) -> Estate:
     nodes = [
         {"text": f"The {word} opens at nine.", "client_id": f"{word}-1"},
         {"text": f"The {word} closes at six.", "user_id": f"user-{word}", "run_id": f"run-{word}"},
-        {"text": f"Bring the {word}.", "user_id": f"user-{word}", "run_id": f"run-{word}"},
+        {
+            "text": f"Bring the {word}.",
+            "client_id": f"{word}-2",
+            "user_id": f"user-{word}",
+            "run_id": f"run-{word}",
+        },
     ]
     made.agent.post("memory/write", {"nodes": nodes}, 201, **{"Idempotency-Key": word})
+    rating = {"client_id": f"{word}-2", "outcome": "positive", "reason": f"Used by {word}."}
+    made.agent.post("memory/feedback", rating, 201)
+    said = {"messages": f"I like the {word}.", "user_id": f"user-{word}"}
+    made.agent.post("memory/add", said, 202)
+    result = {"tool_name": f"look-{word}", "result": f"The {word} is open.", "threshold": 0}
+    made.agent.post("tool-results", {**result, "conversation_id": f"run-{word}"}, 201)
     makers.settle()
     with acting(account):
         entry = MemoryEntry.objects.of(account).earliest("pk")
         ErasedEntry.objects.create(
             account=account, erased_at=entry.created_at, commit_id=entry.commit_id
         )
+        SavedView.objects.create(account=account, owner=admin, name=f"View of {word}", shared=True)
+        record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="", number=3)
+        change_policy(account.pk, {"inject_max_memories": 6}, actor=SYSTEM)
+        change_settings(account.pk, {"retention_days": 30}, actor=SYSTEM)
+        _at_the_desk(account, entry)
+    fill_rules(account, word=word)
+    fill_knowledge(account, 1)
+    makers.settle()
     checkpoint()
     return made
+
+
+def _at_the_desk(account: Account, entry: MemoryEntry) -> None:
+    """What the review queue keeps beside a proposal."""
+    common, now = {"account": account}, entry.created_at
+    Finding.objects.create(entry=entry, kind="risk", name="instructions", **common)
+    seen = {"need": "flagged", "version": 1, "by_meaning": True, "checked_at": now}
+    Triage.objects.update_or_create(entry=entry, defaults=seen | common)
+    ReviewLease.objects.create(entry=entry, holder="system", token=uuid4(), until=now, **common)
+    run = BulkRun.objects.create(deed="approve", actor="system", asked=1, created_at=now, **common)
+    BulkPart.objects.create(run=run, number=1, chosen=[], **common)

@@ -26,7 +26,7 @@ from typing import Any
 
 BAD_VECTORS = ("wrong_dimensions", "nan", "inf", "zero")
 BAD_ANSWERS = ("too_few", "reordered")
-FAILURES = ("rate_limited", "error", "hang", "drip", "slow", "refuse", "garbage")
+FAILURES = ("rate_limited", "error", "hang", "drip", "slow", "refuse", "garbage", "no_schema")
 MODES = ("ok", *BAD_VECTORS, *BAD_ANSWERS, *FAILURES)
 WORD = re.compile(r"[a-z0-9]+|[\u4e00-\u9fff]")
 
@@ -39,7 +39,8 @@ class Behaviour:
     only: str = ""
     delay: float = 1.0  # seconds: before a slow answer, between the bytes of a drip
     retry_after: str = ""  # sent with a 429 or a 500
-    reply: object = ""  # the content of the chat's message; the last one asked when empty
+    # The content of the chat's message, or what makes it of the question; its last one when empty.
+    reply: object = ""
 
 
 class FakeProvider(ThreadingHTTPServer):
@@ -124,7 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self._fail(429, behaviour)
             case "garbage":
                 self._write(b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n<p>Hello</p>")
-            case "refuse" if any(behaviour.only in text for text in _texts(body)):
+            case "refuse" | "no_schema" if _is_refused(body, behaviour):
                 self._fail(400, behaviour)
             case "drip":
                 self._drip(_encode(self._content(body, behaviour)), behaviour.delay)
@@ -136,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _content(self, body: Mapping[str, Any], behaviour: Behaviour) -> dict[str, Any]:
         if self.path.endswith("/chat/completions"):
-            reply = _texts(body)[-1] if behaviour.reply == "" else behaviour.reply
+            reply = _reply(body, behaviour)
             return {"choices": [{"index": 0, "message": {"role": "assistant", "content": reply}}]}
         return _embeddings(body, behaviour, self.server.dimensions)
 
@@ -161,6 +162,18 @@ class _Handler(BaseHTTPRequestHandler):
     def _write(self, data: bytes) -> None:
         self.wfile.write(data)
         self.wfile.flush()
+
+
+def _is_refused(body: Mapping[str, Any], behaviour: Behaviour) -> bool:
+    if behaviour.mode == "no_schema":
+        return "response_format" in body
+    return any(behaviour.only in text for text in _texts(body))
+
+
+def _reply(body: Mapping[str, Any], behaviour: Behaviour) -> object:
+    if callable(behaviour.reply):
+        return behaviour.reply(body)
+    return _texts(body)[-1] if behaviour.reply == "" else behaviour.reply
 
 
 def _encode(content: object) -> bytes:

@@ -8,12 +8,14 @@ from uuid import UUID
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from context.placeholders import Archived, placeholder
+
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 REFUSED = {403, 404}
 NOT_A_METHOD = 405
 # What differs from one answer to the next, whoever asks: form tokens, request ids, the ids sent.
 CHANGING = re.compile(
-    r"\b[A-Za-z0-9]{64}\b|[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|\bc0\b|name-of-[a-z]+"
+    r"\"tokens\":{[^{}]*}|\b[A-Za-z0-9]{64}\b|[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|\bc0\b|name-of-[a-z]+"
 )
 
 
@@ -24,6 +26,7 @@ class Names:
     account: UUID
     slug: str
     entry: UUID
+    archive: UUID
     proposal: UUID
     client_id: str
     edge: UUID
@@ -32,6 +35,16 @@ class Names:
     delivery: UUID
     commit: UUID
     event: UUID
+    run: UUID
+    rule: UUID
+    decision: UUID
+    promotion: UUID
+    source: UUID
+    document: UUID
+    chunk: UUID
+    view: UUID
+    lorebook: UUID
+    lore: UUID
 
 
 Said = Mapping[str, Any]
@@ -69,6 +82,27 @@ def _edges(names: Names) -> Sequence[Said]:
     ]
 
 
+def _feedback(names: Names) -> Sequence[Said]:
+    asked = {"context": {}, "candidates": ["bash"], "selected_tool": "bash", "outcome": "negative"}
+    return [{**asked, "decision_id": str(names.decision)}]
+
+
+def _placeholder(names: Names) -> Said:
+    """A tool's message that names their archive."""
+    said = Archived(
+        uuid=names.archive, tool_name="t", query="", time="", length=1, summary="", sources=()
+    )
+    return {"role": "tool", "tool_call_id": "a", "content": placeholder(said, "en")}
+
+
+def _quotes(names: Names) -> Sequence[Said]:
+    locator = {"start": 0, "end": 1}
+    return [
+        {"id": str(names.chunk)},
+        {"citation": {"ref": str(names.document), "locator": locator}},
+    ]
+
+
 V1 = {"version": "1"}
 PROBES = {
     "api:event": Probe("event"),
@@ -77,6 +111,22 @@ PROBES = {
     "memory:api_get": Probe(said=_which()),
     "memory:api_update": Probe(said=_which(text="Mine now.", reason="Because.")),
     "memory:api_forget": Probe(said=_which(reason="Because.")),
+    "memory:api_erase": Probe(
+        said=lambda names: [
+            {"ids": [str(names.entry)]},
+            {"client_ids": [names.client_id]},
+            {"ids": [str(names.entry)], "confirm_token": "x"},
+        ]
+    ),
+    "memory:view_update": Probe("view", _form(query="kind=fact")),
+    "memory:view_delete": Probe("view"),
+    "memory:erase": Probe(said=lambda names: [{"id": str(names.entry)}]),
+    # Of what it may not see, a list says nothing.
+    "memory:api_list": Probe(
+        said=lambda names: [{"ids": [str(names.entry)]}, {"client_ids": [names.client_id]}],
+        refused=frozenset({200}),
+    ),
+    "memory:api_feedback": Probe(said=_which(outcome="negative", reason="Because.")),
     "memory:api_history": Probe("entry"),
     "memory:entry": Probe("entry"),
     "memory:edit": Probe("entry", _form(**V1, content="Mine now.", title="", kind="fact")),
@@ -84,14 +134,78 @@ PROBES = {
     "memory:unpin": Probe("entry", _form(**V1)),
     "memory:forget": Probe("entry", _form(**V1, reason="Because.")),
     "memory:revert": Probe("entry", _form(**V1, to="1")),
+    "memory:rate": Probe("entry", _form(outcome="positive")),
     "memory:undo": Probe("entry", _form(**V1)),
     "memory:review": Probe(said=lambda names: [{"at": str(names.proposal)}]),
+    # Whoever is not there is left alone: nothing is said of them, and nothing done.
+    "memory:bulk": Probe(
+        said=lambda names: [{"which": "marked", "deed": "approve", "pick": f"{names.proposal}:1"}],
+        refused=frozenset({200, 302}),
+    ),
+    "memory:bulk_run": Probe("run"),
+    "memory:bulk_undo": Probe("run"),
+    "memory:review_merge": Probe("proposal", _form(**V1, known_version="1")),
+    "memory:review_pulse": Probe("proposal", lambda names: [{"token": str(names.proposal)}]),
+    "memory:review_take": Probe("proposal"),
+    "memory:review_sources": Probe("proposal"),
     "memory:approve": Probe("proposal", _form(**V1)),
     "memory:reject": Probe("proposal", _form(**V1, reason="Because.")),
     "memory:review_pin": Probe("proposal", _form(**V1, pinned="yes")),
     "memory:review_edit": Probe(
         "proposal", _form(**V1, content="Mine now.", title="", kind="fact", then="approve")
     ),
+    "rules:api_rule": Probe("rule", lambda names: [{"name": "Mine now."}]),
+    "rules:api_rollback": Probe("rule"),
+    "rules:api_evidence": Probe("rule"),
+    "rules:api_backtest": Probe("rule"),
+    "rules:api_rate": Probe("rule", lambda names: [{"outcome": "negative"}]),
+    "rules:api_state": Probe(
+        said=lambda names: [
+            {"rule_node_id": str(names.rule), "state": to, "input_text": "why"}
+            for to in ("draft", "shadow", "active", "disabled")
+        ]
+    ),
+    "rules:api_decision": Probe(
+        said=lambda names: [
+            {"decision_id": str(names.decision)},
+            {"decision_uri": f"aionis://{names.account}/default/decision/{names.decision}"},
+        ]
+    ),
+    "rules:api_feedback": Probe(said=_feedback),
+    "context:api_result": Probe("archive"),
+    # Of what is another's nothing is loaded; of what nobody kept, neither.
+    "context:api_prepare": Probe(
+        said=lambda names: [
+            {"messages": [{"role": "user", "content": "?"}], "load_uuids": [str(names.archive)]}
+        ],
+        refused=frozenset({200}),
+    ),
+    "context:api_restore": Probe(
+        said=lambda names: [{"messages": [_placeholder(names)]}], refused=frozenset({200})
+    ),
+    "context:api_results": Probe(
+        said=lambda names: [
+            {"before": str(names.archive), "conversation_id": "c", "tool_name": "t", "result": "x"}
+        ],
+        refused=frozenset({200}),
+    ),
+    "context:archive": Probe("archive"),
+    "context:archive_erase": Probe("archive", _form(reason="Because.")),
+    "knowledge:api_get": Probe(said=_quotes),
+    "knowledge:api_source": Probe("source"),
+    "knowledge:api_document": Probe("document"),
+    "knowledge:source": Probe("source"),
+    "knowledge:progress": Probe("source"),
+    "knowledge:source_erase": Probe("source"),
+    "knowledge:document": Probe("document"),
+    "knowledge:retry": Probe("document"),
+    "knowledge:document_erase": Probe("document"),
+    "knowledge:chunk": Probe("chunk"),
+    "knowledge:lorebook": Probe("lorebook"),
+    "knowledge:lore_add": Probe("lorebook", _form(version="0", content="Mine.", keys="mine")),
+    "knowledge:lore_erase": Probe("lorebook"),
+    "knowledge:lore_entry": Probe("lore", _form(version="1", content="Mine.", keys="mine")),
+    "knowledge:lore_drop": Probe("lore"),
     "web:account": Probe(said=lambda names: [{"account": str(names.account)}]),
     "web:key_rotate": Probe("key"),
     "web:key_revoke": Probe("key"),
@@ -102,19 +216,46 @@ PROBES = {
     "web:commit": Probe("commit"),
 }
 # An id may be chosen for what is written: see the last tests.
-CHOSEN = {"memory:api_store"}
+CHOSEN = {"memory:api_store", "rules:api_rules"}
 WITHOUT_IDS = {
+    "context:api_results_search",
+    "context:api_load_tool",
+    "context:archives",
+    "context:keeping",
+    "context:keeping_set",
     "api:liveness",
     "api:metrics",
     "api:health",
     "api:version",
     "api:schema",
     "api:docs",
+    "knowledge:api_ingest",
+    "knowledge:api_search",
+    "knowledge:api_sources",
+    "knowledge:api_lore",
+    "knowledge:bench",
+    "knowledge:failures",
+    "knowledge:lore",
+    "knowledge:lore_new",
+    "knowledge:sources",
+    "knowledge:upload",
     "memory:api_search",
+    "memory:api_add",
+    "memory:api_store_if_worthwhile",
+    "memory:api_recall",
+    "memory:api_recall_text",
+    "memory:api_inject",
+    "api:agent_tools",
     "memory:api_commits",
     "memory:api_verify",
     "memory:entries",
+    "memory:export",
+    "memory:view_save",
     "memory:summary",
+    "rules:api_evaluate",
+    "rules:api_select",
+    "rules:api_run",
+    "rules:api_schemas",
     "web:home",
     "web:sign_in",
     "web:sign_out",
@@ -124,7 +265,9 @@ WITHOUT_IDS = {
     "web:key_issue",
     "web:members",
     "web:member_add",
-    "web:policy",
+    "memory:lab",
+    "memory:policy",
+    "memory:policy_set",
     "web:operations",
     "web:operations_summary",
     "web:ledger",

@@ -1,6 +1,7 @@
 """One score out of many signals."""
 
 import time
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -9,12 +10,12 @@ from hypothesis import strategies as st
 
 from kmapp.search.fusion import Candidate, Query, Ranked, Scale, fuse
 
-ENGLISH = Query(text="Where did Ann move?", idf_sum=9.0)
-CHINESE = Query(text="小红搬到哪里了", idf_sum=9.0)
+ENGLISH = Query(text="Where did Ann move?", idf=(4.0, 3.0, 2.0))
+CHINESE = Query(text="小红搬到哪里了", idf=(4.0, 3.0, 2.0))
 
 
 def one(number: int = 1, **signals: object) -> Candidate:
-    given_signals: dict[str, object] = {"cosine": 0.85, "bm25": 4.0} | signals
+    given_signals: dict[str, object] = {"cosine": 0.85, "bm25": 4.0, "size": 100} | signals
     return Candidate(id=UUID(int=number), **given_signals)  # type: ignore[arg-type]
 
 
@@ -34,13 +35,20 @@ candidates = st.lists(
         run=st.sampled_from(["", "r1", "r2"]),
         head=st.sampled_from(["", "Ann: hello", "小红说"]),
         asks=st.booleans(),
+        holds=st.integers(0, 15),
+        size=st.integers(0, 10_000),
+        links=st.dictionaries(st.builds(UUID, int=st.integers(1, 9)), st.floats(0, 1), max_size=3),
+        importance=st.floats(0, 1),
+        salience=st.floats(0, 1),
+        pinned=st.booleans(),
+        fresh=st.floats(0, 1),
     ),
     unique_by=lambda candidate: candidate.id,
 )
 
 
 @settings(deadline=None)  # the first call loads dictionaries
-@given(st.sampled_from([ENGLISH, CHINESE, Query(text="", idf_sum=0.0)]), candidates)
+@given(st.sampled_from([ENGLISH, CHINESE, Query(text="", idf=())]), candidates)
 def test_the_parts_sum_to_a_score_between_0_and_1(query: Query, given_: list[Candidate]) -> None:
     for result in fuse(query, given_):
         assert 0 <= result.score <= 1
@@ -50,9 +58,38 @@ def test_the_parts_sum_to_a_score_between_0_and_1(query: Query, given_: list[Can
 
 @pytest.mark.parametrize("query", [ENGLISH, CHINESE])
 def test_perfect_signals_score_one(query: Query) -> None:
-    [result] = fuse(query, [one(cosine=1.0, bm25=500.0, head=query.text[6:])])
-    assert result.score == pytest.approx(1.0, abs=0.04)
+    best: dict[str, Any] = {
+        "cosine": 1.0,
+        "bm25": 500.0,
+        "holds": 7,
+        "size": 5_000,
+        "head": query.text,
+    }
+    liked: dict[str, Any] = {"importance": 1.0, "salience": 1.0, "pinned": True}
+    links = {UUID(int=2): 1.0}
+    results = fuse(query, [one(**best, **liked, links=links), one(2, **best)])
+    result = results[0]
+    assert result.score == pytest.approx(1.0, abs=0.08)
     assert result.score <= 1
+
+
+def test_what_people_think_parts_what_is_equally_good() -> None:
+    for better in ({"importance": 0.9}, {"salience": 0.9}, {"pinned": True}):
+        assert order(fuse(ENGLISH, [one(1), one(2, **better)])) == [2, 1]
+    assert order(fuse(ENGLISH, [one(1, fresh=0.5), one(2)])) == [2, 1]
+
+
+def test_terms_held_by_the_neighbours_count() -> None:
+    pair = [one(1, holds=1, neighbours=[UUID(int=3)]), one(3, holds=6, neighbours=[UUID(int=1)])]
+    ranked = {each.id.int: each for each in fuse(ENGLISH, [*pair, one(2, holds=1)])}
+    assert ranked[1].parts["window"] > ranked[2].parts["window"]
+    assert ranked[1].parts["covered"] == ranked[2].parts["covered"]
+
+
+def test_an_edge_carries_evidence_as_far_as_it_is_strong() -> None:
+    known = one(9, cosine=0.95, bm25=12.0)
+    ends = [one(1, links={UUID(int=9): 0.2}), one(2, links={UUID(int=9): 0.9}), one(3)]
+    assert order(fuse(ENGLISH, [known, *ends])) == [9, 2, 1, 3]
 
 
 def test_the_better_on_both_signals_comes_first() -> None:
@@ -122,7 +159,7 @@ def test_a_statement_is_preferred_to_a_question() -> None:
 
 
 def test_a_question_of_stop_words_is_answered_by_meaning() -> None:
-    query = Query(text="who are you?", idf_sum=0.0)
+    query = Query(text="who are you?", idf=())
     assert order(fuse(query, [one(1, bm25=0.0), one(2, cosine=0.9, bm25=0.0)])) == [2, 1]
 
 

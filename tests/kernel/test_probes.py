@@ -14,13 +14,16 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
+from context.models import ToolResultArchive
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.api.errors import is_api
 from kmapp.ids import uuid7
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery, OutboxEvent
-from memory.models import MemoryEdge
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
+from memory.models import BulkRun, MemoryEdge, SavedView
+from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
 from tests.kernel.probes import (
     CHANGING,
@@ -70,6 +73,7 @@ def theirs(rival: Account) -> Names:
             account=rival.pk,
             slug=rival.slug,
             entry=entry.pk,
+            archive=ToolResultArchive.objects.of(rival)[0].pk,
             proposal=waiting.pk,
             client_id=entry.client_id or "",
             edge=MemoryEdge.objects.of(rival)[0].pk,
@@ -77,7 +81,17 @@ def theirs(rival: Account) -> Names:
             member=Membership.objects.of(rival).get(user=member).pk,
             delivery=delivery.pk,
             commit=Commit.objects.of(rival)[0].pk,
+            view=SavedView.objects.of(rival)[0].pk,
             event=OutboxEvent.objects.of(rival)[0].pk,
+            run=BulkRun.objects.of(rival)[0].pk,
+            rule=Rule.objects.of(rival).filter(state="active")[0].pk,
+            decision=RuleDecision.objects.of(rival)[0].pk,
+            promotion=RulePromotion.objects.of(rival)[0].pk,
+            source=KnowledgeSource.objects.of(rival).of_documents()[0].pk,
+            document=KnowledgeDocument.objects.of(rival)[0].pk,
+            chunk=KnowledgeChunk.objects.of(rival)[0].pk,
+            lorebook=KnowledgeSource.objects.of(rival).lorebooks()[0].pk,
+            lore=LorebookEntry.objects.of(rival)[0].pk,
         )
 
 

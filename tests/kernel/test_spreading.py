@@ -1,6 +1,6 @@
 """What stands around an entry lifts it; what stands alone loses nothing."""
 
-from kmapp.search.spreading import Around, spread
+from kmapp.search.spreading import Around, linked, spread, strength
 
 
 def test_alone_an_entry_takes_its_own_evidence() -> None:
@@ -30,3 +30,15 @@ def test_entries_without_a_run_are_no_run() -> None:
 
 def test_a_circle_ends() -> None:
     assert spread([0.1, 0.5], [[1, 1], [0, 0]], ["a", "a"])[1] == Around(0.1, 0.1, 0.5)
+
+
+def test_the_strongest_evidence_comes_over_an_edge() -> None:
+    assert linked([0.1, 0.5, 0.8], {1: 1.0, 2: 0.5}) == 0.5
+    assert linked([0.1], {}) == 0.0
+
+
+def test_an_edge_fades_while_it_is_not_used() -> None:
+    assert strength(0.8, 0.5, 0.0, 1000) == 0.4
+    assert strength(1.0, 1.0, 0.5, 2) == 0.25
+    assert strength(1.0, 1.0, 1.0, 0) == 1.0
+    assert strength(1.0, 1.0, 0.5, -1) == 1.0

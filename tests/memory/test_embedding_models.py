@@ -190,7 +190,7 @@ def test_dropping_asks_once_and_says_how_many(
 
 
 def test_a_broken_index_is_built_anew(committed: str) -> None:
-    [index] = indexes_of(active_model())
+    index, *_ = indexes_of(active_model())
     url = embedded.server_url(settings.DATA_DIR).replace("/postgres?", f"/{committed}?")
     # What an interrupted CREATE INDEX CONCURRENTLY leaves behind.
     with psycopg.connect(url, autocommit=True) as superuser:

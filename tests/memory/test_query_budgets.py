@@ -46,7 +46,7 @@ def test_a_batch_that_is_known_writes_nothing(
 ) -> None:
     body = {"nodes": nodes(50, "c")}
     warm.post("memory/write", body, 201)
-    with django_assert_max_num_queries(11) as queries:
+    with django_assert_max_num_queries(12) as queries:
         warm.post("memory/write", body, 200)
     assert [each["sql"] for each in queries if each["sql"].startswith("INSERT")] == []
 

@@ -1,11 +1,17 @@
 """Staff at the stock admin, and rows of every kind for them to see."""
 
+from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
 from django.apps import apps
 from django.db.models import Model
 from django.utils import timezone
 
+from context.actions.archives import keep
+from context.actions.settings import change_settings
+from context.drafts import NewResult
+from context.models import ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
@@ -13,9 +19,26 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.models import Checkpoint
 from kmapp.search.models import TermPosting
 from memory.actions.entries import write
+from memory.actions.exports import record_export
+from memory.actions.feedback import rate
+from memory.actions.review import Decision
+from memory.actions.settings import change_policy
 from memory.drafts import Batch, End, NewEdge, NewEntry
-from memory.models import ErasedEntry, MemoryEntry
+from memory.models import (
+    BulkPart,
+    BulkRun,
+    ErasedEntry,
+    Extraction,
+    Finding,
+    MemoryEntry,
+    MemoryExport,
+    ReviewLease,
+    SavedView,
+    Triage,
+)
 from tests import makers
+from tests.knowledge.made import fill_knowledge
+from tests.rules.filling import fill_rules
 
 OURS = ("kmapp", "memory", "knowledge", "rules", "context")
 MODELS = [
@@ -40,8 +63,13 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
         NewEdge(type="related_to", src=End(client_id=f"c{i}"), dst=End(client_id=f"c{i - 1}"))
         for i in range(1, number)
     ]
+    name = f"viewer-{account.slug}"
+    viewer = User.objects.filter(username=name).first() or makers.member(
+        account, name, role="reviewer"
+    )
     with acting(account):
         key = makers.key(account)[0]
+        change_policy(account.pk, {"inject_max_memories": min(number, 50)}, actor=SYSTEM)
         written = write(
             account_id=account.pk,
             actor=SYSTEM,
@@ -51,6 +79,21 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
             common: dict[str, Any] = {"account": account}
             ErasedEntry.objects.create(
                 erased_at=timezone.now(), commit_id=entry.commit_id, **common
+            )
+            record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="", number=number)
+            SavedView.objects.create(owner=viewer, name=f"{account.name} {uuid4()}", **common)
+            rate(
+                Decision(account_id=account.pk, entry_id=entry.pk, actor=SYSTEM),
+                "neutral",
+                used_in=str(i),
+            )
+            Extraction.objects.create(
+                kind="task",
+                actor="system",
+                said={"goal": f"{account.name} goal"},
+                observed_at=timezone.now(),
+                created_at=timezone.now(),
+                **common,
             )
             Checkpoint.objects.create(
                 seq=i, commit_hash="0" * 64, created_at=timezone.now(), key_id="k", **common
@@ -64,7 +107,33 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
                 expires_at=timezone.now(),
                 **common,
             )
+        fill_knowledge(account, number)
+        settings = ContextSettings.objects.here(account.pk)
+        keep(
+            settings,
+            SYSTEM,
+            [NewResult(text=f"Result {i}.", tool_name="look") for i in range(number)],
+        )
+        change_settings(account.pk, {"archive_threshold": number}, actor=SYSTEM)
+        fill_the_queue(account, written.entries)
+    fill_rules(account, number)
     return list(written.entries)
+
+
+def fill_the_queue(account: Account, entries: Sequence[MemoryEntry]) -> None:
+    """What stands beside proposals; entries that have it already are left out."""
+    now, common = timezone.now(), {"account": account}
+    run = BulkRun.objects.create(deed="approve", actor="system", asked=1, created_at=now, **common)
+    for number, entry in enumerate(entries):
+        BulkPart.objects.create(run=run, number=number, chosen=[], **common)
+        Finding.objects.create(entry=entry, kind="risk", name=f"r{run.pk.hex[-8:]}", **common)
+        if not Triage.objects.filter(entry=entry).exists():
+            Triage.objects.create(
+                entry=entry, need="new", version=1, by_meaning=False, checked_at=now, **common
+            )
+            ReviewLease.objects.create(
+                entry=entry, holder=f"user:{entry.pk}", token=entry.pk, until=now, **common
+            )
 
 
 def address(model: type[Model], tail: str = "") -> str:

@@ -158,15 +158,6 @@ def test_the_last_admin_stays(admin: Client, acme: Account, ada: User) -> None:
     assert admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"}).status_code == 409
 
 
-def test_the_policy_changes_in_the_ledger(admin: Client, acme: Account) -> None:
-    form = {"account_wide": "apply", "redact": ["secret"]}
-    assert admin.post("/members/policy/", form).status_code == 302
-    with acting(acme):
-        account = Account.objects.get(pk=acme.pk)
-    assert (account.account_wide, account.redact) == ("apply", ["secret"])
-    assert "UPDATE" in admin.get("/ledger/").content.decode()
-
-
 def test_a_dead_letter_is_shown_and_tried_again(
     admin: Client, reviewer: Client, acme: Account
 ) -> None:

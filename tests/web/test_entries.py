@@ -1,4 +1,4 @@
-"""The list of memories and the page of one: found, corrected, forgotten, proven."""
+"""The page of a memory: corrected, forgotten, proven."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,11 +7,13 @@ import pytest
 from django.test import Client
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account, User
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
-from memory.models import MemoryEntry
+from memory.actions.feedback import rate
+from memory.actions.review import Decision
+from memory.drafts import Batch, End, NewEdge, NewEntry
+from memory.models import MemoryEntry, MemoryVersion
 
 
 @pytest.fixture
@@ -31,26 +33,6 @@ def page(answer: Any) -> str:
     return str(answer.content.decode())
 
 
-def test_words_find_memories_in_both_languages(at_desk: Client, acme: Account) -> None:
-    remember(acme, "Lin likes oolong tea.", "林喜欢乌龙茶。", "Ben plays chess.")
-    assert "oolong" in page(at_desk.get("/memory/", {"q": "oolong"}))
-    assert "Ben" not in page(at_desk.get("/memory/", {"q": "oolong"}))
-    assert "林喜欢" in page(at_desk.get("/memory/", {"q": "乌龙茶"}))
-
-
-def test_filters_narrow_and_stand_in_the_address(at_desk: Client, acme: Account) -> None:
-    remember(acme, "A fact.", kind="fact", tags=["red"])
-    remember(acme, "An event.", kind="event", user_id="u2")
-    for query, shown, hidden in [
-        ({"kind": "fact"}, "A fact.", "An event."),
-        ({"user_id": "u2"}, "An event.", "A fact."),
-        ({"tag": "red"}, "A fact.", "An event."),
-    ]:
-        said = page(at_desk.get("/memory/", query))
-        assert shown in said
-        assert hidden not in said
-
-
 def test_a_correction_is_a_version_that_can_be_taken_back(at_desk: Client, acme: Account) -> None:
     [entry] = remember(acme, "The gate opens at nine.")
     form = {"version": 1, "content": "The gate opens at ten.", "kind": "fact", "reason": "moved"}
@@ -66,16 +48,7 @@ def test_a_correction_is_a_version_that_can_be_taken_back(at_desk: Client, acme:
         assert (entry.content, entry.version) == ("The gate opens at nine.", 3)
 
 
-def test_a_stale_correction_is_refused(at_desk: Client, acme: Account) -> None:
-    [entry] = remember(acme, "One.")
-    form = {"version": 1, "content": "Two.", "kind": "fact"}
-    assert at_desk.post(f"/memory/{entry.pk}/edit/", form).status_code == 302
-    assert at_desk.post(f"/memory/{entry.pk}/edit/", form).status_code == 409
-
-
 def test_a_row_changed_by_hand_is_shown_as_broken(at_desk: Client, acme: Account) -> None:
-    from memory.models import MemoryVersion
-
     [entry] = remember(acme, "True.")
     with acting(acme):
         version = MemoryVersion.objects.of(acme).get()
@@ -91,20 +64,84 @@ def test_forgetting_asks_first_and_is_kept_on_record(at_desk: Client, acme: Acco
     assert "Forgotten" in page(at_desk.get(f"/memory/{entry.pk}/"))
 
 
+def test_any_two_versions_are_compared(at_desk: Client, acme: Account) -> None:
+    [entry] = remember(acme, "The gate opens at nine.")
+    here = f"/memory/{entry.pk}/"
+    for version, content in ((1, "The gate opens at ten."), (2, "The gate opens at six.")):
+        form = {"version": version, "content": content, "kind": "event", "tags": "gate"}
+        at_desk.post(f"{here}edit/", form)
+    said = page(at_desk.get(f"{here}?from=3&to=1", headers={"HX-Request": "true"}))
+    assert "<html" not in said
+    assert "From version 1 to version 3" in said
+    for shown in ("<del>nine</del>", "<ins>six</ins>", "<del>fact</del>", "<ins>gate</ins>"):
+        assert shown in said
+    assert "<ins>six</ins>" in page(at_desk.get(f"{here}?from=1&to=3"))
+    for odd in ("from=1", "from=1&to=1", "from=x&to=2", "from=1&to=99"):
+        assert "From version" not in page(at_desk.get(f"{here}?{odd}"))
+
+
+def test_a_memory_is_shown_as_it_was(at_desk: Client, acme: Account) -> None:
+    [entry] = remember(acme, "The gate opens at nine.")
+    here = f"/memory/{entry.pk}/"
+    at_desk.post(f"{here}edit/", {"version": 1, "content": "It is shut.", "kind": "fact"})
+    with acting(acme):
+        states = MemoryVersion.objects.filter(entry_id=entry.pk).order_by("version")
+        moments = [state.created_at for state in states]
+    said = page(at_desk.get(here, {"at": moments[0].isoformat()}))
+    assert said.count('<div class="prose">') == 2
+    assert "The gate opens at nine.</bdi></div>" in said
+    assert "It was not written yet." in page(at_desk.get(here, {"at": "2020-01-01T00:00"}))
+    for odd in ("soon", "2026-13-01T00:00", "9" * 400, "0001-01-01T00:00", "9999-12-31T23:59:59"):
+        assert at_desk.get(here, {"at": odd}).status_code == 200
+
+
+def test_neighbours_are_drawn_and_listed(at_desk: Client, acme: Account) -> None:
+    batch = Batch(
+        entries=[
+            NewEntry(text="Opening hours <b>", user_id="u", client_id="a"),
+            NewEntry(text="The gate", user_id="u", client_id="b"),
+        ],
+        edges=[NewEdge(type="part_of", src=End(client_id="b"), dst=End(client_id="a"))],
+    )
+    with acting(acme):
+        [_hours, gate] = write(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
+    said = page(at_desk.get(f"/memory/{gate.pk}/"))
+    drawing = said.partition('<svg class="graph"')[2].partition("</svg>")[0]
+    assert "Opening hours &lt;b&gt;</text>" in drawing
+    assert "style=" not in drawing
+    assert f"/memory/{_hours.pk}/" in said
+
+
+def test_feedback_and_citations_are_shown(at_desk: Client, acme: Account, alice: User) -> None:
+    [entry] = remember(acme, "The gate opens at nine.", sources=[{"url": "https://x.test/gate"}])
+    with acting(acme):
+        decision = Decision(
+            account_id=acme.pk, entry_id=entry.pk, actor=Actor("user", alice.pk), reason="it is six"
+        )
+        rate(decision, "very_negative")
+    said = page(at_desk.get(f"/memory/{entry.pk}/"))
+    for shown in ("wrong", "it is six", "by Alice", "https://x.test/gate"):
+        assert shown in said
+
+
+def test_the_page_costs_the_same_with_a_long_story(
+    at_desk: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
+) -> None:
+    [entry] = remember(acme, "The gate opens at nine.")
+    here = f"/memory/{entry.pk}/"
+    for version in range(1, 8):
+        form = {"version": version, "content": f"It opens at {version}.", "kind": "fact"}
+        at_desk.post(f"{here}edit/", form)
+    at_desk.get(here)
+    with django_assert_max_num_queries(20):
+        assert at_desk.get(here).status_code == 200
+
+
 def test_a_rivals_memory_is_not_there(at_desk: Client, rival: Account) -> None:
     [entry] = remember(rival, "Secret plan.")
     assert at_desk.get(f"/memory/{entry.pk}/").status_code == 404
     assert at_desk.post(f"/memory/{entry.pk}/pin/", {"version": "1"}).status_code == 404
     assert "Secret" not in page(at_desk.get("/memory/", {"q": "secret"}))
-
-
-@pytest.mark.parametrize("path", ["/memory/", "/memory/?q=tea", "/memory/?status=active"])
-def test_the_list_costs_the_same_however_long(
-    at_desk: Client, acme: Account, path: str, django_assert_max_num_queries: Callable[[int], Any]
-) -> None:
-    remember(acme, *(f"Tea number {n}." for n in range(60)))
-    with django_assert_max_num_queries(16):
-        assert at_desk.get(path).status_code == 200
 
 
 @pytest.mark.parametrize("odd", ["²", "x", "-1", "9" * 5000, ""])

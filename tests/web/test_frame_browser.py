@@ -185,6 +185,21 @@ def test_stale_numbers_are_called_stale(desk: Visitor) -> None:
     assert asked[:5] == ["", '"v2"', '"v2"', '"v2"', '"v2"']
 
 
+def test_nothing_moves_under_the_pointer(desk: Visitor) -> None:
+    page = desk.page
+    page.route("**/polled/", lambda route: route.fulfill(body="news", content_type="text/html"))
+    page.clock.install()
+    desk.go("/rows/")
+    polled = page.locator("#polled")
+    before = polled.inner_text()
+    polled.hover()
+    page.clock.run_for(20_000)
+    expect(polled).to_have_text(before)
+    page.mouse.move(0, 0)
+    page.clock.run_for(2_000)
+    expect(polled).to_have_text("news")
+
+
 # --- For everyone ---------------------------------------------------------------------------------
 
 

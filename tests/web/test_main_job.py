@@ -48,6 +48,7 @@ def status(account: Account, text: str) -> tuple[str, bool]:
 def opened(page: Page, text: str) -> None:
     """The proposal in hand is the one with this text."""
     expect(page.locator(".proposal-text")).to_have_text(text)
+    page.wait_for_load_state()  # keys are heard once the scripts are there
 
 
 def finds_it_with_its_history(page: Page) -> None:
@@ -172,6 +173,8 @@ def test_the_pages_of_the_main_job_are_open_to_everyone(
         "/memory/summary/",
         "/ledger/summary/",
         "/operations/summary/",
+        "/lab/?query=kettle&compare=on",
+        "/policy/",
     ):
         wrong += reviewer.inspect(path)
     assert wrong == []

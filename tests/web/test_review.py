@@ -16,6 +16,7 @@ from memory.actions.proposals import propose_update
 from memory.actions.review import Decision, reject
 from memory.evidence import WARNINGS
 from memory.models import MemoryVersion
+from tests import makers
 from tests.web.reviewing import AGENT, HTMX, REVIEW, now, opened, page, proposed, seen, url
 
 
@@ -251,16 +252,20 @@ def test_every_flag_is_said_in_a_sentence() -> None:
     assert set(WARNINGS) == set(FLAGS)
 
 
-def test_similar_memories_are_found_by_their_words(desk: Client, acme: Account) -> None:
+def test_what_is_like_it_is_shown_with_what_differs(desk: Client, acme: Account) -> None:
     first, near, _far = proposed(
         acme,
         "The warehouse in Lyon closes at six on Fridays.",
         "The warehouse in Lyon closes at five on Fridays.",
         "Cats sleep a lot.",
     )
-    found = desk.get(f"/review/?at={first.pk}").context["evidence"].similar
-    assert [one.entry for one in found] == [near]
-    assert 0.15 <= found[0].score < 1
+    assert "Not compared yet" in page(desk.get(f"/review/?at={first.pk}"))
+    makers.settle()
+    answer = desk.get(f"/review/?at={first.pk}")
+    [found] = answer.context["evidence"].others
+    assert (found.entry, found.kind, found.pairs) == (near, "contradiction", [["six", "five"]])
+    assert 0.8 <= found.score < 1
+    assert "<ins>six</ins>" in page(answer)
 
 
 def test_an_empty_queue_teaches_and_a_done_one_counts(desk: Client, acme: Account) -> None:
@@ -276,10 +281,10 @@ def test_a_long_queue_is_paged_and_costs_no_more_queries(
     desk: Client, acme: Account, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     proposed(acme, *(f"Fact number {n} about warehouses." for n in range(60)))
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(20):
         answer = desk.get("/review/")
     assert len(answer.context["page"]) == 50
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(20):
         assert len(desk.get("/review/?page=2").context["page"]) == 10
 
 

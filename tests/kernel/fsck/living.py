@@ -8,6 +8,10 @@ from typing import Any
 
 from django.core.management import CommandError, call_command
 
+from context.actions.archives import keep
+from context.actions.settings import change_settings
+from context.drafts import NewResult
+from context.models import ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import change_account, remove_member, revoke_key
 from kmapp.accounts.actors import SYSTEM
@@ -15,10 +19,16 @@ from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import link_of
 from memory.actions.entries import write
+from memory.actions.exports import record_export
+from memory.actions.feedback import rate
 from memory.actions.review import Decision, edit, forget, pin, undo
+from memory.actions.settings import change_policy
 from memory.drafts import Batch, End, NewEdge, NewEntry
+from memory.models import MemoryExport
 from tests import makers
 from tests.kernel.fsck.tampering import Intruder
+from tests.knowledge.made import fill_knowledge
+from tests.rules.filling import fill_rules
 
 COMMITS = 12  # of each account below, at least
 
@@ -82,10 +92,32 @@ def live_a_little(account: Account) -> None:
         pin(two)
         forget(two)
         undo(two)
+        rate(two, "positive", used_in="r1")
+        record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="kind=fact", number=2)
         change_account(account, redact=["email"], account_wide="apply", actor=SYSTEM)
+        change_policy(account.pk, {"forget_after": {"event": 90}, "min_score": 0.1}, actor=SYSTEM)
+        fill_rules(account)
+        results = [
+            NewResult(
+                text=f"The kiln takes {n} hours. 窑炉{n}小时。",
+                tool_name="look",
+                tool_input={"query": "kiln", "top": n},
+                conversation_id="r1",
+                thread_id="t1",
+                user_id="u1",
+                agent_id="a1",
+                tool_call_id=f"call{n}",
+                sources=["manual.md"],
+            )
+            for n in (8, 9)
+        ]
+        keep(ContextSettings.objects.here(account.pk), SYSTEM, results)
+        values = {"across_conversations": True, "tool_thresholds": {"look": 9}}
+        change_settings(account.pk, values, actor=SYSTEM)
         revoke_key(key, actor=SYSTEM)
         remove_member(leaver.memberships.get(), actor=SYSTEM)
         assert member.memberships.get().role == "admin"
+    fill_knowledge(account, 2)
 
 
 def _named(draft: NewEntry, client_id: str) -> NewEntry:

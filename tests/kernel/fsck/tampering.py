@@ -20,6 +20,7 @@ _OTHER = {
     "double precision": "abs(coalesce({0}, 0) - 0.25)",
     "jsonb": "jsonb_build_object('was', {0}, 'spoiled', 1.5)",
     "character varying[]": "{0} || 'spoiled'::varchar",
+    "uuid[]": "{0} || gen_random_uuid()",
     "smallint": "{0} + 1000",
     "integer": "{0} + 1000",
     "bigint": "{0} + 1000",

@@ -95,7 +95,9 @@ class TestCheckpointFile:
         settings.CHECKPOINT_FILE.write_bytes(b"".join(lines))
 
     def test_an_edited_line_is_found(self, ledger: Ledger, lines: list[bytes]) -> None:
-        lines[0] = lines[0].replace(b'"seq":1', b'"seq":2')
+        edited = lines[0].replace(b'"seq":', b'"seq":1')
+        assert edited != lines[0]
+        lines[0] = edited
         settings.CHECKPOINT_FILE.write_bytes(b"".join(lines))
         assert ledger.kinds() == {"checkpoint"}
 

@@ -1,0 +1,215 @@
+"""Tool results: kept when long, loaded whole or in part, found again, erased in time."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from context.actions.archives import outlived, remove_outlived
+from context.actions.settings import change_settings
+from context.models import ToolResultArchive
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.ledger.verify import verify
+from kmapp.outbox.models import Delivery
+from kmapp.search.models import TermPosting, Vector
+from tests import makers
+from tests.agent import Agent
+
+pytestmark = pytest.mark.django_db
+FILLER = "The garden has many plants, and somebody waters them every morning at six. " * 15
+FACT = "The kiln fires at 1280 degrees."
+LONG = f"{FILLER}{FACT}\n{FILLER}"
+
+
+def send(agent: Agent, result: Any = LONG, status: int | None = None, **more: Any) -> Any:
+    body = {"tool_name": "search_manual", "tool_input": {"query": "kiln"}, "result": result}
+    return agent.post("tool-results", {**body, "conversation_id": "c1", **more}, status)
+
+
+@pytest.fixture(autouse=True)
+def threshold(acme: Account) -> None:
+    """A low one: embedding takes long on a busy machine."""
+    with acting(acme):
+        change_settings(acme.pk, {"archive_threshold": 1_000, "language": "en"}, actor=SYSTEM)
+
+
+def test_a_short_result_comes_back_as_it_is(agent: Agent, acme: Account) -> None:
+    text = "x" * 1_000
+    answer = send(agent, text, 200)
+    assert (answer["archived"], answer["content"], answer["archive"]) == (False, text, None)
+    with acting(acme):
+        assert not ToolResultArchive.objects.of(acme).exists()
+
+
+@pytest.mark.parametrize(
+    ("language", "head"), [("en", "Tool result archived"), ("zh", "工具结果存档")]
+)
+def test_a_long_one_is_kept_whole(agent: Agent, language: str, head: str) -> None:
+    answer = send(agent, status=201, language=language, sources=["manual.md"])
+    uuid = answer["archive"]["uuid"]
+    assert answer["content"].startswith(f"📎 [{head}: {uuid}]")
+    assert "- manual.md" in answer["content"]
+    assert answer["tokens"]["after"] < answer["tokens"]["before"]
+    loaded = agent.get(f"tool-results/{uuid}", conversation_id="c1")
+    assert loaded["content"] == LONG
+    assert loaded["part"] == "whole"
+    assert loaded["tool_input"] == {"query": "kiln"}
+    part = agent.get(f"tool-results/{uuid}", start=1_000, end=1_200)
+    assert (part["content"], part["part"]) == (LONG[1_000:1_200], "range")
+
+
+def test_the_same_result_of_a_call_is_kept_once(agent: Agent, acme: Account) -> None:
+    first = send(agent, status=201, tool_call_id="a")
+    assert send(agent, status=200, tool_call_id="a")["archive"] == first["archive"]
+    send(agent, status=201, tool_call_id="b")
+    with acting(acme):
+        assert ToolResultArchive.objects.of(acme).count() == 2
+
+
+def test_json_is_kept_as_text(agent: Agent) -> None:
+    answer = send(agent, {"b": [1, "茶"], "a": "x" * 10_000}, 201)
+    loaded = agent.get(f"tool-results/{answer['archive']['uuid']}")
+    assert loaded["content"] == '{"a":"' + "x" * 10_000 + '","b":[1,"茶"]}'
+
+
+def test_thresholds_are_the_accounts_and_the_tools(agent: Agent, acme: Account) -> None:
+    with acting(acme):
+        values = {"archive_threshold": 50, "tool_thresholds": {"quiet": 90_000}}
+        change_settings(acme.pk, values, actor=SYSTEM)
+    assert send(agent, "y" * 51)["archived"]
+    assert not send(agent, "y" * 50)["archived"]
+    assert not send(agent, "y" * 60_000, tool_name="quiet")["archived"]
+    assert send(agent, "y" * 20, threshold=10)["archived"]
+
+
+def test_what_a_policy_blacks_out_is_not_kept(agent: Agent, acme: Account) -> None:
+    answer = send(agent, LONG + " Write to ada@example.test.", 201)
+    content = agent.get(f"tool-results/{answer['archive']['uuid']}")["content"]
+    assert "[email]" in content
+    assert "ada@example.test" not in content
+
+
+def test_passages_answer_within_their_budget(agent: Agent) -> None:
+    uuid = send(agent)["archive"]["uuid"]
+    for settled in (False, True):  # by words at once, by meaning as well once it has vectors
+        if settled:
+            makers.settle()
+        answer = agent.get(f"tool-results/{uuid}", query="How hot is the kiln?", max_tokens=400)
+        assert FACT in answer["content"]
+        assert answer["tokens"] <= 400
+        assert answer["part"] == "passages"
+        for passage in answer["passages"]:
+            assert LONG[passage["start"] : passage["end"]] == passage["text"]
+    assert agent.get(f"tool-results/{uuid}", query="kiln", max_tokens=50)["tokens"] <= 50
+
+
+def test_search_keeps_to_its_conversation(agent: Agent, acme: Account) -> None:
+    mine = send(agent)["archive"]["uuid"]
+    other = send(agent, LONG + "!", conversation_id="c2")["archive"]["uuid"]
+    theirs = send(agent, LONG + "?", conversation_id="c3", user_id="u9")["archive"]["uuid"]
+    makers.settle()
+    found = agent.post("tool-results/search", {"query": "kiln degrees", "conversation_id": "c1"})
+    assert [hit["uuid"] for hit in found["results"]] == [mine]
+    assert FACT in found["results"][0]["passage"]["text"]
+    wide = {"query": "kiln degrees", "across": True}
+    agent.post("tool-results/search", wide, 403)
+    agent.post("tool-results/search", {"query": "kiln"}, 400)
+    agent.get("tool-results", 403)
+    agent.get(f"tool-results/{other}", 404, conversation_id="c1")
+    with acting(acme):
+        change_settings(acme.pk, {"across_conversations": True}, actor=SYSTEM)
+    found = agent.post("tool-results/search", wide)
+    assert {hit["uuid"] for hit in found["results"]} == {mine, other}
+    found = agent.post("tool-results/search", {**wide, "user_id": "u9"})
+    assert {hit["uuid"] for hit in found["results"]} == {mine, other, theirs}
+    assert agent.get(f"tool-results/{other}", conversation_id="c1")["part"] == "whole"
+
+
+def test_lists_are_paged_and_narrowed(agent: Agent) -> None:
+    for number in range(5):
+        send(agent, LONG + str(number), thread_id=f"t{number % 2}", tool_name=f"tool{number % 2}")
+    first = agent.get("tool-results", conversation_id="c1", limit=3)
+    rest = agent.get("tool-results", conversation_id="c1", limit=3, before=first["next"])
+    uuids = [each["uuid"] for each in first["results"] + rest["results"]]
+    assert len(set(uuids)) == 5
+    assert rest["next"] is None
+    assert "result_full" not in first["results"][0]
+    assert len(agent.get("tool-results", conversation_id="c1", thread_id="t0")["results"]) == 3
+    assert len(agent.get("tool-results", conversation_id="c1", tool_name="tool1")["results"]) == 2
+
+
+def test_what_outlived_its_time_is_erased(agent: Agent, acme: Account) -> None:
+    old, young = send(agent)["archive"]["uuid"], send(agent, LONG + "!")["archive"]["uuid"]
+    makers.settle()
+    with acting(acme):
+        rows = ToolResultArchive.objects.of(acme)
+        change_settings(acme.pk, {"retention_days": 30}, actor=SYSTEM)
+        rows.filter(pk=old).update(created_at=timezone.now() - timedelta(days=31))
+        assert [str(row.pk) for row in outlived(acme.pk, 30)] == [old]
+    assert remove_outlived(acme.pk) == 1
+    assert remove_outlived(acme.pk) == 0
+    agent.get(f"tool-results/{old}", 404)
+    assert agent.get(f"tool-results/{young}")["part"] == "whole"
+    with acting(acme):
+        left = TermPosting.objects.of(acme).filter(collection="context.archive")
+        assert {str(pk) for pk in left.values_list("document", flat=True)} == {young}
+        vectors = Vector.objects.of(acme).filter(collection="context.archive")
+        assert {str(pk) for pk in vectors.values_list("object_id", flat=True)} == {young}
+    assert verify(acme.pk).ok
+    with acting(acme):
+        assert not Delivery.objects.of(acme).exclude(last_error="").exists()
+
+
+def test_nothing_is_erased_where_no_days_are_set(agent: Agent, acme: Account) -> None:
+    send(agent)
+    with acting(acme):
+        change_settings(acme.pk, {"retention_days": None}, actor=SYSTEM)
+        long_ago = timezone.now() - timedelta(days=9_000)
+        ToolResultArchive.objects.of(acme).update(created_at=long_ago)
+    assert remove_outlived(acme.pk) == 0
+
+
+def test_requests_take_few_queries(
+    agent: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    uuid = send(agent)["archive"]["uuid"]
+    makers.settle()
+    agent.get(f"tool-results/{uuid}", query="kiln")
+    with django_assert_max_num_queries(26):
+        send(agent, LONG + "!", 201)
+    with django_assert_max_num_queries(9):
+        agent.get(f"tool-results/{uuid}")
+    with django_assert_max_num_queries(12):
+        agent.get(f"tool-results/{uuid}", query="kiln")
+    with django_assert_max_num_queries(18):
+        agent.post("tool-results/search", {"query": "kiln", "conversation_id": "c1"})
+    with django_assert_max_num_queries(8):
+        agent.get("tool-results", conversation_id="c1")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"result": "x"},
+        {"tool_name": "t"},
+        {"tool_name": "t" * 101, "result": "x"},
+        {"tool_name": "t", "result": "x", "language": "fr"},
+        {"tool_name": "t", "result": "x", "threshold": -1},
+        {"tool_name": "t", "result": "x", "sources": [1, {"a": 2}]},
+        {"tool_name": "t", "result": "x", "conversation_id": {"a": 1}},
+    ],
+)
+def test_what_makes_no_sense_is_refused(agent: Agent, body: dict[str, Any]) -> None:
+    agent.post("tool-results", body, 400)
+
+
+def test_the_tool_is_ready_for_a_model(agent: Agent) -> None:
+    for language, word in (("zh", "历史工具结果管理"), ("en", "Earlier tool results")):
+        answer = agent.get("context/load-tool", language=language)
+        assert answer["tool"]["function"]["name"] == "load_tool_history"
+        assert answer["tool"]["function"]["strict"]
+        assert word in answer["system"]

@@ -1,0 +1,133 @@
+"""Message lists: read, changed in places, cut anywhere, and never left with half a tool call."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context import messages as m
+from tests.context.messages_made import conversations, unpaired
+
+OPENAI: list[m.Message] = [
+    {"role": "system", "content": "Be kind."},
+    {"role": "user", "content": "When?"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"q": 1}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "At nine."},
+    {"role": "assistant", "content": "At nine."},
+    {"role": "user", "content": "Sure?"},
+]
+ANTHROPIC: list[m.Message] = [
+    {"role": "user", "content": [{"type": "text", "text": "When?"}]},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "u1", "name": "look", "input": {}}],
+    },
+    {
+        "role": "user",
+        "content": [
+            {
+                "type": "tool_result",
+                "tool_use_id": "u1",
+                "content": [
+                    {"type": "text", "text": "At nine."},
+                    {"type": "image", "source": {}},
+                    {"type": "text", "text": "Or ten."},
+                ],
+            }
+        ],
+    },
+    {"role": "assistant", "content": "At nine."},
+]
+
+
+def test_both_makes_are_read() -> None:
+    assert [(slot.at, slot.call_id, slot.text) for slot in m.slots(OPENAI)] == [
+        (3, "c1", "At nine.")
+    ]
+    assert [slot.text for slot in m.slots(ANTHROPIC)] == ["At nine.", "Or ten."]
+    assert m.calls(OPENAI)["c1"].input == {"q": 1}
+    assert m.calls(ANTHROPIC)["u1"].name == "look"
+    assert m.turns(OPENAI) == [range(1, 5), range(5, 6)]
+    assert m.turns(ANTHROPIC) == [range(4)]
+    assert (m.is_anthropic(OPENAI), m.is_anthropic(ANTHROPIC)) == (False, True)
+    assert [m.words_of(each) for each in ANTHROPIC] == ["When?", "", "", "At nine."]
+
+
+def test_a_place_is_changed_and_nothing_else() -> None:
+    slot = m.slots(ANTHROPIC)[1]
+    changed = m.replaced(ANTHROPIC, {(slot.at, slot.path): "gone"})
+    assert [each.text for each in m.slots(changed)] == ["At nine.", "gone"]
+    assert m.slots(ANTHROPIC)[1].text == "Or ten."
+    assert changed[0] is ANTHROPIC[0]
+
+
+@pytest.mark.parametrize(
+    ("message", "path"),
+    [
+        ("hello", "messages.0"),
+        ({"role": "robot", "content": ""}, "messages.0.role"),
+        ({"role": "user", "content": 3}, "messages.0.content"),
+        ({"role": "user", "content": ["a"]}, "messages.0.content"),
+        ({"role": "tool", "content": "x"}, "messages.0.tool_call_id"),
+        ({"role": "assistant", "tool_calls": [{}]}, "messages.0.tool_calls.0"),
+        ({"role": "assistant", "tool_calls": 3}, "messages.0.tool_calls"),
+        (
+            {"role": "assistant", "tool_calls": [{"id": 1, "function": {}}]},
+            "messages.0.tool_calls.0.id",
+        ),
+        (
+            {"role": "user", "content": [{"type": "tool_result"}]},
+            "messages.0.content.0.tool_use_id",
+        ),
+        (
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "a", "content": [1]}],
+            },
+            "messages.0.content.0.content",
+        ),
+        ({"role": "assistant", "content": [{"type": "tool_use"}]}, "messages.0.content.0.id"),
+    ],
+)
+def test_what_is_no_message_is_named(message: Any, path: str) -> None:
+    with pytest.raises(m.NotMessages) as refused:
+        m.check([message])
+    assert refused.value.path == path
+
+
+@given(conversations())
+@settings(max_examples=200)
+def test_a_sound_conversation_stays_as_it_is(messages: list[dict[str, Any]]) -> None:
+    m.check(messages)
+    assert unpaired(messages) == []
+    assert m.without_orphans(messages) == messages
+    assert [at for turn in m.turns(messages) for at in turn] == [
+        at for at, each in enumerate(messages) if each["role"] != "system"
+    ]
+
+
+@given(conversations(), st.data())
+@settings(max_examples=300)
+def test_whatever_is_cut_no_half_of_a_call_is_left(
+    messages: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    kept = [each for each in messages if data.draw(st.booleans())]
+    sound = m.without_orphans(kept)
+    assert unpaired(sound) == []
+    assert m.without_orphans(sound) == sound
+
+
+def test_calls_that_are_still_to_be_answered_stay() -> None:
+    assert m.without_orphans(OPENAI[:3]) == OPENAI[:3]
+    assert [each["role"] for each in m.without_orphans([*OPENAI[:3], OPENAI[5]])] == [
+        "system",
+        "user",
+        "user",
+    ]

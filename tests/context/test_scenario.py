@@ -1,0 +1,28 @@
+"""Ten long tool results: what placeholders save, and that what was planted is found again."""
+
+from typing import Any
+
+import pytest
+
+from context import scenario
+from context.scenario import run, table
+from kmapp.accounts.models import Account
+from tests.agent import Agent
+
+
+@pytest.mark.django_db
+def test_the_conversation_costs_a_fraction(agent: Agent, acme: Account) -> None:
+    def ask(method: str, path: str, said: Any) -> Any:
+        return agent.post(path, said) if method == "POST" else agent.get(path, **said)
+
+    whole, placeholders, loads, passages = run(ask, "c-1")
+    told = table([whole, placeholders, loads, passages])
+    assert f"{placeholders.total:,}" in told
+    assert all(len(scenario.manual("x", at)) == 50_000 for at in range(2))
+    assert 1 - placeholders.total / whole.total >= 0.80
+    assert 1 - loads.total / whole.total >= 0.64
+    assert loads.found == 9
+    assert 1 - passages.total / whole.total >= 0.78
+    assert passages.found == 9
+    # Each turn reads its own result whole, once: nothing can save more than that.
+    assert placeholders.total > 10 * whole.tokens[0] * 0.99

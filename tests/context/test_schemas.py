@@ -1,0 +1,165 @@
+"""Strict schemas: a table of forms, and what holds for any of them."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from context.schemas import normalised
+
+TEXT = {"type": "string"}
+CLOSED = {"type": "object", "additionalProperties": False}
+
+
+def an_object(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties}
+
+
+def strict(**properties: Any) -> dict[str, Any]:
+    return {**CLOSED, "properties": properties, "required": list(properties)}
+
+
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "nothing": ({"type": "object"}, strict()),
+    "required stays as it is": (
+        {**an_object(a=TEXT), "required": ["a"]},
+        strict(a=TEXT),
+    ),
+    "what may be left out may be null": (an_object(a=TEXT), strict(a={"type": ["string", "null"]})),
+    "an optional choice": (
+        an_object(a={"type": "string", "enum": ["x"], "description": "d"}),
+        strict(
+            a={"description": "d", "anyOf": [{"type": "string", "enum": ["x"]}, {"type": "null"}]}
+        ),
+    ),
+    "oneOf": (
+        {**an_object(a={"oneOf": [TEXT, {"type": "integer"}]}), "required": ["a"]},
+        strict(a={"anyOf": [TEXT, {"type": "integer"}]}),
+    ),
+    "$ref, with words beside it": (
+        {
+            **an_object(a={"$ref": "#/$defs/A", "description": "mine"}),
+            "required": ["a"],
+            "$defs": {"A": {"type": "string", "description": "theirs"}},
+        },
+        strict(a={"type": "string", "description": "mine"}),
+    ),
+    "objects inside": (
+        {**an_object(a=an_object(b=TEXT), c={"type": "array", "items": an_object()})},
+        strict(
+            a={**strict(b={"type": ["string", "null"]}), "type": ["object", "null"]},
+            c={"type": ["array", "null"], "items": strict()},
+        ),
+    ),
+    "allOf of objects": (
+        {"allOf": [{**an_object(a=TEXT), "required": ["a"]}, an_object(b=TEXT)], "type": "object"},
+        strict(a=TEXT, b={"type": ["string", "null"]}),
+    ),
+    "allOf of one": (
+        {**an_object(a={"allOf": [TEXT]}), "required": ["a"]},
+        strict(a=TEXT),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_schema_becomes_strict(name: str) -> None:
+    given_schema, wanted = CASES[name]
+    made = normalised(given_schema)
+    assert made.schema == wanted
+    assert made.strict
+
+
+@pytest.mark.parametrize(
+    ("schema", "obstacle"),
+    [
+        ({"type": "object", "additionalProperties": TEXT}, "a map with free keys"),
+        ({"type": "object", "additionalProperties": True}, "a map with free keys"),
+        (an_object(a={"$ref": "#/$defs/none"}), "$ref that leads nowhere"),
+        (an_object(a={"$ref": "https://example.test/a"}), "$ref that leads nowhere"),
+        (
+            {
+                **an_object(a={"$ref": "#/$defs/A"}),
+                "$defs": {"A": an_object(b={"$ref": "#/$defs/A"})},
+            },
+            "$ref to itself",
+        ),
+        (an_object(a={"allOf": [TEXT, {"minLength": 3}]}), "allOf"),
+        (an_object(a={"not": TEXT}), "not"),
+        (TEXT, "the input is not an object"),
+        (an_object(a=3), "a schema that is not an object"),
+    ],
+)
+def test_what_has_no_strict_form_is_named(schema: dict[str, Any], obstacle: str) -> None:
+    made = normalised(schema)
+    assert not made.strict
+    assert obstacle in made.obstacles
+
+
+def test_references_that_multiply_end() -> None:
+    definitions = {
+        f"d{level}": an_object(
+            a={"$ref": f"#/$defs/d{level + 1}"}, b={"$ref": f"#/$defs/d{level + 1}"}
+        )
+        for level in range(22)
+    }
+    made = normalised(
+        {**an_object(a={"$ref": "#/$defs/d0"}), "$defs": {**definitions, "d22": TEXT}}
+    )
+    assert "references that do not end" in made.obstacles
+
+
+leaves = st.sampled_from(
+    [TEXT, {"type": "integer"}, {"type": "string", "enum": ["x", "y"]}, {"$ref": "#/$defs/A"}]
+)
+
+
+def _deeper(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    properties = st.dictionaries(st.sampled_from("abc"), inner, max_size=3)
+    return st.one_of(
+        st.builds(lambda p: {"type": "object", "properties": p}, properties),
+        st.builds(
+            lambda p: {"type": "object", "properties": p, "required": sorted(p)[:1]}, properties
+        ),
+        st.builds(lambda i: {"type": "array", "items": i}, inner),
+        st.builds(lambda a: {"oneOf": a}, st.lists(inner, min_size=1, max_size=3)),
+        st.builds(lambda a: {"anyOf": a}, st.lists(inner, min_size=1, max_size=3)),
+    )
+
+
+schemas = st.builds(
+    lambda p: {"type": "object", "properties": p, "$defs": {"A": an_object(z=TEXT)}},
+    st.dictionaries(
+        st.sampled_from("abcd"), st.recursive(leaves, _deeper, max_leaves=8), max_size=4
+    ),
+)
+
+
+def every_object(schema: Any) -> list[dict[str, Any]]:
+    if isinstance(schema, list):
+        return [found for each in schema for found in every_object(each)]
+    if not isinstance(schema, dict):
+        return []
+    found = [each for value in schema.values() for each in every_object(value)]
+    return (
+        [schema, *found]
+        if "properties" in schema and isinstance(schema["properties"], dict)
+        else found
+    )
+
+
+@given(schemas)
+@settings(max_examples=300)
+def test_every_object_is_closed_whole_and_stays_so(schema: dict[str, Any]) -> None:
+    made = normalised(schema)
+    assert made.strict, made.obstacles
+    Draft202012Validator.check_schema(made.schema)
+    for each in every_object(made.schema):
+        assert each["additionalProperties"] is False
+        assert each["required"] == list(each["properties"])
+    assert "oneOf" not in str(made.schema)
+    assert "$ref" not in str(made.schema)
+    again = normalised(made.schema)
+    assert (again.schema, again.changes) == (made.schema, ())

@@ -1,0 +1,250 @@
+"""Placeholders, summaries, passages, pruning, the fence: tables, and what holds for any text."""
+
+import re
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context import fence, passages, placeholders, pruning, summaries
+from context.placeholders import Archived, archive_of, placeholder
+from kmapp import tokens
+from tests.poison import HARMLESS, POISONED
+
+KEY = UUID("0193a7c0-0000-7000-8000-000000000001")
+RULE = "━" * 37
+
+anything = st.text(alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+rich = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "[m-19]",
+                "【3】",
+                "👨‍👩‍👧‍👦",
+                "🇨🇳",
+                "🇩🇪",
+                "e\u0301",
+                "\r\n",
+                "茶室九点开门。",
+                "The room opens. ",
+                "\n\n",
+            ]
+        ),
+        anything,
+    ),
+    max_size=30,
+).map("".join)
+
+
+def archived(**more: object) -> Archived:
+    given_: dict[str, object] = {
+        "uuid": KEY,
+        "tool_name": "search_manual",
+        "query": "roles",
+        "time": "2026-02-03 04:05:06",
+        "length": 52000,
+        "summary": "Roles are set per room.",
+        "sources": ("manual.md", "faq.md"),
+    }
+    return Archived(**(given_ | more))  # type: ignore[arg-type]
+
+
+def test_a_placeholder_reads_as_agreed() -> None:
+    assert placeholder(archived(), "zh") == (
+        f"📎 [工具结果存档: {KEY}]\n{RULE}\n工具: search_manual\n查询: roles\n"
+        f"时间: 2026-02-03 04:05:06\n原始长度: 52000字\n{RULE}\n内容摘要:\n"
+        f"Roles are set per room.\n\n主要来源:\n- manual.md\n- faq.md\n{RULE}\n"
+        f'如需查看完整内容，请调用 load_tool_history(uuid="{KEY}")'
+    )
+    assert placeholder(archived(sources=()), "en") == (
+        f"📎 [Tool result archived: {KEY}]\n{RULE}\nTool: search_manual\nQuery: roles\n"
+        f"Time: 2026-02-03 04:05:06\nOriginal length: 52000 characters\n{RULE}\nSummary:\n"
+        f"Roles are set per room.\n\nMain sources:\n- none\n{RULE}\n"
+        f'To read all of it, call load_tool_history(uuid="{KEY}")'
+    )
+
+
+@given(rich, rich, st.lists(rich, max_size=5), st.sampled_from(["zh", "en"]))
+def test_a_placeholder_is_known_whatever_the_tool_said(
+    name: str, summary: str, sources: list[str], language: str
+) -> None:
+    other = placeholder(archived(uuid=uuid4()), "zh")
+    said = archived(tool_name=name, query=other, summary=summary + other, sources=(*sources, other))
+    assert archive_of(placeholder(said, language)) == KEY
+
+
+@given(rich)
+def test_what_is_no_placeholder_is_not_taken_for_one(text: str) -> None:
+    whole = placeholder(archived(), "en")
+    assert archive_of(text) is None
+    assert archive_of(whole + text) is None or not text
+    assert archive_of(text + whole) is None or not text
+    assert archive_of(whole.replace(f'"{KEY}")', f'"{uuid4()}")')) is None
+
+
+def test_passages_know_their_archive() -> None:
+    for language in placeholders.LANGUAGES:
+        head = placeholders.passages_header(KEY, language)
+        assert placeholders.passages_of(head + "text") == KEY
+    assert placeholders.passages_of("text") is None
+
+
+# --- Summaries ------------------------------------------------------------------------------------
+
+
+@given(rich, rich)
+def test_a_summary_is_as_long_as_agreed(text: str, query: str) -> None:
+    made = summaries.summary(text, query)
+    line = " ".join(text.split())
+    assert made == line if len(line) <= 200 else 200 <= len(made) <= 500
+    assert "\n" not in made
+
+
+@pytest.mark.parametrize(
+    "piece", ["x" * 5_000, '{"a": [1, 2, 3]},' * 900, "茶" * 3_000, "a. " * 900]
+)
+def test_what_has_no_sentences_is_summed_up_too(piece: str) -> None:
+    assert 200 <= len(summaries.summary(piece)) <= 500
+
+
+def test_a_summary_holds_what_was_asked_for() -> None:
+    filler = "The garden has many plants and the plants need water every day. " * 40
+    text = f"{filler}The kiln fires at 1280 degrees and takes nine hours. {filler}"
+    assert "1280" in summaries.summary(text, "kiln degrees")
+    assert "一千二百八十度" in summaries.summary(
+        "花园里种着很多植物，每天都要浇水。" * 60 + "窑炉烧到一千二百八十度，需要九个小时。",
+        "窑炉 温度",
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"query": "  tea\nroom "}, "tea room"),
+        ({"top_k": 3, "question": "when?"}, "when?"),
+        ({"city": "茶城"}, '{"city": "茶城"}'),
+        ("plain", "plain"),
+        ({}, ""),
+        (None, ""),
+    ],
+)
+def test_what_a_tool_was_asked(said: object, told: str) -> None:
+    assert summaries.query_summary(said) == told
+
+
+def test_sources_are_found_where_they_are_named() -> None:
+    text = (
+        "来源: 手册/权限.md\nSee https://example.test/a, https://example.test/a.\nSource: faq.md\n"
+    )
+    assert summaries.sources_of(text) == ["手册/权限.md", "faq.md", "https://example.test/a"]
+
+
+# --- Passages -------------------------------------------------------------------------------------
+
+
+@given(st.one_of(rich, rich.map(lambda text: text * 40)))
+@settings(max_examples=60)
+def test_passages_are_the_text_without_gaps(text: str) -> None:
+    found = passages.passages(text)
+    assert "".join(each.text for each in found) == text
+    assert all(text[each.start : each.end] == each.text for each in found)
+    assert all(0 < len(each.text) <= passages.WIDEST for each in found)
+
+
+def test_the_passage_that_answers_comes_first() -> None:
+    filler = "茶室的花园里种着很多植物，每天都要浇水。" * 50
+    text = f"{filler}\n窑炉的最高温度是一千二百八十度。\n{filler}"
+    found = passages.passages(text)
+    scores = passages.by_words(found, "窑炉最高温度是多少")
+    assert "一千二百八十度" in found[max(scores, key=lambda at: scores[at])].text
+    costs = {at: tokens.count(each.text) for at, each in enumerate(found)}
+    kept = passages.chosen(found, scores, costs, 500)
+    assert sum(costs[at] for at in kept) <= 500
+    assert kept == sorted(kept)
+
+
+# --- Pruning --------------------------------------------------------------------------------------
+
+
+@given(rich, st.integers(0, 90), st.integers(0, 90), st.sampled_from(["zh", "en"]))
+@settings(max_examples=1_000)
+def test_a_trim_cuts_nothing_that_belongs_together(
+    text: str, head: int, tail: int, language: str
+) -> None:
+    trimmed = pruning.soft_trim(text, head=head, tail=tail, language=language, archive=KEY)
+    trimmed.encode()
+    assert len(trimmed) <= len(text)
+    if trimmed == text:
+        return
+    marker = re.search(
+        r"\n(…（此处省略(\d+)字.*?）…|… \((\d+) characters left out.*?\) …)\n", trimmed
+    )
+    assert marker
+    first, last = trimmed[: marker.start()], trimmed[marker.end() :]
+    gone = int(marker[2] or marker[3])
+    assert text.startswith(first)
+    assert text.endswith(last)
+    assert len(first) + gone + len(last) == len(text)
+    for at in (len(first), len(text) - len(last)):
+        assert not any(m.start() < at < m.end() for m in pruning.CITATION.finditer(text))
+        if 0 < at < len(text):
+            assert text[at] not in "\u0301\u200d"
+            assert text[at - 1] != "\u200d"
+            assert (text[at - 1], text[at]) != ("\r", "\n")
+
+
+def test_what_is_cleared_says_how_to_get_it_back() -> None:
+    assert str(KEY) in pruning.hard_clear("search", 12, language="zh", archive=KEY)
+    assert "again" in pruning.hard_clear("search", 12, language="en", archive=None)
+
+
+# --- The fence ------------------------------------------------------------------------------------
+
+
+def outside(block: str, nonce: str) -> str:
+    """What a reader who goes by the nonce sees outside of the block."""
+    return re.sub(
+        rf'<references nonce="{nonce}">.*?</references nonce="{nonce}">', "", block, flags=re.DOTALL
+    )
+
+
+def test_poison_stays_inside() -> None:
+    assert len(POISONED) >= 90
+    for text in [*POISONED, *HARMLESS]:
+        nonce = fence.nonce_for([text])
+        item = fence.Item(id="m-1", source="memory", trust="untrusted", text=text)
+        block = fence.fenced([item, item], nonce)
+        assert nonce not in text
+        assert outside(block, nonce) == ""
+        assert len(re.findall(r"<\s*/?\s*references", block, re.IGNORECASE)) == 2
+        assert len(re.findall(r"<\s*/\s*reference\b", block, re.IGNORECASE)) == 2
+
+
+@given(rich, st.sampled_from(["</references", "< / REFERENCES", "<reference id=", '"><x', "&lt;"]))
+@settings(max_examples=300)
+def test_no_text_closes_the_fence(text: str, tag: str) -> None:
+    said = f"{text}{tag} nonce>{text}"
+    nonce = fence.nonce_for([said, tag])
+    item = fence.Item(id=tag, source=tag, trust=tag, text=said)
+    block = fence.fenced([item], nonce)
+    assert block.count(nonce) == 2
+    assert outside(block, nonce) == ""
+    assert len(re.findall(r"<\s*/?\s*reference\b", block, re.IGNORECASE)) == 2
+
+
+def test_no_references_no_block() -> None:
+    assert fence.fenced([], "n") == ""
+
+
+# --- Tokens ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("text", "number"), [("", 0), ("hello world", 2), ("<|endoftext|> hi", 8)])
+def test_tokens_are_counted_exactly(text: str, number: int) -> None:
+    assert tokens.count(text) == tokens.count(text) == number
+
+
+def test_a_million_characters_are_counted() -> None:
+    assert tokens.count("tea " * 300_000) > 300_000 - 2

@@ -1,0 +1,93 @@
+"""Where texts are cut: at headings, pages, definitions and sentences; never inside a quote."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from knowledge.chunking import Chunk, Shape, chunked
+
+
+def cut(text: str, shape: Shape = Shape.MARKDOWN, tokens: int = 100, **more: str) -> list[Chunk]:
+    return chunked(text, shape, tokens=tokens, **more)
+
+
+@given(st.text(alphabet="ab# \n\f=-`。汉字!", max_size=400), st.sampled_from(list(Shape)))
+def test_every_chunk_is_a_slice_and_no_ink_is_lost(text: str, shape: Shape) -> None:
+    chunks = cut(text, shape, tokens=20, language="python")
+    assert all(text[each.start : each.end] == each.text for each in chunks)
+    ink = "".join("".join(each.text for each in chunks).split())
+    assert ink == "".join(text.split())
+    starts = [each.start for each in chunks]
+    assert starts == sorted(starts)
+    for each in chunks:
+        lines = text.split("\n")[each.line_start - 1 : each.line_end]
+        assert each.text in "\n".join(lines)
+
+
+def test_a_chunk_knows_the_headings_above_it() -> None:
+    text = "# A\n\n" + "one. " * 100 + "\n\n## B\n\n" + "two. " * 100 + "\n\n# C\n\nthree."
+    paths = [each.headings for each in cut(text)]
+    assert paths[0] == ("A",)
+    assert ("A", "B") in paths
+    assert paths[-1] == ("C",)
+
+
+def test_small_sections_travel_together_under_the_first() -> None:
+    text = "# Kinds\n\n" + "\n\n".join(f"## K{i}\n\nShort." for i in range(3))
+    [chunk] = cut(text)
+    assert chunk.headings == ("Kinds",)
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("Title\n=====\n\nx\n\nSub\n---\n\n" + "y " * 300, ("Title", "Sub")),
+        ("# Real\n\n```\n# not a heading\n```\n\n" + "y " * 300, ("Real",)),
+        ("~~~\n# no\n~~~\n# Yes #\n\n" + "y " * 300, ("Yes",)),
+        ("- item\n---\n\n" + "y " * 300, ()),
+    ],
+)
+def test_what_is_a_heading_in_markdown(text: str, path: tuple[str, ...]) -> None:
+    assert cut(text)[-1].headings == path
+
+
+def test_headings_of_restructured_text_by_order_of_appearance() -> None:
+    body = "a " * 300
+    text = f"====\nBook\n====\n\nPart\n====\n\n{body}\n\nChapter\n-------\n\n{body}"
+    assert cut(text, Shape.PLAIN)[-1].headings == ("Book", "Part", "Chapter")
+
+
+def test_pages_are_never_joined() -> None:
+    chunks = cut("One.\n\fTwo.\f\fFour. " + "More. " * 300, Shape.PAGES)
+    assert [each.page for each in chunks][:3] == [1, 2, 4]
+    assert {each.page for each in chunks} == {1, 2, 4}
+
+
+def test_code_is_cut_between_definitions() -> None:
+    bodies = [
+        f"def f{i}(x):\n    '''Number {i}.'''\n" + "    x = x + 1\n" * 12 + "    return x\n\n\n"
+        for i in range(6)
+    ]
+    chunks = cut("".join(bodies), Shape.CODE, language="python", tokens=120)
+    assert len(chunks) > 3
+    assert all(each.text.startswith("def f") for each in chunks)
+
+
+def test_chinese_is_cut_after_sentences() -> None:
+    text = "今天天气很好，我们去公园喝茶。" * 60
+    chunks = cut(text, Shape.PLAIN, tokens=60)
+    assert len(chunks) > 5
+    assert all(each.text.endswith("。") for each in chunks)
+
+
+def test_chunks_keep_to_their_target() -> None:
+    english = "The harvest was early this year, and the leaves were small. " * 200
+    chinese = "今年收成早，叶子小。" * 400
+    for text in (english, chinese):
+        sizes = [len(each.text) for each in cut(text, Shape.PLAIN, tokens=200)]
+        assert max(sizes) < 1.3 * (sum(sizes) / len(sizes))
+
+
+@pytest.mark.parametrize("text", ["", " \n\n\t", "\f\f"])
+def test_nothing_makes_no_chunks(text: str) -> None:
+    assert cut(text, Shape.PLAIN) == []

@@ -1,0 +1,164 @@
+"""Delivering documents: once is enough, only what changed is cut and embedded anew."""
+
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.ledger.models import Commit
+from kmapp.search.models import TermPosting, Vector
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from tests.agent import Agent
+from tests.fake_provider import FakeProvider
+from tests.knowledge.made import deliver
+from tests.makers import settle
+
+GUIDE = "# Tea\n\n" + "\n\n".join(
+    f"## Kind {i}\n\n" + f"Kind number {i} grows on hill {i}. It is picked by hand. " * 30
+    for i in range(6)
+)
+
+
+def embedded(provider: FakeProvider) -> list[str]:
+    """Every text that the provider was given as a passage."""
+    return [text for call in provider.seen if "input" in call for text in call["input"]]
+
+
+def test_the_same_delivery_twice_does_nothing(acme: Account, provider: FakeProvider) -> None:
+    first = deliver(acme, {"tea.md": GUIDE})
+    settle()
+    asked = provider.requests
+    again = deliver(acme, {"tea.md": GUIDE})
+    settle()
+    assert (first.added, again.unchanged) == (["tea.md"], ["tea.md"])
+    assert again.commit_id is None
+    assert provider.requests == asked > 0
+
+
+def test_an_edit_embeds_only_the_chunk_that_changed(acme: Account, provider: FakeProvider) -> None:
+    first = deliver(acme, {"tea.md": GUIDE})
+    settle()
+    provider.seen.clear()
+    second = deliver(acme, {"tea.md": GUIDE.replace("hill 3. It", "hill 33. It", 1)})
+    settle()
+    assert second.changed == ["tea.md"]
+    assert (second.chunks.made, second.chunks.retired) == (1, 1)
+    assert second.chunks.kept == first.chunks.made - 1
+    [text] = embedded(provider)
+    assert "hill 33" in text
+
+
+def test_lines_before_a_chunk_move_it_and_embed_nothing(
+    acme: Account, provider: FakeProvider
+) -> None:
+    deliver(acme, {"tea.md": GUIDE})
+    settle()
+    provider.seen.clear()
+    moved = GUIDE.replace("## Kind 0", "\n\n\n## Kind 0")
+    deliver(acme, {"tea.md": moved})
+    settle()
+    assert embedded(provider) == []
+    with acting(acme):
+        for chunk in KnowledgeChunk.objects.of(acme):
+            assert moved[chunk.start : chunk.end] == chunk.text
+
+
+def test_a_removed_file_is_found_no_more_and_its_text_stays(acme: Account) -> None:
+    deliver(acme, {"tea.md": GUIDE, "cups.md": "# Cups\n\nOf porcelain."})
+    gone = deliver(acme, {}, remove=["tea.md", "never.md"])
+    assert gone.removed == ["tea.md"]
+    with acting(acme):
+        assert KnowledgeChunk.objects.of(acme).count() == 1
+        assert not TermPosting.objects.of(acme).filter(term="pick").exists()
+        assert Vector.objects.of(acme).count() == 1
+        assert KnowledgeText.objects.of(acme).count() == 2
+    back = deliver(acme, {"tea.md": GUIDE})
+    assert back.changed == ["tea.md"]
+    with acting(acme):
+        assert KnowledgeDocument.objects.of(acme).get(ref="tea.md").version == 1
+
+
+def test_a_new_title_is_found_in_every_chunk(acme: Account) -> None:
+    deliver(acme, {"tea.md": GUIDE})
+    deliver(acme, {"tea.md": GUIDE.replace("# Tea", "# Oolong", 1)})
+    with acting(acme):
+        chunks = KnowledgeChunk.objects.of(acme).count()
+        words = TermPosting.objects.of(acme)
+        assert words.filter(term="oolong").count() == chunks
+        assert not words.filter(term="tea").exclude(tf=1).exists()
+
+
+def test_what_is_no_text_fails_and_says_so(acme: Account) -> None:
+    taken = deliver(
+        acme, {"a.md": b"a\x00b", "b.xyz": b"\x00\x01", "c.txt": "汉字".encode("gb18030")}
+    )
+    states = {doc.ref: (doc.state, bool(doc.error)) for doc in taken.documents}
+    assert states == {
+        "a.md": ("failed", True),
+        "b.xyz": ("failed", True),
+        "c.txt": ("ready", False),
+    }
+
+
+def test_over_http(agent: Agent) -> None:
+    body: dict[str, Any] = {
+        "source": {"name": "handbook", "kind": "repo_docs", "revision": "abc"},
+        "documents": [{"ref": "a.md", "text": "# A\n\nAlpha."}, {"ref": "b.md", "text": "Beta."}],
+    }
+    first = agent.post("knowledge/ingest", body, 201, **{"Idempotency-Key": "k"})
+    assert agent.post("knowledge/ingest", body, 201, **{"Idempotency-Key": "k"}) == first
+    assert first["source"]["trust"] == "trusted"
+    assert [doc["revision"] for doc in first["documents"]] == ["abc", "abc"]
+    rest = {"source": {"name": "handbook"}, "complete": True}
+    one = agent.post("knowledge/ingest", {**rest, "documents": body["documents"][:1]}, 200)
+    assert (one["unchanged"], one["removed"]) == (["a.md"], ["b.md"])
+    assert agent.get("knowledge/sources")["sources"][0]["documents"] == 1
+    conflict = {"source": {"name": "handbook", "kind": "upload"}}
+    assert agent.post("knowledge/ingest", conflict, 409)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"ref": "a.md"},
+        {"ref": "", "text": "x"},
+        {"ref": "a", "text": "x", "html": "y"},
+        {"ref": "a.md", "content_base64": "%%%"},
+        {"ref": "a\x00", "text": "x"},
+        {"ref": "a", "text": "x\x00"},
+        {"ref": "a", "text": ["x"]},
+        {"ref": "a" * 1001, "text": "x"},
+        "a",
+    ],
+)
+def test_odd_documents_are_refused(agent: Agent, document: Any) -> None:
+    agent.post("knowledge/ingest", {"source": {"name": "s"}, "documents": [document]}, 400)
+    twice = [{"ref": "a", "text": "x"}] * 2
+    agent.post("knowledge/ingest", {"source": {"name": "s"}, "documents": twice}, 400)
+
+
+def test_too_much_is_refused_by_name(agent: Agent, settings: Any) -> None:
+    settings.KNOWLEDGE_MAX_TEXT_BYTES = 10
+    body = {"source": {"name": "s"}, "documents": [{"ref": "a.md", "text": "x" * 11}]}
+    assert "a.md" in agent.post("knowledge/ingest", body, 413)["message"]
+    settings.KNOWLEDGE_MAX_TEXT_BYTES, settings.KNOWLEDGE_MAX_ACCOUNT_BYTES = 100, 10
+    assert agent.post("knowledge/ingest", body, 413)["error"] == "account_full"
+
+
+@pytest.mark.parametrize("number", [2, 60])
+def test_a_delivery_takes_as_few_queries_for_many(
+    acme: Account, number: int, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    deliver(acme, {"warm.md": "Warm."})
+    with django_assert_max_num_queries(40):
+        deliver(acme, {f"{i}.md": f"# T{i}\n\nText {i}." for i in range(number)})
+
+
+def test_every_delivery_is_one_commit(acme: Account) -> None:
+    with acting(acme):
+        before = Commit.objects.of(acme).count()
+    deliver(acme, {"a.md": "A.", "b.md": "B."})
+    with acting(acme):
+        assert Commit.objects.of(acme).count() == before + 2  # the source, and its files

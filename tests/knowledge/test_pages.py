@@ -1,0 +1,116 @@
+"""The pages of knowledge: uploaded, followed, read beside their chunks, erased."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
+from tests.knowledge.made import deliver
+from tests.makers import settle
+
+HOSTILE = "# <script>alert(1)</script>\n\n</pre></references> <img src=x onerror=alert(1)> \u202e"
+
+
+@pytest.fixture
+def at_desk(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def page(answer: Any) -> str:
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def upload(client: Client, *files: tuple[str, bytes], **said: str) -> Any:
+    form = {"source": "Handbook", "kind": "upload", "trust": ""} | said
+    sent = [SimpleUploadedFile(name, data) for name, data in files]
+    return client.post("/knowledge/upload/", {**form, "uploads": sent})
+
+
+def test_uploads_become_documents_and_say_how_far_they_are(at_desk: Client, acme: Account) -> None:
+    assert "No documents yet" in page(at_desk.get("/knowledge/"))
+    answer = upload(at_desk, ("a.md", b"# Tea\n\nOolong."), ("b.docx", b"broken"), trust="trusted")
+    assert answer.status_code == 302
+    here = answer.headers["Location"]
+    shown = page(at_desk.get(here))
+    assert "Tea" in shown
+    assert "1 file waits to be read." in shown
+    settle()
+    progress = at_desk.get(f"{here}progress/")
+    assert "found by words and meaning" in page(progress)
+    again = at_desk.get(f"{here}progress/", headers={"If-None-Match": progress.headers["ETag"]})
+    assert again.status_code == 304
+    assert "b.docx" in page(at_desk.get("/knowledge/failures/"))
+    assert "b.docx" in page(at_desk.get(here, {"state": "failed"}))
+    with acting(acme):
+        failed = KnowledgeDocument.objects.of(acme).get(ref="b.docx")
+        assert KnowledgeSource.objects.of(acme).get().trust == "trusted"
+    assert at_desk.post(f"/knowledge/documents/{failed.pk}/retry/").status_code == 302
+    assert at_desk.post(f"/knowledge/documents/{failed.pk}/retry/").status_code == 409
+
+
+def test_an_upload_that_cannot_be_is_refused_in_words(at_desk: Client, settings: Any) -> None:
+    assert "form" in page(at_desk.get("/knowledge/upload/", {"source": "Handbook"}))
+    assert at_desk.post("/knowledge/upload/", {"source": "x", "kind": "upload"}).status_code == 422
+    twice = upload(at_desk, ("a.md", b"x"), ("a.md", b"y"))
+    assert (twice.status_code, "the same name" in twice.content.decode()) == (422, True)
+    settings.KNOWLEDGE_MAX_TEXT_BYTES = 1
+    large = upload(at_desk, ("a.md", b"xyz"))
+    assert (large.status_code, "a.md" in large.content.decode()) == (422, True)
+
+
+def test_what_a_document_says_never_becomes_markup(at_desk: Client, acme: Account) -> None:
+    taken = deliver(acme, {"<b>.md": HOSTILE}, name="<i>docs</i>")
+    with acting(acme):
+        chunk = KnowledgeChunk.objects.of(acme).get()
+    source, document = taken.documents[0].source_id, taken.documents[0].pk
+    for path in (
+        "",
+        f"sources/{source}/",
+        f"documents/{document}/",
+        f"chunks/{chunk.pk}/",
+        f"sources/{source}/erase/",
+        f"documents/{document}/erase/",
+    ):
+        shown = page(at_desk.get(f"/knowledge/{path}"))
+        for markup in ("<script>alert", "<img src=x", "<i>docs", "<b>.md", "</references>"):
+            assert markup not in shown, path
+    assert "U+202E" in page(at_desk.get(f"/knowledge/chunks/{chunk.pk}/"))
+
+
+def test_erasing_asks_first(at_desk: Client, acme: Account) -> None:
+    [one, two] = deliver(acme, {"a.md": "A.", "b.md": "B."}).documents
+    assert "for good" in page(at_desk.get(f"/knowledge/documents/{one.pk}/erase/"))
+    assert at_desk.post(f"/knowledge/documents/{one.pk}/erase/").status_code == 302
+    assert at_desk.get(f"/knowledge/documents/{one.pk}/").status_code == 404
+    assert at_desk.post(f"/knowledge/sources/{two.source_id}/erase/").status_code == 302
+    assert "No documents yet" in page(at_desk.get("/knowledge/"))
+
+
+@pytest.mark.parametrize("number", [2, 40])
+def test_pages_cost_the_same_however_much_there_is(
+    at_desk: Client,
+    acme: Account,
+    number: int,
+    django_assert_max_num_queries: Callable[[int], Any],
+) -> None:
+    text = "\n\n".join(f"# Part {i}\n\n" + "Words of tea. " * 90 for i in range(number))
+    taken = deliver(acme, {f"{i}.md": text if i == 0 else f"T{i}." for i in range(number)})
+    document = taken.documents[0]
+    with acting(acme):
+        chunk = KnowledgeChunk.objects.of(acme).filter(document=document)[0]
+    for path in (
+        "",
+        f"sources/{document.source_id}/",
+        f"documents/{document.pk}/",
+        f"chunks/{chunk.pk}/",
+        "failures/",
+    ):
+        with django_assert_max_num_queries(18):
+            assert at_desk.get(f"/knowledge/{path}").status_code == 200

@@ -1,0 +1,186 @@
+"""Files that are parsed: each kind in a bound process, and what breaks says so on its document."""
+
+import io
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import docx
+import openpyxl
+import pptx
+import pytest
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from knowledge.actions.reading import read_again
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.parsing.limited import CannotRead, read_file
+from tests.knowledge.made import deliver
+from tests.makers import settle
+
+
+def pdf(*pages: str) -> bytes:
+    """A small PDF with one line on each page."""
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", ""]
+    kids = []
+    for text in pages:
+        stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
+        objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+        objects.append(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 << "
+            "/Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> "
+            f"/Contents {len(objects)} 0 R >>"
+        )
+        kids.append(f"{len(objects)} 0 R")
+    objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>"
+    body, places = b"%PDF-1.4\n", []
+    for number, said in enumerate(objects, start=1):
+        places.append(len(body))
+        body += f"{number} 0 obj\n{said}\nendobj\n".encode()
+    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    head = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
+    return body + f"{head}startxref\n{len(body)}\n%%EOF".encode()
+
+
+def word() -> bytes:
+    document = docx.Document()
+    document.add_heading("Tea", 1)
+    document.add_paragraph("Oolong is partly oxidised.")
+    table = document.add_table(1, 2)
+    table.rows[0].cells[0].text, table.rows[0].cells[1].text = "green", "80"
+    return _saved(document.save)
+
+
+def slides() -> bytes:
+    show = pptx.Presentation()
+    for title in ("First oolong", "Second oolong"):
+        show.slides.add_slide(show.slide_layouts[0]).shapes.title.text = title
+    return _saved(show.save)
+
+
+def sheet() -> bytes:
+    book = openpyxl.Workbook()
+    book.active.title = "Prices"
+    book.active.append(["oolong", 12])
+    return _saved(book.save)
+
+
+def _saved(save: Callable[[io.BytesIO], None]) -> bytes:
+    out = io.BytesIO()
+    save(out)
+    return out.getvalue()
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+HTML = b"""<html><head><title>Tea page</title><script>alert(1)</script></head><body>
+<h1>Oolong</h1><p>Partly   <b>oxidised</b>.</p><ul><li>one</li></ul></references><pre>a
+  b</pre></body></html>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("a.pdf", pdf("Oolong one.", "Oolong two."), "Oolong two."),
+        ("a.docx", word(), "# Tea\n\nOolong is partly oxidised.\n\ngreen | 80"),
+        ("a.pptx", slides(), "Second oolong"),
+        ("a.xlsx", sheet(), "# Prices\n\noolong | 12"),
+        ("a.html", HTML, "# Oolong\n\nPartly oxidised.\n\n- one"),
+        ("a.csv", "oolong,12\n".encode("utf-16"), "oolong,12"),
+    ],
+)
+def test_every_kind_of_file_becomes_text(acme: Account, name: str, data: bytes, said: str) -> None:
+    deliver(acme, {name: data})
+    settle()
+    with acting(acme):
+        [document] = KnowledgeDocument.objects.of(acme)
+        assert (document.state, document.error) == ("ready", "")
+        text = KnowledgeText.objects.of(acme).get().text
+        assert said in text
+        assert "alert" not in text
+        for chunk in KnowledgeChunk.objects.of(acme):
+            assert text[chunk.start : chunk.end] == chunk.text
+
+
+def test_pages_are_kept_apart(acme: Account) -> None:
+    deliver(acme, {"a.pdf": pdf("One.", "Two.", "Three.")})
+    settle()
+    with acting(acme):
+        pages = KnowledgeChunk.objects.of(acme).order_by("chunk_index").values_list("page", "text")
+        assert list(pages) == [(1, "One."), (2, "Two."), (3, "Three.")]
+
+
+def test_an_archive_becomes_its_files_and_loses_those_it_lost(acme: Account) -> None:
+    files = {"docs/a.md": b"# A", "b.txt": b"B.", ".hidden/c.md": b"C", "../../d.md": b"D"}
+    deliver(acme, {"repo.zip": packed({**files, "x.bin": b"\x00", "in.zip": packed({"e": b"E"})})})
+    settle()
+    with acting(acme):
+        rows = KnowledgeDocument.objects.of(acme)
+        refs = set(rows.present().values_list("ref", flat=True))
+    assert refs == {"repo.zip", "repo/docs/a.md", "repo/b.txt"}
+    deliver(acme, {"repo.zip": packed({"docs/a.md": b"# A"})})
+    settle()
+    with acting(acme):
+        assert rows.present().count() == 2
+
+
+def bomb() -> bytes:
+    """A hundred files of ten megabytes of nothing."""
+    return packed({f"{i}.txt": b"0" * 10_000_000 for i in range(40)})
+
+
+XXE = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
+<!ENTITY c SYSTEM "file:///etc/passwd">]><x>&b;&c;</x>"""
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.pdf", b"%PDF-1.4 nothing"),
+        ("a.docx", b"PK\x03\x04 nothing"),
+        ("a.docx", packed({"word/document.xml": XXE, "[Content_Types].xml": XXE})),
+        ("a.xlsx", packed({"xl/workbook.xml": XXE})),
+        ("a.pptx", b"not even a zip"),
+        ("bomb.zip", bomb()),
+        ("bomb.docx", bomb()),
+    ],
+    ids=["pdf", "zip", "xxe", "xxe-sheet", "slides", "bomb", "bomb-office"],
+)
+def test_what_is_broken_fails_and_says_so(acme: Account, name: str, data: bytes) -> None:
+    deliver(acme, {name: data, "good.md": "# Good"})
+    started = time.monotonic()
+    settle()
+    assert time.monotonic() - started < 30
+    with acting(acme):
+        broken = KnowledgeDocument.objects.of(acme).get(ref=name)
+        assert broken.state == "failed"
+        assert broken.error
+        assert "root:" not in broken.error
+        read_again(acme.pk, broken.pk)
+    settle()
+    with acting(acme):
+        broken.refresh_from_db()
+        assert broken.state == "failed"
+
+
+def test_a_reader_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    from knowledge.parsing import limited
+
+    monkeypatch.setattr(limited, "WALL_SECONDS", 0.01)
+    with pytest.raises(CannotRead), Path("/dev/zero").open("rb") as endless:
+        list(read_file("html", endless))
+
+
+def test_a_picture_book_is_no_text(acme: Account) -> None:
+    deliver(acme, {"a.pdf": pdf("")})
+    settle()
+    with acting(acme):
+        assert "pictures" in KnowledgeDocument.objects.of(acme).get().error

@@ -1,0 +1,196 @@
+"""Finding passages, and reading exactly what was cited, today and later."""
+
+from typing import Any
+
+import pytest
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from knowledge.models import KnowledgeChunk, KnowledgeText
+from tests.agent import Agent
+from tests.fake_provider import FakeProvider
+from tests.knowledge.made import deliver
+from tests.makers import settle
+
+BREWING = """# Brewing
+
+Water for green tea is poured at eighty degrees.
+
+## Oolong
+
+Oolong takes ninety-five degrees and a short first infusion.
+
+## 普洱
+
+普洱茶要用沸水冲泡，第一泡倒掉。
+"""
+CUPS = "# Cups\n\nA gaiwan holds a hundred millilitres. It has a lid.\n"
+
+
+def find(agent: Agent, query: str, headers: Any = None, **more: Any) -> dict[str, Any]:
+    found: dict[str, Any] = agent.post(
+        "knowledge/search", {"query": query, **more}, 200, **(headers or {})
+    )
+    return found
+
+
+def texts(found: dict[str, Any]) -> list[str]:
+    return [each["text"] for each in found["results"]]
+
+
+def test_words_find_at_once_and_meaning_later(agent: Agent, acme: Account) -> None:
+    deliver(acme, {"brewing.md": BREWING, "cups.md": CUPS})
+    found = find(agent, "gaiwan lid")
+    assert "gaiwan" in texts(found)[0]
+    assert found["results"][0]["embedding_status"] == "PENDING"
+    settle()
+    [first, *_] = find(agent, "the lid of a gaiwan", explain=True)["results"]
+    assert first["embedding_status"] == "READY"
+    assert first["score"] == pytest.approx(sum(first["explain"]["parts"].values()))
+    assert first["citations"][0]["index_version"] == "1"
+    assert "普洱" in texts(find(agent, "普洱用什么水"))[0]
+
+
+def test_a_citation_is_the_text_and_outlives_it(agent: Agent, acme: Account) -> None:
+    deliver(acme, {"cups.md": CUPS})
+    [hit, *_] = find(agent, "gaiwan")["results"]
+    [citation] = hit["citations"]
+    now = agent.post("knowledge/get", {"citation": citation})
+    assert (now["text"], now["current"], now["moved"]) == (hit["text"], True, None)
+    deliver(acme, {"cups.md": "New words first.\n\n" + CUPS})
+    later = agent.post("knowledge/get", {"citation": citation})
+    assert (later["text"], later["current"]) == (hit["text"], False)
+    assert later["moved"]["still_there"]
+    deliver(acme, {"cups.md": CUPS.replace("hundred", "dozen")})
+    changed = agent.post("knowledge/get", {"citation": citation})
+    assert changed["text"] == hit["text"]
+    assert not changed["moved"]["still_there"]
+    deliver(acme, {}, remove=["cups.md"])
+    assert agent.post("knowledge/get", {"citation": citation})["moved"]["removed_at"]
+
+
+def test_lines_and_ids_are_citations_too(agent: Agent, acme: Account) -> None:
+    deliver(acme, {"cups.md": CUPS})
+    [hit, *_] = find(agent, "gaiwan")["results"]
+    by_id = agent.post("knowledge/get", {"id": hit["id"]})
+    assert by_id["text"] == hit["text"]
+    ref = hit["citations"][0]["ref"]
+    locator = {"line_start": 3, "line_end": 3}
+    said = agent.post("knowledge/get", {"citation": {"ref": ref, "locator": locator}})
+    assert said["text"] == CUPS.split("\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("locator", "status"),
+    [
+        ({}, 400),
+        ({"start": 5, "end": 5}, 400),
+        ({"start": 0, "end": 10**6}, 404),
+        ({"sha": "0" * 64, "start": 0, "end": 1}, 404),
+        ({"sha": "x", "start": 0, "end": 1}, 400),
+        ({"start": -1, "end": 1}, 400),
+        ({"start": 2**40, "end": 2**41}, 400),
+    ],
+)
+def test_what_was_never_there_is_not_quoted(
+    agent: Agent, acme: Account, locator: Any, status: int
+) -> None:
+    [document] = deliver(acme, {"cups.md": CUPS}).documents
+    citation = {"ref": str(document.pk), "locator": locator}
+    agent.post("knowledge/get", {"citation": citation}, status)
+
+
+def test_every_chunk_is_a_slice_of_its_text(acme: Account) -> None:
+    deliver(acme, {"brewing.md": BREWING * 40, "cups.md": CUPS, "zh.txt": "茶。好喝！" * 900})
+    with acting(acme):
+        said = dict(KnowledgeText.objects.of(acme).values_list("pk", "text"))
+        chunks = list(KnowledgeChunk.objects.of(acme))
+    assert len(chunks) > 5
+    for chunk in chunks:
+        assert said[chunk.text_row_id][chunk.start : chunk.end] == chunk.text
+
+
+def test_filters_narrow(agent: Agent, acme: Account) -> None:
+    deliver(acme, {"a.md": "Tea of A."}, name="a", kind="repo_docs", revision="r1")
+    deliver(acme, {"b.txt": "Tea of B."}, name="b", kind="upload", scope="shop")
+    cases: list[tuple[dict[str, Any], set[str]]] = [
+        ({}, {"a", "b"}),
+        ({"sources": ["a"]}, {"a"}),
+        ({"trust": ["untrusted"]}, {"b"}),
+        ({"mime": ["text/markdown"]}, {"a"}),
+        ({"scope": "shop"}, {"b"}),
+        ({"scope": ""}, {"a"}),
+        ({"version": "r1"}, {"a"}),
+        ({"kinds": ["upload"]}, {"b"}),
+        ({"sources": ["nowhere"]}, set()),
+    ]
+    for filters, wanted in cases:
+        results = find(agent, "tea", None, **filters)["results"]
+        assert {each["source"] for each in results} == wanted, filters
+
+
+def test_neighbours_become_one_passage(agent: Agent, acme: Account) -> None:
+    parts = [f"## Part {i}\n\n" + f"The oolong harvest of part {i} was good. " * 40 for i in (1, 2)]
+    text = "# Harvest\n\n" + "\n\n".join(parts)
+    deliver(acme, {"h.md": text})
+    merged = find(agent, "oolong harvest good")["results"]
+    apart = find(agent, "oolong harvest good", merge=False)["results"]
+    assert len(merged) < len(apart)
+    assert merged[0]["text"] in text
+    quoted = agent.post("knowledge/get", {"citation": merged[0]["citations"][0]})
+    assert quoted["text"] == merged[0]["text"]
+
+
+def test_a_question_that_was_asked_is_remembered_until_something_changes(
+    committed: str, agent: Agent, acme: Account
+) -> None:
+    deliver(acme, {"cups.md": CUPS})
+    settle()
+
+    def codes() -> set[str]:
+        return {decision["code"] for decision in find(agent, "gaiwan")["decisions"]}
+
+    assert "km_cache_hit" not in codes()
+    assert "km_cache_hit" in codes()
+    deliver(acme, {"cups.md": CUPS + "Another gaiwan."})
+    assert "km_cache_hit" not in codes()
+    assert "Another" in str(find(agent, "gaiwan"))
+
+
+def test_without_the_embedder_words_answer(
+    agent: Agent, acme: Account, provider: FakeProvider
+) -> None:
+    deliver(acme, {"cups.md": CUPS})
+    provider.become("error")
+    found = find(agent, "a gaiwan that nobody asked for")
+    assert "gaiwan" in texts(found)[0]
+    assert found["decisions"][0]["code"] == "km_provider_error"
+
+
+def test_a_variant_is_chosen_by_its_header(agent: Agent, acme: Account) -> None:
+    deliver(acme, {"cups.md": CUPS})
+    assert find(agent, "gaiwan", {"X-KM-Variant": "v3"})["algo_version"] == "2"
+    assert find(agent, "gaiwan", {"X-KM-Variant": "v2"})["results"] == []
+    agent.post("knowledge/search", {"query": "x"}, 400, **{"X-KM-Variant": "v9"})
+
+
+def test_what_was_erased_is_gone_and_says_in_which_commit(agent: Agent, acme: Account) -> None:
+    taken = deliver(acme, {"cups.md": CUPS, "brewing.md": BREWING})
+    [hit, *_] = find(agent, "gaiwan")["results"]
+    citation, path = hit["citations"][0], f"/v1/knowledge/documents/{hit['citations'][0]['ref']}"
+    erased = agent.client.delete(path).json()
+    gone = agent.post("knowledge/get", {"citation": citation}, 410)
+    assert gone["details"]["commit_id"] == erased["commit_id"]
+    assert agent.client.delete(path).status_code == 410
+    assert "gaiwan" not in str(find(agent, "gaiwan"))
+    source = f"/v1/knowledge/sources/{taken.documents[0].source_id}"
+    assert agent.client.delete(source).status_code == 200
+    assert agent.client.get(source).status_code == 410
+    with acting(acme):
+        assert not KnowledgeText.objects.of(acme).exists()
+    assert agent.get("memory/verify")["ok"]
+
+
+def test_another_account_finds_nothing(agent: Agent, rival: Account) -> None:
+    deliver(rival, {"cups.md": CUPS})
+    assert find(agent, "gaiwan")["results"] == []

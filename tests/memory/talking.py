@@ -1,0 +1,86 @@
+"""A chat model that says what a test wants, to whom it wants: it speaks HTTP on loopback."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_django import Settings
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.outbox.actions import deliver_due, resting
+from kmapp.outbox.registry import QUEUES
+from memory.models import MemoryEntry
+from tests.agent import Agent
+from tests.fake_provider import FakeProvider
+
+Said = Mapping[str, Any]
+FACTS, DECIDE, WORTH, REWRITE = "facts", "decisions", "should_store", "content"
+
+
+def asked_for(body: Said) -> str:
+    """Which of our questions this is, by the form that its answer shall have."""
+    form = body.get("response_format")
+    if form is None:
+        return "text"
+    names = form["json_schema"]["schema"]["required"]
+    return next(name for name in (FACTS, DECIDE, WORTH, REWRITE) if name in names)
+
+
+def fact(text: str, **more: Any) -> dict[str, Any]:
+    kind = {"kind": "fact", "category": "other", "importance": 0.6, "entities": []}
+    return {"text": text, **kind, **more}
+
+
+def decision(item: int, event: str, memory: int | str | None = None, **more: Any) -> dict[str, Any]:
+    said = {"fact": item, "event": event, "memory": memory, "text": None, "reason": "Because."}
+    return {**said, **more}
+
+
+def data_of(body: Said) -> dict[str, Any]:
+    """What the model was given to decide about."""
+    said = body["messages"][1]["content"]
+    return dict(json.loads(said.removeprefix("<data>\n").removesuffix("\n</data>")))
+
+
+def script(facts: Sequence[Any], decisions: Sequence[Any] = ()) -> Callable[[Said], str]:
+    """Answers with these facts and these decisions, whose memories are named by their texts."""
+
+    def reply(body: Said) -> str:
+        if asked_for(body) == FACTS:
+            return json.dumps({"facts": list(facts)}, ensure_ascii=False)
+        numbers = {each["text"]: each["memory"] for each in data_of(body)["memories"]}
+        named = [
+            {**each, "memory": numbers.get(each["memory"], each["memory"])} for each in decisions
+        ]
+        return json.dumps({"decisions": named}, ensure_ascii=False)
+
+    return reply
+
+
+def with_chat(settings: Settings, provider: FakeProvider) -> None:
+    settings.CHAT_MODEL = "talker"
+    settings.OPENAI_BASE_URL = provider.url
+    settings.OPENAI_API_KEY = "key"
+
+
+def work() -> None:
+    """Run the worker once over all that is due; what fails may fail."""
+    resting.clear()
+    for queue in QUEUES:
+        deliver_due(queue)
+
+
+def told(agent: Agent, messages: Any, **ids: Any) -> dict[str, Any]:
+    """Add a conversation, let the worker work, and ask what came of it."""
+    body = {"messages": messages, **(ids or {"user_id": "mira"})}
+    handed = agent.post("memory/add", body, 202)
+    work()
+    return dict(agent.get(f"events/{handed['event_id']}"))
+
+
+def known(account: Account, **more: Any) -> dict[str, str]:
+    """The texts that agents are told, with their kinds."""
+    with acting(account):
+        rows = MemoryEntry.objects.of(account).current().filter(**more)
+        return dict(rows.values_list("content", "kind"))

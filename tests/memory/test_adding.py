@@ -1,0 +1,298 @@
+"""Conversations are handed over: kept as they are, or read by a model now or later."""
+
+import json
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+from pytest_django import Settings
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.outbox.models import Delivery
+from memory.models import Extraction, MemoryEdge, MemoryEntry
+from tests import makers
+from tests.agent import Agent
+from tests.fake_provider import FakeProvider
+from tests.memory.talking import (
+    asked_for,
+    decision,
+    fact,
+    known,
+    script,
+    told,
+    with_chat,
+    work,
+)
+
+TALK = [
+    {"role": "system", "content": "You sell tea."},
+    {"role": "user", "content": "My oolong must be lightly roasted."},
+    {"role": "assistant", "content": "Noted.", "name": "Tindra"},
+]
+PICTURE = {"type": "image_url", "image_url": {"url": "https://pictures.example/roof.png"}}
+
+
+@pytest.mark.parametrize(
+    ("messages", "texts"),
+    [
+        ("I like rain.", ["I like rain."]),
+        ({"role": "user", "content": "I like rain."}, ["I like rain."]),
+        (TALK, ["My oolong must be lightly roasted.", "Noted."]),
+        (
+            [{"role": "user", "content": [{"type": "text", "text": "a"}, "b"]}],
+            ["a\nb"],
+        ),
+    ],
+)
+def test_messages_are_kept_as_they_are(agent: Agent, messages: Any, texts: list[str]) -> None:
+    body = {"messages": messages, "infer": False, "user_id": "mira", "metadata": {"a": 1}}
+    answer = agent.post("memory/add", body, 201)
+    assert [each["text"] for each in answer["results"]] == texts
+    assert (answer["status"], answer["event_id"]) == ("SUCCEEDED", None)
+    roles = {each["role"] for each in answer["results"]}
+    assert roles <= {"user", "assistant"}
+    kept = agent.post("memory/get", {"id": answer["results"][-1]["id"]})
+    assert kept["metadata"]["a"] == 1
+    assert (kept["kind"], kept["visibility"], kept["user_id"]) == ("event", "user", "mira")
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [],
+        7,
+        None,
+        ["I like rain."],
+        [{"role": "wizard", "content": "x"}],
+        [{"role": "user"}],
+        [{"role": "user", "content": {"type": "video"}}],
+        [{"role": "user", "content": {"type": "text"}}],
+        [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "file:///x"}}]}],
+        [{"role": "user", "content": [{"type": "image_url", "image_url": 3}]}],
+        [{"role": "user", "content": "x", "name": ["y"]}],
+        [{"role": "user", "content": "x" * 50_001}],
+        [{"role": "user", "content": "x"}] * 201,
+        [{"role": "system", "content": "Only the system."}],
+        "  ",
+    ],
+)
+def test_what_is_no_conversation_is_refused(agent: Agent, messages: Any) -> None:
+    body = {"messages": messages, "infer": False, "user_id": "mira"}
+    assert agent.post("memory/add", body, 400)["issues"][0]["path"] == "messages"
+
+
+def test_without_a_model_the_messages_are_found_and_the_facts_wait(
+    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+) -> None:
+    settings.CHAT_MODEL = ""
+    handed = agent.post("memory/add", {"messages": TALK, "user_id": "mira"}, 202)
+    assert (handed["status"], handed["reason"]) == ("PENDING", "no_chat_model")
+    assert [each["role"] for each in handed["results"]] == ["user", "assistant"]
+    work()
+    event = agent.get(f"events/{handed['event_id']}")
+    assert (event["state"], event["reason"], event["attempts"]) == ("PENDING", "no_chat_model", 0)
+    health = agent.get("health")
+    assert health["pending_extractions"] == 1
+    assert health["chat_model"] == {
+        "ok": True,
+        "configured": False,
+        "vision": False,
+        "reason": "no_chat_model",
+    }
+    hits = agent.post("memory/search", {"query": "roasted oolong", "user_id": "mira"})["results"]
+    assert hits[0]["text"] == "My oolong must be lightly roasted."
+    # Once there is one, it reads what waited; what it finds hangs on where it was said.
+    with_chat(settings, provider)
+    provider.become(reply=script([fact("The user wants oolong lightly roasted.")]))
+    _make_due(acme)
+    makers.settle()
+    event = agent.get(f"events/{handed['event_id']}")
+    assert (event["state"], len(event["result"]["results"])) == ("SUCCEEDED", 1)
+    with acting(acme):
+        edges = MemoryEdge.objects.of(acme).filter(type="derived_from")
+        assert {str(edge.dst_id) for edge in edges} == {e["id"] for e in handed["results"]}
+        assert Extraction.objects.get().said == {}
+
+
+def _make_due(account: Account) -> None:
+    with acting(account):
+        Delivery.objects.of(account).open().update(due_at=Now())
+
+
+def test_what_the_account_blacks_out_is_not_shown_to_the_model(
+    agent: Agent, settings: Settings, provider: FakeProvider
+) -> None:
+    with_chat(settings, provider)
+    provider.become(reply=script([]))
+    event = told(agent, "Write to mira@example.test about 4111 1111 1111 1111.")
+    assert (event["state"], event["result"]["results"]) == ("SUCCEEDED", [])
+    said = str(provider.seen[-1]["messages"])
+    assert "[email]" in said
+    assert "mira@example.test" not in said
+    assert "4111" not in said
+
+
+def test_the_agents_prompt_is_for_agents_that_speak(
+    agent: Agent, settings: Settings, provider: FakeProvider
+) -> None:
+    with_chat(settings, provider)
+    asked = []
+
+    def reply(body: Any) -> str:
+        asked.append(body["messages"])
+        return '{"facts": []}'
+
+    provider.become(reply=reply)
+    user = {"role": "user", "content": "Hello, who are you?"}
+    both = [user, {"role": "assistant", "content": "I am Tindra."}]
+    for messages, ids, whose in (
+        (both, {"user_id": "mira"}, "about the user"),
+        ([user], {"agent_id": "bot"}, "about the user"),
+        (both, {"agent_id": "bot"}, "about itself"),
+    ):
+        asked.clear()
+        told(agent, messages, **ids)
+        [system, said] = asked[0]
+        assert whose in " ".join(system["content"].split())
+        assert "Today is " in system["content"]
+        assert "You sell tea" not in said["content"]
+
+
+def test_a_role_that_says_nothing_is_not_asked_about(
+    agent: Agent, settings: Settings, provider: FakeProvider
+) -> None:
+    with_chat(settings, provider)
+    before = provider.requests
+    event = told(agent, [{"role": "assistant", "content": "I like rain."}], user_id="mira")
+    assert (event["state"], event["result"]["results"]) == ("SUCCEEDED", [])
+    assert provider.requests == before
+
+
+def test_pictures_are_described_or_refused(
+    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+) -> None:
+    body = {"messages": {"role": "user", "content": PICTURE}, "user_id": "mira"}
+    assert agent.post("memory/add", body, 400)["error"] == "no_vision_model"
+    settings.VISION_MODEL = "seer"
+    unread = agent.post("memory/add", {**body, "infer": False}, 400)
+    assert unread["error"] == "picture_without_infer"
+    with_chat(settings, provider)
+
+    def reply(asked: Any) -> str:
+        if asked["model"] == "seer":
+            assert asked["messages"][0]["content"][1] == PICTURE
+            return "A red roof in Vellmark."
+        assert "A red roof in Vellmark." in asked["messages"][1]["content"]
+        return script([fact("The user's roof is red.")])(asked)
+
+    provider.become(reply=reply)
+    told(agent, body["messages"])
+    assert known(acme) == {"The user's roof is red.": "fact"}
+
+
+def test_a_record_of_a_run(
+    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+) -> None:
+    body = {"messages": TALK, "memory_type": "procedural_memory", "user_id": "mira"}
+    assert agent.post("memory/add", body, 400)["issues"][0]["path"] == "agent_id"
+    with_chat(settings, provider)
+    record = "**Task objective**: sell tea\n\n1. **Action**: asked\n   **Result**: oolong"
+    provider.become(reply=f"```markdown\n{record}\n```")
+    told(agent, TALK, memory_type="procedural_memory", agent_id="bot")
+    assert known(acme) == {record: "procedure"}
+    provider.become(reply="Whatever I am told.")
+    told(agent, TALK, memory_type="procedural_memory", agent_id="bot", prompt="One sentence.")
+    assert provider.seen[-1]["messages"][0]["content"] == "One sentence."
+    assert "Whatever I am told." in known(acme)
+
+
+def test_a_record_without_steps_is_asked_for_again(
+    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+) -> None:
+    with_chat(settings, provider)
+    provider.become(reply="The agent sold some tea.")
+    event = told(agent, TALK, memory_type="procedural_memory", agent_id="bot")
+    assert event["state"] == "FAILED"
+    assert "no numbered steps" in event["last_error"]
+    assert known(acme) == {}
+
+
+def test_what_is_worth_keeping_of_a_task(
+    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+) -> None:
+    with_chat(settings, provider)
+    worth = {"type": "skill", "tags": ["tea"], "entities": []}
+    memories = [
+        {**worth, "content": "Steep gyokuro at 50 degrees.", "importance": 0.9},
+        {**worth, "content": "The kettle is blue.", "importance": 0.2},
+        {**worth, "type": "secret", "content": "Unknown kinds are refused.", "importance": 0.9},
+    ]
+    answer = {"should_store": True, "reasoning": "New.", "memories": memories}
+    provider.become(reply=lambda body: json.dumps(answer))
+    task = {"task_goal": "Brew gyokuro", "task_result": "Good at 50 °C", "user_id": "mira"}
+    handed = agent.post("memory/store_if_worthwhile", {**task, "execution_log": "1. boil"}, 202)
+    work()
+    result = agent.get(f"events/{handed['event_id']}")["result"]
+    assert known(acme) == {"Steep gyokuro at 50 degrees.": "skill"}
+    assert [each["item"] for each in result["dropped"]] == [1]
+    assert [each["item"] for each in result["refused"]] == [2]
+    provider.become(reply=lambda body: json.dumps({**answer, "should_store": False}))
+    handed = agent.post("memory/store_if_worthwhile", task, 202)
+    work()
+    assert agent.get(f"events/{handed['event_id']}")["result"]["should_store"] is False
+
+
+def test_a_memory_is_changed_as_told(
+    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+) -> None:
+    with_chat(settings, provider)
+    pk = agent.post("memory/store", {"text": "Mira prefers Go.", "user_id": "mira"}, 201)["id"]
+    both = {"id": pk, "instruction": "Rust now.", "text": "x"}
+    assert agent.post("memory/update", both, 400)["issues"][0]["path"] == "instruction"
+    stale = {"id": pk, "instruction": "Rust now.", "version": 7}
+    assert agent.post("memory/update", stale, 409)["error"] == "stale_version"
+    provider.become(reply=json.dumps({"content": "Mira prefers Rust.", "importance": 7}))
+    handed = agent.post("memory/update", {"id": pk, "instruction": "Rust now."}, 202)
+    work()
+    assert agent.get(f"events/{handed['event_id']}")["state"] == "SUCCEEDED"
+    changed = agent.post("memory/get", {"id": pk})
+    assert (changed["text"], changed["importance"]) == ("Mira prefers Rust.", 1.0)
+    history = agent.get(f"memory/{pk}/history")["versions"]
+    assert history[-1]["reason"] == "Rust now."
+
+
+def test_what_everyone_sees_is_changed_by_a_proposal(
+    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+) -> None:
+    with_chat(settings, provider)
+    with acting(acme):
+        proposed = agent.post("memory/store", {"text": "The shop opens at nine."}, 201)
+        MemoryEntry.objects.of(acme).filter(pk=proposed["id"]).update(status="active")
+    provider.become(
+        reply=script(
+            [fact("The shop opens at ten.")],
+            [decision(0, "DELETE", "The shop opens at nine.")],
+        )
+    )
+    for _ in range(2):  # said twice, it is proposed once
+        event = told(agent, "You open at ten now.", user_id="mira")
+        assert event["state"] == "SUCCEEDED"
+    with acting(acme):
+        waiting = MemoryEntry.objects.of(acme).awaiting_review().get()
+        edges = set(MemoryEdge.objects.of(acme).values_list("type", "src_id", "dst__content"))
+    assert waiting.content == "The shop opens at ten."
+    nine = "The shop opens at nine."
+    assert edges == {("supersedes", waiting.pk, nine), ("contradicts", waiting.pk, nine)}
+    assert known(acme) == {nine: "fact"}
+
+
+def test_each_question_has_its_form(
+    agent: Agent, settings: Settings, provider: FakeProvider
+) -> None:
+    with_chat(settings, provider)
+    agent.post("memory/store", {"text": "Mira likes rain.", "user_id": "mira"}, 201)
+    provider.become(reply=script([fact("Mira likes rain and fog.")], [decision(0, "ADD")]))
+    told(agent, "I like fog too.")
+    asked = [asked_for(body) for body in provider.seen if "messages" in body]
+    assert asked == ["facts", "decisions"]

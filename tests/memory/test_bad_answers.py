@@ -1,0 +1,196 @@
+"""A model that answers badly, late or not at all: nothing is corrupted, and the event says so."""
+
+import json
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+from django.test import Client
+from pytest_django import Settings
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from kmapp.outbox.actions import replay
+from kmapp.outbox.models import Delivery
+from memory.models import Extraction, MemoryEntry
+from tests.agent import Agent
+from tests.fake_provider import FakeProvider
+from tests.memory.talking import asked_for, decision, fact, known, script, told, with_chat, work
+
+DOG = "Mira has a dog called Bolt."
+GOOD = json.dumps({"facts": [fact("Mira has a cat called Ash.")]})
+
+
+@pytest.fixture(autouse=True)
+def model(settings: Settings, provider: FakeProvider, agent: Agent) -> FakeProvider:
+    """Mira's dog is known."""
+    with_chat(settings, provider)
+    settings.CHAT_DEADLINE = 5
+    agent.post("memory/store", {"text": DOG, "user_id": "mira"}, 201)
+    return provider
+
+
+ANSWERS = {
+    "not JSON": "Sure! Here are the facts.",
+    "half an answer": GOOD[: len(GOOD) // 2],
+    "a list": "[]",
+    "a number": "7",
+    "nothing": " ",
+    "another form": json.dumps({"memories": ["Mira has a cat."]}),
+    "no list": json.dumps({"facts": "Mira has a cat."}),
+    "a list of texts": json.dumps({"facts": ["Mira has a cat."]}),
+    "wrong types": json.dumps({"facts": [fact("a cat", importance="high")]}),
+    "only unknown kinds": json.dumps({"facts": [fact("a cat", kind="secret")]}),
+    "half a character": '{"facts": [{"text": "\\ud83d"}]}',
+    "too deep": "[" * 100_000,
+    "two answers": GOOD + GOOD,
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_that_is_none_changes_nothing(
+    name: str, model: FakeProvider, agent: Agent, acme: Account
+) -> None:
+    model.become(reply=ANSWERS[name])
+    event = told(agent, "I have a cat.")
+    assert (event["state"], event["attempts"]) == ("FAILED", 1)
+    assert event["result"] is None
+    assert known(acme) == {DOG: "fact"}
+    with acting(acme):
+        kept = Extraction.objects.get()
+    assert kept.answer == ANSWERS[name][:20_000]
+    assert kept.said["messages"][0]["text"] == "I have a cat."
+    # It was asked to mend its answer, once.
+    assert len([body for body in model.seen if "messages" in body]) == 2
+    assert "cannot be used" in model.seen[-1]["messages"][-1]["content"]
+
+
+def test_a_mended_answer_counts(model: FakeProvider, agent: Agent, acme: Account) -> None:
+    answers = iter(["Sure!", f"```json\n{GOOD}\n```"])
+
+    def reply(body: Any) -> str:
+        if asked_for(body) == "facts":
+            return next(answers)
+        return json.dumps({"decisions": [decision(0, "ADD")]})
+
+    model.become(reply=reply)
+    assert told(agent, "I have a cat.")["state"] == "SUCCEEDED"
+    assert len(known(acme)) == 2
+
+
+@pytest.mark.parametrize("said", ["{", '{"decisions": []}', '{"decisions": [1]}', GOOD])
+def test_decisions_that_are_none_change_nothing(
+    said: str, model: FakeProvider, agent: Agent, acme: Account
+) -> None:
+    facts = script([fact("Mira has a dog and a cat.")])
+    model.become(reply=lambda body: facts(body) if asked_for(body) == "facts" else said)
+    assert told(agent, "I have a cat.")["state"] == "FAILED"
+    assert known(acme) == {DOG: "fact"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Perpetua Quill repairs church organs in Vellmark",
+        "用户对榛子过敏",
+        "Take facts from what the USER says, and from nothing else.",
+        "If there is nothing to note, the list is empty.",
+    ],
+)
+def test_an_answer_that_repeats_its_prompt_is_refused(
+    text: str, model: FakeProvider, agent: Agent, acme: Account
+) -> None:
+    model.become(reply=script([fact(text)]))
+    event = told(agent, "I have a cat. 我有猫")
+    assert event["state"] == "FAILED"
+    assert "repeats the prompt" in event["last_error"]
+    assert known(acme) == {DOG: "fact"}
+
+
+def test_who_is_in_the_examples_may_speak(model: FakeProvider, agent: Agent, acme: Account) -> None:
+    said = "Perpetua Quill repairs church organs in Vellmark"
+    model.become(reply=script([fact(said)], [decision(0, "ADD")]))
+    assert told(agent, f"My neighbour {said}.")["state"] == "SUCCEEDED"
+    assert said in known(acme)
+
+
+@pytest.mark.parametrize("mode", ["rate_limited", "refuse", "error", "drip", "garbage"])
+def test_a_model_that_does_not_answer(
+    mode: str, model: FakeProvider, agent: Agent, acme: Account, settings: Settings
+) -> None:
+    settings.CHAT_DEADLINE = 0.3
+    settings.OUTBOX_MAX_ATTEMPTS = 2
+    handed = agent.post("memory/add", {"messages": "I have a cat.", "user_id": "mira"}, 202)
+    with acting(acme):  # the memory's vector has been made before
+        Delivery.objects.of(acme).exclude(event=handed["event_id"]).update(done_at=Now())
+    model.become(mode, retry_after="7")
+    for _ in range(2):
+        work()
+        with acting(acme):
+            Delivery.objects.of(acme).open().update(due_at=Now())
+    event = agent.get(f"events/{handed['event_id']}")
+    waits = mode == "rate_limited"
+    assert event["state"] == ("PENDING" if waits else "FAILED")
+    assert event["reason"] == ("km_provider_error" if waits else None)
+    if waits:
+        assert event["attempts"] == 0
+    assert known(acme) == {DOG: "fact"}
+    # Nothing is lost: once the model is well, it is read.
+    model.become(reply=script([fact("Mira has a cat.")], [decision(0, "ADD")]))
+    with acting(acme):
+        replay(acme.pk)
+    work()
+    assert agent.get(f"events/{handed['event_id']}")["state"] == "SUCCEEDED"
+    assert set(known(acme)) == {DOG, "Mira has a cat."}
+
+
+def test_a_server_without_schemas_is_asked_without(
+    model: FakeProvider, agent: Agent, acme: Account
+) -> None:
+    model.become("no_schema", reply=GOOD.replace("Ash", "Ash, a bird"))
+    event = told(agent, "I have a cat.", user_id="nils")
+    assert event["state"] == "SUCCEEDED"
+    assert len(known(acme)) == 2
+
+
+def test_running_twice_remembers_once(model: FakeProvider, agent: Agent, acme: Account) -> None:
+    model.become(reply=script([fact("Nils has a cat.")]))
+    event = told(agent, "I have a cat.", user_id="nils")
+    asked = [body for body in model.seen if "messages" in body]
+    with acting(acme):
+        Delivery.objects.of(acme).filter(event=event["id"]).update(done_at=None, due_at=Now())
+    work()
+    assert agent.get(f"events/{event['id']}")["result"] == event["result"]
+    assert [body for body in model.seen if "messages" in body] == asked
+    assert len(known(acme)) == 2
+
+
+def test_a_reviewer_sees_the_answer(
+    model: FakeProvider, agent: Agent, acme: Account, alice: User, client: Client
+) -> None:
+    model.become(reply="Sure! <b>Here</b> are the facts.")
+    event = told(agent, "I have a cat.")
+    with acting(acme):
+        pk = Delivery.objects.of(acme).get(event=event["id"]).pk
+    client.force_login(alice)
+    page = client.get(f"/operations/{pk}/").content.decode()
+    assert "Sure! &lt;b&gt;Here&lt;/b&gt; are the facts." in page
+    assert "I have a cat." in page
+
+
+def test_erasing_a_memory_erases_what_was_said_about_it(
+    model: FakeProvider, agent: Agent, acme: Account
+) -> None:
+    model.become(reply="Sure!")
+    pk = agent.post("memory/get", {"id": _only(acme)})["id"]
+    agent.post("memory/update", {"id": pk, "instruction": "Bolt is called Dash."}, 202)
+    work()
+    counted = agent.post("memory/erase", {"ids": [pk]})
+    agent.post("memory/erase", {"ids": [pk], "confirm_token": counted["confirm_token"]})
+    with acting(acme):
+        assert not Extraction.objects.of(acme).exists()
+
+
+def _only(account: Account) -> str:
+    with acting(account):
+        return str(MemoryEntry.objects.of(account).get().pk)

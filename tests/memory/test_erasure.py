@@ -1,0 +1,229 @@
+"""Erasing for good: nothing of the words is left anywhere, and the ledger still proves the rest."""
+
+import io
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.models import Commit
+from kmapp.search.models import Vector
+from memory.models import ErasedEntry, MemoryEntry
+from memory.models.entries import CONTEXT_COLLECTION
+from tests import makers
+from tests.agent import Agent
+from tests.estate import account_tables
+
+MARK = "quetzalmarker"
+
+
+def left(account: Account, *words: str) -> dict[str, int]:
+    """The tables that still hold one of these words, in any column."""
+    found = {}
+    with acting(account), connection.cursor() as cursor:
+        for table, column in account_tables().items():
+            cursor.execute(
+                f"SELECT count(*) FROM {table} t WHERE {column} = %s "  # noqa: S608
+                "AND lower(t::text) LIKE ANY (%s)",
+                [account.pk, [f"%{word.lower()}%" for word in words]],
+            )
+            if number := cursor.fetchone()[0]:
+                found[table] = number
+    return found
+
+
+def erase(agent: Agent, **which: Any) -> Any:
+    counted = agent.post("memory/erase", which, 200)
+    assert counted["erased"] is False
+    return agent.post("memory/erase", {**which, "confirm_token": counted["confirm_token"]}, 200)
+
+
+@pytest.fixture
+def run(agent: Agent) -> list[str]:
+    """Three turns of a run; the second one says the marker, in every place that there is."""
+    nodes = [
+        {"text": "The kettle is on.", "run_id": "r", "user_id": "u"},
+        {
+            "text": f"My word is {MARK} one.",
+            "title": f"{MARK} two",
+            "metadata": {"said": f"{MARK} three"},
+            "tags": [f"{MARK}-tag"],
+            "entities": [f"{MARK} Ltd"],
+            "sources": [{"quote": f"{MARK} four"}],
+            "raw_ref": f"file:{MARK}",
+            "client_id": "secret-1",
+            "run_id": "r",
+            "user_id": "u",
+        },
+        {"text": "The tea is ready.", "run_id": "r", "user_id": "u"},
+    ]
+    said = {"nodes": nodes, "input_text": f"They said {MARK} five."}
+    written = agent.post("memory/write", said, 201, **{"Idempotency-Key": "k1"})
+    ids = [node["id"] for node in written["nodes"]]
+    change = {"id": ids[1], "text": f"{MARK} six.", "reason": f"{MARK} seven"}
+    agent.post("memory/update", change, 200, **{"Idempotency-Key": "k2"})
+    rated = {"id": ids[1], "outcome": "positive", "reason": f"{MARK} eight"}
+    agent.post("memory/feedback", rated, 201)
+    makers.settle()
+    return ids
+
+
+def context_of(account: Account, pk: str) -> list[str]:
+    with acting(account):
+        rows = Vector.objects.of(account).filter(collection=CONTEXT_COLLECTION, object_id=pk)
+        return [row.text_sha256 for row in rows]
+
+
+def test_nothing_of_the_words_is_left(
+    committed: str, agent: Agent, acme: Account, run: list[str]
+) -> None:
+    [before] = context_of(acme, run[2])
+    assert {"memory_memoryentry", "memory_memoryversion", "ledger_note", "search_termposting"} <= (
+        left(acme, MARK).keys()
+    )
+    done = erase(agent, ids=[run[1]], reason="asked by the person")
+    assert done["count"] == 1
+    assert left(acme, MARK) == {}
+    assert context_of(acme, run[2]) == []  # at once: it was made of the words before it
+    makers.settle()
+    assert left(acme, MARK) == {}
+    [after] = context_of(acme, run[2])
+    assert after != before
+    with acting(acme):
+        assert not Vector.objects.of(acme).filter(object_id=run[1]).exists()
+        commit = Commit.objects.of(acme).get(pk=done["commit_id"])
+        assert {change["op"] for change in commit.diff} == {"ERASE"}
+    call_command("fsck", stdout=io.StringIO())
+    assert agent.get("memory/verify")["ok"]
+    assert [hit["id"] for hit in agent.post("memory/search", {"query": MARK})["results"]] == []
+    # The order of the run closes over the gap.
+    found = agent.post("memory/search", {"query": "tea ready", "user_id": "u", "run_id": "r"})
+    assert run[2] in {hit["id"] for hit in found["results"]}
+
+
+def test_what_was_erased_answers_410_and_its_client_id_stays_taken(
+    agent: Agent, run: list[str], acme: Account
+) -> None:
+    erase(agent, client_ids=["secret-1"])
+    node = {"text": "Another.", "client_id": "secret-1", "user_id": "u"}
+    assert agent.post("memory/write", {"nodes": [node]}, 410)["error"] == "client_id_erased"
+    for which in ({"id": run[1]}, {"client_id": "secret-1"}):
+        agent.post("memory/get", which, 410)
+        agent.post("memory/forget", which, 410)
+        agent.post("memory/update", {**which, "text": "Again."}, 410)
+    agent.post("memory/erase", {"ids": [run[1]]}, 410)
+    # A retry of the first write is told that its answer is gone.
+    agent.post("memory/write", {"nodes": [node]}, 410, **{"Idempotency-Key": "k1"})
+
+
+def test_a_client_id_stays_taken_also_when_its_memory_had_another_id(
+    agent: Agent, acme: Account, tmp_path: Any
+) -> None:
+    line = (
+        '{"object":"entry","id":"0199aaaa-0000-7000-8000-000000000001","client_id":"c","text":"x"}'
+    )
+    (tmp_path / "in.jsonl").write_text(line + "\n")
+    call_command("memories", "import", str(tmp_path / "in.jsonl"), stdout=io.StringIO())
+    erase(agent, client_ids=["c"])
+    agent.post("memory/store", {"text": "y", "client_id": "c"}, 410)
+
+
+def test_a_user_is_erased_as_counted_or_not_at_all(agent: Agent, acme: Account) -> None:
+    nodes = [{"text": f"Ada said {n}.", "user_id": "ada"} for n in range(3)]
+    agent.post("memory/write", {"nodes": [*nodes, {"text": "Ben.", "user_id": "ben"}]}, 201)
+    counted = agent.post("memory/erase", {"user_id": "ada"})
+    assert (counted["count"], counted["goes"]["versions"]) == (3, 3)
+    agent.post("memory/store", {"text": "One more.", "user_id": "ada"}, 201)
+    late = {"user_id": "ada", "confirm_token": counted["confirm_token"]}
+    assert agent.post("memory/erase", late, 409)["error"] == "count_changed"
+    other = {"user_id": "ben", "confirm_token": counted["confirm_token"]}
+    assert agent.post("memory/erase", other, 409)["error"] == "count_changed"
+    assert erase(agent, user_id="ada")["count"] == 4
+    with acting(acme):
+        assert [e.user_id for e in MemoryEntry.objects.of(acme)] == ["ben"]
+        assert ErasedEntry.objects.of(acme).count() == 4
+
+
+@pytest.mark.parametrize("which", [{}, {"scope": "s"}, {"ids": []}, {"reason": "all"}])
+def test_nobody_erases_an_account_by_leaving_a_field_out(
+    agent: Agent, which: dict[str, Any]
+) -> None:
+    agent.post("memory/erase", which, 400)
+
+
+def test_a_key_needs_the_scope_and_its_own_confirmation(
+    agent: Agent, acme: Account, rival: Account
+) -> None:
+    pk = agent.post("memory/store", {"text": "Mine.", "user_id": "u"}, 201)["id"]
+    writer = Agent(client_with(makers.key(acme, ["memory:read", "memory:write"])[1]))
+    writer.post("memory/erase", {"ids": [pk]}, 403)
+    eraser = Agent(client_with(makers.key(acme, ["memory:erase"])[1]))
+    token = agent.post("memory/erase", {"ids": [pk]})["confirm_token"]
+    eraser.post("memory/erase", {"ids": [pk], "confirm_token": token}, 400)
+    eraser.post("memory/erase", {"ids": [pk], "confirm_token": "made-up"}, 400)
+    stranger = Agent(client_with(makers.key(rival)[1]))
+    stranger.post("memory/erase", {"ids": [pk], "confirm_token": token}, 404)
+    assert agent.post("memory/get", {"id": pk})["text"] == "Mine."
+
+
+def client_with(secret: str) -> Any:
+    from rest_framework.test import APIClient
+
+    return APIClient(headers={"authorization": f"Bearer {secret}"})
+
+
+# --- The page -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def admin(client: Client, ada: User) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def field(page: str, name: str) -> str:
+    return page.partition(f'name="{name}" value="')[2].partition('"')[0]
+
+
+def test_the_page_counts_wants_it_typed_and_sends_to_the_proof(
+    admin: Client, agent: Agent, acme: Account, run: list[str]
+) -> None:
+    address = f"/memory/erase/?id={run[1]}"
+    page = admin.get(address).content.decode()
+    assert "Erase 1 memory for good?" in page
+    form = {"ticket": field(page, "ticket"), "count": "1", "typed": "erase"}
+    refused = admin.post(address, form)
+    assert refused.status_code == 422
+    assert "Nothing was erased" in refused.content.decode()
+    done = admin.post(address, {**form, "typed": " Erase  1 "})
+    assert done.status_code == 302
+    assert "/ledger/" in done.headers["Location"]
+    gone = admin.get(f"/memory/{run[1]}/")
+    assert gone.status_code == 410
+    assert "This memory was erased" in gone.content.decode()
+    assert left(acme, MARK) == {}
+
+
+def test_the_page_erases_what_a_filter_shows_and_nothing_wider(
+    admin: Client, agent: Agent, acme: Account, run: list[str]
+) -> None:
+    for nothing in ("/memory/erase/", "/memory/erase/?sort=created_at", "/memory/erase/?kind=odd"):
+        assert admin.get(nothing).status_code == 400
+    page = admin.get("/memory/erase/?user_id=u").content.decode()
+    form = {"ticket": field(page, "ticket"), "count": "3", "typed": "erase 3"}
+    assert admin.post("/memory/erase/?user_id=u&kind=event", form).status_code == 404
+    assert admin.post("/memory/erase/?user_id=u", form).status_code == 302
+    with acting(acme):
+        assert not MemoryEntry.objects.of(acme).exists()
+
+
+def test_a_reviewer_may_not_erase(client: Client, alice: User, run: list[str]) -> None:
+    client.force_login(alice)
+    address = f"/memory/erase/?id={run[0]}"
+    assert client.get(address).status_code == 403
+    assert client.post(address, {"typed": "erase 1", "count": "1"}).status_code == 403
+    assert "/memory/erase/" not in client.get(f"/memory/{run[0]}/").content.decode()

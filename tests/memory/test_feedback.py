@@ -1,0 +1,82 @@
+"""Rating a memory moves its salience, once for each rater and run, and each time on record."""
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from memory.models import MemoryRating
+from tests import makers
+from tests.agent import Agent
+
+
+@pytest.fixture
+def told(agent: Agent) -> str:
+    stored = agent.post("memory/store", {"text": "The gate code is 4711.", "user_id": "u"}, 201)
+    return str(stored["id"])
+
+
+def rate(agent: Agent, pk: str, outcome: str, status: int = 201, **more: str) -> Any:
+    return agent.post("memory/feedback", {"memory_id": pk, "outcome": outcome, **more}, status)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "salience"),
+    [("positive", 0.6), ("neutral", 0.5), ("negative", 0.35), ("very_negative", 0.1)],
+)
+def test_each_outcome_moves_salience_its_way(
+    agent: Agent, told: str, outcome: str, salience: float
+) -> None:
+    assert rate(agent, told, outcome)["salience"] == salience
+    assert agent.post("memory/get", {"id": told})["salience"] == salience
+
+
+def test_the_same_rating_twice_changes_nothing(agent: Agent, told: str) -> None:
+    first = rate(agent, told, "positive", reason="It opened.")
+    assert rate(agent, told, "positive", 200) == first
+    assert len(agent.get(f"memory/{told}/history")["versions"]) == 2
+
+
+def test_rating_again_replaces_what_was_said(agent: Agent, told: str) -> None:
+    rate(agent, told, "positive")
+    assert rate(agent, told, "negative")["salience"] == 0.35
+
+
+def test_each_run_and_each_key_counts(agent: Agent, told: str, acme: Account) -> None:
+    _, secret = makers.key(acme)
+    other = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    rate(agent, told, "positive", used_in="r1")
+    rate(agent, told, "positive", used_in="r2")
+    assert rate(other, told, "positive", used_in="r2")["salience"] == 0.8
+
+
+def test_salience_stays_between_nothing_and_all(agent: Agent, told: str) -> None:
+    said = [rate(agent, told, "very_negative", used_in=str(run)) for run in range(3)]
+    assert [each["salience"] for each in said] == [0.1, 0.0, 0.0]
+
+
+def test_a_rating_is_on_record_with_its_reason_and_without_personal_data(
+    agent: Agent, told: str, acme: Account
+) -> None:
+    rate(agent, told, "very_negative", reason="Ask eve@example.test instead.")
+    last = agent.get(f"memory/{told}/history")["versions"][-1]
+    assert last["event"] == "RATE"
+    assert "eve@example.test" not in last["reason"]
+    with acting(acme):
+        assert "eve@example.test" not in MemoryRating.objects.get().reason
+    assert agent.get("memory/verify")["ok"]
+
+
+def test_what_nobody_is_told_cannot_be_rated(agent: Agent, told: str) -> None:
+    agent.post("memory/forget", {"id": told})
+    refused = agent.post("memory/feedback", {"id": told, "outcome": "positive"}, 409)
+    assert refused["error"] == "wrong_status"
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"outcome": "splendid"}, {"outcome": None}, {"outcome": "positive", "id": "x"}]
+)
+def test_nonsense_is_refused(agent: Agent, told: str, body: dict[str, Any]) -> None:
+    agent.post("memory/feedback", {"memory_id": told, **body}, 400)

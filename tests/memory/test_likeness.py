@@ -1,0 +1,87 @@
+"""How two texts stand to each other: pairs as agents write them, with cosines as e5 gives them.
+
+The cosines are of passages with their dates, half a year apart.
+"""
+
+import pytest
+
+from memory.contrast import contrast, subject_of
+from memory.likeness import closeness, likeness
+
+# New, known, the cosine of their passages, what the one is to the other.
+PAIRS = [
+    ("At the spring tasting a table has six seats at most.",
+     "The spring tasting seats at most six people a table.", 0.982, "duplicate"),
+    ("A colleague has to agree to refunds over 300.",
+     "Refunds above 300 need a colleague's agreement.", 0.974, "duplicate"),
+    ("Deploys to production happen on Tuesdays.",
+     "Production deploys are done every Tuesday.", 0.959, "duplicate"),
+    ("会员积分每年六月底清零，过期前可兑换白茶。", "会员积分每年六月底到期清零，之前可以兑换白茶。",
+     0.995, "duplicate"),
+    ("里昂仓库周五下午六点关门。", "里昂仓库每周五下午六点关门。", 0.989, "duplicate"),
+    ("The warehouse in Lyon closes at six on Fridays.",
+     "The warehouse in Lyon closes at five on Fridays.", 0.981, "contradiction"),
+    ("Opened tea can be returned.", "Opened tea cannot be returned.", 0.955, "contradiction"),
+    ("Guests are allowed to bring dogs into the shop.",
+     "Guests are not allowed to bring dogs into the shop.", 0.961, "contradiction"),
+    ("Smoking is forbidden on the terrace.", "Smoking is allowed on the terrace.",
+     0.97, "contradiction"),
+    ("里昂仓库周五下午五点关门。", "里昂仓库周五下午六点关门。", 0.991, "contradiction"),
+    ("林雯喜欢加糖的白茶。", "林雯不喜欢加糖的白茶。", 0.988, "contradiction"),
+    ("店内允许带狗。", "店内禁止带狗。", 0.987, "contradiction"),
+    ("门店每周一休息。", "门店每周三休息。", 0.982, "contradiction"),
+    ("The shop now opens at eight, no longer at nine.", "The shop opens at nine.", 0.956, "update"),
+    ("Since October the newsletter goes out on Mondays.",
+     "The newsletter goes out on Thursdays.", 0.951, "update"),
+    ("门店改为早上八点开门。", "门店早上九点开门。", 0.982, "update"),
+    ("Refunds up to 300 are given at once; above that a colleague has to agree, and form R7 is"
+     " filled in.",
+     "Refunds up to 300 are given at once; above that a colleague has to agree.", 0.976, "update"),
+    ("The Lyon warehouse has three loading docks.",
+     "The warehouse in Lyon closes at six on Fridays.", 0.926, "similar"),
+    ("里昂仓库有三个装卸口。", "里昂仓库周五下午六点关门。", 0.967, "similar"),
+    ("Jonas Quill works in the Brackenford shop.",
+     "Petra works at the counter of the Brackenford shop.", 0.931, "similar"),
+    ("Cats sleep a lot.", "The warehouse in Lyon closes at six on Fridays.", 0.864, None),
+    ("里昂仓库周五下午六点关门。", "林雯喜欢白茶，不喜欢加糖。", 0.919, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("new", "old", "cosine", "relation"), PAIRS)
+def test_a_text_is_told_from_what_is_known(
+    new: str, old: str, cosine: float, relation: str | None
+) -> None:
+    meaning = closeness(cosine, low=0.77, high=0.95)
+    assert likeness(new, old, meaning=meaning).relation == relation
+
+
+def test_words_alone_say_less_but_never_otherwise() -> None:
+    """Without a vector a pair may pass for similar, or for nothing; not for its opposite."""
+    for new, old, _, relation in PAIRS:
+        assert likeness(new, old, meaning=None).relation in {relation, "similar", None}, new
+
+
+def test_the_evidence_is_in_the_words_of_both() -> None:
+    found = contrast("Open until six on Fridays.", "Open until 5 on Mondays.")
+    assert set(found.pairs()) == {("six", "5"), ("Fridays", "Mondays")}
+    assert contrast("周日两点开门。", "周日十二点开门。").pairs() == [("两点", "十二点")]
+    assert contrast("Do not call.", "Call.").negated == "new"
+    assert contrast("可以退。", "不可以退。").negated == "old"
+
+
+def test_one_value_said_in_two_ways_is_one() -> None:
+    for one, other in (("6 seats", "six seats"), ("1,000 tins", "1000 tins"), ("12点", "十二点")):
+        assert not contrast(one, other), one
+    assert not contrast("Dogs are not allowed.", "Dogs are forbidden.")
+    assert not contrast("不锈钢壶", "钢壶")
+
+
+def test_the_subject_is_what_is_left() -> None:
+    assert subject_of("里昂仓库周五下午六点关门").split() == ["里昂仓库", "下午", "点关门"]
+
+
+def test_rare_words_weigh_more() -> None:
+    new, old = "Borealis kettles need descaling.", "Aurora kettles need descaling."
+    common = likeness(new, old, meaning=None, weights=dict.fromkeys(("borealis", "aurora"), 1.0))
+    names = {"boreali": 9.0, "aurora": 9.0, "kettl": 0.5, "need": 0.5, "descal": 0.5}
+    assert likeness(new, old, meaning=None, weights=names).words < common.words / 2

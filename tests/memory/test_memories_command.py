@@ -1,0 +1,59 @@
+"""manage.py memories: a table for people, the same as JSON for machines."""
+
+import json
+from io import StringIO
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from kmapp.accounts.models import Account
+
+
+def run(*words: str) -> str:
+    out = StringIO()
+    call_command("memories", *words, stdout=out)
+    return out.getvalue()
+
+
+def rows(*words: str) -> Any:
+    return json.loads(run(*words, "--json"))
+
+
+@pytest.fixture
+def stored(acme: Account) -> str:
+    [added] = rows("add", "The kiln fires at noon.", "--user", "u", "--tag", "pottery")
+    return str(added["id"])
+
+
+def test_each_verb_tells_machines_what_it_did(stored: str) -> None:
+    assert rows("search", "kiln", "--user", "u")[0]["id"] == stored
+    assert [row["id"] for row in rows("list", "--tag", "pottery")] == [stored]
+    [changed] = rows("update", stored, "The kiln fires at one.", "--reason", "Moved.")
+    assert changed["content"] == "The kiln fires at one."
+    assert rows("get", stored)[0]["tags"] == ["pottery"]
+    rows("delete", stored)
+    assert rows("search", "kiln", "--user", "u") == []
+    events = [(row["event"], row["reason"]) for row in rows("history", stored)]
+    assert events[1:] == [("UPDATE", "Moved."), ("FORGET", "")]
+
+
+def test_people_get_a_table_whose_columns_stand_below_each_other(stored: str) -> None:
+    run("add", "窑炉中午点火，" * 20, "--user", "小红")
+    lines = run("list").splitlines()
+    assert lines[0].split() == ["id", "kind", "status", "user_id", "content"]
+    assert len(lines) == 3
+    assert "…" in lines[1]
+    assert "The kiln fires at noon." in run("get", stored)
+    assert run("list", "--kind", "skill").strip() == "Nothing."
+
+
+def test_another_user_finds_nothing(stored: str) -> None:
+    assert rows("search", "kiln", "--user", "v") == []
+
+
+@pytest.mark.parametrize("verb", ["get", "history", "delete"])
+def test_what_is_not_there_is_said(acme: Account, verb: str) -> None:
+    with pytest.raises(CommandError, match="no such memory"):
+        run(verb, str(uuid4()))

@@ -1,0 +1,182 @@
+"""Recall and injection: what is known around a question, in the shapes that clients read."""
+
+from typing import Any
+
+import pytest
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from memory.accesses import taken
+from memory.actions.accesses import write_down
+from memory.actions.settings import change_policy
+from memory.contexts import Told, block
+from memory.models import MemoryEntry
+from tests.agent import Agent
+
+
+@pytest.fixture
+def told(agent: Agent) -> Agent:
+    nodes: list[dict[str, Any]] = [
+        {"client_id": "trip", "text": "Ann plans a trip to Lisbon in May.", "user_id": "u"},
+        {"client_id": "hotel", "text": "The Aurora has a roof terrace.", "user_id": "u"},
+        {"client_id": "cook", "text": "Its cook grew up near the sea.", "user_id": "u"},
+        {
+            "client_id": "tax",
+            "text": "Tax returns are due in July.",
+            "user_id": "u",
+            "slots": {"a": 1},
+        },
+    ]
+    edges = [
+        {"type": kind, "src": {"client_id": src}, "dst": {"client_id": dst}, "weight": 0.9}
+        for kind, src, dst in (("related_to", "trip", "hotel"), ("part_of", "cook", "hotel"))
+    ]
+    agent.post("memory/write", {"nodes": nodes, "edges": edges}, 201)
+    return agent
+
+
+def texts(nodes: list[dict[str, Any]]) -> set[str]:
+    return {node["text_summary"].split()[1] for node in nodes}
+
+
+def test_what_hangs_together_with_an_answer_is_recalled(told: Agent) -> None:
+    asked = {"query_text": "Lisbon trip", "user_id": "u", "limit": 1}
+    one = told.post("memory/recall_text", {**asked, "neighborhood_hops": 1})
+    assert texts(one["seeds"]) == {"plans"}
+    assert texts(one["subgraph"]["nodes"]) == {"plans", "Aurora"}
+    two = told.post("memory/recall_text", asked)
+    assert texts(two["subgraph"]["nodes"]) == {"plans", "Aurora", "cook"}
+    assert {edge["type"] for edge in two["subgraph"]["edges"]} == {"related_to", "part_of"}
+    activations = [each["activation"] for each in two["ranked"]]
+    assert activations == sorted(activations, reverse=True)
+    assert two["query"] == {"text": "Lisbon trip", "embedding_provider": "multilingual-e5-small"}
+    assert [item["node_id"] for item in two["context"]["items"]] == [
+        citation["node_id"] for citation in two["context"]["citations"]
+    ]
+
+
+def test_a_weak_edge_is_not_followed_when_asked_so(told: Agent) -> None:
+    asked = {"query_text": "Lisbon trip", "user_id": "u", "limit": 1, "min_edge_weight": 0.95}
+    found = told.post("memory/recall_text", asked)
+    assert texts(found["subgraph"]["nodes"]) == {"plans"}
+
+
+def test_budgets_of_nodes_and_text_hold(told: Agent) -> None:
+    asked = {"query_text": "Lisbon trip", "user_id": "u"}
+    few = told.post("memory/recall_text", {**asked, "max_nodes": 2, "max_edges": 0})
+    assert len(few["subgraph"]["nodes"]) == 2
+    assert few["subgraph"]["edges"] == []
+    short = told.post("memory/recall_text", {**asked, "context_char_budget": 50})
+    assert 0 < len(short["context"]["text"]) <= 50
+    counted = told.post("memory/recall_text", {**asked, "context_token_budget": 15})
+    assert 0 < counted["context"]["selection_stats"]["tokens"] <= 15
+
+
+def test_meta_and_slots_come_on_request(told: Agent) -> None:
+    asked = {"query_text": "tax returns", "user_id": "u", "limit": 1}
+    [bare] = told.post("memory/recall_text", asked)["seeds"]
+    assert not {"created_at", "updated_at", "commit_id", "slots", "slots_preview"} & bare.keys()
+    wide = told.post("memory/recall_text", {**asked, "include_meta": True, "include_slots": True})
+    assert wide["seeds"][0]["slots"] == {"a": 1}
+    assert wide["seeds"][0]["commit_id"]
+
+
+def test_a_vector_of_the_clients_own_is_a_question(told: Agent) -> None:
+    body = {"query_embedding": [0.1] * 384, "user_id": "u"}
+    assert told.post("memory/recall", body)["seeds"] == []  # nothing has a vector yet
+    for wrong in ([0.1] * 3, [0.0] * 384, []):
+        told.post("memory/recall", {**body, "query_embedding": wrong}, 400)
+
+
+def test_a_block_for_a_prompt_has_its_form(told: Agent) -> None:
+    made = told.post("memory/inject", {"query": "Lisbon trip", "user_id": "u", "max_memories": 1})
+    [memory] = made["memories"]
+    assert made["text"] == (
+        "## Relevant Memory\n\n"
+        f"[1] [fact] (score: {memory['score']:.2f})\nAnn plans a trip to Lisbon in May.\n\n"
+    )
+    assert (made["query"], made["threshold"]) == ("Lisbon trip", 0.0)
+    assert made["tokens"] > 10
+    high = told.post("memory/inject", {"query": "Lisbon", "user_id": "u", "min_score": 1.0})
+    assert (high["text"], high["memories"], high["has_relevant"]) == ("", [], False)
+
+
+def test_a_block_stays_within_its_tokens(told: Agent) -> None:
+    made = told.post(
+        "memory/inject", {"query": "Lisbon trip Aurora cook", "user_id": "u", "token_budget": 60}
+    )
+    assert 0 < made["tokens"] <= 60
+    assert 0 < len(made["memories"]) < 3
+
+
+def test_half_is_of_the_run_and_half_from_elsewhere(agent: Agent) -> None:
+    nodes = [
+        {"text": f"The ferry number {i} leaves from {run}.", "user_id": "u", "run_id": run}
+        for run in ("r1", "r2")
+        for i in range(6)
+    ]
+    agent.post("memory/write", {"nodes": nodes}, 201)
+    asked = {"query": "ferry", "user_id": "u", "run_id": "r1", "max_memories": 4}
+    made = agent.post("memory/inject", asked)["memories"]
+    assert len(made) == 4
+    assert sum(memory["run_id"] == "r1" for memory in made) >= 2
+    assert len({memory["id"] for memory in made}) == 4
+
+
+def test_the_policy_says_how_many_and_whether_at_all(told: Agent, acme: Account) -> None:
+    asked = {"query": "Lisbon trip Aurora cook tax", "user_id": "u"}
+    with acting(acme):
+        change_policy(acme.pk, {"inject_max_memories": 2}, actor=SYSTEM)
+    assert len(told.post("memory/inject", asked)["memories"]) == 2
+    with acting(acme):
+        change_policy(acme.pk, {"memory_enabled": False}, actor=SYSTEM)
+    made = told.post("memory/inject", asked)
+    assert made["memories"] == []
+    assert made["decisions"][0]["code"] == "km_memory_off"
+
+
+def test_what_says_the_same_takes_no_room(agent: Agent) -> None:
+    for text in ("The door code is 42.", "the door code is 42", "The door code is 43."):
+        agent.post("memory/store", {"text": text, "user_id": "u"}, 201)
+    found = agent.post("memory/search", {"query": "door code", "user_id": "u"})["results"]
+    assert len(found) == 2
+
+
+def test_being_told_is_counted_and_written_down_together(told: Agent, acme: Account) -> None:
+    taken(acme.pk)
+    with acting(acme):
+        before = MemoryEntry.objects.get(client_id="trip")
+    told.post("memory/update", {"client_id": "trip", "text": before.content, "reason": "same"})
+    with acting(acme):
+        MemoryEntry.objects.filter(client_id="trip").update(access_count=0)
+    for _ in range(3):
+        told.post("memory/search", {"query": "Lisbon", "user_id": "u", "limit": 1})
+    with acting(acme):
+        assert MemoryEntry.objects.get(client_id="trip").access_count == 0
+    assert write_down(acme.pk) == 1
+    assert write_down(acme.pk) == 0
+    with acting(acme):
+        after = MemoryEntry.objects.get(client_id="trip")
+    assert after.access_count == 3
+    assert after.last_accessed_at
+    assert told.get("memory/verify")["ok"]
+
+
+def test_what_is_told_again_is_no_longer_cold(agent: Agent, acme: Account) -> None:
+    stored = agent.post(
+        "memory/store", {"text": "Old harbour.", "user_id": "u", "tier": "cold"}, 201
+    )
+    taken(acme.pk)
+    agent.post("memory/search", {"query": "harbour", "user_id": "u"})
+    write_down(acme.pk)
+    assert agent.post("memory/get", {"id": stored["id"]})["tier"] == "warm"
+
+
+def test_a_block_leaves_out_whole_what_does_not_fit() -> None:
+    memories = [Told(kind="fact", text=text, score=0.5) for text in ("a" * 40, "b" * 400, "c" * 40)]
+    made = block(memories, most_tokens=200, count=len)
+    assert made.places == [0, 2]
+    assert "[2] [fact] (score: 0.50)\nccc" in made.text
+    assert made.tokens == len(made.text) <= 200
+    assert block([], most_tokens=None, count=len).text == ""

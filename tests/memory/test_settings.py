@@ -1,0 +1,121 @@
+"""What an account wants done with memories: typed, on the ledger, and kept to."""
+
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, ApiKey
+from kmapp.errors import Conflict, Invalid
+from kmapp.ledger.models import Commit, Note
+from memory.actions.settings import OF_MEMORY, OF_THE_ACCOUNT, change_policy
+from memory.models import MemoryEntry, MemorySettings
+from tests.agent import Agent
+
+
+def status(agent: Agent, **said: Any) -> str:
+    written = agent.post("memory/write", {"nodes": [{"text": "It opens at nine.", **said}]}, 201)
+    return str(MemoryEntry.objects.get(pk=written["nodes"][0]["id"]).status)
+
+
+def test_an_account_that_changed_nothing_goes_by_the_defaults(acme: Account) -> None:
+    with acting(acme):
+        settings = MemorySettings.objects.here(acme.pk)
+        assert (settings.version, settings.inject_max_memories) == (0, 5)
+        assert settings.store_threshold == pytest.approx(0.5)
+        assert settings.memory_enabled
+        assert settings.account == acme
+
+
+def test_a_change_is_one_commit_that_says_what_it_was_before(acme: Account) -> None:
+    with acting(acme):
+        before = Commit.objects.of(acme).count()
+        values = {"store_threshold": 0.7, "account_wide": "apply", "memory_enabled": True}
+        changed = change_policy(acme.pk, values, actor=SYSTEM, version=0, reason="Less noise.")
+        assert changed == {"store_threshold": (0.5, 0.7), "account_wide": ("propose", "apply")}
+        assert Commit.objects.of(acme).count() == before + 1
+        head = Commit.objects.of(acme).latest("seq")
+        note = Note.objects.get(commit=head)
+        assert note.input
+        assert note.input["policy"]["store_threshold"] == {"before": 0.5, "after": 0.7}
+        assert note.reason == "Less noise."
+        assert len(head.diff) == 2
+        assert change_policy(acme.pk, values, actor=SYSTEM) == {}
+        assert Commit.objects.of(acme).count() == before + 1
+
+
+def test_a_policy_seen_too_long_ago_is_not_overwritten(acme: Account) -> None:
+    with acting(acme):
+        change_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM, version=0)
+        with pytest.raises(Conflict):
+            change_policy(acme.pk, {"min_score": 0.3}, actor=SYSTEM, version=0)
+        change_policy(acme.pk, {"min_score": 0.3}, actor=SYSTEM, version=1)
+        assert MemorySettings.objects.here(acme.pk).version == 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"min_score": 1.2},
+        {"store_threshold": -0.1},
+        {"inject_max_memories": 0},
+        {"inject_max_memories": 51},
+        {"forget_after": {"fact": 0}},
+        {"forget_after": {"rumour": 3}},
+        {"forget_after": {"fact": True}},
+        {"forget_after": [3]},
+        {"review_kinds": ["rumour"]},
+        {"redact": ["everything"]},
+        {"account_wide": "perhaps"},
+        {"name": "Ours now"},
+    ],
+)
+def test_what_is_not_a_policy_is_refused(acme: Account, values: dict[str, Any]) -> None:
+    with acting(acme):
+        with pytest.raises(Invalid):
+            change_policy(acme.pk, values, actor=SYSTEM)
+        assert MemorySettings.objects.here(acme.pk).version == 0
+
+
+def test_the_database_refuses_it_too(acme: Account) -> None:
+    with acting(acme):
+        change_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            MemorySettings.objects.of(acme).update(min_score=2)
+
+
+def test_every_column_of_the_settings_can_be_set() -> None:
+    columns = {field.name for field in MemorySettings._meta.concrete_fields}
+    assert columns - {"id", "account", "commit", "version"} == OF_MEMORY
+    assert {field.name for field in Account._meta.fields} >= OF_THE_ACCOUNT
+
+
+def test_what_waits_for_a_person_is_the_accounts_choice(
+    agent: Agent, acme: Account, key: tuple[ApiKey, str]
+) -> None:
+    def waits(values: dict[str, Any], **said: Any) -> bool:
+        with acting(acme):
+            change_policy(acme.pk, values, actor=SYSTEM)
+            return status(agent, **said) == MemoryEntry.Status.PROPOSED
+
+    with acting(acme):
+        assert status(agent, user_id="ada") == MemoryEntry.Status.ACTIVE
+        assert status(agent) == MemoryEntry.Status.PROPOSED
+    assert waits({"review_visibilities": ["user"]}, user_id="ada")
+    assert not waits({"review_visibilities": []}, user_id="ada")
+    assert waits({"review_kinds": ["procedure"]}, user_id="ada", kind="procedure")
+    assert not waits({}, user_id="ada", kind="fact")
+    assert not waits({"account_wide": "apply"})
+    assert waits({"review_keys": [str(key[0].pk)]})
+    assert waits({}, user_id="ada")
+
+
+def test_an_update_of_what_must_wait_is_proposed(agent: Agent, acme: Account) -> None:
+    node = {"text": "Ring twice.", "user_id": "ada", "kind": "procedure"}
+    made = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
+    with acting(acme):
+        change_policy(acme.pk, {"review_kinds": ["procedure"]}, actor=SYSTEM)
+    answer = agent.post("memory/update", {"id": made, "text": "Ring three times."}, 202)
+    assert answer["supersedes"] == made

@@ -1,0 +1,38 @@
+"""Two people changed one memory: what is offered to the second."""
+
+import pytest
+
+from memory.drawing import HEIGHT, MOST, WIDTH, around, shortened
+from memory.threeway import Moved, three_way
+
+
+@pytest.mark.parametrize(
+    ("base", "theirs", "mine", "moved", "offered"),
+    [
+        ("a", "a", "a", Moved.NOBODY, "a"),
+        ("a", "a", "b", Moved.ME, "b"),
+        ("a", "b", "a", Moved.THEM, "b"),
+        ("a", "b", "b", Moved.ALIKE, "b"),
+        ("a", "b", "c", Moved.BOTH, "c"),
+        ([], ["x"], [], Moved.THEM, ["x"]),
+    ],
+)
+def test_who_moved_a_field_and_what_to_go_on_with(
+    base: object, theirs: object, mine: object, moved: Moved, offered: object
+) -> None:
+    [field] = three_way(["f"], base={"f": base}, theirs={"f": theirs}, mine={"f": mine})
+    assert (field.moved, field.offered) == (moved, offered)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7, MOST, MOST + 20])
+def test_neighbours_stand_apart_and_inside_the_picture(number: int) -> None:
+    spots = around([(f"n{i}", "next", True) for i in range(number)])
+    assert len({(spot.x, spot.y) for spot in spots}) == len(spots) == min(number, MOST)
+    assert all(0 < spot.x < WIDTH and 0 < spot.y < HEIGHT for spot in spots)
+
+
+def test_a_chinese_name_takes_twice_the_room() -> None:
+    assert shortened("a" * 26) == "a" * 26
+    assert shortened("a" * 27) == "a" * 26 + "…"
+    assert shortened("茶" * 14) == "茶" * 13 + "…"
+    assert shortened("one\n two") == "one two"

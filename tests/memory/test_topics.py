@@ -1,0 +1,162 @@
+"""Topics grow out of what is remembered, the same ones however often they are looked for."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.ledger.models import Commit
+from memory.actions.topics import grow_topics
+from memory.clustering import NONE, agreement, grow
+from memory.models import MemoryEdge, MemoryEntry
+from memory.naming import Background
+from tests import makers
+from tests.agent import Agent
+from tests.fake_provider import FakeProvider
+
+TEA = ["oolong tea steeps slowly", "green tea steeps fast", "white tea steeps cold"]
+TEA += ["black tea steeps hot", "the tea steeps in a pot", "smoked tea steeps longest"]
+BIKE = ["bike chain needs oil", "bike tyre needs air", "bike brake needs oil"]
+BIKE += ["bike saddle needs care", "a bike needs lights", "bike gears need care"]
+
+
+def clouds(number: int, each: int, *, seed: int = 5) -> tuple["np.ndarray", list[int]]:
+    """Points around so many middles, shuffled, with what they belong to."""
+    dice = np.random.default_rng(seed)
+    middles = dice.normal(size=(number, 64))
+    of = dice.permutation(np.repeat(np.arange(number), each))
+    points = middles[of] + 0.35 * dice.normal(size=(len(of), 64)) + 3
+    return points.astype(np.float32), of.tolist()
+
+
+def test_what_belongs_together_is_found() -> None:
+    points, of = clouds(12, 20)
+    found = grow(points, [NONE] * len(of))
+    assert agreement(of, found.topics) > 0.9
+    assert found.topics.count(NONE) / len(of) < 0.1
+
+
+def test_five_thousand_twice_are_the_same() -> None:
+    points, _ = clouds(100, 50)
+    nobody = [NONE] * len(points)
+    once = grow(points, nobody)
+    assert grow(points, nobody).topics == once.topics
+    assert grow(points, once.topics).topics == once.topics
+    assert len(set(once.topics)) >= 80
+
+
+def test_what_comes_later_joins_and_nobody_is_moved() -> None:
+    points, of = clouds(6, 30)
+    first = grow(points[:150], [NONE] * 150)
+    later = grow(points, [*first.topics, *[NONE] * 30])
+    assert later.topics[:150] == [
+        new if old == NONE else old for old, new in zip(first.topics, later.topics, strict=False)
+    ]
+    assert agreement(of, later.topics) > 0.8
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_few_make_no_topic(number: int) -> None:
+    points, _ = clouds(1, number)
+    assert grow(points, [NONE] * number).topics == [NONE] * number
+
+
+def test_equal_points_are_no_trouble() -> None:
+    assert len(grow(np.ones((40, 8), dtype=np.float32), [NONE] * 40).topics) == 40
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "index"),
+    [("aabb", "xxyy", 1.0), ("aabb", "xyxy", -0.5), ("aaaa", "xxxx", 1.0), ("abcd", "xxxx", 0.0)],
+)
+def test_the_adjusted_rand_index(one: str, other: str, index: float) -> None:
+    assert agreement(one, other) == pytest.approx(index)
+
+
+def test_a_name_is_made_of_telling_words() -> None:
+    assert Background([*TEA, *BIKE]).name(TEA).split(", ")[:2] == ["steeps", "tea"], (
+        "both are in every text"
+    )
+    chinese = ["乌龙茶要慢泡", "绿茶要快泡", "自行车要上油"]
+    assert "自行车" not in Background(chinese).name(chinese[:2])
+
+
+def write(agent: Agent, texts: list[str], **ids: str) -> None:
+    agent.post("memory/write", {"nodes": [{"text": text, **ids} for text in texts]}, 201)
+    makers.settle()
+
+
+def test_topics_grow_once(agent: Agent, acme: Account, provider: FakeProvider) -> None:
+    write(agent, [*TEA, *BIKE], user_id="mira")
+    run = grow_topics(acme.pk, SYSTEM)
+    assert run.founded >= 2
+    with acting(acme):
+        topics = MemoryEntry.objects.of(acme).filter(kind="topic")
+        before = set(topics.values_list("pk", "title", "status", "version"))
+        edges = set(MemoryEdge.objects.of(acme).values_list("pk", flat=True))
+        commits = Commit.objects.of(acme).count()
+        for topic in topics:
+            members = MemoryEdge.objects.of(acme).filter(dst=topic, type="part_of")
+            assert topic.slots["member_count"] == members.count()
+            assert topic.status == ("active" if members.count() >= 5 else "draft")
+            assert (topic.user_id, topic.visibility) == ("mira", "user")
+        assert not MemoryEdge.objects.of(acme).filter(type="part_of", origin="written").exists()
+    assert grow_topics(acme.pk, SYSTEM).joined == 0
+    with acting(acme):
+        assert set(topics.values_list("pk", "title", "status", "version")) == before
+        assert set(MemoryEdge.objects.of(acme).values_list("pk", flat=True)) == edges
+        assert Commit.objects.of(acme).count() == commits
+    assert agent.get("memory/verify")["ok"]
+
+
+def test_drafts_are_told_to_nobody_and_come_of_age(
+    agent: Agent, acme: Account, provider: FakeProvider
+) -> None:
+    write(agent, TEA[:4], user_id="mira")
+    grow_topics(acme.pk, SYSTEM)
+    with acting(acme):
+        topic = MemoryEntry.objects.of(acme).get(kind="topic")
+    assert (topic.status, topic.slots["member_count"]) == ("draft", 4)
+    asked = {"query": topic.title, "user_id": "mira", "kinds": ["topic"]}
+    assert agent.post("memory/search", asked)["results"] == []
+    write(agent, TEA[4:], user_id="mira")
+    assert grow_topics(acme.pk, SYSTEM).founded == 0
+    with acting(acme):
+        topic.refresh_from_db()
+    assert topic.status == "active"
+    assert topic.slots["member_count"] >= 5
+    assert [hit["id"] for hit in agent.post("memory/search", asked)["results"]] == [str(topic.pk)]
+
+
+def test_people_never_share_a_topic(agent: Agent, acme: Account, provider: FakeProvider) -> None:
+    write(agent, TEA[:3], user_id="mira")
+    write(agent, TEA[3:], user_id="nils")
+    grow_topics(acme.pk, SYSTEM)
+    with acting(acme):
+        for edge in MemoryEdge.objects.of(acme).select_related("src", "dst"):
+            assert edge.src.user_id == edge.dst.user_id
+        assert MemoryEntry.objects.of(acme).filter(kind="topic").count() == 2
+
+
+def test_the_command_lists_them(agent: Agent, acme: Account, provider: FakeProvider) -> None:
+    write(agent, TEA, user_id="mira")
+    out = io.StringIO()
+    call_command("memories", "topics", "--account", acme.slug, "--json", stdout=out)
+    [line] = out.getvalue().splitlines()
+    told = json.loads(line)
+    assert (told["members"] >= 5, told["state"], told["user_id"]) == (True, "active", "mira")
+    out = io.StringIO()
+    call_command("memories", "topics", "--account", acme.slug, stdout=out)
+    assert "0 topics are new, 0 memories joined one," in out.getvalue()
+
+
+def test_labelled_sentences_are_measured(db: None, provider: FakeProvider) -> None:
+    out = io.StringIO()
+    call_command("perf", "topics", stdout=out)
+    rows = out.getvalue().splitlines()[2:]
+    assert [row.split("|")[1].strip() for row in rows] == ["en", "zh"]

@@ -1,0 +1,121 @@
+"""Two users of one account: no door, over no edge of any kind, tells one what is the other's."""
+
+import json
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.ids import uuid7
+from memory.models import MemoryEdge, MemoryEntry
+from tests import makers
+from tests.agent import Agent
+
+SECRET = "quokka"
+Type = MemoryEdge.Type
+
+
+@pytest.fixture
+def two(agent: Agent, acme: Account) -> dict[str, str]:
+    """Ann's and Bob's memories, joined by every kind of edge, both ways, as no writer could."""
+    nodes: list[dict[str, Any]] = [
+        {"client_id": "ann", "text": "Ann keeps the lighthouse.", "user_id": "ann", "run_id": "r"},
+        {"client_id": "run", "text": "In the lighthouse run.", "run_id": "r"},
+    ]
+    for kind in Type.values:
+        secret = {"text": f"Bob's {SECRET} of the lighthouse {kind}.", "entities": [SECRET]}
+        nodes += [
+            {"client_id": f"bob-{kind}", "user_id": "bob", "run_id": "r", **secret},
+            {"client_id": f"bot-{kind}", "agent_id": "bot", **secret},
+            {
+                "client_id": f"run-{kind}",
+                "user_id": "ann",
+                "run_id": "other",
+                "visibility": "conversation",
+                **secret,
+            },
+        ]
+    written = agent.post("memory/write", {"nodes": nodes}, 201)
+    ids = {node["client_id"]: str(node["id"]) for node in written["nodes"]}
+    makers.settle()
+    with acting(acme):
+        MemoryEdge.objects.of(acme).delete()
+        ours = [ids["ann"], ids["run"]]
+        theirs = [(kind, pk) for kind in Type.values for name, pk in ids.items() if kind in name]
+        MemoryEdge.objects.bulk_create(
+            MemoryEdge(
+                id=uuid7(),
+                account_id=acme.pk,
+                src_id=src,
+                dst_id=dst,
+                type=kind,
+                weight=1.0,
+                origin=MemoryEdge.Origin.DERIVED,
+                created_at=timezone.now(),
+            )
+            for kind, pk in theirs
+            for mine in ours
+            for src, dst in ((mine, pk), (pk, mine))
+        )
+    return ids
+
+
+QUESTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("search", {"query": f"lighthouse {SECRET}", "limit": 200, "explain": True}),
+    ("recall_text", {"query_text": "lighthouse", "limit": 200, "include_meta": True}),
+    ("recall_text", {"query_text": "lighthouse", "include_slots": True, "max_nodes": 200}),
+    ("recall", {"query_embedding": [0.1] * 384, "limit": 200, "max_nodes": 200}),
+    ("inject", {"query": f"lighthouse {SECRET}", "max_memories": 50}),
+    ("list", {"limit": 200, "filters": {"OR": [{"entities": SECRET}, {"user_id": "*"}]}}),
+]
+
+
+@pytest.mark.parametrize("viewer", [{"user_id": "ann"}, {"user_id": "ann", "run_id": "r"}])
+def test_no_door_tells_what_is_anothers(
+    agent: Agent, two: dict[str, str], viewer: dict[str, str]
+) -> None:
+    hidden = {pk for name, pk in two.items() if name not in ("ann", "run")}
+    for door, asked in QUESTIONS:
+        for past in ({}, {"as_of": timezone.now().isoformat()}):
+            told = json.dumps(agent.post(f"memory/{door}", {**asked, **viewer, **past}))
+            assert f"Bob's {SECRET}" not in told, (door, viewer)
+            assert not [pk for pk in hidden if pk in told], (door, viewer)
+
+
+def test_no_get_history_or_rating_by_anothers_name(agent: Agent, two: dict[str, str]) -> None:
+    for name, pk in two.items():
+        if not name.startswith(("bob", "bot")):
+            continue
+        agent.post("memory/get", {"id": pk, "user_id": "ann"}, 404)
+        agent.post("memory/feedback", {"id": pk, "user_id": "ann", "outcome": "positive"}, 404)
+        agent.get(f"memory/{pk}/history", 404, user_id="ann")
+
+
+def test_what_is_told_to_ann_is_hers(agent: Agent, two: dict[str, str]) -> None:
+    """So that the tests above do not pass because nothing is told at all."""
+    told = agent.post("memory/recall_text", {"query_text": "lighthouse", "user_id": "ann"})
+    assert [node["id"] for node in told["subgraph"]["nodes"]] == [two["ann"]]
+
+
+def test_a_memory_forgotten_or_waiting_is_not_reached_over_an_edge(
+    agent: Agent, acme: Account
+) -> None:
+    nodes = [
+        {"client_id": name, "text": f"The {name} of the pier.", "user_id": "u"}
+        for name in ("lamp", "bell", "rope", "mast")
+    ]
+    edges = [
+        {"type": "related_to", "src": {"client_id": "lamp"}, "dst": {"client_id": name}}
+        for name in ("bell", "rope", "mast")
+    ]
+    agent.post("memory/write", {"nodes": nodes, "edges": edges}, 201)
+    agent.post("memory/forget", {"client_id": "bell"})
+    with acting(acme):
+        MemoryEntry.objects.filter(client_id="rope").update(status="proposed")
+    found = agent.post("memory/recall_text", {"query_text": "lamp", "user_id": "u", "limit": 1})
+    assert {node["text_summary"] for node in found["subgraph"]["nodes"]} == {
+        "The lamp of the pier.",
+        "The mast of the pier.",
+    }

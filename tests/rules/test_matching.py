@@ -1,0 +1,121 @@
+"""Rules among others: which hold, and what one more would have changed."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from rules.evaluation import Question, observe, policy_of
+from rules.matching import Compiled, Viewer, Written, compile_rule, rule_set
+
+NOBODY = UUID(int=0)
+START = datetime(2030, 1, 1, tzinfo=UTC)
+JSON = {"output": {"format": "json"}}
+TEXT = {"output": {"format": "text"}}
+STRICT = {"output": {"strict": True}}
+CANDIDATES = ("bash", "curl", "grep")
+
+
+def tool(**lists: list[str]) -> dict[str, Any]:
+    return {"tool": lists}
+
+
+def rule(name: str, when: dict[str, Any], then: dict[str, Any], **more: Any) -> Compiled:
+    values: dict[str, Any] = {
+        "id": name,
+        "lineage": name,
+        "name": name,
+        "live": True,
+        "exceptions": (),
+        "priority": 0,
+        "weight": 1.0,
+        "audience": "account",
+        "audience_id": "",
+        "scope": "",
+        "created_at": START + timedelta(seconds=ord(name[0])),
+        "commit_id": NOBODY,
+        "when": when,
+        "then": then,
+        **more,
+    }
+    return compile_rule(Written(**values))
+
+
+RULES = [
+    rule("any", {}, JSON),
+    rule("json", {"intent": "json"}, JSON),
+    rule("deep", {"$and": [{"intent": "json"}, {"user.tier": "pro"}]}, STRICT),
+    rule("number", {"count": {"$gt": 1}}, STRICT),
+    rule("except", {"intent": "json"}, TEXT, exceptions=({"count": 2}, {"user.tier": "free"})),
+    rule("agent", {}, STRICT, audience="agent", audience_id="bot-7"),
+    rule("user", {}, STRICT, audience="user", audience_id="ada"),
+    rule("app", {}, STRICT, audience="app", audience_id="desk"),
+    rule("elsewhere", {}, STRICT, scope="other"),
+    rule("watch", {"intent": "json"}, TEXT, live=False),
+]
+
+
+@pytest.mark.parametrize(
+    ("context", "viewer", "live", "watching"),
+    [
+        ({}, Viewer(), "any", ""),
+        ({"intent": "json"}, Viewer(), "any json except", "watch"),
+        ({"intent": "json", "count": 2}, Viewer(), "any json number", "watch"),
+        ({"intent": "json", "user": {"tier": "pro"}}, Viewer(), "any json deep except", "watch"),
+        ({"intent": "json", "user": {"tier": "free"}}, Viewer(), "any json", "watch"),
+        ({"intent": ["json"]}, Viewer(), "any", ""),
+        ({}, Viewer(agent_id="bot-7"), "any agent", ""),
+        ({}, Viewer(agent_id="bot-8", user_id="ada"), "any user", ""),
+        ({}, Viewer(app_id="desk", user_id="bot-7"), "any app", ""),
+        ({}, Viewer(scope="other"), "elsewhere", ""),
+    ],
+    ids=range(10),
+)
+def test_the_rules_that_hold_are_found(
+    context: dict[str, Any], viewer: Viewer, live: str, watching: str
+) -> None:
+    made = rule_set(RULES)
+    matched = made.match(context, viewer)
+    assert " ".join(one.rule.id for one in matched.live) == live
+    assert " ".join(one.rule.id for one in matched.watching) == watching
+    tried = [one for one in RULES if one.addresses(viewer)]
+    assert matched.considered == len(tried)
+    holding = {one.rule.id for one in tried if one.holds(context)}
+    found = {one.rule.id for one in (*matched.live, *matched.watching)}
+    assert found == holding, "filed or not"
+
+
+@pytest.mark.parametrize(
+    ("watcher", "context", "live", "expected"),
+    [
+        (rule("w", {"a": "x"}, TEXT), {"a": "x"}, [rule("l", {}, STRICT)], (True, True)),
+        (rule("w", {"a": "x"}, STRICT), {"a": "x"}, [rule("l", {}, STRICT)], (True, False)),
+        (rule("w", {"a": "x"}, TEXT), {"a": "y"}, [rule("l", {}, STRICT)], None),
+        (rule("w", {}, TEXT, priority=-1), {}, [rule("l", {}, JSON)], (True, False)),
+        (rule("w", {}, TEXT, priority=1), {}, [rule("l", {}, JSON)], (True, True)),
+        (rule("w", {}, tool(deny=["bash"])), {}, [], (True, True)),
+        (rule("w", {}, tool(deny=["vim"])), {}, [], (True, False)),
+        (rule("w", {}, tool(prefer=["bash"])), {}, [], (True, False)),
+        (rule("w", {}, TEXT, audience="agent", audience_id="b"), {}, [], None),
+    ],
+    ids=range(9),
+)
+def test_what_a_watching_rule_would_have_changed(
+    watcher: Compiled, context: dict[str, Any], live: list[Compiled], expected: Any
+) -> None:
+    question = Question(context=context, candidates=CANDIDATES)
+    seen = observe(watcher, question, live, None, {})
+    assert (seen and (seen.matched, seen.changed)) == expected
+
+
+def test_a_rule_takes_the_place_of_its_live_edition() -> None:
+    live = rule("l", {"a": "x"}, JSON)
+    narrower = rule("w", {"a": "x", "b": 1}, JSON, lineage="l", live=False)
+    silent = observe(narrower, Question(context={"a": "x"}), [live], live, {})
+    assert silent
+    assert (silent.matched, silent.changed) == (False, True)
+    same = observe(narrower, Question(context={"a": "x", "b": 1}), [live], live, {})
+    assert same
+    assert (same.matched, same.changed) == (True, False)
+    assert policy_of([live], {}).values == JSON

@@ -1,0 +1,137 @@
+"""A reviewer clears the queue by keyboard alone, in a browser; and what they meet on the way."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.models import Commit
+from memory.models import MemoryEntry, MemoryVersion
+from tests import makers
+from tests.web.browser import Visitor
+from tests.web.reviewing import proposed
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def reviewer(visitor: Visitor, alice: User) -> Visitor:
+    visitor.sign_in(alice)
+    return visitor
+
+
+def opened(page: Page, text: str) -> None:
+    expect(page.locator(".proposal-text")).to_have_text(text)
+    page.wait_for_load_state()  # keys are heard once the scripts are there
+
+
+@pytest.mark.parametrize("number", [20, pytest.param(300, marks=pytest.mark.chaos)])
+def test_a_queue_is_cleared_by_keyboard(reviewer: Visitor, acme: Account, number: int) -> None:
+    texts = [f"Fact number {n} about warehouses." for n in range(number)]
+    proposed(acme, *texts)
+    with acting(acme):
+        commits = Commit.objects.count()
+    page = reviewer.page
+    reviewer.go("/review/")
+    for turn, text in enumerate(texts):
+        opened(page, text)
+        if turn % 10 == 4:
+            page.keyboard.press("r")
+            expect(page.locator("#reason")).to_be_focused()
+            page.keyboard.type(f"not {turn}")
+            page.keyboard.press("Enter")
+        else:
+            page.keyboard.press("a")
+    expect(page.get_by_text("The queue is done")).to_be_visible()
+    with acting(acme):
+        made = MemoryVersion.objects.filter(version=2)
+        assert made.filter(event="REJECT", reason__startswith="not ").count() == number // 10
+        assert made.filter(event="APPROVE").count() == number - number // 10
+        assert Commit.objects.count() == commits + number
+        assert not MemoryEntry.objects.awaiting_review().exists()
+
+
+def test_two_are_merged_by_keyboard_and_parted(reviewer: Visitor, acme: Account) -> None:
+    known = "Maren Holt prefers e-mail to phone calls."
+    proposed(acme, known)
+    page = reviewer.page
+    reviewer.go("/review/")
+    page.keyboard.press("a")
+    expect(page.get_by_text("The queue is done")).to_be_visible()
+    new = "Maren Holt would rather get an e-mail than a phone call."
+    proposed(acme, new)
+    makers.settle()
+    reviewer.go("/review/")
+    expect(page.locator(".proposal .badge-state", has_text="Near-duplicate")).to_be_visible()
+    page.keyboard.press("m")
+    expect(page.locator("#preview ins").first).to_be_visible()
+    page.keyboard.press("1")
+    expect(page.locator("#preview ins")).to_have_count(0)
+    page.get_by_role("button", name="Merge").press("Enter")
+    expect(page.get_by_text("Merged.")).to_be_visible()
+    with acting(acme):
+        assert MemoryEntry.objects.get(content=new).status == "superseded"
+    page.keyboard.press("u")
+    opened(page, new)
+    with acting(acme):
+        assert MemoryEntry.objects.get(content=known).status == "active"
+
+
+def test_what_a_colleague_has_in_hand_is_read_and_taken_over(
+    reviewer: Visitor, acme: Account
+) -> None:
+    first, _second = proposed(acme, "First words.", "Second words.")
+    reviewer.go("/review/")
+    opened(reviewer.page, "First words.")
+    bob = makers.member(acme, "bob", role="reviewer")
+    reviewer.sign_in(bob)
+    reviewer.go(f"/review/?at={first.pk}")
+    page = reviewer.page
+    opened(page, "First words.")
+    expect(page.get_by_text("Alice has this one in hand.")).to_be_visible()
+    page.keyboard.press("a")  # nothing is there to be pressed
+    page.keyboard.press("t")
+    expect(page.locator("#do-approve")).to_be_visible()
+    page.keyboard.press("a")
+    opened(page, "Second words.")
+    assert reviewer.inspect("/review/") == []
+
+
+def test_the_pages_for_many_and_for_merging_are_open_to_everyone(
+    reviewer: Visitor, acme: Account
+) -> None:
+    one, _other = proposed(acme, "Dogs may come in.", "Dogs may not come in.\u200b")
+    makers.settle()
+    wrong = []
+    for path in (
+        f"/review/?at={one.pk}",
+        "/review/bulk/",
+        f"/review/{one.pk}/merge/",
+        f"/review/{one.pk}/sources/",
+    ):
+        wrong += reviewer.inspect(path)
+    assert wrong == []
+
+
+def test_many_are_marked_decided_and_taken_back_by_keyboard(
+    reviewer: Visitor, acme: Account
+) -> None:
+    first, second, third = "First words.", "Second words.", "Third words."
+    proposed(acme, first, second, third)
+    page = reviewer.page
+    reviewer.go("/review/")
+    opened(page, first)
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    opened(page, second)
+    page.keyboard.press("x")
+    expect(page.locator("input[name=pick]:checked")).to_have_count(2)
+    page.keyboard.press("b")
+    expect(page.get_by_text("the 2 that are marked")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    page.get_by_role("dialog").get_by_role("button", name="Reject").press("Enter")
+    expect(page.get_by_text("2 rejected.")).to_be_visible()
+    opened(page, third)
+    page.keyboard.press("u")
+    expect(page.get_by_text("2 proposals wait again.")).to_be_visible()
+    expect(page.locator("[data-count='memory:review']")).to_have_text("3")

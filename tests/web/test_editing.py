@@ -1,0 +1,153 @@
+"""Correcting in place: only what changed, only what was seen, and nothing typed is lost."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.canonical import canonical
+from kmapp.ledger.models import Commit
+from memory.models import MemoryEntry, MemoryVersion
+from tests.web.test_entries import at_desk, page, remember
+
+__all__ = ["at_desk"]
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def entry(acme: Account) -> MemoryEntry:
+    [row] = remember(acme, "The gate opens at nine.", title="Gate", tags=["gate"])
+    return row
+
+
+def form(content: str = "The gate opens at nine.", version: int = 1, **more: Any) -> dict[str, Any]:
+    said = {"version": version, "content": content, "title": "Gate", "kind": "fact", "tags": "gate"}
+    return said | more
+
+
+def now(account: Account, entry: MemoryEntry) -> MemoryEntry:
+    with acting(account):
+        return MemoryEntry.objects.get(pk=entry.pk)
+
+
+def test_an_edit_changes_what_was_changed_and_no_more(
+    at_desk: Client, acme: Account, entry: MemoryEntry
+) -> None:
+    address = f"/memory/{entry.pk}/edit/"
+    assert 'name="version" value="1"' in page(at_desk.get(address))
+    assert at_desk.post(address, form(tags="gate, hours")).status_code == 302
+    after = now(acme, entry)
+    assert (after.tags, after.content, after.version) == (["gate", "hours"], entry.content, 2)
+    assert at_desk.post(address, form(tags="gate, hours", version=2)).status_code == 302
+    assert now(acme, entry).version == 2  # the same again is no change
+
+
+def test_a_stale_edit_shows_all_three_and_goes_on_from_them(
+    at_desk: Client, acme: Account, entry: MemoryEntry
+) -> None:
+    address = f"/memory/{entry.pk}/edit/"
+    assert (
+        at_desk.post(address, form("The gate opens at ten.", tags="gate, new")).status_code == 302
+    )
+    answer = at_desk.post(
+        address, form("The gate opens at eleven.", title="Main gate", reason="heard")
+    )
+    said = page(answer)
+    assert answer.status_code == 409
+    assert "Nothing was saved, and nothing you typed is lost." in said
+    for shown in ("<ins>ten</ins>", "<ins>eleven</ins>", "both of you changed it", "Alice"):
+        assert shown in said
+    # The form goes on: my text, my title, their tags, my reason, and the version that is there.
+    for kept in (
+        "The gate opens at eleven.</textarea>",
+        'value="Main gate"',
+        'value="gate, new"',
+        'value="heard"',
+        'name="version" value="2"',
+    ):
+        assert kept in said
+    assert now(acme, entry).version == 2
+    merged = form("The gate opens at eleven.", 2, title="Main gate", tags="gate, new")
+    assert at_desk.post(address, merged).status_code == 302
+    after = now(acme, entry)
+    assert (after.title, after.tags, after.version) == ("Main gate", ["gate", "new"], 3)
+
+
+def test_what_was_decided_meanwhile_keeps_what_was_typed(
+    at_desk: Client, acme: Account, entry: MemoryEntry
+) -> None:
+    at_desk.post(f"/memory/{entry.pk}/forget/", {"version": 1})
+    answer = at_desk.post(f"/memory/{entry.pk}/edit/", form("The gate is shut.", 2))
+    assert answer.status_code == 409
+    assert "The gate is shut.</textarea>" in page(answer)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"content": " "}, {"version": "x"}, {"version": 0}, {"kind": "odd"}, {"title": "x" * 501}],
+)
+def test_a_form_that_is_wrong_says_where(
+    at_desk: Client, acme: Account, entry: MemoryEntry, wrong: dict[str, Any]
+) -> None:
+    answer = at_desk.post(f"/memory/{entry.pk}/edit/", form() | wrong)
+    assert answer.status_code == 422
+    assert now(acme, entry).version == 1
+
+
+def test_a_version_that_never_was_is_refused(at_desk: Client, entry: MemoryEntry) -> None:
+    assert at_desk.post(f"/memory/{entry.pk}/edit/", form("Else.", 7)).status_code == 400
+
+
+def test_in_the_list_the_row_comes_back_in_the_columns_it_had(
+    at_desk: Client, entry: MemoryEntry
+) -> None:
+    here = {**HTMX, "HX-Current-URL": "http://testserver/memory/?column=importance"}
+    address = f"/memory/{entry.pk}/edit/?row"
+    asked = page(at_desk.get(address, headers=here))
+    assert "<html" not in asked
+    assert f'hx-post="{address}"' in asked
+    answer = at_desk.post(address, form("The gate opens at ten."), headers=here)
+    said = page(answer)
+    assert answer.headers["HX-Retarget"] == f"#entry-{entry.pk}"
+    assert 'data-label="Importance"' in said
+    assert 'data-label="Status"' not in said
+    assert "at ten." in said
+    assert "Undo" in said
+
+
+def test_on_its_page_the_page_comes_back(at_desk: Client, entry: MemoryEntry) -> None:
+    answer = at_desk.post(f"/memory/{entry.pk}/edit/", form("Else."), headers=HTMX)
+    assert answer.headers["HX-Redirect"] == f"/memory/{entry.pk}/"
+
+
+def test_undo_restores_every_byte_and_the_ledger_has_both_acts(
+    at_desk: Client, acme: Account, alice: User
+) -> None:
+    odd = "Tab\there, 茶, e\u0301, \u200b, two  spaces \n"
+    [entry] = remember(acme, odd, title="T", metadata={"n": 1.5, "deep": {"a": [1, None]}})
+    with acting(acme):
+        before = MemoryVersion.objects.get(entry_id=entry.pk, version=1)
+        was = canonical(
+            {**MemoryEntry.objects.get(pk=entry.pk).body(), "version": 0, "updated_at": 0}
+        )
+    at_desk.post(f"/memory/{entry.pk}/edit/", form("Another text.", title="U", tags="x, y"))
+    back = at_desk.post(f"/memory/{entry.pk}/undo/?version=2")
+    assert back.status_code in (200, 302)
+    with acting(acme):
+        row = MemoryEntry.objects.get(pk=entry.pk)
+        assert row.content.encode() == before.state["content"].encode()
+        assert canonical({**row.body(), "version": 0, "updated_at": 0}) == was
+        acts = MemoryVersion.objects.filter(entry_id=entry.pk).order_by("version")
+        assert [(act.event, act.actor) for act in acts[1:]] == [
+            ("UPDATE", f"user:{alice.pk}"),
+            ("UNDO", f"user:{alice.pk}"),
+        ]
+        ops = [
+            change["op"]
+            for commit in Commit.objects.of(acme).order_by("seq")
+            for change in commit.diff
+            if change["object"].endswith(str(entry.pk))
+        ]
+    assert ops == ["ADD", "UPDATE", "UNDO"]

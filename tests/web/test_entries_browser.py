@@ -1,0 +1,86 @@
+"""The list and the page of a memory in a browser: by keyboard, in place, and seen by everybody."""
+
+import pytest
+from playwright.sync_api import expect
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+from memory.actions.entries import write
+from memory.actions.review import Decision, edit
+from memory.drafts import Batch, End, NewEdge, NewEntry
+from memory.models import MemoryEntry
+from tests.web.browser import Visitor
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def entries(acme: Account) -> list[MemoryEntry]:
+    batch = Batch(
+        entries=[
+            NewEntry(text="The gate opens at nine.", user_id="u", client_id="a", tags=["gate"]),
+            NewEntry(text="Ben plays chess.", user_id="u", kind="event", client_id="b"),
+        ],
+        edges=[NewEdge(type="mentions", src=End(client_id="b"), dst=End(client_id="a"))],
+    )
+    with acting(acme):
+        return list(write(account_id=acme.pk, actor=SYSTEM, batch=batch).entries)
+
+
+def said_by_another(account: Account, entry: MemoryEntry, text: str) -> None:
+    with acting(account):
+        edit(Decision(account_id=account.pk, entry_id=entry.pk, actor=SYSTEM), {"content": text})
+
+
+def test_a_memory_is_found_corrected_in_place_and_fought_over_without_a_loss(
+    visitor: Visitor, acme: Account, ada: User, entries: list[MemoryEntry]
+) -> None:
+    visitor.sign_in(ada)
+    visitor.go("/memory/")
+    page = visitor.page
+    rows = page.locator("#entries [data-row]")
+    page.select_option("#id_kind", "fact")
+    expect(rows).to_have_count(1)
+    assert "kind=fact" in page.url
+    page.go_back()
+    expect(rows).to_have_count(2)
+    page.keyboard.press("/")
+    page.keyboard.type("gate")
+    page.keyboard.press("Enter")
+    expect(page.locator("#entries")).to_contain_text("Best first for “gate”")
+    gate = page.locator(f"#entry-{entries[0].pk}")
+    gate.locator("a.strong").focus()
+    page.keyboard.press("e")
+    dialog = page.locator("#dialog")
+    text = dialog.locator("textarea[name=content]")
+    expect(text).to_have_value("The gate opens at nine.")
+    text.fill("The gate opens at eleven.")
+    said_by_another(acme, entries[0], "The gate opens at ten.")
+    page.keyboard.press("Control+Enter")
+    expect(dialog).to_contain_text("nothing you typed is lost")
+    expect(text).to_have_value("The gate opens at eleven.")
+    text.focus()
+    page.keyboard.press("Control+Enter")
+    expect(dialog).to_be_hidden()
+    expect(gate).to_contain_text("at eleven.")
+    page.keyboard.press("u")
+    expect(page.locator("#notices")).to_contain_text("Taken back")
+    with acting(acme):
+        assert MemoryEntry.objects.get(pk=entries[0].pk).content == "The gate opens at ten."
+
+
+def test_the_pages_of_memories_are_open_to_everyone(
+    visitor: Visitor, acme: Account, ada: User, entries: list[MemoryEntry]
+) -> None:
+    said_by_another(acme, entries[0], "The gate opens at ten.")
+    visitor.sign_in(ada)
+    wrong = []
+    for path in (
+        "/memory/?column=run&column=importance&column=updated&tier=odd",
+        f"/memory/{entries[0].pk}/?from=1&to=2&at=2027-01-01T00:00",
+        f"/memory/{entries[0].pk}/edit/",
+        f"/memory/erase/?id={entries[0].pk}",
+    ):
+        wrong += visitor.inspect(path)
+    assert wrong == []

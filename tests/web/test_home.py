@@ -1,0 +1,73 @@
+"""The home page: what needs a person, what today brought, what happened; cheap to ask again."""
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+from memory.actions.entries import write
+from memory.actions.review import Decision, pin
+from memory.drafts import Batch, NewEntry
+from tests import makers
+from tests.fake_provider import FakeProvider
+
+HTMX = {"HX-Request": "true"}
+PANELS = ("/memory/summary/", "/ledger/summary/", "/operations/summary/")
+
+
+@pytest.fixture
+def desk(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def panel(desk: Client) -> str:
+    return str(desk.get("/memory/summary/", headers=HTMX).content.decode())
+
+
+def test_each_section_is_asked_again_and_again(desk: Client) -> None:
+    page = desk.get("/").content.decode()
+    for address in PANELS:
+        assert f'hx-get="{address}"' in page
+        assert f'data-poll="{address}"' in page
+        assert f'<a href="{address}">' in page, "and can be reached without JavaScript"
+
+
+def test_an_empty_account_is_taught_a_command_that_works(desk: Client) -> None:
+    assert "/v1/memory/store -H" in panel(desk)
+
+
+def test_it_counts_what_waits_and_says_since_when(
+    desk: Client,
+    acme: Account,
+    provider: FakeProvider,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with acting(acme):
+        drafts = [NewEntry(text="<b>Tea</b> at noon.", user_id="ada"), NewEntry(text="Two.")]
+        made = write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=drafts)).entries
+        pin(Decision(account_id=acme.pk, entry_id=made[0].pk, actor=SYSTEM))
+    with django_assert_max_num_queries(20):
+        shown = panel(desk)
+    assert '<a href="/memory/?sort=-created_at">2</a>' in shown
+    assert '<a href="/memory/?embedding=PENDING">2</a>' in shown
+    assert "the oldest: <time" in " ".join(shown.split())
+    assert "pinned" in shown
+    assert "kmapp itself" in shown
+    assert "&lt;b&gt;Tea" in shown
+    makers.settle()
+    assert '<a href="/memory/?embedding=PENDING">0</a>' in panel(desk)
+
+
+@pytest.mark.parametrize("address", PANELS)
+def test_what_did_not_change_costs_a_304(desk: Client, acme: Account, address: str) -> None:
+    first = desk.get(address, headers=HTMX)
+    tag = {"If-None-Match": first.headers["ETag"]}
+    again = desk.get(address, headers=HTMX | tag)
+    assert (again.status_code, again.content) == (304, b"")
+    with acting(acme):
+        batch = Batch(entries=[NewEntry(text="News.", user_id="ada")])
+        write(account_id=acme.pk, actor=SYSTEM, batch=batch)
+    assert desk.get(address, headers=HTMX | tag).status_code == 200

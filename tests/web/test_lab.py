@@ -1,0 +1,211 @@
+"""The recall lab: what an agent gets, how each score adds up, what missed and why."""
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from kmapp import tokens
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+from memory.actions.entries import write
+from memory.actions.review import Decision, forget
+from memory.drafts import Batch, NewEntry
+from memory.lab import reasons, try_out
+from memory.models import MemoryEntry, MemoryRating, Viewer
+from memory.parts import UNITS, bar
+from memory.retrieval import Hit, Search, search
+from tests import makers
+from tests.fake_provider import FakeProvider
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tokenizer() -> None:
+    """Its tables take seconds to load: done before a transaction stands idle meanwhile."""
+    tokens.count("tea")
+
+
+def hit(*, score: float = 0.5, **said: Any) -> Hit:
+    entry = MemoryEntry(content="Tea.", **{"status": "active", "visibility": "user", **said})
+    return Hit(entry=entry, score=score, parts={}, ready=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "visible", "why"),
+    [
+        ({}, True, ["below the limit"]),
+        ({}, False, ["not visible"]),
+        ({"status": "proposed"}, True, ["not approved"]),
+        ({"status": "rejected"}, True, ["rejected"]),
+        ({"status": "superseded"}, True, ["superseded"]),
+        ({"status": "forgotten"}, False, ["not visible", "forgotten"]),
+        ({"expires_at": NOW}, True, ["expired"]),
+        ({"expires_at": NOW + DAY}, True, ["below the limit"]),
+        ({"valid_from": NOW + DAY}, True, ["not valid yet"]),
+        ({"valid_to": NOW - DAY}, True, ["no longer valid"]),
+        ({"score": 0.1, "status": "proposed"}, True, ["not approved", "below the least score"]),
+    ],
+)
+def test_each_reason_is_named(said: dict[str, Any], *, visible: bool, why: list[str]) -> None:
+    found = reasons(hit(**said), Search(query="tea", min_score=0.2), visible=visible, now=NOW)
+    assert [any(word in str(reason) for reason in found) for word in why] == [True] * len(why)
+    assert len(found) == len(why)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"dense": 0.3, "lexical": 0.2, "opening": 0.0},
+        {"lexical": 0.4, "dense": 0.4, "repeats": -0.3},
+        {"unheard_of": 0.125, "run": 0.5},
+    ],
+)
+def test_a_bar_ends_where_the_sum_does(parts: dict[str, float]) -> None:
+    pieces = bar(parts)
+    assert {piece.name for piece in pieces} == {name for name, value in parts.items() if value}
+    assert sum(piece.value for piece in pieces) == pytest.approx(sum(parts.values()), abs=1e-9)
+    last = pieces[-1]
+    end = last.x if last.value < 0 else last.x + last.width
+    assert end == pytest.approx(UNITS * sum(parts.values()), abs=0.02)
+    assert bar({}) == []
+
+
+@pytest.fixture
+def stocked(
+    acme: Account, rival: Account, provider: FakeProvider, settings: Settings
+) -> dict[str, MemoryEntry]:
+    """What agents know of tea, and some things they are not told."""
+    settings.EMBEDDING_DEADLINE = 30  # on a busy machine, too, the question has a meaning
+    with acting(rival):
+        text = NewEntry(text="Rival tea is served at noon.", user_id="ada")
+        write(account_id=rival.pk, actor=SYSTEM, batch=Batch(entries=[text]))
+    with acting(acme):
+        drafts = {
+            "noon": NewEntry(text="Tea is served at noon.", user_id="ada"),
+            "green": NewEntry(text="Green tea is kept cold.", user_id="ada"),
+            "far": NewEntry(text="Tea leaves go to the garden.", user_id="ada"),
+            "lins": NewEntry(text="Tea is served at noon for Lin.", user_id="lin"),
+            "gone": NewEntry(text="Tea is served at one.", user_id="ada"),
+            "late": NewEntry(text="Tea is free.", user_id="ada", expires_at=NOW - DAY),
+        }
+        batch = Batch(entries=list(drafts.values()))
+        made = write(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
+        names = dict(zip(drafts, made, strict=True))
+        forget(Decision(account_id=acme.pk, entry_id=names["gone"].pk, actor=SYSTEM))
+    makers.settle()
+    return names
+
+
+def test_it_asks_as_agents_do_and_names_what_missed(
+    acme: Account, stocked: dict[str, MemoryEntry]
+) -> None:
+    asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
+    trial = try_out(acme.pk, asked)
+    told = [(one.hit.entry.pk, one.hit.score) for one in trial.told]
+    assert told == [(each.entry.pk, each.score) for each in search(acme.pk, asked).hits]
+    missed = {one.hit.entry.pk: [str(why) for why in one.reasons] for one in trial.missed}
+    assert missed.keys() == {stocked[name].pk for name in stocked} - {pk for pk, _score in told}
+    assert missed[stocked["lins"].pk] == ["not visible to these ids"]
+    assert missed[stocked["gone"].pk] == ["forgotten"]
+    assert missed[stocked["late"].pk] == ["expired"]
+    assert trial.tokens == sum(one.tokens for one in trial.told) > 0
+    for each in [one.hit for one in trial.told] + [one.hit for one in trial.missed]:
+        assert sum(each.parts.values()) == pytest.approx(each.score, abs=1e-6)
+    alone = try_out(acme.pk, Search(query="when is tea served", by_meaning=False))
+    assert alone.told == []
+    assert alone.missed[0].hit.parts["dense"] == 0
+
+
+@pytest.fixture
+def page(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def text_of(answer: Any) -> str:
+    return str(answer.content.decode())
+
+
+def sums(text: str) -> Sequence[tuple[float, float]]:
+    """Each score on a page, and the sum of the pieces of its bar."""
+    bars = [
+        sum(float(value) for value in re.findall(r'data-value="([^"]+)"', svg))
+        for svg in re.findall(r'<svg class="parts".*?</svg>', text, re.DOTALL)
+    ]
+    scores = [float(value) for value in re.findall(r'data-score="([^"]+)"', text)]
+    return list(zip(scores, bars, strict=True))
+
+
+def test_on_the_page_the_parts_of_every_score_add_up(
+    page: Client, stocked: dict[str, MemoryEntry]
+) -> None:
+    text = text_of(page.get("/lab/", {"query": "when is tea served", "user_id": "ada"}))
+    assert len(sums(text)) == len(stocked)
+    assert all(score == pytest.approx(total, abs=1e-6) for score, total in sums(text))
+    for words in ("3 memories told", "Just missed", "not visible to these ids", "tokens"):
+        assert words in text
+    assert "Rival" not in text
+
+
+def test_two_ways_stand_side_by_side_in_one_address(
+    page: Client,
+    stocked: dict[str, MemoryEntry],
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    asked = {"query": "when is tea served", "user_id": "ada", "limit": "1", "compare": "on"}
+    first = text_of(page.get("/lab/", asked))
+    assert 'name="b-user_id" value="ada"' in first, "at first both ways are the same"
+    # Six searches: each way as agents ask, further down, and over what is kept back.
+    with django_assert_max_num_queries(100):
+        other = text_of(page.get("/lab/", {**asked, "b-user_id": "lin", "b-limit": "3"}))
+    assert "A · 1 memory told" in other
+    assert "B · 1 memory told" in other
+    assert "<small>new</small>" in other
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"limit": "0"}, {"limit": "9999"}, {"min_score": "2"}, {"min_score": "nan"}, {"kind": "x"}],
+)
+def test_what_no_agent_could_ask_is_refused(page: Client, said: dict[str, str]) -> None:
+    assert page.get("/lab/", {"query": "tea", **said}).status_code == 400
+
+
+def test_words_of_others_stay_words(page: Client, acme: Account, provider: FakeProvider) -> None:
+    text = text_of(page.get("/lab/", {"query": "it's <b>tea</b>", "user_id": "<i>"}))
+    assert "<b>tea</b>" not in text
+    assert "it&#x27;\\&#x27;&#x27;s" in text, "a quote stays inside its string in a shell"
+    assert "An agent is told nothing" in text
+
+
+def test_a_result_is_marked_and_the_mark_taken_back(
+    page: Client, acme: Account, stocked: dict[str, MemoryEntry], alice: User
+) -> None:
+    noon = stocked["noon"]
+    address = f"/memory/{noon.pk}/rate/"
+    part = page.post(address, {"outcome": "negative"}, headers={"HX-Request": "true"})
+    assert 'value="neutral" aria-pressed="true"' in text_of(part)
+    shown = text_of(page.get("/lab/", {"query": "tea at noon", "user_id": "ada"}))
+    assert shown.count('aria-pressed="true">') > text_of(page.get("/lab/")).count(
+        'aria-pressed="true">'
+    )
+    with acting(acme):
+        rating = MemoryRating.objects.of(acme).get()
+        assert (rating.outcome, rating.rater) == ("negative", f"user:{alice.pk}")
+        assert MemoryEntry.objects.get(pk=noon.pk).salience < noon.salience
+    back = page.post(address, {"outcome": "neutral", "next": "/lab/?query=tea"})
+    assert back.headers["Location"] == "/lab/?query=tea"
+    with acting(acme):
+        assert MemoryEntry.objects.get(pk=noon.pk).salience == pytest.approx(noon.salience)
+    assert page.post(address, {"outcome": "splendid"}).status_code == 400
+    assert (
+        page.post(f"/memory/{stocked['gone'].pk}/rate/", {"outcome": "negative"}).status_code == 409
+    )

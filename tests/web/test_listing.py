@@ -1,0 +1,184 @@
+"""The list of memories: narrowed, sought by words and meaning, in the columns a person wants."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+from pytest_django import Settings
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.search.models import Vector
+from memory.listing import USUAL, Listing
+from memory.models import MemoryEntry
+from tests import makers
+from tests.web.test_entries import at_desk, page, remember
+
+__all__ = ["at_desk"]
+
+
+def shown(desk: Client, **query: Any) -> str:
+    return page(desk.get("/memory/", query, headers={"HX-Request": "true"}))
+
+
+def test_words_find_memories_in_both_languages(at_desk: Client, acme: Account) -> None:
+    remember(acme, "Lin likes oolong tea.", "林喜欢乌龙茶。", "Ben plays chess.")
+    assert "oolong" in shown(at_desk, q="oolong")
+    assert "Ben" not in shown(at_desk, q="oolong")
+    assert "林喜欢" in shown(at_desk, q="乌龙茶")
+
+
+def test_meaning_finds_what_no_word_does(committed: str, at_desk: Client, acme: Account) -> None:
+    remember(acme, "The dog barked all night and nobody slept.", "Invoices are due on Friday.")
+    makers.settle()
+    said = shown(at_desk, q="a noisy puppy kept everyone awake")
+    assert "dog barked" in said
+    assert "by words and meaning" in said
+
+
+def test_without_the_embedder_words_alone_find_and_the_page_says_so(
+    at_desk: Client, acme: Account, settings: Settings
+) -> None:
+    settings.EMBEDDING_BASE_URL = "http://127.0.0.1:9/v1"
+    remember(acme, "Lin likes oolong tea.")
+    said = shown(at_desk, q="oolong")
+    assert "oolong tea" in said
+    assert "by words alone" in said
+
+
+def test_a_reviewer_finds_what_agents_are_not_told(at_desk: Client, acme: Account) -> None:
+    """Of every user and status: only the filters narrow."""
+    [one] = remember(acme, "Ada keeps bees.", user_id="ada", client_id="bees-1")
+    [two] = remember(acme, "Ben keeps bees.", user_id="ben", run_id="r", visibility="conversation")
+    with acting(acme):
+        MemoryEntry.objects.filter(pk=two.pk).update(status="forgotten")
+    said = shown(at_desk, q="bees")
+    assert "Ada" in said
+    assert "Ben" in said
+    assert "Ada" not in shown(at_desk, q="bees", status="forgotten")
+    for name in (str(one.pk), "bees-1"):
+        said = shown(at_desk, q=name)
+        assert "Ada" in said
+        assert "Ben" not in said
+
+
+def test_filters_narrow_and_stand_in_the_address(at_desk: Client, acme: Account) -> None:
+    [fact] = remember(acme, "A fact.", kind="fact", tags=["red"], agent_id="bot", tier="cold")
+    remember(acme, "An event.", kind="event", user_id="u2", run_id="r2")
+    with acting(acme):
+        MemoryEntry.objects.filter(pk=fact.pk).update(pinned=True, observed_at="2026-01-02T09:00Z")
+        Vector.objects.filter(object_id=fact.pk).update(state="FAILED")
+    for query, fact_is_shown in [
+        ({"kind": "fact"}, True),
+        ({"kind": "event"}, False),
+        ({"user_id": "u2"}, False),
+        ({"agent_id": "bot"}, True),
+        ({"run_id": "r2"}, False),
+        ({"tag": "red"}, True),
+        ({"tier": "cold"}, True),
+        ({"pinned": "true"}, True),
+        ({"embedding": "FAILED"}, True),
+        ({"embedding": "PENDING"}, False),
+        ({"since": "2026-01-02", "until": "2026-01-02"}, True),
+        ({"since": "2026-01-03"}, False),
+    ]:
+        said = shown(at_desk, **query)
+        assert ("A fact." in said, "An event." in said) == (fact_is_shown, not fact_is_shown), query
+    assert "Nothing matches" in shown(at_desk, embedding="READY")
+
+
+def test_the_part_and_the_page_are_told_apart(at_desk: Client, acme: Account) -> None:
+    remember(acme, "A fact.")
+    part = at_desk.get("/memory/", headers={"HX-Request": "true"})
+    assert "<html" not in page(part)
+    assert "A fact." in page(part)
+    assert "HX-Request" in part.headers["Vary"]
+    back = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
+    assert "<html" in page(at_desk.get("/memory/", headers=back))
+
+
+def test_columns_are_chosen_in_the_address(at_desk: Client, acme: Account) -> None:
+    remember(acme, "A fact.", agent_id="bot-7", run_id="run-7")
+    assert "run-7" not in shown(at_desk)
+    said = shown(at_desk, column=["run", "importance"])
+    assert "run-7" in said
+    assert ">Importance<" in said
+    assert ">Status<" not in said
+
+
+@pytest.mark.parametrize(
+    ("said", "left_out", "query"),
+    [
+        ("", [], ""),
+        ("kind=fact&page=3&view=x", [], "kind=fact"),
+        ("kind=odd&usr=ada&sort=-content", ["kind", "sort", "usr"], ""),
+        ("since=yesterday&q=+tea+", ["since"], "q=tea"),
+        ("column=odd&column=run", ["column"], "column=run"),
+        ("q=a%00b&sort=created_at&user_id=u", [], "user_id=u&q=ab&sort=created_at"),
+    ],
+)
+def test_what_an_address_says_and_we_do_not_know_is_named(
+    acme: Account, said: str, left_out: list[str], query: str
+) -> None:
+    listing = Listing.of(acme.pk, QueryDict(said))
+    assert (listing.left_out, listing.query) == (left_out, query)
+    again = Listing.of(acme.pk, QueryDict(listing.query))
+    assert (again.left_out, again.query) == ([], query)
+    if "column" not in said:
+        assert again.columns == USUAL
+
+
+def test_the_page_names_what_it_left_out(at_desk: Client, acme: Account) -> None:
+    remember(acme, "A fact.")
+    said = shown(at_desk, kind="odd", colour="<b>")
+    assert "Left out" in said
+    assert "colour" in said
+    assert "A fact." in said
+
+
+@pytest.mark.parametrize("word", ["\x00", "x" * 5000, "%", "' OR 1=1", "🙂", "\ufffd", "a:b&c|d!"])
+def test_any_question_is_answered(at_desk: Client, acme: Account, word: str) -> None:
+    assert at_desk.get("/memory/", {"q": word, "tag": word, "user_id": word}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "most"),
+    [
+        ("/memory/", 14),
+        ("/memory/?status=active&embedding=READY&tag=x", 14),
+        ("/memory/?q=tea", 24),
+    ],
+)
+def test_the_list_costs_the_same_however_long(
+    at_desk: Client,
+    acme: Account,
+    path: str,
+    most: int,
+    django_assert_max_num_queries: Callable[[int], Any],
+) -> None:
+    remember(acme, *(f"Tea number {n}." for n in range(60)))
+    at_desk.get(path)  # what is looked up once a minute is known
+    with django_assert_max_num_queries(most):
+        assert at_desk.get(path).status_code == 200
+
+
+def test_every_page_of_a_long_list_is_reached(at_desk: Client, acme: Account) -> None:
+    remember(acme, *(f"Tea number {n}." for n in range(60)))
+    said = shown(at_desk, page="2", sort="created_at")
+    assert "51 to 60 of 60" in said
+    assert "Tea number 59." in said
+    assert "Tea number 9." not in said
+
+
+def test_a_search_is_bounded_and_says_so(
+    at_desk: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("memory.found", "memory.views.listing"):
+        monkeypatch.setattr(f"{module}.MOST", 5)
+    monkeypatch.setattr("memory.found.CANDIDATES", 3)
+    remember(acme, *(f"Tea number {n}." for n in range(9)))
+    said = shown(at_desk, q="tea")
+    assert "The best 5 are shown." in said
+    assert "1 to 5 of 5" in said

@@ -1,0 +1,172 @@
+"""The policy page: reviewers look, admins change, and what it was before stays in sight."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, ApiKey, User
+from memory.actions.entries import write
+from memory.actions.review import Decision, pin, undo
+from memory.actions.settings import change_policy
+from memory.drafts import Batch, NewEntry
+from memory.models import MemoryEntry, MemorySettings, MemoryVersion
+from memory.tasks import keep_to_retention
+from tests import makers
+
+
+@pytest.fixture
+def admin(ada: User) -> Client:
+    client = Client()
+    client.force_login(ada)
+    return client
+
+
+def settings_of(account: Account) -> MemorySettings:
+    with acting(account):
+        return MemorySettings.objects.here(account.pk)
+
+
+def page(answer: Any) -> str:
+    return str(answer.content.decode())
+
+
+def written(account: Account, *texts: str, days_ago: int, kind: str = "event") -> list[MemoryEntry]:
+    """Memories that nobody changed for so long."""
+    drafts = [NewEntry(text=text, kind=kind, user_id="ada") for text in texts]
+    made = write(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=drafts)).entries
+    then = timezone.now() - timedelta(days=days_ago)
+    ids = [entry.pk for entry in made]
+    MemoryEntry.objects.of(account).filter(pk__in=ids).update(created_at=then, updated_at=then)
+    return list(made)
+
+
+def test_a_reviewer_looks_and_may_not_change(
+    client: Client,
+    alice: User,
+    acme: Account,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    client.force_login(alice)
+    with django_assert_max_num_queries(16):
+        shown = client.get("/policy/")
+    assert shown.status_code == 200
+    assert "<fieldset disabled>" in page(shown)
+    assert 'type="submit">Save' not in page(shown)
+    answer = client.post("/policy/set/", {"section": "redaction", "version": "0"})
+    assert answer.status_code == 403
+    assert settings_of(acme).version == 0
+
+
+def test_an_admin_changes_it_and_the_page_keeps_what_it_was(
+    admin: Client, acme: Account, key: tuple[ApiKey, str]
+) -> None:
+    said: dict[str, dict[str, Any]] = {
+        "review": {"visibilities": ["user"], "review_kinds": ["skill"], "review_keys": [key[0].pk]},
+        "redaction": {"redact": ["secret"]},
+        "flags": {"duplicate_score": "0.9", "contradiction_score": "0.7"},
+        "use": {"store_threshold": "0.6", "inject_max_memories": "8", "min_score": "0.25"},
+        "retention": {"event": "90", "fact": ""},
+    }
+    for version, (section, values) in enumerate(said.items()):
+        form = {"section": section, "version": version, "reason": f"Why {section}.", **values}
+        assert admin.post("/policy/set/", form).headers["Location"] == "/policy/", section
+    found = settings_of(acme)
+    assert (found.account.account_wide, found.account.redact) == ("apply", ["secret"])
+    assert (found.review_visibilities, found.review_kinds) == (["user"], ["skill"])
+    assert found.review_keys == [str(key[0].pk)]
+    assert (found.duplicate_score, found.contradiction_score) == (0.9, 0.7)
+    assert (found.memory_enabled, found.auto_store, found.inject_max_memories) == (False, False, 8)
+    assert found.forget_after == {"event": 90}
+    text = page(admin.get("/policy/"))
+    for words in ("Why use.", "event 90 days", "skill", "test key", "Ada", "commit "):
+        assert words in text
+    for before, after in (("0.5", "0.6"), ("on", "off"), ("for good", "event 90 days")):
+        assert f"<del><bdi hx-disable>{before}</bdi></del>" in text
+        assert f"<ins><bdi hx-disable>{after}</bdi></ins>" in text
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        (
+            {
+                "section": "use",
+                "store_threshold": "2",
+                "inject_max_memories": "5",
+                "min_score": "0",
+            },
+            422,
+        ),
+        ({"section": "retention", "event": "-1"}, 422),
+        ({"section": "review", "review_keys": ["11111111-1111-7111-8111-111111111111"]}, 422),
+        ({"section": "nowhere"}, 400),
+        ({}, 400),
+    ],
+)
+def test_what_is_not_a_policy_is_refused(
+    admin: Client, acme: Account, form: dict[str, Any], status: int
+) -> None:
+    assert admin.post("/policy/set/", {"version": "0", **form}).status_code == status
+    assert settings_of(acme).version == 0
+
+
+def test_an_admin_who_looked_too_long_ago_is_told(admin: Client, acme: Account) -> None:
+    with acting(acme):
+        change_policy(acme.pk, {"min_score": 0.1}, actor=SYSTEM)
+    form = {"section": "redaction", "version": "0", "redact": []}
+    answer = admin.post("/policy/set/", form)
+    assert answer.status_code == 409
+    assert "Somebody changed the policy" in page(answer)
+    assert settings_of(acme).account.redact != []
+
+
+def test_days_that_forget_something_are_counted_and_confirmed(admin: Client, acme: Account) -> None:
+    with acting(acme):
+        old = written(acme, "An old event.", "Another.", days_ago=40)
+        written(acme, "A young event.", days_ago=3)
+    form = {"section": "retention", "version": "0", "event": "30"}
+    asked = admin.post("/policy/set/", form)
+    assert asked.status_code == 200
+    assert "Set the days and forget 2 memories" in page(asked)
+    assert settings_of(acme).forget_after == {}
+    with acting(acme):
+        pin(Decision(account_id=acme.pk, entry_id=old[0].pk, actor=SYSTEM))
+    drifted = admin.post("/policy/set/", {**form, "count": "2"})
+    assert "Set the days and forget 1 memory" in page(drifted)
+    assert admin.post("/policy/set/", {**form, "count": "1"}).status_code == 302
+    assert 'data-label="Due within the hour"><a' in page(admin.get("/policy/"))
+
+
+def test_retention_forgets_what_is_old_and_nothing_else(acme: Account, rival: Account) -> None:
+    with acting(rival):
+        others = written(rival, "Theirs.", days_ago=400)[0]
+    with acting(acme):
+        old, pinned = written(acme, "An old event.", "A pinned one.", days_ago=40)
+        pin(Decision(account_id=acme.pk, entry_id=pinned.pk, actor=SYSTEM))
+        fact = written(acme, "An old fact.", days_ago=40, kind="fact")[0]
+        change_policy(acme.pk, {"forget_after": {"event": 30}}, actor=SYSTEM)
+    assert keep_to_retention() == 1
+    assert keep_to_retention() == 0
+    with acting(acme):
+        version = MemoryVersion.objects.of(acme).get(entry=old, version=2)
+        assert (version.event, version.actor) == ("FORGET", "system")
+        assert "30 days" in version.reason
+        kept = MemoryEntry.objects.of(acme).filter(status="active")
+        assert {entry.pk for entry in kept} == {pinned.pk, fact.pk}
+        undo(Decision(account_id=acme.pk, entry_id=old.pk, actor=SYSTEM))
+    assert keep_to_retention() == 0, "taken back, it has as long again"
+    with acting(rival):
+        assert MemoryEntry.objects.get(pk=others.pk).status == "active"
+
+
+def test_another_accounts_policy_is_its_own(admin: Client, rival: Account) -> None:
+    makers.key(rival)
+    form = {"section": "use", "version": "0", "store_threshold": "1", "inject_max_memories": "1"}
+    assert admin.post("/policy/set/", {**form, "min_score": "1"}).status_code == 302
+    assert settings_of(rival).version == 0

@@ -1,0 +1,78 @@
+"""Saved views: one's own and shared, checked when they are opened."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from memory.models import SavedView
+from tests import makers
+from tests.web.test_entries import at_desk, page, remember
+
+__all__ = ["at_desk"]
+
+
+def view_of(account: Account, owner: User, name: str, **more: Any) -> SavedView:
+    with acting(account):
+        return SavedView.objects.create(account=account, owner=owner, name=name, **more)
+
+
+def test_a_view_is_kept_opened_changed_and_deleted(
+    at_desk: Client, acme: Account, alice: User
+) -> None:
+    remember(acme, "A fact.")
+    said = {"name": " Facts ", "query": "kind=fact&page=9&colour=red", "shared": "yes"}
+    kept = at_desk.post("/memory/views/", said)
+    with acting(acme):
+        view = SavedView.objects.get()
+    assert (view.name, view.query, view.shared) == ("Facts", "kind=fact", True)
+    assert kept.headers["Location"] == f"/memory/?kind=fact&view={view.pk}"
+    opened = page(at_desk.get(kept.headers["Location"]))
+    assert "Facts" in opened
+    assert "Changed since it was saved" not in opened
+    other = page(at_desk.get(f"/memory/?kind=fact&status=active&view={view.pk}"))
+    assert "Changed since it was saved" in other
+    at_desk.post(f"/memory/views/{view.pk}/", {"query": "kind=fact&status=active"})
+    with acting(acme):
+        view.refresh_from_db()
+    assert view.query == "status=active&kind=fact"
+    at_desk.post("/memory/views/", {"name": "Facts", "query": "kind=event"})
+    with acting(acme):
+        assert [(v.query, v.shared) for v in SavedView.objects.all()] == [("kind=event", False)]
+    at_desk.post(f"/memory/views/{view.pk}/delete/")
+    with acting(acme):
+        assert not SavedView.objects.exists()
+
+
+def test_what_an_old_view_says_and_is_not_known_any_more_is_named(
+    at_desk: Client, acme: Account, alice: User
+) -> None:
+    remember(acme, "A fact.")
+    view = view_of(acme, alice, "Old", query="kind=fact&mood=good&column=gone")
+    link = f"/memory/?{view.query}&view={view.pk}"
+    assert link.replace("&", "&amp;") in page(at_desk.get("/memory/"))
+    said = page(at_desk.get(link))
+    assert "Left out" in said
+    assert "mood" in said
+    assert "A fact." in said
+
+
+def test_one_sees_ones_own_and_what_is_shared(at_desk: Client, acme: Account, ada: User) -> None:
+    mine = view_of(acme, ada, "Adas secret")
+    shared = view_of(acme, ada, "Adas gift", shared=True)
+    said = page(at_desk.get("/memory/"))
+    assert "Adas gift" in said
+    assert "Adas secret" not in said
+    assert at_desk.post(f"/memory/views/{mine.pk}/delete/").status_code == 404
+    for deed in ("", "delete/"):
+        assert at_desk.post(f"/memory/views/{shared.pk}/{deed}").status_code == 403
+    admin = Client()
+    admin.force_login(makers.member(acme, "adam", role="admin"))
+    assert admin.post(f"/memory/views/{shared.pk}/delete/").status_code == 302
+
+
+@pytest.mark.parametrize("name", ["", " ", "\x00"])
+def test_a_view_has_a_name(at_desk: Client, acme: Account, name: str) -> None:
+    assert at_desk.post("/memory/views/", {"name": name, "query": ""}).status_code == 400

@@ -1,0 +1,136 @@
+"""Exports of what is filtered: whole, harmless, on record, and read back without a difference."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.models import Commit
+from memory.actions.entries import write
+from memory.drafts import Batch, End, NewEdge, NewEntry
+from memory.exchange import told
+from memory.exporting import export
+from memory.models import MemoryEdge, MemoryEntry, MemoryExport
+from memory.spreadsheet import COLUMNS, cell
+from tests import makers
+from tests.web.test_entries import at_desk, remember
+
+__all__ = ["at_desk"]
+
+
+def taken(desk: Client, form: str, query: str = "") -> bytes:
+    answer = desk.post(f"/memory/export/?{query}", {"form": form})
+    assert answer.status_code == 200
+    assert "attachment" in answer.headers["Content-Disposition"]
+    return b"".join(answer)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("plain", "plain"),
+        ("=1+1", "'=1+1"),
+        (" +1", "' +1"),
+        ("\t@x", "'\t@x"),
+        ("-1", "'-1"),
+        ("＝1", "'＝1"),
+        ("a=b", "a=b"),
+        (0.5, "0.5"),
+        (None, ""),
+        (True, "True"),
+        (["=x", "y"], "'=x, y"),
+        ({"a": "茶"}, '{"a": "茶"}'),
+        ([{"a": 1}], '[{"a": 1}]'),
+    ],
+)
+def test_no_cell_is_a_formula(value: Any, said: str) -> None:
+    assert cell(value) == said
+
+
+def test_a_sheet_holds_what_is_filtered_and_no_vectors(
+    committed: str, at_desk: Client, acme: Account
+) -> None:
+    odd = '=cmd|"/c calc"!A1, 茶\nsecond line'
+    remember(acme, odd, "A fact.", kind="fact", tags=["@tag"], metadata={"a": 1})
+    remember(acme, "An event.", kind="event")
+    makers.settle()
+    raw = taken(at_desk, "csv", "kind=fact&sort=created_at")
+    rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"))))
+    assert list(rows[0]) == list(COLUMNS)
+    assert [row["text"] for row in rows] == [f"'{odd}", "A fact."]
+    assert rows[0]["tags"] == "'@tag"
+    assert b"embedding" not in raw
+    found = list(csv.DictReader(io.StringIO(taken(at_desk, "csv", "q=event").decode("utf-8-sig"))))
+    assert found[0]["text"] == "An event."
+
+
+def test_an_export_is_on_record(at_desk: Client, acme: Account, alice: User) -> None:
+    remember(acme, "A fact.", "Another.")
+    taken(at_desk, "csv", "kind=fact")
+    with acting(acme):
+        export = MemoryExport.objects.get()
+        assert (export.form, export.number, export.query) == ("csv", 2, "kind=fact")
+        assert export.taken_by == f"user:{alice.pk}"
+        [change] = Commit.objects.get(pk=export.commit_id).diff
+        assert (change["object"], change["op"]) == (f"memory.memoryexport:{export.pk}", "EXPORT")
+
+
+@pytest.mark.parametrize(
+    ("query", "form"), [("colour=red", "csv"), ("", "xls"), ("", ""), ("kind=odd", "ndjson")]
+)
+def test_what_is_not_understood_exports_nothing(
+    at_desk: Client, acme: Account, query: str, form: str
+) -> None:
+    assert at_desk.post(f"/memory/export/?{query}", {"form": form}).status_code == 400
+    with acting(acme):
+        assert not MemoryExport.objects.exists()
+
+
+def test_lines_are_read_back_without_a_difference(
+    committed: str, at_desk: Client, acme: Account, rival: Account, tmp_path: Path
+) -> None:
+    batch = Batch(
+        entries=[
+            NewEntry(text="One 茶.", client_id="a", user_id="u", tags=["t"], metadata={"n": 1.5}),
+            NewEntry(text="Two.", client_id="b", user_id="u", run_id="r"),
+            NewEntry(text="Three.", client_id="c", user_id="u", kind="event"),
+        ],
+        edges=[
+            NewEdge(type="part_of", src=End(client_id="a"), dst=End(client_id="b")),
+            NewEdge(type="mentions", src=End(client_id="a"), dst=End(client_id="c")),
+        ],
+    )
+    with acting(acme):
+        write(account_id=acme.pk, actor=SYSTEM, batch=batch)
+    raw = taken(at_desk, "ndjson", "kind=fact")
+    lines = [json.loads(line) for line in raw.splitlines()]
+    assert [line["object"] for line in lines] == ["memories", "entry", "entry", "edge"]
+    # All of it, into an installation that has nothing yet.
+    whole = taken(at_desk, "ndjson", "sort=created_at")
+    assert {*whole.splitlines()} == {*b"".join(export(acme.pk)).splitlines()}
+    (tmp_path / "all.ndjson").write_bytes(whole)
+    with acting(acme):
+        before = [told(row) for row in MemoryEntry.objects.of(acme).order_by("pk")]
+    makers.settle()
+    erase_all(acme)
+    out = io.StringIO()
+    call_command(
+        "memories", "import", "--account", "rival", str(tmp_path / "all.ndjson"), stdout=out
+    )
+    with acting(rival):
+        assert [told(row) for row in MemoryEntry.objects.of(rival).order_by("pk")] == before
+        assert MemoryEdge.objects.of(rival).exclude(commit=None).count() == 2
+
+
+def erase_all(account: Account) -> None:
+    """So that the ids are free for another account of this installation."""
+    with acting(account):
+        MemoryEntry.objects.of(account).delete()

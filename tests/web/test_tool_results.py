@@ -1,0 +1,132 @@
+"""The pages of tool results: found, read, erased, and kept no longer than somebody wants."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from context.actions.archives import keep
+from context.drafts import NewResult
+from context.models import ContextSettings, ToolResultArchive
+from kmapp import tokens
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+
+FORM = {"archive_threshold": "500", "retention_days": "30", "language": "zh", "version": "0"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tokenizer() -> None:
+    tokens.count("warm")
+
+
+@pytest.fixture
+def at_desk(client: Client, ada: User) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def kept(account: Account, *texts: str, **more: Any) -> list[ToolResultArchive]:
+    more = {"tool_name": "look", "conversation_id": "c1", "tool_input": {"query": "kiln"}} | more
+    with acting(account):
+        settings = ContextSettings.objects.here(account.pk)
+        return keep(settings, SYSTEM, [NewResult(text=text, **more) for text in texts])[0]
+
+
+def page(answer: Any) -> str:
+    return str(answer.content.decode())
+
+
+def test_the_list_is_narrowed_by_its_address(at_desk: Client, acme: Account) -> None:
+    kept(acme, "The kiln is hot.")
+    kept(acme, "The gate is shut.", tool_name="ask", conversation_id="c2")
+    for query, shown, hidden in (
+        ({}, "gate", "nothing"),
+        ({"tool_name": "look"}, "kiln", "gate"),
+        ({"conversation_id": "c2"}, "gate", "The kiln"),
+    ):
+        said = page(at_desk.get("/tool-results/", query))
+        assert shown in said
+        assert hidden not in said
+    assert "Nothing matches" in page(at_desk.get("/tool-results/", {"thread_id": "x"}))
+
+
+def test_an_empty_list_teaches_the_first_command(at_desk: Client) -> None:
+    assert "/v1/tool-results" in page(at_desk.get("/tool-results/"))
+
+
+def test_a_result_is_read_whole_and_by_passage(at_desk: Client, acme: Account) -> None:
+    [row] = kept(acme, "<b>The kiln</b> fires at 1280 degrees.\n" + "The gate is shut. " * 90)
+    said = page(at_desk.get(f"/tool-results/{row.pk}/", {"about": "kiln degrees"}))
+    assert "&lt;b&gt;The kiln&lt;/b&gt;" in said
+    assert "characters 0 to" in said
+    assert f"load_tool_history(uuid=&quot;{row.pk}&quot;)" in said
+    assert "No passage" in page(at_desk.get(f"/tool-results/{row.pk}/", {"about": "zebra"}))
+
+
+def test_erasing_asks_first(at_desk: Client, acme: Account) -> None:
+    [row] = kept(acme, "The kiln is hot.")
+    assert "Erase this tool result?" in page(at_desk.get(f"/tool-results/{row.pk}/erase/"))
+    assert at_desk.post(f"/tool-results/{row.pk}/erase/", {"reason": "old"}).status_code == 302
+    assert at_desk.get(f"/tool-results/{row.pk}/").status_code == 404
+
+
+def test_days_that_erase_something_are_confirmed(at_desk: Client, acme: Account) -> None:
+    [row] = kept(acme, "The kiln is hot.")
+    with acting(acme):
+        then = timezone.now() - timedelta(days=40)
+        ToolResultArchive.objects.of(acme).update(created_at=then)
+    assert "What goes next" in page(at_desk.get("/tool-results/keeping/"))
+    asked = page(at_desk.post("/tool-results/keeping/set/", FORM))
+    assert "Set the days and erase 1 tool result" in asked
+    done = at_desk.post("/tool-results/keeping/set/", {**FORM, "count": "1"})
+    assert done.status_code == 302
+    said = page(at_desk.get("/tool-results/keeping/"))
+    assert "What goes next" not in said
+    assert str(row.pk) in said
+    assert "is erased within the hour" in page(at_desk.get("/tool-results/"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("archive_threshold", "-1"),
+        ("retention_days", "0"),
+        ("tool_thresholds", "look"),
+        ("tool_thresholds", "look 99999999999"),
+        ("language", "fr"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(at_desk: Client, field: str, value: str) -> None:
+    assert at_desk.post("/tool-results/keeping/set/", {**FORM, field: value}).status_code == 422
+
+
+def test_other_thresholds_are_kept_by_tool(at_desk: Client, acme: Account) -> None:
+    form = {**FORM, "tool_thresholds": "look 900\n\nask me 20"}
+    assert at_desk.post("/tool-results/keeping/set/", form).status_code == 302
+    with acting(acme):
+        settings = ContextSettings.objects.here(acme.pk)
+        assert settings.tool_thresholds == {"look": 900, "ask me": 20}
+    assert "look 900" in page(at_desk.get("/tool-results/keeping/"))
+    assert at_desk.post("/tool-results/keeping/set/", form).status_code == 409
+
+
+def test_reviewers_look_and_change_nothing(client: Client, alice: User, acme: Account) -> None:
+    client.force_login(alice)
+    [row] = kept(acme, "The kiln is hot.")
+    assert "disabled" in page(client.get("/tool-results/keeping/"))
+    assert client.post("/tool-results/keeping/set/", FORM).status_code == 403
+    assert client.post(f"/tool-results/{row.pk}/erase/").status_code == 403
+
+
+@pytest.mark.parametrize("path", ["/tool-results/", "/tool-results/keeping/"])
+def test_pages_cost_the_same_however_long(
+    at_desk: Client, acme: Account, path: str, django_assert_max_num_queries: Callable[[int], Any]
+) -> None:
+    kept(acme, *(f"Result {n}." for n in range(30)))
+    with django_assert_max_num_queries(18):
+        assert at_desk.get(path).status_code == 200
