@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
@@ -188,47 +189,23 @@ CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+
+
+def _every(period: timedelta, task: str) -> dict[str, Any]:
+    """A task that nobody does late: one that waited too long for a worker is dropped."""
+    return {"task": task, "schedule": period, "options": {"expires": min(period.seconds, 600)}}
+
+
+HOUR = timedelta(hours=1)
 CELERY_BEAT_SCHEDULE = {
-    "sweep the outbox": {
-        "task": "kmapp.outbox.tasks.sweep",
-        "schedule": timedelta(seconds=10),
-        "options": {"expires": 10},
-    },
-    "checkpoint the ledger": {
-        "task": "kmapp.ledger.tasks.checkpoint",
-        "schedule": timedelta(hours=1),
-        "options": {"expires": 600},
-    },
-    "forget old events": {
-        "task": "kmapp.outbox.tasks.drop_old",
-        "schedule": timedelta(hours=1),
-        "options": {"expires": 600},
-    },
-    "write down what was told": {
-        "task": "memory.tasks.write_down_accesses",
-        "schedule": timedelta(seconds=30),
-        "options": {"expires": 30},
-    },
-    "keep to retention": {
-        "task": "memory.tasks.keep_to_retention",
-        "schedule": timedelta(hours=1),
-        "options": {"expires": 600},
-    },
-    "suggest what to do with rules": {
-        "task": "rules.tasks.suggest",
-        "schedule": timedelta(hours=1),
-        "options": {"expires": 600},
-    },
-    "erase old tool results": {
-        "task": "context.tasks.keep_to_retention",
-        "schedule": timedelta(hours=1),
-        "options": {"expires": 600},
-    },
-    "drop expired answers": {
-        "task": "kmapp.api.tasks.drop_expired_answers",
-        "schedule": timedelta(hours=1),
-        "options": {"expires": 600},
-    },
+    "sweep the outbox": _every(timedelta(seconds=10), "kmapp.outbox.tasks.sweep"),
+    "checkpoint the ledger": _every(HOUR, "kmapp.ledger.tasks.checkpoint"),
+    "forget old events": _every(HOUR, "kmapp.outbox.tasks.drop_old"),
+    "write down what was told": _every(timedelta(seconds=30), "memory.tasks.write_down_accesses"),
+    "keep to retention": _every(HOUR, "memory.tasks.keep_to_retention"),
+    "suggest what to do with rules": _every(HOUR, "rules.tasks.suggest"),
+    "erase old tool results": _every(HOUR, "context.tasks.keep_to_retention"),
+    "drop expired answers": _every(HOUR, "kmapp.api.tasks.drop_expired_answers"),
 }
 OUTBOX_LEASE = timedelta(seconds=30)
 OUTBOX_HEARTBEAT = timedelta(seconds=5)

@@ -1,5 +1,10 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
 class KnowledgeConfig(AppConfig):
     name = "knowledge"
+
+    def ready(self) -> None:
+        import_module("knowledge.tools")  # offers them to agents

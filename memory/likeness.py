@@ -15,9 +15,9 @@ Relation = Literal["duplicate", "update", "contradiction", "similar"]
 
 SAME_SUBJECT = 0.5  # of the words, by weight, without figures and negations
 SAME_SUBJECT_BY_WORDS = 0.7  # where the meaning is not known yet
-SAME_MEANING = 0.5  # see `closeness`
 ALIKE = 0.65  # meaning and words together
-ALIKE_BY_WORDS = 0.8  # where the meaning is not known yet
+SAME_MEANING = 0.5  # see `closeness`
+WORDS_ALONE = 0.15  # more has to be alike where the meaning is not known yet
 HELD = 0.85  # of the known text's words: the new one says them all
 LONGER = 0.85  # words in common of both together: the new one says clearly more
 LEAST = 0.25  # what is less alike is not worth a look
@@ -25,6 +25,14 @@ LEAST = 0.25  # what is less alike is not worth a look
 # Passages of one template, with their dates, are nearer to each other than a question is to its
 # answer: what counts as close lies at the upper end of the model's scale, and beyond.
 CLOSE_FROM, CLOSE_TO = 0.75, 1.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """From where on an account takes two texts for one, or for speaking of one matter (0..1)."""
+
+    alike: float = ALIKE
+    same_meaning: float = SAME_MEANING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +53,12 @@ def closeness(cosine: float, *, low: float, high: float) -> float:
 
 
 def likeness(
-    new: str, old: str, *, meaning: float | None, weights: Mapping[str, float] | None = None
+    new: str,
+    old: str,
+    *,
+    meaning: float | None,
+    weights: Mapping[str, float] | None = None,
+    bounds: Bounds = Bounds(),
 ) -> Likeness:
     """Compare two texts: `meaning` is their `closeness`, `weights` the idf of terms."""
     weigh = _Weights(weights or {})
@@ -55,13 +68,13 @@ def likeness(
     if meaning is None:
         about_the_same = subject >= SAME_SUBJECT_BY_WORDS
     else:
-        about_the_same = subject >= SAME_SUBJECT and meaning >= SAME_MEANING
+        about_the_same = subject >= SAME_SUBJECT and meaning >= bounds.same_meaning
     relation: Relation | None = "similar" if score >= LEAST else None
     if about_the_same and differ:
         relation = "update" if announces_change(new) else "contradiction"
     elif about_the_same and weigh.held(old, new) >= HELD and words < LONGER:
         relation = "update"
-    elif score >= (ALIKE_BY_WORDS if meaning is None else ALIKE):
+    elif score >= bounds.alike + (WORDS_ALONE if meaning is None else 0):
         relation = "duplicate"
     return Likeness(relation=relation, score=score, words=words, meaning=meaning, contrast=differ)
 

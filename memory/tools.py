@@ -4,22 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmapp.accounts.scopes import Scope
-from kmapp.api.agent_tools import Tool, offer
+from kmapp.api.agent_tools import Tool, offer, text
 from memory.models import MemoryEntry
 
-
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
-
-
-KIND = {**_text("What sort of memory it is."), "enum": list(MemoryEntry.Kind.values)}
+KIND = {**text("What sort of memory it is."), "enum": list(MemoryEntry.Kind.values)}
 MAYBE_KIND = {**KIND, "enum": [*KIND["enum"], None]}
 TAGS = {"type": "array", "items": {"type": "string"}, "description": "Short keywords."}
 WHOSE: Mapping[str, Any] = {
-    "user_id": _text("Whose memories, if they belong to one user."),
-    "run_id": _text("The conversation, if it is about one only."),
+    "user_id": text("Whose memories, if they belong to one user."),
+    "run_id": text("The conversation, if it is about one only."),
 }
-ID = _text("The id of the memory, as a search gave it.")
+ID = text("The id of the memory, as a search gave it.")
 
 offer(
     Tool(
@@ -27,7 +22,7 @@ offer(
         description="Find what is remembered about a question, best first.",
         path="/v1/memory/search",
         scope=Scope.MEMORY_READ,
-        wanted={"query": _text("What you want to know, in your own words.")},
+        wanted={"query": text("What you want to know, in your own words.")},
         optional={
             "limit": {"type": "integer", "description": "How many memories at most; 10 if null."},
             **WHOSE,
@@ -38,7 +33,7 @@ offer(
         description="Remember one fact, preference or lesson that will be useful later.",
         path="/v1/memory/store",
         scope=Scope.MEMORY_WRITE,
-        wanted={"text": _text("One self-contained statement.")},
+        wanted={"text": text("One self-contained statement.")},
         optional={"kind": MAYBE_KIND, "tags": TAGS, **WHOSE},
     ),
     Tool(
@@ -46,8 +41,8 @@ offer(
         description="Correct a memory that is wrong or out of date.",
         path="/v1/memory/update",
         scope=Scope.MEMORY_WRITE,
-        wanted={"id": ID, "text": _text("What is true now.")},
-        optional={"reason": _text("Why it changes.")},
+        wanted={"id": ID, "text": text("What is true now.")},
+        optional={"reason": text("Why it changes.")},
     ),
     Tool(
         name="memory_forget",
@@ -55,7 +50,7 @@ offer(
         path="/v1/memory/forget",
         scope=Scope.MEMORY_WRITE,
         wanted={"id": ID},
-        optional={"reason": _text("Why it should be forgotten.")},
+        optional={"reason": text("Why it should be forgotten.")},
     ),
     Tool(
         name="memory_get",

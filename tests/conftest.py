@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from time import monotonic
 from uuid import uuid4
 
 import hypothesis
@@ -19,7 +20,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connections
 from django.test import Client
-from pytest_django import DjangoDbBlocker, Settings
+from pytest_django import DjangoAssertNumQueries, DjangoDbBlocker, Settings
 from pytest_django.plugin import blocking_manager_key
 
 from kmapp import embedded
@@ -29,7 +30,9 @@ from kmapp.embedded.part import make_runtime_dir
 from kmapp.embedded.postgres import Postgres
 from kmapp.embedded.valkey import Valkey
 from kmapp.providers import breaker
+from kmapp.providers.active import forget_models
 from kmapp.provision import Login, provision
+from kmapp.search import queries
 from tests import makers
 from tests.fake_provider import FakeProvider
 
@@ -132,6 +135,28 @@ def django_db_setup(worker_database: str, django_db_blocker: DjangoDbBlocker) ->
         use_database(worker_database)
         yield
         drop(worker_database)
+
+
+@pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time stands still for what this process remembers for seconds.
+
+    All of it is forgotten now, and what is learned from here on is kept: how many queries a
+    request takes does not hang on how long the test took.
+    """
+    forget_models()
+    queries.STATISTICS.forget()
+    queries.ARE_FEW.forget()
+    now = monotonic()
+    for module in ("kmapp.memo", "kmapp.providers.active"):
+        monkeypatch.setattr(f"{module}.monotonic", lambda: now)
+
+
+@pytest.fixture
+def django_assert_max_num_queries(
+    still: None, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> DjangoAssertNumQueries:
+    return django_assert_max_num_queries
 
 
 @pytest.fixture

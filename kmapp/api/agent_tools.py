@@ -49,6 +49,11 @@ class Tool:
         }
 
 
+def text(description: str) -> dict[str, Any]:
+    """The schema of an argument in words."""
+    return {"type": "string", "description": description}
+
+
 _offered: dict[str, Tool] = {}
 
 

@@ -30,8 +30,16 @@ from kmapp.search.queries import (
 )
 from kmapp.text import terms
 from memory.actions.owed import owe_triage
-from memory.likeness import Likeness, closeness, likeness
-from memory.models import EntryQuerySet, Finding, MemoryEdge, MemoryEntry, Need, Triage
+from memory.likeness import Bounds, Likeness, closeness, likeness
+from memory.models import (
+    EntryQuerySet,
+    Finding,
+    MemoryEdge,
+    MemoryEntry,
+    MemorySettings,
+    Need,
+    Triage,
+)
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 
 Status = MemoryEntry.Status
@@ -129,8 +137,9 @@ def _compared(entry: MemoryEntry, meaning: Meaning | None) -> Iterator[Finding]:
         near |= nearest(collection, meaning, within=within, limit=LOOKED_AT).keys()
     cosines = _cosines(collection, rare, meaning, near)
     others = MemoryEntry.objects.of(entry.account_id).in_bulk(list(near))
+    bounds = MemorySettings.objects.here(entry.account_id).bounds
     seen = [
-        (pk, _likeness(entry, other, words, meaning, cosines.get(pk)))
+        (pk, _likeness(entry, other, words, meaning, cosines.get(pk), bounds))
         for pk, other in others.items()
     ]
     alike = sorted(seen, key=lambda pair: (pair[1].relation == "similar", -pair[1].score, pair[0]))
@@ -179,12 +188,13 @@ def _likeness(
     words: Words,
     meaning: Meaning | None,
     cosine: float | None,
+    bounds: Bounds,
 ) -> Likeness:
     close = None
     if meaning and cosine is not None:
         scale = scale_of(meaning.model)
         close = closeness(cosine, low=scale.low, high=scale.high)
-    return likeness(entry.content, other.content, meaning=close, weights=words.idf)
+    return likeness(entry.content, other.content, meaning=close, weights=words.idf, bounds=bounds)
 
 
 def _details(like: Likeness, cosine: float | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
+from memory.likeness import ALIKE, SAME_MEANING, Bounds
 from memory.models.entries import MemoryEntry, share
 
 MOST_INJECTED = 50
@@ -40,7 +41,7 @@ class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
 class MemorySettings(Truth):
     """One row for each account that changed something."""
 
-    memory_enabled = models.BooleanField(_("agents may use memory"), default=True)
+    memory_enabled = models.BooleanField(_("memories go into prompts"), default=True)
     auto_store = models.BooleanField(_("store by itself what is worth keeping"), default=True)
     store_threshold = share(_("least worth that is stored"), 0.5)
     inject_max_memories = models.PositiveSmallIntegerField(
@@ -68,8 +69,8 @@ class MemorySettings(Truth):
         default=list,
         blank=True,
     )
-    duplicate_score = share(_("likeness of a near-duplicate"), 0.92)
-    contradiction_score = share(_("likeness of what may contradict"), 0.8)
+    duplicate_score = share(_("likeness of a near-duplicate"), ALIKE)
+    contradiction_score = share(_("likeness of what may contradict"), SAME_MEANING)
     forget_after = models.JSONField(
         _("days after which a kind is forgotten"), default=dict, blank=True, validators=[check_days]
     )
@@ -97,3 +98,7 @@ class MemorySettings(Truth):
 
     def __str__(self) -> str:
         return str(self._meta.verbose_name)
+
+    @property
+    def bounds(self) -> Bounds:
+        return Bounds(alike=self.duplicate_score, same_meaning=self.contradiction_score)

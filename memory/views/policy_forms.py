@@ -140,7 +140,8 @@ class ThresholdSection(Section):
     title = _("When a proposal is flagged")
     lead = _("A flag shows its evidence to the reviewer. It never decides by itself.")
     duplicate_score = _share(
-        _("Near-duplicate from"), _("Likeness of the meanings, 0 to 1: from here on, the same.")
+        _("Near-duplicate from"),
+        _("Likeness of words and meanings together, 0 to 1: from here on, the same."),
     )
     contradiction_score = _share(
         _("Possible contradiction from"),
@@ -151,7 +152,9 @@ class ThresholdSection(Section):
 class UseSection(Section):
     title = _("What agents do with memory")
     lead = _("What holds unless a request says otherwise.")
-    memory_enabled = forms.BooleanField(label=_("Agents may use memory"), required=False)
+    memory_enabled = forms.BooleanField(
+        label=_("Put memories into prompts (inject)"), required=False
+    )
     auto_store = forms.BooleanField(
         label=_("After a task, store by itself what is worth keeping"), required=False
     )

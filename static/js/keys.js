@@ -79,10 +79,11 @@
   });
 
   // What came in last is wired up some milliseconds after it is seen. Who is faster than that means
-  // what they see, not what stood there before.
+  // what they see, not what stood there before. Asked again rather than told by an event: what leaves
+  // the page before it has settled tells nobody.
   function settled(act) {
     if (!document.querySelector(".htmx-settling")) act();
-    else document.addEventListener("htmx:afterSettle", () => settled(act), { once: true });
+    else setTimeout(settled, 10, act);
   }
 
   // --- What assistive technology and the sheet are told -------------------------------------------

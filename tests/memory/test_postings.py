@@ -53,7 +53,9 @@ def test_forgotten_words_leave_nothing(acme: Account) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 50])
-def test_a_write_asks_as_little_for_many_as_for_one(acme: Account, number: int) -> None:
+def test_a_write_asks_as_little_for_many_as_for_one(
+    acme: Account, number: int, still: None
+) -> None:
     """A query budget: what grows with the batch would show here."""
     entries = [
         NewEntry(text=f"Text {i}.", user_id="u", run_id="r", client_id=f"c{i}")
@@ -61,8 +63,6 @@ def test_a_write_asks_as_little_for_many_as_for_one(acme: Account, number: int) 
     ]
     with acting(acme):
         store(acme, "The models in use are remembered from now on.")
-        with CaptureQueriesContext(
-            connection,
-        ) as asked:
+        with CaptureQueriesContext(connection) as asked:
             write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=entries))
     assert len(asked) <= 17, "\n".join(query["sql"][:100] for query in asked)
