@@ -10,8 +10,10 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import QueryDict
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.errors import Invalid
 from kmapp.search.queries import Meaning
 from memory.filters import EntryFilter
 from memory.found import found
@@ -94,6 +96,15 @@ class Listing:
     def rows(self) -> EntryQuerySet:
         """What the filters let through."""
         return self.filter.qs  # type: ignore[no-any-return]  # the package has no types
+
+    @property
+    def chosen(self) -> EntryQuerySet:
+        """The rows, if they are some on purpose: not all, nor of an address half understood."""
+        if not self.narrowing or self.left_out or self.words:
+            raise Invalid(
+                gettext("Say which memories: filter the list first, then go on from there.")
+            )
+        return self.rows
 
     @property
     def narrowing(self) -> Sequence[str]:

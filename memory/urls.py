@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from memory.api import adding, entries, erasure, feedback, listing, reading, recalling
+from memory.api import (
+    adding,
+    entries,
+    erasure,
+    feedback,
+    forgetting,
+    listing,
+    reading,
+    recalling,
+)
 from memory.views import (
     bulk,
     desk,
@@ -18,6 +27,7 @@ from memory.views import (
 )
 from memory.views import entries as pages
 from memory.views import erasure as erasure_page
+from memory.views import forgetting as forgetting_page
 from memory.views import listing as listing_page
 
 app_name = "memory"
@@ -32,7 +42,7 @@ urlpatterns = [
     ),
     path("v1/memory/get", entries.Get.as_view(), name="api_get"),
     path("v1/memory/update", entries.Update.as_view(), name="api_update"),
-    path("v1/memory/forget", entries.Forget.as_view(), name="api_forget"),
+    path("v1/memory/forget", forgetting.Forget.as_view(), name="api_forget"),
     path("v1/memory/erase", erasure.Erase.as_view(), name="api_erase"),
     path("v1/memory/feedback", feedback.Feedback.as_view(), name="api_feedback"),
     path("v1/memory/list", listing.ListMemories.as_view(), name="api_list"),
@@ -49,6 +59,7 @@ urlpatterns = [
     path("memory/views/<uuid:pk>/", saved.update, name="view_update"),
     path("memory/views/<uuid:pk>/delete/", saved.delete, name="view_delete"),
     path("memory/erase/", erasure_page.erase, name="erase"),
+    path("memory/forget/", forgetting_page.forget_these, name="forget_these"),
     path("memory/<uuid:pk>/", pages.entry, name="entry"),
     path("memory/<uuid:pk>/edit/", editing.edit, name="edit"),
     path("memory/<uuid:pk>/pin/", pages.pin, name="pin"),

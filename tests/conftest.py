@@ -148,7 +148,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     queries.STATISTICS.forget()
     queries.ARE_FEW.forget()
     now = monotonic()
-    for module in ("kmapp.memo", "kmapp.providers.active"):
+    for module in ("kmapp.search.memo", "kmapp.providers.active"):
         monkeypatch.setattr(f"{module}.monotonic", lambda: now)
 
 

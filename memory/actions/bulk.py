@@ -1,4 +1,4 @@
-"""One decision about many proposals: at once, or by workers where they are many.
+"""One decision about many memories: at once, or by workers where they are many.
 
 Each part is one commit, so a run that stops half way is half done and says so; and taking it back
 is one commit for each.
@@ -26,9 +26,20 @@ from memory.drafts import clean
 from memory.models import BulkPart, BulkRun, MemoryEntry, MemoryVersion
 
 PART = 200
-Seen = tuple[UUID, int]  # a proposal, and the version of it that was chosen
+Seen = tuple[UUID, int]  # a memory, and the version of it that was chosen
+Deed = BulkRun.Deed
 
-VERBS = {BulkRun.Deed.APPROVE: review.approve, BulkRun.Deed.REJECT: review.reject}
+VERBS = {Deed.APPROVE: review.approve, Deed.REJECT: review.reject, Deed.FORGET: review.forget}
+WAITING = frozenset({MemoryEntry.Status.PROPOSED})
+WHEN = {Deed.APPROVE: WAITING, Deed.REJECT: WAITING, Deed.FORGET: review.FORGETTABLE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A run, and the events that will tell when its parts are done; none if it is done."""
+
+    run: BulkRun
+    events: Sequence[UUID] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +60,7 @@ class Progress:
 
 def start(
     account_id: UUID, actor: Actor, deed: BulkRun.Deed, chosen: Sequence[Seen], reason: str
-) -> BulkRun:
+) -> Started:
     """Decide the same about all of these; what changed since it was chosen is left alone."""
     kept = clean(reason, Account.objects.get(pk=account_id).redact) if reason else ""
     run = BulkRun.objects.create(
@@ -72,9 +83,8 @@ def start(
     BulkPart.objects.bulk_create(parts)
     if len(parts) == 1:
         _decide(run, parts[0])
-    else:
-        _owe(account_id, BULK, parts)
-    return run
+        return Started(run=run)
+    return Started(run=run, events=_owe(account_id, BULK, parts))
 
 
 def do_part(account_id: UUID, part_id: UUID) -> None:
@@ -122,9 +132,10 @@ def progress(run: BulkRun) -> Progress:
     )
 
 
-def _owe(account_id: UUID, topic: str, parts: Sequence[BulkPart]) -> None:
+def _owe(account_id: UUID, topic: str, parts: Sequence[BulkPart]) -> list[UUID]:
     tasks = [Task(job_key=f"{part.pk}:1", payload={"part": str(part.pk)}) for part in parts]
-    publish(account_id, topic, tasks)
+    events = publish(account_id, topic, tasks)
+    return [events[task.job_key] for task in tasks]
 
 
 def _held(account_id: UUID, part_id: UUID) -> BulkPart | None:
@@ -144,16 +155,16 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
                 version=entry.version,
                 reason=run.reason,
             )
-            VERBS[BulkRun.Deed(run.deed)](decision, commit=commit)
+            VERBS[Deed(run.deed)](decision, commit=commit)
     part.done, part.decided_in = len(free), commit.id if free else None
     part.save(update_fields=["done", "decided_in"])
 
 
 def _free(run: BulkRun, chosen: Mapping[UUID, int]) -> list[MemoryEntry]:
-    """Those that still wait as they were chosen, in nobody else's hand. Held until it is done."""
+    """Those that still are as they were chosen, in nobody else's hand. Held until it is done."""
     rows = MemoryEntry.objects.of(run.account_id).filter(pk__in=chosen)
-    waiting = rows.filter(~in_others_hands(run.actor), status=MemoryEntry.Status.PROPOSED)
-    held = waiting.select_for_update(no_key=True, of=("self",)).order_by("pk")
+    free = rows.filter(~in_others_hands(run.actor), status__in=WHEN[Deed(run.deed)])
+    held = free.select_for_update(no_key=True, of=("self",)).order_by("pk")
     return [entry for entry in held if entry.version == chosen[entry.pk]]
 
 

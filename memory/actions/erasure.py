@@ -5,11 +5,8 @@ Counted first: the count comes with a ticket, and only who holds it erases what 
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from hashlib import sha256
 from uuid import UUID
 
-from django.core import signing
 from django.db import connection
 from django.db.models import CASCADE
 from django.utils import timezone
@@ -25,6 +22,7 @@ from kmapp.outbox.models import Delivery
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
+from memory.actions.counting import Counted
 from memory.actions.owed import owe_order
 from memory.drafts import clean, key_of
 from memory.models import (
@@ -39,8 +37,7 @@ from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.order import neighbours
 
 MOST = 5_000  # memories at a time: one commit names them all
-VALID = timedelta(minutes=10)
-SALT = "memory.erase"
+ACT = "memory.erase"
 Event = MemoryVersion.Event
 
 
@@ -78,7 +75,7 @@ def extent(account_id: UUID, rows: EntryQuerySet, actor: Actor) -> Extent:
         answers=everything.answers.count(),
         notes=everything.notes.exclude(salt=None).count(),
         shared=everything.siblings.values("entry_id").distinct().count(),
-        ticket=signing.dumps(_counted(account_id, actor, ids), salt=SALT),
+        ticket=_counted(account_id, actor, ids).ticket,
     )
 
 
@@ -87,7 +84,7 @@ def erase(
 ) -> Erased:
     """Erase what was counted, in one commit. There is no way back."""
     ids = _ids(rows)
-    _refuse_uncounted(ticket, _counted(account_id, actor, ids))
+    _counted(account_id, actor, ids).refuse_unless(ticket)
     after = _successors(account_id, ids)
     held = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
     entries = {row.pk: row for row in held.select_for_update(no_key=True)}
@@ -138,27 +135,8 @@ def _ids(rows: EntryQuerySet) -> list[UUID]:
     return ids
 
 
-def _counted(account_id: UUID, actor: Actor, ids: Sequence[UUID]) -> list[str]:
-    named = sha256("".join(map(str, ids)).encode()).hexdigest()
-    return [str(account_id), str(actor), named]
-
-
-def _refuse_uncounted(ticket: str, counted: list[str]) -> None:
-    try:
-        said = signing.loads(ticket, salt=SALT, max_age=VALID)
-    except signing.SignatureExpired as error:
-        raise Conflict(
-            _("It was counted too long ago. Nothing was erased: count again."), code="count_expired"
-        ) from error
-    except signing.BadSignature as error:
-        raise Invalid(_("Count first: the confirmation is not one of ours.")) from error
-    if said[:2] != counted[:2]:
-        raise Invalid(_("Count first: the confirmation was made for somebody else."))
-    if said != counted:
-        raise Conflict(
-            _("These are not the memories that were counted. Nothing was erased: count again."),
-            code="count_changed",
-        )
+def _counted(account_id: UUID, actor: Actor, ids: Sequence[UUID]) -> Counted:
+    return Counted(act=ACT, account_id=account_id, actor=actor, ids=ids)
 
 
 def _successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:

@@ -22,6 +22,7 @@ from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status
+FORGETTABLE = frozenset({Status.ACTIVE, Status.PROPOSED, Status.SUPERSEDED})
 # What may be rewritten in place.
 EDITABLE = frozenset(
     {"content", "title", "kind", "slots", "tags", "entities", "importance", "confidence"}
@@ -149,12 +150,13 @@ def unpin(decision: Decision) -> MemoryEntry:
     return decision.make(Event.UNPIN, {"pinned": False}, when={*Status.values})
 
 
-def forget(decision: Decision) -> MemoryEntry:
+def forget(decision: Decision, *, commit: Recording | None = None) -> MemoryEntry:
     """Stop telling a memory to anyone. It stays on record and can be taken back."""
     return decision.make(
         Event.FORGET,
         {"status": Status.FORGOTTEN, "pinned": False},
-        when={Status.ACTIVE, Status.PROPOSED, Status.SUPERSEDED},
+        when={*FORGETTABLE},
+        commit=commit,
     )
 
 

@@ -22,7 +22,7 @@ from memory.actions.review import Decision
 from memory.actions.versions import stale
 from memory.api import output
 from memory.api.adding import handed_output
-from memory.api.finding import Cited, Which, forgettable, one, one_then, readable
+from memory.api.finding import Cited, Which, one, one_then, readable
 from memory.api.serializers import TEXT, EntryInput, WriteInput, edge_of, entry_of, guests_of
 from memory.api.shapes import (
     AddAnswer,
@@ -237,44 +237,3 @@ class Update(AgentView):
             told = Told(account_id=self.account, actor=self.actor)
             handed = add_instruction(told, entry, asked["instruction"])
             return self.seal(Response(handed_output(handed), status=202))
-
-
-class ForgetInput(Which):
-    """Which memory to forget, and why."""
-
-    reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
-
-
-class Forget(AgentView):
-    """Forget a memory: nobody is told it any more. A person can take it back."""
-
-    scopes = {"POST": Scope.MEMORY_WRITE}
-    idempotent = True
-
-    @extend_schema(request=ForgetInput, responses={200: Memory})
-    def post(self, request: Request) -> Response:
-        asked = parse(ForgetInput, request)
-        with acting(self.account):
-            entry = one(self.account, forgettable(self.request.auth, asked), asked)
-            if entry.status != MemoryEntry.Status.FORGOTTEN:
-                self._refuse_alone(entry)
-                entry = review.forget(
-                    Decision(
-                        account_id=self.account,
-                        entry_id=entry.pk,
-                        actor=self.actor,
-                        reason=asked.get("reason", ""),
-                    )
-                )
-            return self.seal(Response(output.entry_output(entry)))
-
-    def _refuse_alone(self, entry: MemoryEntry) -> None:
-        """What a person let everyone see is taken from everyone by a person."""
-        everyones = MemoryEntry.Visibility.ACCOUNT
-        if (entry.status, entry.visibility) != (MemoryEntry.Status.ACTIVE, everyones):
-            return
-        settings = MemorySettings.objects.here(self.account)
-        if needs_person(settings, self.actor, everyones, entry.kind):
-            raise Denied(
-                "Everyone is told this memory: ask a reviewer to forget it.", code="needs_review"
-            )

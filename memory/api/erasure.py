@@ -13,6 +13,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
 from memory.actions import erasure
+from memory.actions.counting import VALID
 from memory.api.serializers import ID, Ids
 from memory.api.shapes import Erasure, ErasureCount
 from memory.drafts import key_of
@@ -113,7 +114,7 @@ class Erase(AgentView):
                 "inputs_and_reasons": found.notes,
             },
             "confirm_token": found.ticket,
-            "expires_in_seconds": int(erasure.VALID.total_seconds()),
+            "expires_in_seconds": int(VALID.total_seconds()),
         }
 
     def _erased(self, done: erasure.Erased) -> Erasure:

@@ -173,6 +173,25 @@ class ListAnswer(TypedDict):
     next_cursor: str | None
 
 
+class ForgettingCount(TypedDict):
+    """What would be forgotten. Nothing has happened yet; without any there is no token."""
+
+    forgotten: Literal[False]
+    count: int
+    needs_review: int  # everyone is told these: only a person takes them away
+    confirm_token: str | None
+    expires_in_seconds: int
+
+
+class Forgetting(TypedDict):
+    """What was forgotten, or will be when all of these events have succeeded."""
+
+    forgotten: bool
+    count: int
+    status: str
+    event_ids: list[UUID]
+
+
 class Traces(TypedDict):
     """What goes with the memories."""
 

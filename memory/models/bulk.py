@@ -1,4 +1,4 @@
-"""Deciding about many proposals at once: the run, and the parts that it is done in."""
+"""Deciding about many memories at once: the run, and the parts that it is done in."""
 
 from django.db import models
 from django.db.models import Q
@@ -14,6 +14,7 @@ class BulkRun(AccountOwned):
     class Deed(models.TextChoices):
         APPROVE = "approve", _("Approve")
         REJECT = "reject", _("Reject")
+        FORGET = "forget", _("Forget")
 
     deed = models.CharField(_("deed"), max_length=7, choices=Deed.choices)
     actor = models.CharField(_("actor"), max_length=50)
@@ -36,7 +37,7 @@ class BulkRun(AccountOwned):
 
 
 class BulkPart(AccountOwned):
-    """Some proposals of a run, decided in one commit. `chosen` has [id, version] as they were."""
+    """Some memories of a run, decided in one commit. `chosen` has [id, version] as they were."""
 
     run = models.ForeignKey(
         BulkRun,

@@ -53,10 +53,10 @@ def many(request: WebRequest) -> HttpResponse | Afterwards:
         _deed(request),
         chosen,
         sentence(request, "reason", REASON),
-    )
+    ).run
     if len(chosen) > PART:
         return _to(request, reverse("memory:bulk_run", args=[run.pk]))
-    _say(request, run)
+    say(request, run)
     return Afterwards(lambda: moved_on(request, open_next(request)))
 
 
@@ -80,10 +80,10 @@ def _ask(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
 
 
 def _deed(request: WebRequest) -> BulkRun.Deed:
-    try:
-        return BulkRun.Deed(request.POST.get("deed", ""))
-    except ValueError as error:
-        raise Invalid(_("Say whether to approve or to reject.")) from error
+    said = request.POST.get("deed", "")
+    if said not in (BulkRun.Deed.APPROVE, BulkRun.Deed.REJECT):
+        raise Invalid(_("Say whether to approve or to reject."))
+    return BulkRun.Deed(said)
 
 
 def _marked(request: WebRequest) -> Sequence[Seen]:
@@ -128,17 +128,24 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
     if row.asked > PART:
         return _to(request, reverse("memory:bulk_run", args=[pk]))
     restored = bulk.progress(row).restored
+    if row.deed == BulkRun.Deed.FORGET:
+        text = ngettext("%(n)d memory is back.", "%(n)d memories are back.", restored)
+        tell(request, text % {"n": restored})
+        return _to(request, reverse("memory:entries"))
     text = ngettext("%(n)d proposal waits again.", "%(n)d proposals wait again.", restored)
     tell(request, text % {"n": restored})
     return _to(request, address(request, None))
 
 
-def _say(request: WebRequest, row: BulkRun) -> None:
+def say(request: WebRequest, row: BulkRun) -> None:
+    """Tell what was done, with the way back."""
     done = bulk.progress(row)
     if row.deed == BulkRun.Deed.APPROVE:
         text = ngettext("%(n)d approved.", "%(n)d approved.", done.done)
-    else:
+    elif row.deed == BulkRun.Deed.REJECT:
         text = ngettext("%(n)d rejected.", "%(n)d rejected.", done.done)
+    else:
+        text = ngettext("%(n)d forgotten.", "%(n)d forgotten.", done.done)
     text %= {"n": done.done}
     if done.left_alone:
         left = ngettext(

@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from kmapp.errors import Invalid
 from kmapp.ledger.models import Commit
 from kmapp.web.http import WebRequest, account_id_for, actor_for, sentence, uuid_or_404
 from kmapp.web.notices import tell
@@ -68,13 +67,10 @@ def erase(request: WebRequest) -> HttpResponse:
 
 
 def _rows(account_id: UUID, asked: QueryDict) -> EntryQuerySet:
-    """What is meant. An address that narrows nothing, or is half understood, means nothing."""
+    """What is meant: one memory, or what the list shows."""
     if one := asked.get("id"):
         return MemoryEntry.objects.of(account_id).filter(pk=uuid_or_404(str(one)))
-    listing = Listing.of(account_id, asked)
-    if not listing.narrowing or listing.left_out or listing.words:
-        raise Invalid(_("Say which memories: filter the list first, then erase what it shows."))
-    return listing.rows
+    return Listing.of(account_id, asked).chosen
 
 
 def _word(number: int) -> str:

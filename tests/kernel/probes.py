@@ -111,6 +111,10 @@ PROBES = {
     "memory:api_get": Probe(said=_which()),
     "memory:api_update": Probe(said=_which(text="Mine now.", reason="Because.")),
     "memory:api_forget": Probe(said=_which(reason="Because.")),
+    # A list of what is another's is empty; without its ticket nothing is forgotten.
+    "memory:forget_these": Probe(
+        said=_form(user_id="name-of-theirs"), refused=frozenset({200, 400})
+    ),
     "memory:api_erase": Probe(
         said=lambda names: [
             {"ids": [str(names.entry)]},

@@ -81,6 +81,7 @@ def test_the_pages_of_memories_are_open_to_everyone(
         f"/memory/{entries[0].pk}/?from=1&to=2&at=2027-01-01T00:00",
         f"/memory/{entries[0].pk}/edit/",
         f"/memory/erase/?id={entries[0].pk}",
+        "/memory/forget/?status=active",
     ):
         wrong += visitor.inspect(path)
     assert wrong == []

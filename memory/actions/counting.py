@@ -1,0 +1,53 @@
+"""Counted first, then done. A ticket says what was counted, and for whom; nothing is kept of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from hashlib import sha256
+from uuid import UUID
+
+from django.core import signing
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.actors import Actor
+from kmapp.errors import Conflict, Invalid
+
+VALID = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Exactly these memories, for this act, by whoever asked."""
+
+    act: str
+    account_id: UUID
+    actor: Actor
+    ids: Sequence[UUID]  # in their order
+
+    @property
+    def ticket(self) -> str:
+        return signing.dumps(self._said, salt=self.act)
+
+    @property
+    def _said(self) -> list[str]:
+        named = sha256("".join(map(str, self.ids)).encode()).hexdigest()
+        return [str(self.account_id), str(self.actor), named]
+
+    def refuse_unless(self, ticket: str) -> None:
+        """Go on only with a ticket for the very same."""
+        try:
+            said = signing.loads(ticket, salt=self.act, max_age=VALID)
+        except signing.SignatureExpired as error:
+            raise Conflict(
+                _("It was counted too long ago. Nothing was done: count again."),
+                code="count_expired",
+            ) from error
+        except signing.BadSignature as error:
+            raise Invalid(_("Count first: the confirmation is not one of ours.")) from error
+        if said[:2] != self._said[:2]:
+            raise Invalid(_("Count first: the confirmation was made for somebody else."))
+        if said != self._said:
+            raise Conflict(
+                _("These are not the memories that were counted. Nothing was done: count again."),
+                code="count_changed",
+            )

@@ -1,0 +1,160 @@
+"""Forgetting over HTTP: one memory at once, many counted first."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Q
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.authentication import KeyPrincipal
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import Denied
+from memory.actions import forgetting, review
+from memory.actions.bulk import Started, progress
+from memory.actions.counting import VALID
+from memory.actions.review import Decision
+from memory.api import output
+from memory.api.finding import forgettable, one
+from memory.api.serializers import IdField, Narrowing
+from memory.api.shapes import Forgetting, ForgettingCount, Memory
+from memory.conditions import condition
+from memory.models import EntryQuerySet, MemoryEntry
+
+WHOSE = ("user_id", "agent_id", "app_id", "run_id")
+NARROWING = ("kinds", "tags", "filters", "observed_before", "observed_after")
+
+
+class ForgetInput(Narrowing):
+    """Which memory, by its id or client id; or which memories, by whose they are and filters.
+
+    Everything that is given narrows. Many are counted only, until `confirm_token` comes with the
+    same question. With nothing but a user, an agent, an app or a run all of theirs is meant.
+    """
+
+    aliases = {**Narrowing.aliases, "memory_id": "id", "node_id": "id"}
+
+    id = serializers.UUIDField(required=False)
+    client_id = IdField()
+    confirm_token = serializers.CharField(
+        max_length=1000, required=False, allow_null=True, allow_blank=True,
+        help_text="From the count; it is good for ten minutes.",
+    )  # fmt: skip
+    reason = serializers.CharField(max_length=1000, required=False, allow_blank=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Something must be meant: nobody forgets everything by leaving a field out."""
+        if not any(attrs.get(name) for name in ("id", "client_id", *WHOSE, *NARROWING)):
+            raise serializers.ValidationError(
+                {"id": "Say which: id, client_id, user_id, agent_id, app_id, run_id or filters."}
+            )
+        return attrs
+
+
+class Forget(AgentView):
+    """Forget memories: nobody is told them any more. A person can take it back.
+
+    One, by its id, at once. Many are counted first: the answer says how to confirm. So many that it
+    takes a while are forgotten by workers; ask `/v1/events/{id}` for each of `event_ids`.
+    """
+
+    scopes = {"POST": Scope.MEMORY_WRITE}
+    idempotent = True
+
+    @extend_schema(
+        request=ForgetInput,
+        responses={200: Memory | ForgettingCount | Forgetting, 202: Forgetting},
+    )
+    def post(self, request: Request) -> Response:
+        asked = parse(ForgetInput, request)
+        with acting(self.account):
+            if asked.get("id") or asked.get("client_id"):
+                return self.seal(Response(output.entry_output(self._one(asked))))
+            rows = _meant(self.request.auth, asked)
+            kept = forgetting.for_a_person(self.account, self.actor, rows)
+            rows = rows.exclude(pk__in=kept.values("pk"))
+            if not asked.get("confirm_token"):
+                return Response(self._counted(rows, needs_review=kept.count()))
+            started = forgetting.forget_all(
+                self.account,
+                rows,
+                self.actor,
+                ticket=asked["confirm_token"],
+                reason=asked.get("reason", ""),
+            )
+            shown = _started(started)
+            return self.seal(Response(shown, status=202 if started.events else 200))
+
+    def _one(self, asked: Mapping[str, Any]) -> MemoryEntry:
+        entry = one(self.account, forgettable(self.request.auth, asked), asked)
+        if entry.status == MemoryEntry.Status.FORGOTTEN:
+            return entry
+        this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)
+        if forgetting.for_a_person(self.account, self.actor, this).exists():
+            raise Denied(
+                "Everyone is told this memory: ask a reviewer to forget it.", code="needs_review"
+            )
+        return review.forget(
+            Decision(
+                account_id=self.account,
+                entry_id=entry.pk,
+                actor=self.actor,
+                reason=asked.get("reason", ""),
+            )
+        )
+
+    def _counted(self, rows: EntryQuerySet, *, needs_review: int) -> ForgettingCount:
+        found = forgetting.extent(self.account, rows, self.actor)
+        return {
+            "forgotten": False,
+            "count": found.memories,
+            "needs_review": needs_review,
+            "confirm_token": found.ticket or None,
+            "expires_in_seconds": int(VALID.total_seconds()),
+        }
+
+
+def _started(started: Started) -> Forgetting:
+    done = progress(started.run)
+    return {
+        "forgotten": done.is_over,
+        "count": done.done if done.is_over else done.asked,
+        "status": "SUCCEEDED" if done.is_over else "PENDING",
+        "event_ids": list(started.events),
+    }
+
+
+def _meant(principal: KeyPrincipal, asked: Mapping[str, Any]) -> EntryQuerySet:
+    """What is asked for, of what a key may read. What everyone is told is nobody's own.
+
+    An ordinary key that names nobody means what everyone is told; naming an agent or a run and no
+    user, it does not mean memories of users, for two may name a run alike.
+    """
+    rows = MemoryEntry.objects.of(principal.account_id)
+    whose = {name: asked[name] for name in WHOSE if asked.get(name)}
+    rows = rows.filter(**whose)
+    if not principal.may(Scope.ADMIN):
+        rows = rows.told_to(str(principal.actor))
+        if not whose:
+            rows = rows.filter(visibility=MemoryEntry.Visibility.ACCOUNT)
+        elif "user_id" not in whose:
+            rows = rows.filter(Q(user_id="") | Q(visibility=MemoryEntry.Visibility.CONVERSATION))
+    return rows.filter(_narrowed(asked))
+
+
+def _narrowed(asked: Mapping[str, Any]) -> Q:
+    found = Q()
+    for name, lookup in (
+        ("scope", "scope"),
+        ("kinds", "kind__in"),
+        ("tags", "tags__contains"),
+        ("observed_after", "observed_at__gte"),
+        ("observed_before", "observed_at__lt"),
+    ):
+        if asked.get(name):
+            found &= Q(**{lookup: asked[name]})
+    return found & condition(asked["filters"]) if asked.get("filters") else found

@@ -1,0 +1,162 @@
+"""Forgetting many: counted first, whole, and taken back."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.models import Commit
+from memory.actions import bulk
+from memory.models import BulkRun, MemoryEntry
+from tests import makers
+from tests.agent import Agent
+
+
+@pytest.fixture
+def plain(acme: Account) -> Agent:
+    """An agent whose key is no admin's."""
+    secret = makers.key(acme, ("memory:read", "memory:write"))[1]
+    return Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+
+
+def store(agent: Agent, text: str, **whose: Any) -> str:
+    return str(agent.post("memory/store", {"text": text, **whose}, 201)["id"])
+
+
+def forget(agent: Agent, **which: Any) -> Any:
+    counted = agent.post("memory/forget", which, 200)
+    assert counted["forgotten"] is False
+    return agent.post("memory/forget", {**which, "confirm_token": counted["confirm_token"]})
+
+
+def statuses(account: Account) -> dict[str, str]:
+    with acting(account):
+        return dict(MemoryEntry.objects.order_by("pk").values_list("content", "status"))
+
+
+def test_a_user_is_reset_and_the_others_stay(plain: Agent, acme: Account) -> None:
+    store(plain, "Ann likes figs.", user_id="ann")
+    store(plain, "Ann asked for the bill.", user_id="ann", run_id="r", visibility="conversation")
+    store(plain, "Bob likes plums.", user_id="bob")
+    store(plain, "The bill was paid.", run_id="r")
+    counted = plain.post("memory/forget", {"user_id": "ann"}, 200)
+    assert (counted["count"], counted["needs_review"]) == (2, 0)
+    assert set(statuses(acme).values()) == {"active"}  # nothing has happened yet
+    with acting(acme):
+        commits = Commit.objects.count()
+    token = {"confirm_token": counted["confirm_token"]}
+    done = plain.post("memory/forget", {"user_id": "ann", **token, "reason": "They left."}, 200)
+    assert done == {"forgotten": True, "count": 2, "status": "SUCCEEDED", "event_ids": []}
+    assert statuses(acme) == {
+        "Ann likes figs.": "forgotten",
+        "Ann asked for the bill.": "forgotten",
+        "Bob likes plums.": "active",
+        "The bill was paid.": "active",
+    }
+    with acting(acme):
+        assert Commit.objects.count() == commits + 1
+    assert plain.post("memory/search", {"query": "figs", "user_id": "ann"})["results"] == []
+    assert plain.post("memory/forget", {"user_id": "ann", **token}, 409)["error"] == "count_changed"
+
+
+def test_everything_that_is_given_narrows(plain: Agent, acme: Account) -> None:
+    store(plain, "Tea.", user_id="ann", kind="preference", tags=["food", "hot"])
+    store(plain, "Ice.", user_id="ann", kind="preference", tags=["food"])
+    store(plain, "Key.", user_id="ann", kind="fact", tags=["food", "hot"], importance=0.9)
+    asked: dict[str, Any] = {"user_id": "ann", "kinds": ["preference"], "tags": ["hot"]}
+    assert forget(plain, **asked)["count"] == 1
+    assert statuses(acme) == {"Tea.": "forgotten", "Ice.": "active", "Key.": "active"}
+    assert forget(plain, user_id="ann", filters={"importance": {"gte": 0.8}})["count"] == 1
+    assert statuses(acme)["Key."] == "forgotten"
+
+
+def test_a_run_of_a_user_is_not_reset_by_the_name_of_the_run(plain: Agent, acme: Account) -> None:
+    store(plain, "Said in r.", run_id="r")
+    store(plain, "Ann's, in a run of the same name.", user_id="ann", run_id="r")
+    assert forget(plain, run_id="r")["count"] == 1
+    assert statuses(acme)["Ann's, in a run of the same name."] == "active"
+    admin = Agent(APIClient(headers={"authorization": f"Bearer {makers.key(acme)[1]}"}))
+    assert forget(admin, run_id="r")["count"] == 1
+
+
+def test_what_everyone_is_told_is_left_to_a_person(plain: Agent, acme: Account) -> None:
+    pk = store(plain, "The office is in Ostrey.")
+    own = store(plain, "The office has a garden.")
+    with acting(acme):
+        MemoryEntry.objects.filter(pk=pk).update(status="active")
+    asked = {"filters": {"text": {"contains": "office"}}}
+    counted = plain.post("memory/forget", asked, 200)
+    assert (counted["count"], counted["needs_review"]) == (1, 1)
+    forget(plain, **asked)
+    with acting(acme):
+        found = dict(MemoryEntry.objects.values_list("pk", "status"))
+    assert {str(key): said for key, said in found.items()} == {pk: "active", own: "forgotten"}
+
+
+def test_another_question_does_not_answer_to_the_token(plain: Agent, acme: Account) -> None:
+    store(plain, "Figs.", user_id="ann")
+    store(plain, "Plums.", user_id="bob")
+    token = plain.post("memory/forget", {"user_id": "ann"}, 200)["confirm_token"]
+    other = plain.post("memory/forget", {"user_id": "bob", "confirm_token": token}, 409)
+    assert other["error"] == "count_changed"
+    erasure = {"user_id": "ann", "confirm_token": token}
+    admin = Agent(APIClient(headers={"authorization": f"Bearer {makers.key(acme)[1]}"}))
+    admin.post("memory/erase", erasure, 400)  # made for another act, and for somebody else
+    plain.post("memory/forget", {"user_id": "ann", "confirm_token": "x"}, 400)
+    assert set(statuses(acme).values()) == {"active"}
+
+
+def test_nobody_forgets_everything_by_leaving_a_field_out(plain: Agent) -> None:
+    store(plain, "Figs.", user_id="ann")
+    nobody: list[dict[str, Any]] = [{}, {"reason": "Because."}, {"user_id": ""}, {"filters": {}}]
+    for said in nobody:
+        plain.post("memory/forget", said, 400)
+    nothing = plain.post("memory/forget", {"user_id": "zoe"}, 200)
+    assert (nothing["count"], nothing["confirm_token"]) == (0, None)
+
+
+def test_many_are_forgotten_by_workers_and_taken_back_as_one(
+    committed: str, plain: Agent, acme: Account, alice: User, client: Client
+) -> None:
+    nodes = [{"text": f"Fact {n} of Ann's.", "user_id": "ann"} for n in range(bulk.PART + 1)]
+    plain.post("memory/write", {"nodes": nodes, "auto_embed": False}, 201)
+    started = forget(plain, user_id="ann")
+    assert (started["forgotten"], started["status"]) == (False, "PENDING")
+    assert len(started["event_ids"]) == 2
+    makers.settle()
+    for event in started["event_ids"]:
+        assert plain.get(f"events/{event}")["state"] == "SUCCEEDED"
+    assert set(statuses(acme).values()) == {"forgotten"}
+    with acting(acme):
+        run = BulkRun.objects.get()
+    client.force_login(alice)
+    page = client.get(f"/review/bulk/{run.pk}/").content.decode()
+    assert "Forget 201 memories" in page
+    assert client.post(f"/review/bulk/{run.pk}/undo/").status_code == 302
+    makers.settle()
+    assert set(statuses(acme).values()) == {"active"}
+
+
+def test_a_reviewer_forgets_what_a_filter_shows(
+    client: Client, alice: User, plain: Agent, acme: Account
+) -> None:
+    for fruit, user in (("figs", "ann"), ("plums", "ann"), ("figs", "bob")):
+        store(plain, f"Likes {fruit}.", user_id=user)
+    client.force_login(alice)
+    listed = client.get("/memory/?user_id=ann").content.decode()
+    assert "/memory/forget/?user_id=ann" in listed
+    page = client.get("/memory/forget/?user_id=ann")
+    assert "Forget 2 memories?" in page.content.decode()
+    form = {"ticket": page.context["extent"].ticket, "reason": "They left."}
+    answer = client.post("/memory/forget/?user_id=ann", form, follow=True)
+    assert "2 forgotten." in answer.content.decode()
+    with acting(acme):
+        assert MemoryEntry.objects.filter(status="forgotten").count() == 2
+        run = BulkRun.objects.get()
+    answer = client.post(f"/review/bulk/{run.pk}/undo/", follow=True)
+    assert "2 memories are back." in answer.content.decode()
+    assert client.get("/memory/forget/").status_code == 400
+    assert client.get("/memory/forget/?user_id=nobody").status_code == 200
