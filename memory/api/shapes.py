@@ -176,7 +176,7 @@ class ListAnswer(TypedDict):
 class ForgettingCount(TypedDict):
     """What would be forgotten. Nothing has happened yet; without any there is no token."""
 
-    forgotten: Literal[False]
+    forgotten: bool  # false
     count: int
     needs_review: int  # everyone is told these: only a person takes them away
     confirm_token: str | None
@@ -186,7 +186,7 @@ class ForgettingCount(TypedDict):
 class Forgetting(TypedDict):
     """What was forgotten, or will be when all of these events have succeeded."""
 
-    forgotten: bool
+    forgotten: bool  # false while workers do it
     count: int
     status: str
     event_ids: list[UUID]
