@@ -15,6 +15,11 @@ _JOINER = "\u200d"
 _EMOJI_PARTS = {"So", "Sk", "Mn"}  # pictures, skin tones, and the selector that asks for colour
 
 
+def hides(text: str) -> bool:
+    """Whether there may be such a character in it."""
+    return bool(_INVISIBLE.search(text))
+
+
 def parts(text: str) -> Iterator[tuple[str, bool]]:
     """The text in pieces: (piece, False), or (character, True) where nothing would be seen."""
     start = 0

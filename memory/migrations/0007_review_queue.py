@@ -138,6 +138,10 @@ class Migration(migrations.Migration):
             model_name='triage',
             index=models.Index(fields=['account', 'need'], name='triage_by_need'),
         ),
+        migrations.AddIndex(
+            model_name='memoryversion',
+            index=models.Index(condition=models.Q(('event__in', ['APPROVE', 'REJECT', 'MERGE'])), fields=['account', 'created_at'], name='decisions_by_time'),
+        ),
         *(
             Isolate(f"memory_{table}")
             for table in ("bulkrun", "bulkpart", "finding", "reviewlease", "triage")

@@ -1,6 +1,7 @@
 """What an entry was, version by version, and what is left of an erased one."""
 
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet
@@ -24,6 +25,8 @@ class MemoryVersion(AccountOwned):
         RATE = "RATE", _("rated")
         MERGE = "MERGE", _("merged")
         UNDO = "UNDO", _("taken back")
+
+    DECISIONS = (Event.APPROVE, Event.REJECT, Event.MERGE)
 
     entry = models.ForeignKey(
         MemoryEntry,
@@ -60,6 +63,11 @@ class MemoryVersion(AccountOwned):
         ]
         indexes = [
             models.Index(fields=["account", "-created_at"], name="versions_newest_first"),
+            models.Index(
+                fields=["account", "created_at"],
+                condition=Q(event__in=["APPROVE", "REJECT", "MERGE"]),
+                name="decisions_by_time",
+            ),
         ]
 
     def __str__(self) -> str:

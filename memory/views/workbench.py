@@ -21,14 +21,14 @@ from memory.models import MemoryEntry, MemoryVersion, Need
 from memory.queue import described, needs, queue, younger_than
 from memory.views.forms import ProposalForm
 
-PAGE = 50
+PAGE = 25  # few enough that deciding stays quick: the list comes anew with each decision
+LISTED = ("content", "kind", "user_id", "flags", "pinned", "version", "created_at")
 TEMPLATE = "memory/review/index.html"
 # What a person can paste to see the queue fill.
 TRY_IT = (
     "curl -s %s -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' "
     """-d '{"nodes": [{"kind": "preference", "text": "Our reports go out on Friday."}]}'"""
 )
-DECISIONS = (MemoryVersion.Event.APPROVE, MemoryVersion.Event.REJECT, MemoryVersion.Event.MERGE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ def _people(at: Opened | None) -> list[str]:
 
 
 def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
-    rows = queue(account_id_for(request), need(request))
+    rows = queue(account_id_for(request), need(request)).select_related(None).only(*LISTED)
     number = tally[need(request)] if need(request) else sum(tally.values())
     shown = rows.annotate(in_others_hands=in_others_hands(me(request)))
     pages = Paginator(shown, PAGE)
@@ -199,7 +199,7 @@ def decided_today(account_id: UUID) -> int:
     """Proposals that people decided about since midnight, where it was not taken back."""
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     today = MemoryVersion.objects.of(account_id).filter(
-        created_at__gte=midnight, event__in=DECISIONS
+        created_at__gte=midnight, event__in=MemoryVersion.DECISIONS
     )
     settled = today.exclude(entry__status=MemoryEntry.Status.PROPOSED)
     return settled.values("entry_id").distinct().count()

@@ -20,7 +20,7 @@ def nodes(number: int, name: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def warm(agent: Agent) -> Agent:
+def warm(agent: Agent, still: None) -> Agent:
     """What is looked up once a minute, or once a process, is known."""
     agent.post("memory/write", {"nodes": nodes(2, "warm")}, 201)
     makers.settle()

@@ -2,15 +2,15 @@
 
 import json
 from datetime import datetime
-from typing import Any
 
 from django import template
 from django.contrib.messages.storage.base import Message
-from django.utils.html import format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from kmapp.web import diff, icons, invisible, moments, notices
-from kmapp.web.badges import BADGES, Badge
+from kmapp.web.badges import BADGES
 
 register = template.Library()
 
@@ -24,22 +24,27 @@ def icon(name: str) -> str:
     )
 
 
-@register.inclusion_tag("components/badge.html")
-def badge(state: str) -> dict[str, Badge]:
+# Long lists are made of these two: a template of their own would take longer than all the rest.
+@register.simple_tag
+def badge(state: str) -> str:
     """A state as icon and word."""
-    return {"badge": BADGES[state]}
+    shown = BADGES[state]
+    return format_html(
+        '<span class="badge-state {}">{}{}</span>', shown.tone, icon(shown.icon), shown.label
+    )
 
 
-@register.inclusion_tag("components/when.html")
-def when(moment: datetime | None) -> dict[str, Any]:
+@register.simple_tag
+def when(moment: datetime | None) -> str:
     """How long ago, with the exact time on hover and for machines."""
     if moment is None:
-        return {}
-    return {
-        "moment": moment.isoformat(),
-        "exact": moments.exact(moment),
-        "relative": moments.relative(moment),
-    }
+        return format_html('<span class="muted">{}</span>', _("never"))
+    return format_html(
+        '<time class="nowrap" datetime="{}" title="{}">{}</time>',
+        moment.isoformat(),
+        moments.exact(moment),
+        moments.relative(moment),
+    )
 
 
 @register.inclusion_tag("components/meter.html")
@@ -91,6 +96,8 @@ def diff_html(old: str, new: str) -> str:
 
 def _visible(text: str) -> SafeString:
     """Escaped, with a badge wherever nothing would be seen."""
+    if not invisible.hides(text):
+        return escape(text)
     pieces = invisible.parts(text)
     return format_html_join("", "{}", ((_badge(one) if hid else one,) for one, hid in pieces))
 
