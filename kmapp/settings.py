@@ -204,6 +204,7 @@ CELERY_BEAT_SCHEDULE = {
     "write down what was told": _every(timedelta(seconds=30), "memory.tasks.write_down_accesses"),
     "keep to retention": _every(HOUR, "memory.tasks.keep_to_retention"),
     "suggest what to do with rules": _every(HOUR, "rules.tasks.suggest"),
+    "drop old decisions": _every(HOUR, "rules.tasks.keep_to_retention"),
     "erase old tool results": _every(HOUR, "context.tasks.keep_to_retention"),
     "drop expired answers": _every(HOUR, "kmapp.api.tasks.drop_expired_answers"),
 }

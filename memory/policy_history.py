@@ -10,11 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.models import Account, ApiKey
-from kmapp.ledger.models import Commit, Note, Seal
+from kmapp.ledger.models import Commit
+from kmapp.ledger.told import Told, told_of
 from memory.actions.settings import INPUT, OF_THE_ACCOUNT
 from memory.models import MemoryEntry, MemorySettings
-
-MOST = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,33 +33,23 @@ class Step:
 
 
 def history(settings: MemorySettings) -> list[Step]:
-    """The latest changes, newest first. Four queries. Inside `acting`."""
-    seals = Seal.objects.of(settings.account_id).filter(
-        object_type=MemorySettings._meta.label_lower, object_id=settings.pk
-    )
-    commits = Commit.objects.of(settings.account_id).filter(pk__in=seals.values("commit_id"))
-    newest = list(commits.order_by("-seq")[:MOST])
-    notes = {
-        note.commit_id: note
-        for note in Note.objects.of(settings.account_id).filter(commit__in=newest)
-    }
+    """The latest changes, newest first. Three queries. Inside `acting`."""
     keys = ApiKey.objects.of(settings.account_id)
     names = {str(pk): name for pk, name in keys.values_list("pk", "name")}
-    return [_step(commit, notes.get(commit.pk), names) for commit in newest]
+    return [_step(told, names) for told in told_of(settings, INPUT)]
 
 
-def _step(commit: Commit, note: Note | None, keys: Mapping[str, str]) -> Step:
-    said = note.input.get(INPUT, {}) if note and note.input else {}
+def _step(told: Told, keys: Mapping[str, str]) -> Step:
     return Step(
-        commit=commit,
-        reason=note.reason if note else "",
+        commit=told.commit,
+        reason=told.reason,
         changes=[
             Change(
                 label=_label(name),
                 before=_words(name, change["before"], keys),
                 after=_words(name, change["after"], keys),
             )
-            for name, change in sorted(said.items())
+            for name, change in sorted(told.changes.items())
         ],
     )
 

@@ -52,11 +52,23 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that the gate asks for, in words that say what is and what is needed."""
+
+    met: bool
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
     """What keeps a rule from counting."""
 
-    missing: tuple[str, ...]
+    checks: tuple[Check, ...]
     needs: dict[str, Any]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return tuple(check.said for check in self.checks if not check.met)
 
     @property
     def open(self) -> bool:
@@ -125,28 +137,32 @@ def last_changed(rule: Rule, most: int = LAST) -> list[RuleObservation]:
 
 
 def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
-    missing = []
-    if evidence.seen < book.min_seen:
-        missing.append(
-            _("It has seen %(n)d decisions; %(least)d are the least.")
-            % {"n": evidence.seen, "least": book.min_seen}
-        )
-    if evidence.changed < book.min_changed:
-        missing.append(
-            _("It would have changed %(n)d of them; %(least)d are the least.")
-            % {"n": evidence.changed, "least": book.min_changed}
-        )
-    if evidence.against.high > book.max_against:
-        missing.append(
-            _("Up to %(share)d %% of the feedback may speak against it; %(most)d %% is the most.")
-            % {"share": round(100 * evidence.against.high), "most": round(100 * book.max_against)}
-        )
+    against = evidence.against.high
+    checks = (
+        Check(
+            met=evidence.seen >= book.min_seen,
+            said=_("It has seen %(n)d decisions; %(least)d are the least.")
+            % {"n": evidence.seen, "least": book.min_seen},
+        ),
+        Check(
+            met=evidence.changed >= book.min_changed,
+            said=_("It would have changed %(n)d of them; %(least)d are the least.")
+            % {"n": evidence.changed, "least": book.min_changed},
+        ),
+        Check(
+            met=against <= book.max_against,
+            said=_(
+                "Up to %(share)d %% of the feedback may speak against it; %(most)d %% is the most."
+            )
+            % {"share": round(100 * against), "most": round(100 * book.max_against)},
+        ),
+    )
     needs = {
         "min_seen": book.min_seen,
         "min_changed": book.min_changed,
         "max_against": book.max_against,
     }
-    return Gate(missing=tuple(missing), needs=needs)
+    return Gate(checks=checks, needs=needs)
 
 
 def live_edition(rule: Rule) -> Rule | None:

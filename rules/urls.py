@@ -3,6 +3,8 @@
 from django.urls import path
 
 from rules.api import evidence, rules, tools
+from rules.views import book, promotion
+from rules.views import rules as pages
 
 app_name = "rules"
 urlpatterns = [
@@ -19,4 +21,14 @@ urlpatterns = [
     path("v1/rules/<uuid:pk>/feedback", tools.RuleFeedbackView.as_view(), name="api_rate"),
     path("v1/rules/<uuid:pk>/evidence", evidence.Evidence.as_view(), name="api_evidence"),
     path("v1/rules/<uuid:pk>/backtest", evidence.Backtests.as_view(), name="api_backtest"),
+    path("rules/", pages.rules, name="rules"),
+    path("rules/counts/", pages.counts, name="counts"),
+    path("rules/gate/", book.book, name="book"),
+    path("rules/gate/set/", book.set_book, name="book_set"),
+    path("rules/<uuid:pk>/", pages.rule, name="rule"),
+    path("rules/<uuid:pk>/move/", pages.move_rule, name="move"),
+    path("rules/<uuid:pk>/rollback/", pages.roll_back, name="rollback"),
+    path("rules/<uuid:pk>/promotion/", promotion.promotion, name="promotion"),
+    path("rules/promotions/<uuid:pk>/approve/", promotion.approve_promotion, name="approve"),
+    path("rules/promotions/<uuid:pk>/withdraw/", promotion.withdraw_promotion, name="withdraw"),
 ]

@@ -65,7 +65,7 @@ def approve(decision: Decision, promotion_id: UUID) -> Moved:
             _("The rule or what is live has changed since: this approval is void. Ask again."),
             code="stale_approval",
         )
-    kept = replace(decision, rule_id=rule.pk, version=None, reason=wish.reason)
+    kept = replace(decision, rule_id=rule.pk, version=None, seen="", reason=wish.reason)
     moved = promote(replace(kept, may_override=wish.override), rule, editions)
     with recording(decision.account_id, decision.actor, reason=wish.reason) as commit:
         _settle(wish, decision, Status.APPROVED, commit.id)

@@ -38,6 +38,7 @@ class Decision:
     rule_id: UUID
     actor: Actor
     version: int | None = None  # None: whichever it is
+    seen: str = ""  # what was seen of it and of what is live, by `seen_sha256`; empty: any
     reason: str = ""
     may_override: bool = False  # pass the gate of evidence, for a reason
     may_touch_live: bool = True  # make a rule count, or stop one that does: for admins and keys
@@ -64,6 +65,11 @@ class Decision:
                 _("There is no such rule."), code="node_not_found_in_scope_or_visibility"
             )
         expect(rule, self.version)
+        if self.seen and self.seen != seen_sha256(rule, editions):
+            raise Conflict(
+                _("What is live has changed since you looked. Look at it again, then decide."),
+                code="stale_version",
+            )
         return rule, editions
 
 

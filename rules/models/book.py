@@ -7,6 +7,8 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, Truth
 
+LONGEST_KEPT = 36_500  # days
+
 
 class RuleBook(Truth):
     """The gate that a rule passes before it counts; and a number that grows with every change.
@@ -35,6 +37,16 @@ class RuleBook(Truth):
         _("a second person approves"),
         default=False,
         help_text=_("Who asks for a promotion cannot approve it."),
+    )
+    decision_days = models.PositiveIntegerField(
+        _("decisions are kept for, in days"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(LONGEST_KEPT)],
+        help_text=_(
+            "Then they go, and what watching rules made of them; those with feedback stay. "
+            "Empty: they stay."
+        ),
     )
 
     objects = AccountQuerySet["RuleBook"].as_manager()

@@ -176,6 +176,12 @@ PROBES = {
         ]
     ),
     "rules:api_feedback": Probe(said=_feedback),
+    "rules:rule": Probe("rule"),
+    "rules:move": Probe("rule", _form(**V1, to="disabled", reason="Because.")),
+    "rules:rollback": Probe("rule", _form(**V1)),
+    "rules:promotion": Probe("rule", _form(**V1, reason="Because.", override="yes")),
+    "rules:approve": Probe("promotion", _form(**V1)),
+    "rules:withdraw": Probe("promotion", _form(**V1)),
     "context:api_result": Probe("archive"),
     # Of what is another's nothing is loaded; of what nobody kept, neither.
     "context:api_prepare": Probe(
@@ -260,6 +266,10 @@ WITHOUT_IDS = {
     "rules:api_select",
     "rules:api_run",
     "rules:api_schemas",
+    "rules:rules",
+    "rules:counts",
+    "rules:book",
+    "rules:book_set",
     "web:home",
     "web:sign_in",
     "web:sign_out",

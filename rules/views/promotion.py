@@ -1,0 +1,157 @@
+"""Promoting a rule: what speaks for it and against it, the gate, and perhaps a second person."""
+
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from kmapp.errors import Conflict, Denied, DomainError, Invalid
+from kmapp.web.http import WebRequest, account_id_for, actor_for
+from kmapp.web.notices import tell
+from kmapp.web.seats import reviewer_required
+from kmapp.web.who import names_of
+from rules.actions.promotions import approve, ask_or_promote, waiting_for, withdraw
+from rules.actions.states import Moved, seen_sha256
+from rules.conflicts import conflicts_with_live
+from rules.evidence import Evidence, book_of, evidence_of, gate_of, last_changed
+from rules.models import Rule, RulePromotion
+from rules.telling import CODES, condition_lines, effects, pretty
+from rules.views import story
+from rules.views.rules import decision_of, found, is_admin
+from rules.wilson import Interval
+
+TEMPLATE = "rules/promotion/index.html"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
+    """All that is known of it; sent, it counts or waits for a second person."""
+    row = found(request, pk)
+    if request.method != "POST":
+        return _page(request, row)
+    book = book_of(row.account_id)
+    if not book.second_person and not is_admin(request):
+        raise Denied(_("Only an admin of this account decides about rules that count."))
+    override = is_admin(request) and request.POST.get("override") == "yes"
+    decision = decision_of(request, pk, seen=request.POST.get("seen", ""), may_override=override)
+    try:
+        with transaction.atomic():  # a refusal leaves nothing half done, and is told on the page
+            made = ask_or_promote(decision)
+    except (Invalid, Conflict) as error:
+        return _page(request, found(request, pk), error)
+    if isinstance(made, Moved):
+        return _counts_now(request, made)
+    tell(request, _("Asked for. Another admin of this account approves it, or not."))
+    return redirect("rules:promotion", pk=pk)
+
+
+@require_POST
+@reviewer_required
+def approve_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
+    """A second person approves exactly what the first one saw."""
+    wish = _wish(request, pk)
+    decision = decision_of(request, wish.rule_id)
+    with transaction.atomic():
+        moved = approve(decision, pk)
+    return _counts_now(request, moved)
+
+
+@require_POST
+@reviewer_required
+def withdraw_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Whoever asked takes it back; an admin says no."""
+    wish = _wish(request, pk)
+    if wish.asked_by != str(actor_for(request)) and not is_admin(request):
+        raise Denied(_("Only who asked for it, or an admin, may withdraw it."))
+    with transaction.atomic():
+        withdraw(decision_of(request, wish.rule_id), pk)
+    tell(request, _("Withdrawn. The rule goes on watching."))
+    return redirect("rules:promotion", pk=wish.rule_id)
+
+
+def _wish(request: WebRequest, pk: UUID) -> RulePromotion:
+    return get_object_or_404(RulePromotion.objects.of(account_id_for(request)), pk=pk)
+
+
+def _counts_now(request: WebRequest, moved: Moved) -> HttpResponse:
+    rule = moved.rule
+    way_back = f"{reverse('rules:rollback', args=[rule.pk])}?version={rule.version}"
+    tell(request, _("“%(name)s” counts now.") % {"name": rule.name}, undo=way_back)
+    return redirect("rules:rule", pk=rule.pk)
+
+
+def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> HttpResponse:
+    editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
+    book, known = book_of(row.account_id), evidence_of(row)
+    wish, void = waiting_for(row)
+    clashes, looked_at = conflicts_with_live(row)
+    others = {pk for one in clashes for pk in (one.winner, *one.losers)} - {row.pk}
+    rules = Rule.objects.of(row.account_id).in_bulk(others)
+    mine = str(actor_for(request))
+    context = {
+        "rule": row,
+        "lines": condition_lines(row.when),
+        "exceptions": [condition_lines(one) for one in row.exceptions],
+        "effects": effects(row.then),
+        "live": story.against(row, editions),
+        "seen": seen_sha256(row, editions),
+        "book": book,
+        "evidence": known,
+        "intervals": _intervals(known, book.max_against),
+        "gate": gate_of(known, book),
+        "conflicts": [
+            {
+                "path": one.path,
+                "words": CODES.get(one.code, one.code),
+                "wins": one.winner == row.pk,
+                "others": [rules[pk] for pk in (one.winner, *one.losers) if pk in rules],
+                "times": one.times,
+                "decision": one.decision,
+            }
+            for one in clashes
+        ],
+        "looked_at": looked_at,
+        "differing": [
+            {"seen": seen, "after": pretty(seen.after), "tool": seen.after.get("selected")}
+            for seen in last_changed(row)
+        ],
+        "wish": wish,
+        "void": void,
+        "is_mine": wish is not None and wish.asked_by == mine,
+        "is_admin": is_admin(request),
+        "may_send": is_admin(request) or book.second_person,
+        "error": error,
+        "names": names_of([wish.asked_by]) if wish else {},
+    }
+    status = HTTPStatus(error.status) if error else HTTPStatus.OK
+    return render(request, TEMPLATE, context, status=status)
+
+
+def _intervals(known: Evidence, most_against: float) -> list[dict[str, Any]]:
+    """Shares with what they say of all decisions, 95 % sure, and where to draw that."""
+    return [
+        _drawn(_("matched"), known.match),
+        _drawn(_("would have changed"), known.change),
+        _drawn(_("feedback against it"), known.against, limit=most_against),
+    ]
+
+
+def _drawn(label: str, interval: Interval, *, limit: float | None = None) -> dict[str, Any]:
+    low, high = 100 * interval.low, 100 * interval.high
+    return {
+        "label": label,
+        "hits": interval.hits,
+        "total": interval.total,
+        "share": 100 * interval.share,
+        "low": low,
+        "high": high,
+        "width": max(high - low, 1),
+        "limit": None if limit is None else 100 * limit,
+    }

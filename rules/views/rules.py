@@ -1,0 +1,198 @@
+"""The rules of an account by state, and one rule: what it says, and where it may go."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from kmapp.accounts.models import Membership
+from kmapp.errors import Invalid
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    fragment,
+    number,
+    sentence,
+    unless_known,
+)
+from kmapp.web.notices import tell
+from kmapp.web.seats import reviewer_required
+from kmapp.web.who import names_of
+from rules.actions.states import Decision, Moved, move, rollback
+from rules.evidence import evidence_of
+from rules.filters import RuleFilter
+from rules.models import Rule, RuleBacktest, RulePromotion
+from rules.telling import condition_lines, effects, pretty
+from rules.views import story
+
+PAGE = 50
+REASON = 500
+INDEX, DETAIL = "rules/rules/index.html", "rules/rules/detail.html"
+State = Rule.State
+
+
+@require_safe
+@reviewer_required
+def rules(request: WebRequest) -> HttpResponse:
+    """Last changed first."""
+    account_id = account_id_for(request)
+    rows = Rule.objects.of(account_id).select_related("statistics", "suggestion")
+    narrowed = RuleFilter(request.GET, queryset=rows.order_by("-updated_at", "-pk"))
+    page = Paginator(narrowed.qs, PAGE).get_page(request.GET.get("page"))
+    context = {
+        "filter": narrowed,
+        "page": page,
+        "rows": [{"rule": rule, "effects": effects(rule.then)} for rule in page],
+        "narrowed": any(request.GET.get(name) for name in narrowed.filters),
+        "tabs": _tabs(request),
+        "waiting": _waiting(account_id),
+        "first_command": _first_command(request),
+    }
+    return render(request, fragment(request, INDEX, "list"), context)
+
+
+@require_safe
+@reviewer_required
+def counts(request: WebRequest) -> HttpResponse:
+    """The states and how many rules are in each: asked for again and again."""
+    answer = render(request, f"{INDEX}#tabs", {"tabs": _tabs(request)})
+    return unless_known(request, answer)
+
+
+def _tabs(request: WebRequest) -> list[dict[str, Any]]:
+    rows = Rule.objects.of(account_id_for(request)).order_by()
+    counted = dict(rows.values_list("state").annotate(Count("pk")))
+    shown = request.GET.get("state", "")
+    tabs = [{"state": "", "label": _("All"), "count": sum(counted.values())}]
+    tabs += [{"state": v, "label": label, "count": counted.get(v, 0)} for v, label in State.choices]
+    return [{**tab, "open": tab["state"] == shown} for tab in tabs]
+
+
+def _waiting(account_id: UUID) -> list[RulePromotion]:
+    """Promotions that a second person is asked to approve."""
+    rows = RulePromotion.objects.of(account_id).filter(status=RulePromotion.Status.WAITING)
+    return list(rows.select_related("rule").order_by("created_at")[:5])
+
+
+def _first_command(request: WebRequest) -> str:
+    """What an empty list teaches: how a first rule is written."""
+    address = request.build_absolute_uri(reverse("rules:api_rules"))
+    return (
+        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
+        "-H 'Content-Type: application/json' "
+        """-d '{"name": "No deletions at night", "if": {"hour": {"$gte": 22}}, """
+        """"then": {"tool": {"deny": ["delete_order"]}}}'"""
+    )
+
+
+@require_safe
+@reviewer_required
+def rule(request: WebRequest, pk: UUID) -> HttpResponse:
+    row = found(request, pk)
+    editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
+    steps, older = story.steps(row)
+    wish = story.waiting(row)
+    tries = RuleBacktest.objects.of(row.account_id).filter(rule=row)
+    actors = [row.created_by, *(step["state"].actor for step in steps)]
+    context = {
+        "rule": row,
+        "lines": condition_lines(row.when),
+        "exceptions": [condition_lines(one) for one in row.exceptions],
+        "effects": effects(row.then),
+        "json": pretty(row.said()),
+        "live": story.against(row, editions),
+        "editions": sorted(editions, key=lambda one: -one.edition),
+        "steps": steps,
+        "older": older,
+        "wish": wish,
+        "moves": _moves(request, row),
+        "evidence": evidence_of(row) if row.shadowed_at else None,
+        "backtest": tries.order_by("-created_at").first(),
+        "names": names_of([*actors, *([wish.asked_by] if wish else [])]),
+    }
+    return render(request, DETAIL, context)
+
+
+def _moves(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
+    """Where this person may bring it, but for what has a page or a button of its own."""
+    words = {
+        (State.DRAFT, State.SHADOW): ("ghost", _("Set to shadow")),
+        (State.DISABLED, State.SHADOW): ("ghost", _("Set to shadow")),
+        (State.ACTIVE, State.SHADOW): ("ghost", _("Back to shadow")),
+        (State.SHADOW, State.DRAFT): ("circle-dashed", _("Make it a draft")),
+        (State.DISABLED, State.DRAFT): ("circle-dashed", _("Make it a draft")),
+    }
+    seen = State(row.state)
+    if seen == State.ACTIVE and not is_admin(request):
+        return []
+    open_to = [to for to in State if seen.may_become(to) and to != State.ACTIVE]
+    known = [(to, *words.get((seen, to), ("ban", _("Disable")))) for to in open_to]
+    return [{"to": to.value, "icon": icon, "label": label} for to, icon, label in known]
+
+
+@require_POST
+@reviewer_required
+def move_rule(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Bring it to another state. To active there is a page of its own."""
+    to = request.POST.get("to", "")
+    if to not in State.values or to == State.ACTIVE:
+        raise Invalid(_("Say to which state. A rule is promoted on its promotion page."))
+    return _done(request, lambda: move(decision_of(request, pk), to))
+
+
+@require_POST
+@reviewer_required
+def roll_back(request: WebRequest, pk: UUID) -> HttpResponse:
+    """One click: it watches again, and what it replaced counts again."""
+    return _done(request, lambda: rollback(decision_of(request, pk)))
+
+
+def _done(request: WebRequest, deed: Callable[[], Moved]) -> HttpResponse:
+    with transaction.atomic():
+        moved = deed()
+    said = {
+        State.DRAFT: _("It is a draft now."),
+        State.SHADOW: _("It watches now: nothing changes, and what it would change is recorded."),
+        State.DISABLED: _("It is disabled now."),
+    }[State(moved.rule.state)]
+    if moved.replaced:
+        said = _("Rolled back: “%(name)s”, edition %(n)d, counts again.") % {
+            "name": moved.replaced.name,
+            "n": moved.replaced.edition,
+        }
+    tell(request, said)
+    here = reverse("rules:rule", args=[moved.rule.pk])
+    return HttpResponse(headers={"HX-Redirect": here}) if request.htmx else redirect(here)
+
+
+def found(request: WebRequest, pk: UUID) -> Rule:
+    return get_object_or_404(Rule.objects.of(account_id_for(request)), pk=pk)
+
+
+def is_admin(request: WebRequest) -> bool:
+    return request.seat.role == Membership.Role.ADMIN
+
+
+def decision_of(request: WebRequest, pk: UUID, **more: Any) -> Decision:
+    """What this person decides, of the version they looked at."""
+    version = number(request.POST.get("version") or request.GET.get("version") or "")
+    if version is None:
+        raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
+    return Decision(
+        account_id=account_id_for(request),
+        rule_id=pk,
+        actor=actor_for(request),
+        version=version,
+        reason=sentence(request, "reason", REASON),
+        may_touch_live=is_admin(request),
+        **more,
+    )
