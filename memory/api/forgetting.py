@@ -94,7 +94,8 @@ class Forget(AgentView):
         if entry.status == MemoryEntry.Status.FORGOTTEN:
             return entry
         this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)
-        if forgetting.for_a_person(self.account, self.actor, this).exists():
+        everyones = entry.visibility == MemoryEntry.Visibility.ACCOUNT
+        if everyones and forgetting.for_a_person(self.account, self.actor, this).exists():
             raise Denied(
                 "Everyone is told this memory: ask a reviewer to forget it.", code="needs_review"
             )
