@@ -14,13 +14,13 @@ from django.db.models import Q
 from kmapp.accounts.acting import acting
 from kmapp.providers.active import active_model
 from kmapp.search.asking import meaning_of, scale_of
-from kmapp.search.fusion import fuse
+from kmapp.search.fusion import Ranked, fuse
 from kmapp.search.queries import Meaning, Within
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.past import Past, tellable
 from memory.signals import gather
 
-SPARE = 10  # more than asked for: some may say the same
+SPARE = 10  # more than asked for, where some said the same
 _LETTERS = re.compile(r"\W+")
 
 
@@ -86,25 +86,31 @@ def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit
             within, reworded = Within.these(ids), past.reworded(ids)
         signals = gather(account_id, asked.query, meaning, within, reworded)
         ranked = fuse(signals.query, signals.candidates, scale)
-        best = [each for each in ranked if each.score >= asked.min_score][: asked.limit + SPARE]
+        best = [each for each in ranked if each.score >= asked.min_score]
         rows = MemoryEntry.objects.of(account_id)
-        found = [each.id for each in best]
-        entries = (
-            {entry.pk: entry for entry in past.entries(rows.filter(pk__in=found))}
-            if past
-            else rows.in_bulk(found)
-        )
-    hits = [
-        Hit(
-            entry=entries[each.id],
-            score=each.score,
-            parts=each.parts,
-            ready=each.id in signals.ready,
-        )
-        for each in best
-        if each.id in entries
-    ]
-    return _distinct(hits)[: asked.limit]
+
+        def told(some: Sequence[Ranked]) -> list[Hit]:
+            ids = [each.id for each in some]
+            entries = (
+                {entry.pk: entry for entry in past.entries(rows.filter(pk__in=ids))}
+                if past
+                else rows.in_bulk(ids)
+            )
+            return [
+                Hit(
+                    entry=entries[each.id],
+                    score=each.score,
+                    parts=each.parts,
+                    ready=each.id in signals.ready,
+                )
+                for each in some
+                if each.id in entries
+            ]
+
+        hits = _distinct(told(best[: asked.limit]))
+        if len(hits) < asked.limit < len(best):  # some say the same: others take their place
+            hits = _distinct([*hits, *told(best[asked.limit :][: asked.limit + SPARE])])
+    return hits[: asked.limit]
 
 
 def _distinct(hits: Iterable[Hit]) -> list[Hit]:
