@@ -11,13 +11,14 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
-from memory.models import MemorySettings
+from memory.actions.owed import owe_triage
+from memory.models import MemoryEntry, MemorySettings
 
 OF_THE_ACCOUNT = frozenset({"account_wide", "redact"})
-OF_MEMORY = frozenset(
+OF_TRIAGE = frozenset({"duplicate_score", "contradiction_score"})
+OF_MEMORY = OF_TRIAGE | frozenset(
     {"memory_enabled", "auto_store", "store_threshold", "inject_max_memories", "min_score"}
     | {"review_visibilities", "review_kinds", "review_keys", "forget_after"}
-    | {"duplicate_score", "contradiction_score"}
 )
 INPUT = "policy"  # the word in a commit's input under which the changes stand
 
@@ -52,6 +53,9 @@ def change_policy(
         settings.commit_id = commit.id
         settings.save(force_insert=op == "ADD", force_update=op != "ADD")
         commit.add(settings, op)
+        if OF_TRIAGE & changed.keys():
+            waiting = MemoryEntry.objects.of(account_id).awaiting_review()
+            owe_triage(account_id, waiting.values_list("pk", flat=True), commit.id)
     return changed
 
 

@@ -141,6 +141,8 @@ def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
         return workbench(request, _from_here(request, entry), elsewhere=True)
     if request.htmx:
         return HttpResponse(headers={"HX-Redirect": here or reverse("memory:review")})
+    if entry.status != PROPOSED:
+        return redirect("memory:entry", pk=entry.pk)
     return redirect(f"{reverse('memory:review')}?at={entry.pk}")
 
 

@@ -14,6 +14,7 @@ from kmapp.outbox.actions import deliver_due
 from memory.actions import review
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
+from memory.actions.settings import change_policy
 from memory.models import Finding, MemoryEntry, Triage
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -144,3 +145,16 @@ def test_what_was_decided_meanwhile_is_left_alone(agent: Agent, acme: Account, t
     pk = approved(agent, acme, text or LYON)
     settle()
     assert not findings(acme, pk)
+
+
+def test_the_policy_says_what_counts_as_alike_for_what_waits_too(
+    agent: Agent, acme: Account
+) -> None:
+    approved(agent, acme, "Unopened tins can be returned within 30 days.")
+    waits = propose(agent, "Customers may return unopened tins for 30 days.")
+    settle()
+    assert need(acme, waits) == "duplicate"
+    with acting(acme):
+        change_policy(acme.pk, {"duplicate_score": 1.0}, actor=SYSTEM)
+    settle()
+    assert need(acme, waits) == "new"

@@ -1,5 +1,6 @@
 """The page of a memory: corrected, forgotten, proven."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,18 @@ def test_forgetting_asks_first_and_is_kept_on_record(at_desk: Client, acme: Acco
     assert "Forget 1 memory" in page(at_desk.get(f"/memory/{entry.pk}/forget/"))
     assert at_desk.post(f"/memory/{entry.pk}/forget/", {"version": 1}).status_code == 302
     assert "Forgotten" in page(at_desk.get(f"/memory/{entry.pk}/"))
+
+
+def test_the_latest_change_is_taken_back_where_it_is_told(at_desk: Client, acme: Account) -> None:
+    [entry] = remember(acme, "Old news.")
+    here = f"/memory/{entry.pk}/"
+    assert "Take this back" not in page(at_desk.get(here))
+    at_desk.post(f"{here}forget/", {"version": 1})
+    undo = re.findall(r'action="([^"]*/undo/[^"]*)"', page(at_desk.get(here)))[-1]
+    back = at_desk.post(undo)
+    assert back.headers["Location"] == here
+    with acting(acme):
+        assert MemoryEntry.objects.get(pk=entry.pk).status == "active"
 
 
 def test_any_two_versions_are_compared(at_desk: Client, acme: Account) -> None:
