@@ -84,7 +84,7 @@ class Command(BaseCommand):
                 whole += plans.whole_reads(account_named(slug_of(share)), Viewer())
         text = page(figures)
         if options["out"]:
-            options["out"].write_text(text)
+            _write(options["out"], text)
         self.stdout.write(text)
         if whole:
             raise CommandError("\n".join(whole))
@@ -120,6 +120,13 @@ class Command(BaseCommand):
 
     def _show(self, name: str, plan: str) -> None:
         self.stdout.write(f"\n{self.style.MIGRATE_HEADING(name)}\n{plan}")
+
+
+def _write(path: Path, text: str) -> None:
+    """Put the tables at the head of the page; what stands there under other headings stays."""
+    old = path.read_text() if path.exists() else ""
+    _, heading, rest = old.partition("\n## ")
+    path.write_text(text.rstrip("\n") + "\n" + heading + rest)
 
 
 def _elsewhere() -> None:
