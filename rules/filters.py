@@ -5,7 +5,7 @@ from typing import Any
 
 import django_filters
 from django import forms
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -118,7 +118,10 @@ class DecisionFilter(Dated):
             return rows.filter(selected_tool="")
         if value == "fallback":
             return rows.exclude(fallback="")
-        return rows.filter(feedback__isnull=False).distinct()
+        rated = RuleFeedback.objects.filter(
+            account_id=OuterRef("account_id"), decision_id=OuterRef("pk")
+        )
+        return rows.filter(Exists(rated))
 
 
 class FeedbackFilter(Dated):

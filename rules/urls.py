@@ -3,7 +3,7 @@
 from django.urls import path
 
 from rules.api import evidence, rules, tools
-from rules.views import book, promotion
+from rules.views import backtests, book, decisions, editing, promotion
 from rules.views import rules as pages
 
 app_name = "rules"
@@ -23,6 +23,16 @@ urlpatterns = [
     path("v1/rules/<uuid:pk>/backtest", evidence.Backtests.as_view(), name="api_backtest"),
     path("rules/", pages.rules, name="rules"),
     path("rules/counts/", pages.counts, name="counts"),
+    path("rules/new/", editing.new, name="new"),
+    path("rules/check/", editing.check, name="check"),
+    path("rules/<uuid:pk>/edit/", editing.edit_rule, name="edit"),
+    path("rules/decisions/", decisions.decisions, name="decisions"),
+    path("rules/decisions/<uuid:pk>/", decisions.decision, name="decision"),
+    path("rules/decisions/<uuid:pk>/rate/", decisions.rate, name="rate"),
+    path("rules/conflicts/", decisions.conflicts, name="conflicts"),
+    path("rules/feedback/", decisions.feedback, name="feedback"),
+    path("rules/<uuid:pk>/backtest/", backtests.start_backtest, name="backtest"),
+    path("rules/<uuid:pk>/backtest/progress/", backtests.progress, name="backtest_progress"),
     path("rules/gate/", book.book, name="book"),
     path("rules/gate/set/", book.set_book, name="book_set"),
     path("rules/<uuid:pk>/", pages.rule, name="rule"),

@@ -1,11 +1,16 @@
 """What a person may say about rules."""
 
+from typing import Any
+
 from django import forms
 from django.utils.text import capfirst
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.forms import Styled
 from rules.actions.book import CHANGEABLE
-from rules.models import RuleBook
+from rules.models import Rule, RuleBook
+from rules.models.rules import LEAST_PRIORITY, MOST_PRIORITY, MOST_WEIGHT
 
 
 def _whole(name: str, *, least: int = 0, required: bool = True) -> forms.IntegerField:
@@ -18,6 +23,76 @@ def _whole(name: str, *, least: int = 0, required: bool = True) -> forms.Integer
         required=required,
         widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
+
+
+class RuleForm(Styled):
+    """All of a rule but its condition and effect, which the editor's desk holds."""
+
+    name = forms.CharField(label=_("Name"), max_length=200)
+    summary = forms.CharField(
+        label=_("Why there is this rule"),
+        max_length=4_000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+    audience = forms.ChoiceField(label=_("For"), choices=Rule.Audience.choices, required=False)
+    audience_id = forms.CharField(
+        label=_("Whose"),
+        max_length=200,
+        required=False,
+        help_text=_("The id of that user, agent or app."),
+    )
+    scope = forms.CharField(
+        label=_("Scope"),
+        max_length=200,
+        required=False,
+        help_text=_("Holds for requests of this scope only. Empty: for those without one."),
+    )
+    priority = forms.IntegerField(
+        label=_("Priority"),
+        min_value=LEAST_PRIORITY,
+        max_value=MOST_PRIORITY,
+        initial=0,
+        help_text=_("The higher one wins where rules disagree: -100 to 100."),
+    )
+    weight = forms.FloatField(
+        label=_("Weight"),
+        min_value=0,
+        max_value=MOST_WEIGHT,
+        initial=1.0,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+        help_text=_("How far feedback moves it among rules of its priority: 0 to 2."),
+    )
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=500,
+        required=False,
+        help_text=_("Kept in the ledger beside the change."),
+    )
+
+    @classmethod
+    def seen(cls, rule: Rule | None) -> dict[str, Any]:
+        names = [name for name in cls.base_fields if name != "reason"]
+        return {name: getattr(rule, name) for name in names} if rule else {}
+
+    def clean(self) -> dict[str, Any]:
+        """A rule for one user, agent or app says for which; one for everyone does not."""
+        said = super().clean() or self.cleaned_data
+        said["audience"] = said.get("audience") or Rule.Audience.ACCOUNT
+        everyones = said["audience"] == Rule.Audience.ACCOUNT
+        if everyones and said.get("audience_id"):
+            self.add_error("audience_id", _now("A rule for everyone is not for one alone."))
+        if not everyones and not said.get("audience_id"):
+            self.add_error("audience_id", _now("Say for whom it is."))
+        return said
+
+    def values(self) -> dict[str, Any]:
+        """What the rule is to be, but for its scope, which never changes."""
+        said = self.cleaned_data
+        return {name: said[name] for name in said if name not in ("reason", "scope")}
+
+    def why(self) -> str:
+        return str(self.cleaned_data["reason"])
 
 
 class BookForm(Styled):

@@ -30,7 +30,7 @@ from kmapp.web.who import names_of
 from rules.actions.states import Decision, Moved, move, rollback
 from rules.evidence import evidence_of
 from rules.filters import RuleFilter
-from rules.models import Rule, RuleBacktest, RulePromotion
+from rules.models import Rule, RulePromotion
 from rules.telling import condition_lines, effects, pretty
 from rules.views import story
 
@@ -101,7 +101,6 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
     editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
     steps, older = story.steps(row)
     wish = story.waiting(row)
-    tries = RuleBacktest.objects.of(row.account_id).filter(rule=row)
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
         "rule": row,
@@ -116,7 +115,8 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
         "wish": wish,
         "moves": _moves(request, row),
         "evidence": evidence_of(row) if row.shadowed_at else None,
-        "backtest": tries.order_by("-created_at").first(),
+        "backtest": story.last_backtest(row),
+        "tries": story.OFFERED,
         "names": names_of([*actors, *([wish.asked_by] if wish else [])]),
     }
     return render(request, DETAIL, context)

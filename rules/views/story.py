@@ -5,11 +5,13 @@ from typing import Any
 
 from kmapp.ledger.models import Commit
 from kmapp.ledger.proof import Claim, proven
-from rules.models import Rule, RulePromotion, RuleVersion
+from rules.actions.backtests import MOST
+from rules.models import Rule, RuleBacktest, RulePromotion, RuleVersion
 from rules.telling import pretty
 
 VERSIONS = 50  # shown on one page; older ones are asked for
 SAID = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
+OFFERED = (100, 1_000, MOST)  # decisions to try a rule on
 TOLD = ("name", "summary", *SAID)
 
 
@@ -62,3 +64,24 @@ def waiting(rule: Rule) -> RulePromotion | None:
     """The promotion that a second person is asked to approve."""
     rows = RulePromotion.objects.of(rule.account_id).filter(rule=rule)
     return rows.filter(status=RulePromotion.Status.WAITING).first()
+
+
+def last_backtest(rule: Rule) -> dict[str, Any] | None:
+    """The last backtest, as its rule's page shows it."""
+    rows = RuleBacktest.objects.of(rule.account_id).filter(rule=rule)
+    last = rows.order_by("-created_at").first()
+    if last is None:
+        return None
+    return {
+        "run": last,
+        "is_of_before": last.version < rule.version and not rule.frozen,
+        "examples": [
+            {
+                "decision": one["decision"],
+                "before": one["before"].get("selected"),
+                "after": one["after"].get("selected"),
+                "whole": pretty(one["after"]),
+            }
+            for one in last.examples
+        ],
+    }

@@ -104,6 +104,7 @@ def _quotes(names: Names) -> Sequence[Said]:
 
 
 V1 = {"version": "1"}
+_NARROWED = Probe(said=lambda names: [{"rule": str(names.rule)}], refused=frozenset({200}))
 PROBES = {
     "api:event": Probe("event"),
     # The end of an edge is part of what is written: an unknown one makes the whole write invalid.
@@ -177,6 +178,16 @@ PROBES = {
     ),
     "rules:api_feedback": Probe(said=_feedback),
     "rules:rule": Probe("rule"),
+    "rules:edit": Probe("rule", _form(**V1, name="Mine now.", priority="1", weight="1")),
+    "rules:check": Probe(said=lambda names: [{"rule": str(names.rule)}]),
+    "rules:backtest": Probe("rule", _form(decisions="100")),
+    "rules:backtest_progress": Probe("rule"),
+    "rules:decision": Probe("decision"),
+    "rules:rate": Probe("decision", _form(outcome="negative")),
+    # Of a rule that is another's, lists say nothing.
+    "rules:decisions": _NARROWED,
+    "rules:conflicts": _NARROWED,
+    "rules:feedback": _NARROWED,
     "rules:move": Probe("rule", _form(**V1, to="disabled", reason="Because.")),
     "rules:rollback": Probe("rule", _form(**V1)),
     "rules:promotion": Probe("rule", _form(**V1, reason="Because.", override="yes")),
@@ -268,6 +279,7 @@ WITHOUT_IDS = {
     "rules:api_schemas",
     "rules:rules",
     "rules:counts",
+    "rules:new",
     "rules:book",
     "rules:book_set",
     "web:home",

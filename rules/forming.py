@@ -1,0 +1,214 @@
+"""The form of a rule: rows and fields that say the usual, in step with the rule as JSON. Pure.
+
+The form shows a part of a rule only if it can say all of it. What it cannot say is changed as JSON
+and kept by the form as it is.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kmapp.api.strict_json import Refused, parse
+
+Json = dict[str, Any]
+IS, ALL = "is", "all"  # a value as it stands; a list that must be held
+OPERATORS = (
+    *(IS, "$ne", "$in", "$nin", "$gt", "$gte", "$lt", "$lte"),
+    *("$contains", ALL, "$exists", "$regex"),
+)
+LISTS = frozenset({"$in", "$nin", ALL})
+TEXTS = frozenset({"$regex"})
+FORMATS = ("json", "text", "markdown")
+EMPTY: Json = {"if": {}, "then": {}, "exceptions": []}
+SEPARATOR = re.compile(r"[,，\n]")
+
+
+class Unsaid(ValueError):
+    """A row that says nothing yet: `place` is where, `reason` what is missing."""
+
+    def __init__(self, place: str, reason: str) -> None:
+        super().__init__(reason)
+        self.place, self.reason = place, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a condition: what must stand at a place of the context."""
+
+    path: str
+    operator: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What the form shows. None: that part is more than the form can say."""
+
+    when: tuple[Row, ...] | None = ()
+    unless: tuple[Row, ...] | None = ()
+    tools: Mapping[str, str] | None = field(default_factory=dict)
+    format: str | None = ""
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equal as JSON: true is not 1."""
+    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
+
+
+# --- From JSON to the form ------------------------------------------------------------------------
+
+
+def form_of(rule: Mapping[str, Any]) -> Form:
+    exceptions = rule.get("exceptions", [])
+    one = exceptions[0] if isinstance(exceptions, list) and len(exceptions) == 1 else {}
+    return Form(
+        when=_rows_of(rule.get("if", {})),
+        unless=_rows_of(one) if same(exceptions, [one] if one else []) else None,
+        tools=_tools_of(rule.get("then", {})),
+        format=_format_of(rule.get("then", {})),
+    )
+
+
+def _rows_of(condition: Any) -> tuple[Row, ...] | None:
+    if not isinstance(condition, Mapping):
+        return None
+    rows = tuple(_rows(condition))
+    if any(row.operator not in OPERATORS or row.path.startswith("$") for row in rows):
+        return None
+    try:
+        said = condition_of(rows)
+    except Unsaid:
+        return None
+    return rows if same(said, condition) else None
+
+
+def _rows(condition: Mapping[str, Any]) -> Iterator[Row]:
+    for path, wanted in condition.items():
+        if isinstance(wanted, Mapping):
+            for operator, operand in wanted.items():
+                yield Row(path, operator, text_of(operand))
+        else:
+            yield Row(path, ALL if isinstance(wanted, list) else IS, text_of(wanted))
+
+
+def _tools_of(then: Any) -> dict[str, str] | None:
+    tools = then.get("tool", {}) if isinstance(then, Mapping) else None
+    if not isinstance(tools, Mapping):
+        return None
+    if not all(isinstance(names, list) and all(map(_is_name, names)) for names in tools.values()):
+        return None
+    shown = {what: ", ".join(names) for what, names in tools.items()}
+    return shown if same(_tools_said(tools, shown), dict(tools)) else None
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and name == name.strip() != "" and not SEPARATOR.search(name)
+
+
+def _format_of(then: Any) -> str | None:
+    output = then.get("output", {}) if isinstance(then, Mapping) else None
+    if not isinstance(output, Mapping) or output.get("format", "") not in ("", *FORMATS):
+        return None
+    return str(output.get("format", ""))
+
+
+def text_of(value: Any) -> str:
+    """A value as somebody types it: words as they are, unless they would be read otherwise."""
+    if isinstance(value, str) and value == value.strip() != "" and "\n" not in value:
+        return value if value_of(value) == value else json.dumps(value, ensure_ascii=False)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def value_of(text: str) -> Any:
+    """What somebody typed: JSON if it is that, else words."""
+    try:
+        said = parse(f'{{"value": {text}}}'.encode())
+    except (Refused, UnicodeEncodeError):
+        return text
+    return said["value"] if len(said) == 1 else text
+
+
+# --- From the form to JSON ------------------------------------------------------------------------
+
+
+def formed(agreed: Mapping[str, Any], form: Form) -> Json:
+    """The rule as the form says it; what the form does not show stays as it was agreed."""
+    rule: Json = {**EMPTY, **agreed}
+    then = dict(rule["then"]) if isinstance(rule["then"], Mapping) else {}
+    if form.when is not None:
+        rule["if"] = _part("if", form.when)
+    if form.unless is not None:
+        unless = _part("exceptions", form.unless)
+        rule["exceptions"] = [unless] if unless else []
+    if form.tools is not None:
+        then = _with(then, "tool", _tools_said(then.get("tool", {}), form.tools))
+    if form.format is not None:
+        output = then.get("output")
+        kept = dict(output) if isinstance(output, Mapping) else {}
+        then = _with(then, "output", _with(kept, "format", form.format))
+    if form.tools is not None or form.format is not None:
+        rule["then"] = then
+    return rule
+
+
+def _part(name: str, rows: Sequence[Row]) -> Json:
+    try:
+        return condition_of(rows)
+    except Unsaid as error:
+        raise Unsaid(name, error.reason) from error
+
+
+def _with(part: Mapping[str, Any], name: str, value: Any) -> Json:
+    """The part with this value in it; without it if it says nothing and did not before."""
+    if value in ("", {}) and part.get(name) != {}:
+        return {key: known for key, known in part.items() if key != name}
+    return {**part, name: value}
+
+
+def condition_of(rows: Sequence[Row]) -> Json:
+    """All rows hold. A row without a place and a value is not there."""
+    condition: Json = {}
+    for row in rows:
+        if not row.path and not row.value:
+            continue
+        if not row.path:
+            raise Unsaid("", "place")
+        _add(condition, row)
+    return condition
+
+
+def _add(condition: Json, row: Row) -> None:
+    operand = _operand(row)
+    if row.operator in (IS, ALL):
+        if row.path in condition:
+            raise Unsaid("", "twice")
+        condition[row.path] = operand
+        return
+    known = condition.setdefault(row.path, {})
+    if not isinstance(known, dict) or row.operator in known:
+        raise Unsaid("", "twice")
+    known[row.operator] = operand
+
+
+def _operand(row: Row) -> Any:
+    if row.operator in TEXTS:
+        said = value_of(row.value)
+        return said if isinstance(said, str) else row.value
+    value = value_of(row.value)
+    if row.operator == "$exists":
+        return True if row.value == "" else value
+    if row.operator in LISTS and not isinstance(value, list):
+        return [value_of(each) for one in SEPARATOR.split(row.value) if (each := one.strip())]
+    return value
+
+
+def _tools_said(agreed: Any, said: Mapping[str, str]) -> dict[str, list[str]]:
+    """Lists without a name are not there, but for one that was agreed to be empty."""
+    known = agreed if isinstance(agreed, Mapping) else {}
+    names = {
+        what: [name for one in SEPARATOR.split(text) if (name := one.strip())]
+        for what, text in said.items()
+    }
+    return {what: found for what, found in names.items() if found or known.get(what) == []}

@@ -1,0 +1,36 @@
+"""A rule tried on what was decided: started, followed, read."""
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from kmapp.web.http import WebRequest, actor_for, number, unless_known
+from kmapp.web.notices import tell
+from kmapp.web.seats import reviewer_required
+from rules.actions.backtests import start
+from rules.views.rules import DETAIL, found
+from rules.views.story import OFFERED, last_backtest
+
+
+@require_POST
+@reviewer_required
+def start_backtest(request: WebRequest, pk: UUID) -> HttpResponse:
+    """A worker runs it; the rule's page tells how far it is."""
+    row = found(request, pk)
+    wanted = number(request.POST.get("decisions", "")) or OFFERED[1]
+    start(row.account_id, actor_for(request), pk, wanted)
+    tell(request, _("The backtest runs. Nothing changes by it."))
+    return redirect("rules:rule", pk=pk)
+
+
+@require_safe
+@reviewer_required
+def progress(request: WebRequest, pk: UUID) -> HttpResponse:
+    """How far the last one is: asked for again and again."""
+    row = found(request, pk)
+    return unless_known(
+        request, render(request, f"{DETAIL}#backtest", {"backtest": last_backtest(row)})
+    )

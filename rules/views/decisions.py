@@ -1,0 +1,185 @@
+"""What rules decided: the log, one decision whole, where rules disagree, and how it all went."""
+
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from kmapp.errors import Invalid
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, sentence
+from kmapp.web.notices import tell
+from kmapp.web.seats import reviewer_required
+from kmapp.web.who import names_of
+from rules.actions.backtests import question_of
+from rules.actions.feedback import Verdict, rate_decision
+from rules.conflicts import RECORDED, Conflict, recorded_conflicts
+from rules.filters import DecisionFilter, FeedbackFilter
+from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation
+from rules.telling import CODES, pretty
+from rules.views.rules import REASON
+
+PAGE = 50
+MOST_CONFLICTS = 100
+# What a line of the log shows.
+SHOWN = (
+    *("selected_tool", "fallback", "run_id", "agent_id", "user_id", "candidates"),
+    *("differs", "conflicts", "created_at", "account_id"),
+)
+
+
+@require_safe
+@reviewer_required
+def decisions(request: WebRequest) -> HttpResponse:
+    """Newest first."""
+    account_id = account_id_for(request)
+    rows = RuleDecision.objects.of(account_id).only(*SHOWN).order_by("-created_at", "-pk")
+    narrowed = DecisionFilter(request.GET, queryset=rows)
+    page = Paginator(narrowed.qs, PAGE).get_page(request.GET.get("page"))
+    said = RuleFeedback.objects.of(account_id).filter(decision__in=[each.pk for each in page])
+    outcomes: dict[UUID, list[RuleFeedback]] = {}
+    for each in said:
+        outcomes.setdefault(each.decision_id, []).append(each)  # type: ignore[arg-type]
+    context = {
+        "filter": narrowed,
+        "page": page,
+        "rows": [{"decision": each, "feedback": outcomes.get(each.pk, [])} for each in page],
+        "narrowed": any(request.GET.get(name) for name in narrowed.filters),
+        "rule": _rule_named(request),
+        "first_command": _first_command(request),
+    }
+    return render(request, fragment(request, "rules/decisions/index.html", "list"), context)
+
+
+def _rule_named(request: WebRequest) -> Rule | None:
+    """The rule that a list is narrowed to."""
+    try:
+        wanted = UUID(request.GET.get("rule", ""))
+    except ValueError:
+        return None
+    return Rule.objects.of(account_id_for(request)).filter(pk=wanted).first()
+
+
+def _first_command(request: WebRequest) -> str:
+    address = request.build_absolute_uri(reverse("rules:api_select"))
+    body = '{"context": {"intent": "refund"}, "candidates": ["search_orders", "refund"]}'
+    return (
+        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
+        f"-H 'Content-Type: application/json' -d '{body}'"
+    )
+
+
+@require_safe
+@reviewer_required
+def decision(request: WebRequest, pk: UUID) -> HttpResponse:
+    row = get_object_or_404(RuleDecision.objects.of(account_id_for(request)), pk=pk)
+    seen = list(
+        RuleObservation.objects.of(row.account_id)
+        .filter(decision=row, matched=True)
+        .select_related("rule")
+        .order_by("-changed", "pk")[:PAGE]
+    )
+    said = list(RuleFeedback.objects.of(row.account_id).filter(decision=row).order_by("pk"))
+    spoken = [UUID(one[key]) for one in row.conflicts for key in ("winner",)]
+    spoken += [UUID(loser) for one in row.conflicts for loser in one["losers"]]
+    rules = Rule.objects.of(row.account_id).in_bulk([*row.source_rule_ids, *spoken])
+    context = {
+        "decision": row,
+        "context_text": pretty(row.context),
+        "policy_text": pretty(row.policy),
+        "sources": [rules[key] for key in row.source_rule_ids if key in rules],
+        "clashes": [
+            {
+                "path": one["path"],
+                "words": CODES.get(one["code"], one["code"]),
+                "winner": rules.get(UUID(one["winner"])),
+                "losers": [rules[key] for each in one["losers"] if (key := UUID(each)) in rules],
+            }
+            for one in row.conflicts
+        ],
+        "observations": [{"seen": each, "after": pretty(each.after)} for each in seen],
+        "feedback": said,
+        "outcomes": RuleFeedback.Outcome.choices,
+        "names": names_of([row.created_by, *(each.created_by for each in said)]),
+    }
+    return render(request, "rules/decisions/detail.html", context)
+
+
+@require_POST
+@reviewer_required
+def rate(request: WebRequest, pk: UUID) -> HttpResponse:
+    """How it went, in the eyes of a person. Said twice, it counts once."""
+    row = get_object_or_404(RuleDecision.objects.of(account_id_for(request)), pk=pk)
+    outcome = request.POST.get("outcome", "")
+    if outcome not in RuleFeedback.Outcome.values:
+        raise Invalid(_("Say how it went: one of the outcomes that the page offers."))
+    verdict = Verdict(
+        account_id=row.account_id,
+        actor=actor_for(request),
+        outcome=outcome,
+        note=sentence(request, "note", REASON),
+        run_id=row.run_id,
+        target="all",
+    )
+    counted = rate_decision(verdict, question_of(row), row.selected_tool, row.pk)
+    said = _("Noted. It counts for the rules that applied.")
+    tell(request, said if counted.fresh else _("That was said before: it counts once."))
+    return redirect("rules:decision", pk=pk)
+
+
+@require_safe
+@reviewer_required
+def conflicts(request: WebRequest) -> HttpResponse:
+    """Where rules that count disagree, by how often it happened."""
+    account_id, rule = account_id_for(request), _rule_named(request)
+    found = recorded_conflicts(account_id, rule.pk if rule else None)
+    shown = found[:MOST_CONFLICTS]
+    rules = Rule.objects.of(account_id).in_bulk(set(_spoken(shown)))
+    context = {
+        "rows": [
+            {
+                "conflict": one,
+                "words": CODES.get(one.code, one.code),
+                "winner": rules.get(one.winner),
+                "losers": [rules[key] for key in one.losers if key in rules],
+            }
+            for one in shown
+        ],
+        "total": len(found),
+        "rule": rule,
+        "looked_at": RECORDED,
+    }
+    return render(request, "rules/decisions/conflicts.html", context)
+
+
+def _spoken(found: Iterable[Conflict]) -> list[UUID]:
+    return [key for one in found for key in (one.winner, *one.losers)]
+
+
+@require_safe
+@reviewer_required
+def feedback(request: WebRequest) -> HttpResponse:
+    """What agents and people said of decisions and rules, newest first."""
+    account_id = account_id_for(request)
+    rows = RuleFeedback.objects.of(account_id).select_related("decision", "commit")
+    narrowed = FeedbackFilter(request.GET, queryset=rows.order_by("-created_at", "-pk"))
+    page = Paginator(narrowed.qs, PAGE).get_page(request.GET.get("page"))
+    rules = Rule.objects.of(account_id).in_bulk({key for each in page for key in each.rule_ids})
+    shown: list[dict[str, Any]] = [
+        {"said": each, "rules": [rules[key] for key in each.rule_ids if key in rules]}
+        for each in page
+    ]
+    context = {
+        "filter": narrowed,
+        "page": page,
+        "rows": shown,
+        "narrowed": any(request.GET.get(name) for name in narrowed.filters),
+        "rule": _rule_named(request),
+        "names": names_of(each.created_by for each in page),
+    }
+    return render(request, fragment(request, "rules/decisions/feedback.html", "list"), context)
