@@ -240,6 +240,9 @@ CHAT_DEADLINE = env.seconds("CHAT_DEADLINE", 90)
 # One that is shown pictures, at the same address; the same model's name if that can see.
 VISION_MODEL = env.text("VISION_MODEL")
 
+# Each tells its part of `manage.py demo`.
+DEMO_TELLERS = ("memory.demo.telling", "rules.demo.telling")
+
 # --- Knowledge -----------------------------------------------------------------------------------
 
 KNOWLEDGE_CACHE_SECONDS = env.seconds("KNOWLEDGE_CACHE_SECONDS", 30)

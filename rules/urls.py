@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from rules.api import evidence, rules, tools
+from rules.api import evidence, gate, rules, tools
 from rules.views import backtests, book, decisions, editing, promotion
 from rules.views import rules as pages
 
@@ -15,6 +15,7 @@ urlpatterns = [
     path("v1/memory/tools/run", tools.Run.as_view(), name="api_run"),
     path("v1/memory/tools/feedback", tools.Feedback.as_view(), name="api_feedback"),
     path("v1/rules", rules.Rules.as_view(), name="api_rules"),
+    path("v1/rules/gate", gate.Gate.as_view(), name="api_gate"),
     path("v1/rules/schemas", rules.Schemas.as_view(), name="api_schemas"),
     path("v1/rules/<uuid:pk>", rules.OneRule.as_view(), name="api_rule"),
     path("v1/rules/<uuid:pk>/rollback", rules.Rollback.as_view(), name="api_rollback"),

@@ -15,6 +15,7 @@ from kmapp.errors import NotFound
 from rules.actions.backtests import MOST, start
 from rules.actions.versions import found
 from rules.api.shapes import BacktestShown, EvidenceAnswer, IntervalShown
+from rules.conflicts import conflicts_with_live
 from rules.evidence import book_of, evidence_of, gate_of
 from rules.models import RuleBacktest
 from rules.wilson import Interval
@@ -32,6 +33,7 @@ class Evidence(AgentView):
             rule = found(self.account, pk)
             known = evidence_of(rule)
             gate = gate_of(known, book_of(self.account))
+            clashes, _looked_at = conflicts_with_live(rule)
         answer: EvidenceAnswer = {
             "rule_node_id": rule.pk,
             "state": rule.state,
@@ -42,6 +44,17 @@ class Evidence(AgentView):
             "against": _interval(known.against),
             "gate_open": gate.open,
             "gate_missing": list(gate.missing),
+            "conflicts": [
+                {
+                    "path": one.path,
+                    "code": one.code,
+                    "winner_rule_node_id": one.winner,
+                    "loser_rule_node_ids": list(one.losers),
+                    "times": one.times,
+                    "latest_decision_id": one.decision,
+                }
+                for one in clashes
+            ],
         }
         return Response(answer)
 

@@ -220,6 +220,28 @@ class EvidenceAnswer(TypedDict):
     against: IntervalShown
     gate_open: bool
     gate_missing: list[str]
+    conflicts: list["ClashShown"]
+
+
+class ClashShown(TypedDict):
+    """Rules that would clash with it over one place, in decisions that it matched."""
+
+    path: str
+    code: str
+    winner_rule_node_id: UUID
+    loser_rule_node_ids: list[UUID]
+    times: int
+    latest_decision_id: UUID
+
+
+class GateShown(TypedDict):
+    """What a rule must have shown before it counts, and how long decisions are kept."""
+
+    min_seen: int
+    min_changed: int
+    max_against: float
+    second_person: bool
+    decision_days: int | None
 
 
 class BacktestShown(TypedDict):

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.core.paginator import Page, Paginator
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -38,9 +38,7 @@ SHOWN = (
 def decisions(request: WebRequest) -> HttpResponse:
     """Newest first."""
     account_id = account_id_for(request)
-    rows = RuleDecision.objects.of(account_id).only(*SHOWN).order_by("-created_at", "-pk")
-    narrowed = DecisionFilter(request.GET, queryset=rows)
-    page = Paginator(narrowed.qs, PAGE).get_page(request.GET.get("page"))
+    narrowed, page = listed(account_id, request.GET)
     said = RuleFeedback.objects.of(account_id).filter(decision__in=[each.pk for each in page])
     outcomes: dict[UUID, list[RuleFeedback]] = {}
     for each in said:
@@ -54,6 +52,17 @@ def decisions(request: WebRequest) -> HttpResponse:
         "first_command": _first_command(request),
     }
     return render(request, fragment(request, "rules/decisions/index.html", "list"), context)
+
+
+def listed(account_id: UUID, said: QueryDict) -> tuple[DecisionFilter, Page[RuleDecision]]:
+    """The page of the log that an address asks for. Two queries, whatever there is."""
+    rows = RuleDecision.objects.of(account_id).only(*SHOWN).order_by("-created_at", "-pk")
+    narrowed = DecisionFilter(said, queryset=rows)
+    wanted = said.get("page")
+    pages = Paginator(narrowed.qs, PAGE)
+    page = pages.get_page(pages.num_pages if wanted == "last" else wanted)
+    page.object_list = list(page.object_list)
+    return narrowed, page
 
 
 def _rule_named(request: WebRequest) -> Rule | None:

@@ -25,14 +25,13 @@ from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource,
 from memory.models import BulkRun, MemoryEdge, SavedView
 from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
+from tests.kernel.idless import CHOSEN, WITHOUT_IDS
 from tests.kernel.probes import (
     CHANGING,
-    CHOSEN,
     METHODS,
     NOT_A_METHOD,
     PROBES,
     ROUTES,
-    WITHOUT_IDS,
     Names,
     Said,
 )

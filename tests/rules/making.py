@@ -17,6 +17,7 @@ from rules.matching import Viewer
 from rules.models import Rule
 
 TOOLS = ("bash", "curl", "grep")
+HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> \u202e</textarea>"
 NO_CURL = {"tool": {"deny": ["curl"]}}
 PATH = {
     "draft": (),
@@ -67,3 +68,17 @@ def rate(
 def gate(account: Account, **values: Any) -> None:
     with acting(account):
         change_book(account.pk, values, actor=SYSTEM)
+
+
+def watched(account: Account, name: str = "No curl", **said: Any) -> Rule:
+    """A rule whose evidence passes a gate of three decisions."""
+    gate(account, min_seen=3, min_changed=3, max_against=1.0)
+    made = rule(account, name, "shadow", **{"then": {"tool": {"deny": ["bash"]}}, **said})
+    for _each in range(3):
+        rate(account, select(account, {"intent": "fetch"}), "negative")
+    return made
+
+
+def page(answer: Any, status: int = 200) -> str:
+    assert answer.status_code == status, answer.content.decode()[:2000]
+    return str(answer.content.decode())

@@ -10,8 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from rules.models import Rule
 from tests.hostile import HOSTILE
-from tests.rules.making import now, rule
-from tests.rules.test_pages import page
+from tests.rules.making import now, page, rule
 
 RULE: dict[str, Any] = {
     "if": {"intent": "refund"},

@@ -11,8 +11,7 @@ from kmapp.accounts.models import Account, User
 from rules.models import RuleFeedback
 from tests.makers import settle
 from tests.rules.filling import fill_rules
-from tests.rules.making import rate, rule, select
-from tests.rules.test_pages import HOSTILE, page
+from tests.rules.making import HOSTILE, page, rate, rule, select
 
 
 @pytest.fixture

@@ -16,15 +16,9 @@ from rules.models import Rule, RulePromotion
 from rules.tasks import keep_to_retention
 from tests import makers
 from tests.rules.filling import fill_rules
-from tests.rules.making import gate, go, now, rate, rule, select
+from tests.rules.making import HOSTILE, gate, go, now, page, rate, rule, select, watched
 
-HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> \u202e</textarea>"
 LIN = Actor("user", uuid7())
-
-
-def page(answer: Any, status: int = 200) -> str:
-    assert answer.status_code == status, answer.content.decode()[:2000]
-    return str(answer.content.decode())
 
 
 @pytest.fixture
@@ -52,15 +46,6 @@ def promote(client: Client, made: Rule, **said: str) -> Any:
     here = f"/rules/{made.pk}/promotion/"
     form = {**seen_of(page(client.get(here))), "reason": "It has shown enough."}
     return client.post(here, {**form, **said})
-
-
-def watched(account: Account, name: str = "No curl", **said: Any) -> Rule:
-    """A rule whose evidence passes a gate of three decisions."""
-    gate(account, min_seen=3, min_changed=3, max_against=1.0)
-    made = rule(account, name, "shadow", **{"then": {"tool": {"deny": ["bash"]}}, **said})
-    for _each in range(3):
-        rate(account, select(account, {"intent": "fetch"}), "negative")
-    return made
 
 
 def test_rules_are_listed_by_state_with_their_counts(at_desk: Client, acme: Account) -> None:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
+from django.http import QueryDict
 from django.utils import timezone
 from rest_framework.renderers import JSONRenderer
 
@@ -23,6 +24,7 @@ from rules.actions.versions import touch
 from rules.api.output import Shower
 from rules.evaluation import Question
 from rules.models import Rule, RuleBacktest, RuleDecision
+from rules.views.decisions import listed
 
 MATCHING = 50
 TOOLS = ("bash", "curl", "grep", "sed")
@@ -35,6 +37,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--rules", type=int, default=5_000)
         parser.add_argument("--decisions", type=int, default=10_000)
+        parser.add_argument("--log", type=int, default=50_000, help="decisions that are listed")
         parser.add_argument("--number", type=int, default=200, help="of requests of each kind")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -57,6 +60,10 @@ class Command(BaseCommand):
             test = recorded(account.pk, options["decisions"])
             taken = seconds(lambda: run(account.pk, test))
             self.stdout.write(f"backtest over {options['decisions']:,} decisions: {taken:.1f} s")
+            decided(account.pk, max(0, options["log"] - options["decisions"]))
+            for asked in ("", "page=last", "selected_tool=bash", "kind=differs", "kind=rated"):
+                said = QueryDict(asked)
+                self.tell(f"log ?{asked}", lambda: len(listed(account.pk, said)[1]), 10)  # noqa: B023
 
     def tell(self, name: str, work: Callable[[], object], number: int) -> None:
         times = sorted(1000 * seconds(work) for _ in range(number))
@@ -114,8 +121,8 @@ def fill(account: Account, number: int) -> None:
     touch(account.pk, book)
 
 
-def recorded(account_id: UUID, number: int) -> UUID:
-    """Decisions with contexts of all sorts, and a rule to try on them."""
+def decided(account_id: UUID, number: int) -> None:
+    """Decisions with contexts of all sorts."""
     now = timezone.now()
     RuleDecision.objects.bulk_create(
         [
@@ -130,7 +137,8 @@ def recorded(account_id: UUID, number: int) -> UUID:
                 policy={},
                 policy_sha256="",
                 ordered=list(TOOLS),
-                selected_tool=TOOLS[0],
+                selected_tool=TOOLS[i % 4],
+                differs=i % 9 == 0,
                 created_by="system",
                 created_at=now,
             )
@@ -138,6 +146,11 @@ def recorded(account_id: UUID, number: int) -> UUID:
         ],
         batch_size=1000,
     )
+
+
+def recorded(account_id: UUID, number: int) -> UUID:
+    """As many decisions, and a rule to try on them."""
+    decided(account_id, number)
     rule = Rule.objects.of(account_id).filter(state=Rule.State.SHADOW).earliest("pk")
     rule.when = {"n": {"$gte": number // 2}}
     test = RuleBacktest(

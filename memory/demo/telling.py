@@ -1,19 +1,12 @@
-"""manage.py demo: an invented tea company's memories, in English and Chinese."""
+"""The demo's memories: written as agents do, decided about as a person does."""
 
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandParser
 from django.urls import reverse
 
-from kmapp import stack
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actions import issue_key
-from kmapp.accounts.actors import SYSTEM, Actor
-from kmapp.accounts.models import Account, ApiKey, Membership
-from kmapp.accounts.scopes import Scope
-from kmapp.management.accounts import account_named
+from kmapp.management.cast import Cast
 from memory.actions import review
 from memory.actions.entries import write
 from memory.actions.review import Decision
@@ -21,7 +14,6 @@ from memory.demo.story import Chapter, chapters
 from memory.drafts import Batch
 from memory.models import MemoryEntry
 
-KEY = "demo agents"
 TOLD = """\
 {new} memories are new in {account}, {known} were there already. All of it is invented.
 
@@ -45,46 +37,36 @@ class Told:
     known: int = 0
 
 
-class Command(BaseCommand):
-    help = "Fills an account with small, invented, bilingual data. Again: changes nothing."
-
-    def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
-
-    def handle(self, *args: Any, **options: Any) -> None:
-        account = account_named(options["account"])
-        told = Told()
-        with acting(account):
-            teller = Teller(account, told)
-            for chapter in chapters():
-                teller.tell(chapter)
-            rows = MemoryEntry.objects.of(account)
-            counts = {
-                "waiting": rows.awaiting_review().count(),
-                "pinned": rows.filter(pinned=True).count(),
-                "forgotten": rows.filter(status=MemoryEntry.Status.FORGOTTEN).count(),
-            }
-        here = stack.url()
-        self.stdout.write(
-            TOLD.format(
-                new=told.new,
-                known=told.known,
-                account=account.name,
-                review=here + reverse("memory:review"),
-                memories=here + reverse("memory:entries"),
-                search=here + reverse("memory:api_search"),
-                **counts,
-            )
-        )
+def tell(cast: Cast) -> str:
+    """Tell it once; returns what to look at."""
+    told = Told()
+    with acting(cast.account):
+        teller = Teller(cast, told)
+        for chapter in chapters():
+            teller.tell(chapter)
+        rows = MemoryEntry.objects.of(cast.account)
+        counts = {
+            "waiting": rows.awaiting_review().count(),
+            "pinned": rows.filter(pinned=True).count(),
+            "forgotten": rows.filter(status=MemoryEntry.Status.FORGOTTEN).count(),
+        }
+    return TOLD.format(
+        new=told.new,
+        known=told.known,
+        account=cast.account.name,
+        review=cast.here + reverse("memory:review"),
+        memories=cast.here + reverse("memory:entries"),
+        search=cast.here + reverse("memory:api_search"),
+        **counts,
+    )
 
 
 class Teller:
     """Writes as agents do, and decides as a person does."""
 
-    def __init__(self, account: Account, told: Told) -> None:
-        self.account, self.told = account, told
-        self.agent = Actor("key", _key_of(account).pk)
-        self.person = _person_of(account)
+    def __init__(self, cast: Cast, told: Told) -> None:
+        self.account, self.told = cast.account, told
+        self.agent, self.person = cast.agent, cast.person
 
     def tell(self, chapter: Chapter) -> None:
         for run in chapter.runs:
@@ -115,18 +97,3 @@ class Teller:
         return Decision(
             account_id=self.account.pk, entry_id=entry_id, actor=self.person, reason=reason
         )
-
-
-def _key_of(account: Account) -> ApiKey:
-    """The key that the invented agents write with. Nobody is told its secret."""
-    known = ApiKey.objects.of(account).filter(name=KEY, revoked_at=None).first()
-    if known:
-        return known
-    return issue_key(account_id=account.pk, name=KEY, scopes=[Scope.MEMORY_WRITE], actor=SYSTEM).key
-
-
-def _person_of(account: Account) -> Actor:
-    """Whoever administers the account decides; without anybody, the product."""
-    admins = Membership.objects.of(account).filter(role=Membership.Role.ADMIN)
-    first = admins.order_by("created_at").first()
-    return Actor("user", first.user_id) if first else SYSTEM

@@ -1,0 +1,22 @@
+"""manage.py demo: an invented tea company's memories and rules, in English and Chinese."""
+
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+
+from kmapp.management.accounts import account_named
+from kmapp.management.cast import Cast
+
+
+class Command(BaseCommand):
+    help = "Fills an account with small, invented, bilingual data. Again: changes nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        cast = Cast.of(account_named(options["account"]))
+        for name in settings.DEMO_TELLERS:
+            self.stdout.write(import_module(name).tell(cast))

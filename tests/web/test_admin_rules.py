@@ -1,0 +1,60 @@
+"""The stock admin leads to a state by the same ways as the pages, and by no other."""
+
+import pytest
+from django.test import Client
+
+from kmapp.accounts.models import Account
+from rules.models import Rule
+from tests.rules.making import gate, now, rule, watched
+from tests.web.staff import address, page, staff
+from tests.web.test_admin_decisions import decide
+
+
+def test_a_rule_is_promoted_and_rolled_back_there_on_its_evidence(
+    backstage: Client, acme: Account
+) -> None:
+    made = watched(acme)
+    assert "1 row was changed." in decide(backstage, Rule, "count", [made.pk])
+    assert now(made).state == "active"
+    assert "1 row was changed." in decide(backstage, Rule, "roll_back", [made.pk])
+    assert now(made).state == "shadow"
+
+
+@pytest.mark.parametrize(
+    ("state", "second_person", "words"),
+    [
+        ("draft", False, "set it to shadow first"),
+        ("disabled", False, "set it to shadow first"),
+        ("shadow", False, "not enough evidence"),
+        ("shadow", True, "second person"),
+    ],
+)
+def test_nobody_passes_the_gate_there(
+    backstage: Client, acme: Account, state: str, *, second_person: bool, words: str
+) -> None:
+    gate(acme, second_person=second_person)
+    made = rule(acme, "A rule", state)
+    assert words in decide(backstage, Rule, "count", [made.pk])
+    assert now(made).state == state
+
+
+def test_a_second_person_is_asked_for_whatever_the_evidence(
+    backstage: Client, acme: Account
+) -> None:
+    made = watched(acme)
+    gate(acme, second_person=True)
+    assert "second person" in decide(backstage, Rule, "count", [made.pk])
+    assert now(made).state == "shadow"
+
+
+def test_a_reviewer_lets_drafts_watch_and_no_more(client: Client, acme: Account) -> None:
+    client.force_login(staff(acme, "rev", role="reviewer"))
+    draft, live = rule(acme, "A draft"), rule(acme, "Live", "active")
+    shown = page(client.get(address(Rule)))
+    for verb in ("count", "roll_back", "disable"):
+        assert f'value="{verb}"' not in shown
+        decide(client, Rule, verb, [live.pk])
+    assert "Only an admin" in decide(client, Rule, "watch", [live.pk])
+    assert now(live).state == "active"
+    decide(client, Rule, "watch", [draft.pk])
+    assert now(draft).state == "shadow"

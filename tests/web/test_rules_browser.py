@@ -1,0 +1,144 @@
+"""A rule's way in a browser, in both languages: written, tried, watched, promoted, rolled back."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from rules.models import Rule, RuleDecision, RuleVersion
+from tests.makers import settle
+from tests.rules.filling import fill_rules
+from tests.rules.making import gate, rate, rule, select
+from tests.web.browser import Visitor
+
+pytestmark = pytest.mark.browser
+
+FETCH = {"intent": "fetch", "amount": 120}
+
+
+def made_of(account: Account) -> Rule:
+    with acting(account):
+        return Rule.objects.of(account).get(name="No grep 规则")
+
+
+def decides(account: Account, number: int, outcome: str = "") -> None:
+    for _each in range(number):
+        decided = select(account, FETCH)
+        if outcome:
+            rate(account, decided, outcome)
+
+
+def writes(page: Page) -> None:
+    """In lines, then in the JSON; each side follows the other while somebody types."""
+    page.keyboard.press("n")
+    page.fill("#id_name", "No grep 规则")
+    lines = page.locator("[name=if_path]")
+    lines.first.fill("intent")
+    page.locator("[name=if_value]").first.fill("fetch")
+    page.fill("#tool-prefer", "grep")
+    expect(page.locator("#json")).to_have_value(re.compile(r'"prefer": \[\s*"grep"'))
+    said = json.loads(page.input_value("#json"))
+    assert said == {
+        "if": {"intent": "fetch"},
+        "then": {"tool": {"prefer": ["grep"]}},
+        "exceptions": [],
+    }
+    page.fill("#json", "{")
+    expect(page.locator("#wrong-json .field-error")).to_be_visible()
+    said["if"]["amount"] = {"$gte": 100}
+    said["exceptions"] = [{"user.role": "staff"}]
+    page.fill("#json", json.dumps(said))
+    expect(page.locator("[name=unless_path]").first).to_have_value("user.role")
+    expect(page.locator("#wrong-json .field-error")).to_have_count(0)
+    expect(lines).to_have_count(3)
+    page.fill("#context", json.dumps(FETCH))
+    page.fill("#candidates", "bash, grep")
+    expect(page.locator("#checked dd strong")).to_have_text("grep")
+    page.locator("[data-key='Mod+Enter']").click()
+
+
+def is_tried(page: Page) -> None:
+    """A worker runs the backtest; the page follows by itself."""
+    page.keyboard.press("t")
+    expect(page.locator("#backtest .meter")).to_be_visible()
+    settle()
+    page.mouse.move(0, 0)
+    figures = page.locator("#backtest .figures dd")
+    expect(figures).to_have_text(["4", "4", "4"])
+
+
+def watches(page: Page, account: Account) -> None:
+    page.fill("#reason", "看看效果 let it watch")
+    page.locator("button[name=to][value=shadow]").click()
+    expect(page.locator(".badge-state.is-violet").first).to_be_visible()
+    decides(account, 3, "negative")
+
+
+def is_promoted(page: Page) -> None:
+    page.locator(".topline [data-key=p]").click()
+    expect(page.locator(".checks-of-gate .is-met")).to_have_count(3)
+    expect(page.locator(".figures dd").first).to_have_text("3")
+    page.fill("#reason", "It has shown enough 证据充分")
+    page.locator("[data-key='Mod+Enter']").click()
+    expect(page.locator(".badge-state.is-green").first).to_be_visible()
+
+
+def is_rolled_back(page: Page) -> None:
+    page.locator("#notices [data-key=u]").click()
+    expect(page.locator(".badge-state.is-violet").first).to_be_visible()
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_from_a_draft_to_active_and_back(
+    visitor: Visitor, acme: Account, ada: User, language: str
+) -> None:
+    gate(acme, min_seen=3, min_changed=3, max_against=1.0)
+    decides(acme, 4)
+    visitor.sign_in(ada)
+    visitor.prefers(theme="auto", language=language)
+    visitor.go("/rules/")
+    page = visitor.page
+    writes(page)
+    expect(page.locator("#backtest")).to_be_visible()
+    made = made_of(acme)
+    assert (made.state, made.exceptions) == ("draft", [{"user.role": "staff"}])
+    is_tried(page)
+    watches(page, acme)
+    is_promoted(page)
+    assert made_of(acme).state == "active"
+    is_rolled_back(page)
+    assert made_of(acme).state == "shadow"
+    with acting(acme):
+        told = RuleVersion.objects.of(acme).filter(rule=made).order_by("version")
+        events = list(told.values_list("event", "reason"))
+    assert [event for event, _reason in events] == ["ADD", "SHADOW", "PROMOTE", "ROLLBACK"]
+    assert events[1][1] == "看看效果 let it watch"
+
+
+def test_pages_of_rules_are_open_to_everyone(visitor: Visitor, acme: Account, ada: User) -> None:
+    visitor.sign_in(ada)
+    assert visitor.inspect("/rules/") == []
+    watching = fill_rules(acme, 1)[0]
+    rule(acme, "Deny", "active", when={}, then={"tool": {"deny": ["bash"]}})
+    select(acme, {"n": 0, "word": acme.name})
+    with acting(acme):
+        decision = RuleDecision.objects.of(acme).exclude(conflicts=[]).first()
+        assert decision is not None
+    wrong = []
+    for path in (
+        "",
+        "new/",
+        f"{watching.pk}/",
+        f"{watching.pk}/edit/",
+        f"{watching.pk}/promotion/",
+        "gate/",
+        "decisions/",
+        f"decisions/{decision.pk}/",
+        "conflicts/",
+        "feedback/",
+    ):
+        wrong += visitor.inspect(f"/rules/{path}")
+    assert wrong == []
