@@ -1,8 +1,15 @@
-"""Tool results and settings of context, to be read."""
+"""Tool results, calls and settings of context, to be read."""
 
 from django.contrib import admin
 
-from context.models import ContextSettings, ToolResultArchive
+from context.models import (
+    ContextBody,
+    ContextCostReport,
+    ContextInput,
+    ContextSettings,
+    ContextSummary,
+    ToolResultArchive,
+)
 from kmapp.admin import ReadOnly
 
 
@@ -22,3 +29,40 @@ class ContextSettingsAdmin(ReadOnly):
     """The account's settings, which are changed on their own page."""
 
     list_display = ("__str__", "archive_threshold", "retention_days", "version")
+
+
+@admin.register(ContextCostReport)
+class ContextCostReportAdmin(ReadOnly):
+    """The accounts of calls."""
+
+    list_display = ("__str__", "agent_id", "model", "variant", "total", "created_at")
+    search_fields = ("=conversation_id", "=agent_id", "=model", "=id")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(ContextInput)
+class ContextInputAdmin(ReadOnly):
+    """What calls were made of."""
+
+    list_display = ("__str__", "created_at")
+    search_fields = ("=report_id",)
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(ContextBody)
+class ContextBodyAdmin(ReadOnly):
+    """Messages, tools and retrieved texts of calls."""
+
+    list_display = ("__str__", "used_on")
+    search_fields = ("=id",)
+    ordering = ("-used_on", "-pk")
+
+
+@admin.register(ContextSummary)
+class ContextSummaryAdmin(ReadOnly):
+    """Summaries of conversations."""
+
+    list_display = ("__str__", "conversation_id", "covers", "created_at")
+    search_fields = ("=conversation_id",)
+    ordering = ("-created_at", "-pk")

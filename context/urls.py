@@ -2,17 +2,26 @@
 
 from django.urls import path
 
-from context.api import archives, preparing
+from context.api import archives, preparing, reports
 from context.views import archives as pages
 
 app_name = "context"
 urlpatterns = [
     path("v1/tool-results", archives.Results.as_view(), name="api_results"),
+    path("v1/tool-results/load", archives.LoadResult.as_view(), name="api_results_load"),
     path("v1/tool-results/search", archives.SearchResults.as_view(), name="api_results_search"),
     path("v1/tool-results/<uuid:pk>", archives.OneResult.as_view(), name="api_result"),
     path("v1/context/prepare", preparing.Prepare.as_view(), name="api_prepare"),
     path("v1/context/restore", preparing.Restore.as_view(), name="api_restore"),
     path("v1/context/load-tool", preparing.LoadTool.as_view(), name="api_load_tool"),
+    path("v1/context/assemble", reports.Assemble.as_view(), name="api_assemble"),
+    path("v1/context/reports", reports.Reports.as_view(), name="api_reports"),
+    path("v1/context/reports/<uuid:pk>", reports.OneReport.as_view(), name="api_report"),
+    path(
+        "v1/context/reports/<uuid:pk>/outcome",
+        reports.ReportOutcome.as_view(),
+        name="api_report_outcome",
+    ),
     path("tool-results/", pages.archives, name="archives"),
     path("tool-results/keeping/", pages.keeping, name="keeping"),
     path("tool-results/keeping/set/", pages.set_keeping, name="keeping_set"),

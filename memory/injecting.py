@@ -49,11 +49,10 @@ def inject(
     threshold = policy.min_score if least is None else least
     if not policy.memory_enabled:
         return Injected(text="", hits=[], threshold=threshold, tokens=0, decisions=[OFF])
-    limit = most or policy.inject_max_memories
     decisions: list[Mapping[str, Any]] = []
     meaning = meaning_of(account_id, asked.query, decisions)
-    wanted = replace(asked, limit=limit, min_score=threshold)
-    hits = _both(account_id, wanted, meaning)
+    wanted = replace(asked, limit=most or policy.inject_max_memories, min_score=threshold)
+    hits = both_halves(account_id, wanted, meaning)
     told = [Told(kind=hit.entry.kind, text=hit.entry.content, score=hit.score) for hit in hits]
     made = block(told, most_tokens=most_tokens, count=tokens.count)
     return Injected(
@@ -65,7 +64,8 @@ def inject(
     )
 
 
-def _both(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit]:
+def both_halves(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit]:
+    """The memories themselves, once the question's vector is there."""
     run = asked.viewer.run_id
     if not run:
         return answer(account_id, asked, meaning)

@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from rest_framework.test import APIClient
 
 from context.actions.settings import change_settings
-from context.models import ToolResultArchive
+from context.models import ContextCostReport, ToolResultArchive
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, Membership, User
@@ -34,6 +34,7 @@ from memory.models import (
 from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
 from tests.agent import Agent
+from tests.context.calling import fill_calls
 from tests.knowledge.made import fill_knowledge
 from tests.rules.filling import fill_rules
 
@@ -42,6 +43,7 @@ OWNED: dict[type[Model], Callable[[Account], QuerySet[Any]]] = {
     MemoryEntry: MemoryEntry.objects.of,
     MemoryEdge: MemoryEdge.objects.of,
     ToolResultArchive: ToolResultArchive.objects.of,
+    ContextCostReport: ContextCostReport.objects.of,
     Commit: Commit.objects.of,
     OutboxEvent: OutboxEvent.objects.of,
     Delivery: Delivery.objects.of,
@@ -140,6 +142,7 @@ def estate(name: str) -> Estate:
         _at_the_desk(account, entry)
     fill_rules(account, word=word)
     fill_knowledge(account, 1)
+    fill_calls(account, 1, word=word)
     makers.settle()
     checkpoint()
     return made

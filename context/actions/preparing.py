@@ -66,7 +66,7 @@ def shelved(
 ) -> Prepared:
     """Placeholders in the place of what is too long. Inside `acting`."""
     long = too_long(messages, asked.keep_turns, settings.threshold_of)
-    known = _known(settings.account_id, asked.within, settled(messages, asked.keep_turns))
+    known = known_results(settings.account_id, asked.within, settled(messages, asked.keep_turns))
     left = [slot for slot in long if place(slot) not in known]
     name, called = tool_of(messages), calls(messages)
     drafts = [
@@ -94,7 +94,9 @@ def shelved(
     )
 
 
-def _known(account_id: UUID, within: Within, found: Iterable[Slot]) -> dict[Any, ToolResultArchive]:
+def known_results(
+    account_id: UUID, within: Within, found: Iterable[Slot]
+) -> dict[Any, ToolResultArchive]:
     """The archives of texts that are kept already, by the place where they stand whole."""
     whole = [
         slot for slot in found if len(slot.text) >= SHORTEST and standing_for(slot.text) is None
@@ -197,7 +199,7 @@ def _text(account_id: UUID, asked: Preparation, pk: UUID) -> tuple[str, str]:
 
 def restored(account_id: UUID, messages: Sequence[Message], within: Within) -> Prepared:
     """Placeholders in the place of all that was loaded. Keeps nothing. Inside `acting`."""
-    known = _known(account_id, within, slots(messages))
+    known = known_results(account_id, within, slots(messages))
     found = references(messages)
     rows = readable(account_id, within).briefly().in_bulk(list(found))
     parts = {pk: placeholder(row.told(), row.language) for pk, row in rows.items()}

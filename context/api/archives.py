@@ -1,5 +1,7 @@
 """Tool results over HTTP: kept when they are long, loaded when they are needed."""
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -10,6 +12,7 @@ from context.actions.archives import keep
 from context.api import output
 from context.api.serializers import (
     ArchivesInput,
+    LoadCallInput,
     LoadInput,
     ResultInput,
     ResultsSearchInput,
@@ -96,6 +99,16 @@ def _draft(asked: dict[str, object], text: str) -> NewResult:
     return NewResult(text=text, **given)  # type: ignore[arg-type]
 
 
+def _loaded(account_id: UUID, pk: UUID, asked: Mapping[str, Any]) -> Loaded:
+    within = within_of(asked)
+    if asked.get("query"):
+        told = passages_about(account_id, pk, within, asked["query"], asked["max_tokens"])
+        return output.passages_output(told)
+    with acting(account_id):
+        row = one(account_id, pk, within)
+    return output.range_output(row, asked.get("start"), asked.get("end"))
+
+
 class OneResult(AgentView):
     """Load a tool result: all of it, a range of characters, or the passages about `query`."""
 
@@ -104,14 +117,19 @@ class OneResult(AgentView):
 
     @extend_schema(parameters=[LoadInput], responses={200: Loaded})
     def get(self, request: Request, pk: UUID) -> Response:
-        asked = parse(LoadInput, request)
-        within = within_of(asked)
-        if asked.get("query"):
-            told = passages_about(self.account, pk, within, asked["query"], asked["max_tokens"])
-            return Response(output.passages_output(told))
-        with acting(self.account):
-            row = one(self.account, pk, within)
-        return Response(output.range_output(row, asked.get("start"), asked.get("end")))
+        return Response(_loaded(self.account, pk, parse(LoadInput, request)))
+
+
+class LoadResult(AgentView):
+    """What `load_tool_history` does when a model calls it: its arguments are the body."""
+
+    scopes = {"POST": Scope.CONTEXT_READ}
+    bucket = "recall"
+
+    @extend_schema(request=LoadCallInput, responses={200: Loaded})
+    def post(self, request: Request) -> Response:
+        asked = parse(LoadCallInput, request)
+        return Response(_loaded(self.account, asked["uuid"], asked))
 
 
 class SearchResults(AgentView):

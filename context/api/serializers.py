@@ -89,6 +89,15 @@ class LoadInput(Conversation):
         return attrs
 
 
+class LoadCallInput(LoadInput):
+    """The arguments of `load_tool_history`; what is not wanted may be null."""
+
+    uuid = serializers.UUIDField()
+    query = serializers.CharField(
+        max_length=4000, required=False, allow_null=True, allow_blank=True
+    )
+
+
 class ResultsSearchInput(Conversation):
     """What to find among tool results."""
 

@@ -9,11 +9,15 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from context.policies import DEFAULT, BadPolicy, Policy
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
 
 LONGEST = 1_000_000  # characters
 LONGEST_KEPT = 36_500  # days
 MOST_TOOLS = 200
+MOST_MODELS = 200
+INPUTS_DAYS = 30  # where nothing else is set
+PRICES = frozenset({"input", "output", "cached"})
 
 
 class Language(models.TextChoices):
@@ -30,6 +34,27 @@ def check_thresholds(value: Any) -> None:
             raise ValidationError(
                 _("Give whole numbers of characters, up to %(most)d.") % {"most": LONGEST}
             )
+
+
+def check_prices(value: Any) -> None:
+    """Of a million tokens, by model."""
+    if not isinstance(value, dict) or len(value) > MOST_MODELS:
+        raise ValidationError(_("Give prices by model."))
+    for price in value.values():
+        if not isinstance(price, dict) or not {"input"} <= price.keys() <= PRICES:
+            raise ValidationError(_("A price has input, and may have output and cached."))
+        if not all(type(each) in (int, float) and 0 <= each < LONGEST for each in price.values()):
+            raise ValidationError(_("Prices are numbers, for a million tokens."))
+
+
+def check_policy(value: Any) -> None:
+    """Changes of the policy by which calls are assembled."""
+    if not isinstance(value, dict):
+        raise ValidationError(_("Give values by name."))
+    try:
+        DEFAULT.with_changes(value)
+    except BadPolicy as error:
+        raise ValidationError(str(error)) from error
 
 
 class SettingsQuerySet(AccountQuerySet["ContextSettings"]):
@@ -63,6 +88,18 @@ class ContextSettings(Truth):
     language = models.CharField(
         _("language of placeholders"), max_length=10, choices=Language.choices, default=Language.EN
     )
+    inputs_days = models.PositiveIntegerField(
+        _("days that inputs of calls are kept"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(LONGEST_KEPT)],
+    )
+    policy = models.JSONField(
+        _("how calls are assembled"), default=dict, blank=True, validators=[check_policy]
+    )
+    prices = models.JSONField(
+        _("prices of models"), default=dict, blank=True, validators=[check_prices]
+    )
     version = models.PositiveIntegerField(_("version"), default=0)
 
     objects = SettingsQuerySet.as_manager()
@@ -83,3 +120,7 @@ class ContextSettings(Truth):
 
     def threshold_of(self, tool_name: str) -> int:
         return int(self.tool_thresholds.get(tool_name, self.archive_threshold))
+
+    def assembly(self) -> Policy:
+        """How the account wants its calls assembled."""
+        return DEFAULT.with_changes(self.policy)

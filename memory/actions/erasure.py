@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
 from kmapp.api.models import IdempotentRequest
+from kmapp.copies import forget_copies
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
@@ -175,6 +176,7 @@ def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
     drop_documents(account_id, [COLLECTION], ids)
     everything.vectors.delete()
+    forget_copies(account_id, ids)
     MemoryEntry.objects.of(account_id).filter(id__any_of=Ids(ids)).delete()
 
 

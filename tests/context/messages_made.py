@@ -74,3 +74,15 @@ def unpaired(messages: Sequence[Mapping[str, Any]]) -> list[str]:
         waiting += [call["id"] for call in message.get("tool_calls") or []]
         waiting += [part["id"] for part in parts if part.get("type") == "tool_use"]
     return wrong
+
+
+def tool_turn(number: int, asked: str, answered: str) -> list[dict[str, Any]]:
+    """A user asks, a tool is called and answers, the assistant sums up."""
+    function = {"name": "search_manual", "arguments": '{"query": "it"}'}
+    calls = [{"id": f"call-{number}", "type": "function", "function": function}]
+    return [
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": None, "tool_calls": calls},
+        {"role": "tool", "tool_call_id": f"call-{number}", "content": answered},
+        {"role": "assistant", "content": f"It is well, as before, and will be {number}."},
+    ]

@@ -3,6 +3,7 @@
 # An id may be chosen for what is written: see the last tests.
 CHOSEN = {"memory:api_store", "rules:api_rules"}
 WITHOUT_IDS = {
+    "context:api_assemble",
     "context:api_results_search",
     "context:api_load_tool",
     "context:archives",

@@ -27,6 +27,7 @@ class Names:
     slug: str
     entry: UUID
     archive: UUID
+    report: UUID
     proposal: UUID
     client_id: str
     edge: UUID
@@ -194,6 +195,13 @@ PROBES = {
     "rules:approve": Probe("promotion", _form(**V1)),
     "rules:withdraw": Probe("promotion", _form(**V1)),
     "context:api_result": Probe("archive"),
+    "context:api_results_load": Probe(said=lambda names: [{"uuid": str(names.archive)}]),
+    "context:api_report": Probe("report"),
+    "context:api_report_outcome": Probe("report", lambda names: [{"success": True}]),
+    # Of what is another's a list says nothing.
+    "context:api_reports": Probe(
+        said=lambda names: [{"before": str(names.report)}], refused=frozenset({200})
+    ),
     # Of what is another's nothing is loaded; of what nobody kept, neither.
     "context:api_prepare": Probe(
         said=lambda names: [

@@ -37,6 +37,7 @@ from memory.models import (
     Triage,
 )
 from tests import makers
+from tests.context.calling import fill_calls
 from tests.knowledge.made import fill_knowledge
 from tests.rules.filling import fill_rules
 
@@ -117,6 +118,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
         change_settings(account.pk, {"archive_threshold": number}, actor=SYSTEM)
         fill_the_queue(account, written.entries)
     fill_rules(account, number)
+    fill_calls(account, number)
     return list(written.entries)
 
 

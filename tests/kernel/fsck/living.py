@@ -26,6 +26,7 @@ from memory.actions.settings import change_policy
 from memory.drafts import Batch, End, NewEdge, NewEntry
 from memory.models import MemoryExport
 from tests import makers
+from tests.context.calling import fill_calls
 from tests.kernel.fsck.tampering import Intruder
 from tests.knowledge.made import fill_knowledge
 from tests.rules.filling import fill_rules
@@ -112,12 +113,14 @@ def live_a_little(account: Account) -> None:
             for n in (8, 9)
         ]
         keep(ContextSettings.objects.here(account.pk), SYSTEM, results)
-        values = {"across_conversations": True, "tool_thresholds": {"look": 9}}
+        prices = {"small": {"input": 0.5, "output": 2}}
+        values = {"across_conversations": True, "tool_thresholds": {"look": 9}, "prices": prices}
         change_settings(account.pk, values, actor=SYSTEM)
         revoke_key(key, actor=SYSTEM)
         remove_member(leaver.memberships.get(), actor=SYSTEM)
         assert member.memberships.get().role == "admin"
     fill_knowledge(account, 2)
+    fill_calls(account)
 
 
 def _named(draft: NewEntry, client_id: str) -> NewEntry:

@@ -1,0 +1,42 @@
+"""How a call went, as its caller tells it afterwards."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from context.models import ContextCostReport, ContextSettings
+from context.reporting import cost_of
+from kmapp.errors import NotFound
+
+
+def one(account_id: UUID, pk: UUID) -> ContextCostReport:
+    """The report, or the one answer for what is not there. Inside `acting`."""
+    row = ContextCostReport.objects.of(account_id).filter(pk=pk).first()
+    if row is None:
+        raise NotFound("There is no such report.")
+    return row
+
+
+def tell_outcome(account_id: UUID, pk: UUID, told: Mapping[str, Any]) -> ContextCostReport:
+    """Keep what is told; what is told again takes the place of what was. Inside `acting`."""
+    row = one(account_id, pk)
+    names = ("success", "input_tokens", "output_tokens", "cached_tokens", "latency_ms", "model")
+    for name in names:
+        if told.get(name) is not None:
+            setattr(row, name, told[name])
+    row.cost = price_of(ContextSettings.objects.here(account_id), row)
+    row.outcome_at = timezone.now()
+    row.save(update_fields=[*names, "cost", "outcome_at"])
+    return row
+
+
+def price_of(settings: ContextSettings, row: ContextCostReport) -> Any:
+    """In money: of what the provider counted, or of what we estimated before it answered."""
+    used = {
+        "input": row.total if row.input_tokens is None else row.input_tokens,
+        "output": row.output_tokens or 0,
+        "cached": row.cached_tokens or 0,
+    }
+    return cost_of(settings.prices.get(row.model), used)

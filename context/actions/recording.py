@@ -1,0 +1,151 @@
+"""Writing down what a call was given: the account of it, and for a while what it was made of."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from context.actions.archives import keep
+from context.actions.summaries import keep_summary
+from context.bodies import digest_of, written
+from context.budget import key_of
+from context.models import ContextBody, ContextCostReport, ContextInput
+from context.reporting import SECTIONS, cost_of
+from context.stages import Assembled, Recorded, Request
+from kmapp.accounts.acting import acting
+from kmapp.redaction import redact, redact_json
+
+MOST_ACTIONS = 30
+
+
+def record(request: Request, assembled: Assembled) -> Recorded:
+    """Keep what left the call, then the account of the call. Opens `acting` itself."""
+    report = dict(assembled.report)
+    with acting(request.account_id):
+        _keep_what_left(request, assembled)
+        made = assembled.draft.compacted
+        if made and made != assembled.collected.material.compacted:
+            flush = keep_summary(request, assembled.collected, made)
+            report["decisions"] = _before_summary(report["decisions"], flush)
+        row = _row(request, assembled, report)
+        row.save(force_insert=True)
+        _keep_inputs(request, assembled, row)
+    return Recorded(report_id=row.pk, report=report)
+
+
+def _before_summary(
+    decisions: Sequence[Mapping[str, Any]], flush: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
+    """Memory is written before the summary, and is told before it."""
+    at = next(n for n, each in enumerate(decisions) if each["action"] == "auto_compact")
+    return [*decisions[:at], flush, *decisions[at:]]
+
+
+def _keep_what_left(request: Request, assembled: Assembled) -> None:
+    """Results that were pruned and whose pointer stands in the call must be there to be loaded."""
+    draft, collected = assembled.draft, assembled.collected
+    there = {row.at for row in draft.rows}
+    keys = dict.fromkeys(key_of(slot) for slot in draft.pruned if slot.at in there)
+    left = [collected.keepable[key] for key in keys if key in collected.keepable]
+    if left:
+        keep(collected.settings, request.actor, left)
+
+
+def _row(request: Request, assembled: Assembled, report: Mapping[str, Any]) -> ContextCostReport:
+    estimated, within = report["estimated_tokens"], request.within
+    actions = dict.fromkeys(str(each["action"]) for each in report["decisions"])
+    return ContextCostReport(
+        account_id=request.account_id,
+        conversation_id=within.conversation_id,
+        thread_id=within.thread_id,
+        user_id=within.user_id,
+        agent_id=request.agent_id,
+        app_id=request.app_id,
+        model=request.model,
+        variant=request.variant.name,
+        window=request.window,
+        reserve=request.reserve,
+        total=estimated["total"],
+        **{name: estimated[name] for name in SECTIONS},
+        prefix_sha256=report["prefix_sha256"],
+        actions=list(actions)[:MOST_ACTIONS],
+        report=report,
+        created_by=str(request.actor),
+        created_at=timezone.now(),
+        cost=cost_of(
+            assembled.collected.settings.prices.get(request.model), {"input": estimated["total"]}
+        ),
+    )
+
+
+def _keep_inputs(request: Request, assembled: Assembled, row: ContextCostReport) -> None:
+    account_id, collected = request.account_id, assembled.collected
+    material, kinds = collected.material, collected.settings.account.redact
+    bodies = dict(zip(collected.bodies, map(written, material.messages), strict=True))
+
+    def kept(value: Any) -> str:
+        text = written(value)
+        key = digest_of(account_id, text)
+        bodies[key] = text
+        return str(key)
+
+    rest = {
+        "tools": [kept(tool) for tool in material.tools],
+        "sections": [
+            {"name": each.name, "text": kept(each.text), "stable": each.stable}
+            for each in material.sections
+        ],
+        "snippets": [{**asdict(each), "text": kept(each.text)} for each in material.snippets],
+        "bound": asdict(material.bound),
+        "groups": dict(material.groups),
+        "required_tools": list(material.required_tools),
+        "profile": material.profile,
+        "provider": material.provider,
+        "language": material.language,
+        "nonce": material.nonce,
+        "pointers": {key: str(pk) for key, pk in material.pointers.items()},
+        "query": redact(collected.query, kinds)[0],
+    }
+    if summary := material.compacted:
+        rest["compacted"] = {"covers": summary.covers, "text": redact(summary.text, kinds)[0]}
+    keep_bodies(account_id, bodies, kinds)
+    ContextInput.objects.create(
+        account_id=account_id,
+        report=row,
+        messages=list(collected.bodies),
+        refs=[each.ref for each in material.snippets],
+        rest=rest,
+        created_at=row.created_at,
+    )
+
+
+def keep_bodies(account_id: UUID, texts: Mapping[UUID, str], kinds: Collection[str]) -> None:
+    """Keep what is not kept yet, without what the account wants blacked out. Inside `acting`.
+
+    A row that was last used on an earlier day is held while its day is moved on, so that the
+    clean-up, which goes by that day, does not take it away meanwhile.
+    """
+    today = timezone.now().date()
+    rows = ContextBody.objects.of(account_id).filter(pk__in=list(texts))
+    known = dict(rows.values_list("pk", "used_on"))
+    stale = [pk for pk, day in known.items() if day < today]
+    if stale:
+        held = ContextBody.objects.of(account_id).filter(pk__in=stale).select_for_update()
+        there = set(held.order_by("pk").values_list("pk", flat=True))
+        ContextBody.objects.of(account_id).filter(pk__in=there).update(used_on=today)
+        known = {pk: day for pk, day in known.items() if day >= today or pk in there}
+    ContextBody.objects.bulk_create(
+        [
+            ContextBody(id=pk, account_id=account_id, text=_cleaned(text, kinds), used_on=today)
+            for pk, text in sorted(texts.items())
+            if pk not in known
+        ],
+        ignore_conflicts=True,  # another call of the conversation was first
+    )
+
+
+def _cleaned(text: str, kinds: Collection[str]) -> str:
+    return written(redact_json(json.loads(text), kinds)[0])

@@ -1,0 +1,65 @@
+"""Letting go of what calls were made of: after some days, or when a part of it is erased."""
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+
+from context.models import ContextBody, ContextInput, ContextSettings, ContextSummary
+from context.models.settings import INPUTS_DAYS
+from kmapp.accounts.acting import acting
+from kmapp.copies import keeper
+
+BATCH = 1_000
+ONE_DAY = timedelta(days=1)
+
+
+def days_of(settings: ContextSettings) -> int:
+    return settings.inputs_days or INPUTS_DAYS
+
+
+def remove_old_inputs(account_id: UUID) -> int:
+    """Drop inputs, summaries and parts of calls that are older than the account keeps them.
+
+    A part's day of use is no earlier than any input that refers to it, so what has not been used
+    for that long, and a day more, nobody refers to. Opens `acting` itself. How many inputs went.
+    """
+    with acting(account_id):
+        days = days_of(ContextSettings.objects.here(account_id))
+    until = timezone.now() - timedelta(days=days)
+    removed = 0
+    while some := _remove(account_id, ContextInput._meta.db_table, "created_at", until):
+        removed += some
+    while _remove(account_id, ContextSummary._meta.db_table, "created_at", until):
+        pass
+    while _remove(account_id, ContextBody._meta.db_table, "used_on", (until - ONE_DAY).date()):
+        pass
+    return removed
+
+
+def _remove(account_id: UUID, table: str, column: str, until: date) -> int:
+    with acting(account_id), connection.cursor() as cursor:
+        cursor.execute(
+            f"DELETE FROM {table} WHERE account_id = %s AND id IN (SELECT id FROM {table} "  # noqa: S608 - ours
+            f"WHERE account_id = %s AND {column} < %s ORDER BY {column} LIMIT %s) "
+            f"AND {column} < %s",
+            [account_id, account_id, until, BATCH, until],
+        )
+        return int(cursor.rowcount)
+
+
+@keeper
+def forget_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
+    """Drop the inputs that hold something erased, with its text. Inside `acting`."""
+    refs = [str(pk) for pk in ids]
+    rows = ContextInput.objects.of(account_id).filter(refs__overlap=refs)
+    texts = {
+        each["text"]
+        for rest in rows.values_list("rest", flat=True)
+        for each in rest["snippets"]
+        if each["ref"] in refs
+    }
+    rows.delete()
+    ContextBody.objects.of(account_id).filter(pk__in=texts).delete()

@@ -1,0 +1,180 @@
+"""What model calls were given and what they cost, and for a while what they were made of.
+
+A report stays. Its inputs go after some days; what they hold is kept once for each account, so
+that a conversation of many calls does not keep its messages many times.
+"""
+
+from typing import Self
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import OuterRef, Q, Subquery
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet
+
+
+class ReportQuerySet(AccountQuerySet["ContextCostReport"]):
+    def newest_first(self) -> Self:
+        return self.order_by("-created_at", "-pk")
+
+    def after(self, last: UUID) -> Self:
+        """Those that come after this one, newest first."""
+        then = self.model.objects.filter(pk=last, account_id=OuterRef("account_id"))
+        at = Subquery(then.values("created_at"))
+        return self.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=last))
+
+    def briefly(self) -> Self:
+        """Without the account itself: what a list shows stands in columns."""
+        return self.defer("report")
+
+
+class ContextCostReport(AccountOwned):
+    """One call: the columns are for finding it and adding up, `report` is the whole account."""
+
+    conversation_id = models.CharField(_("conversation"), max_length=200, blank=True)
+    thread_id = models.CharField(_("thread"), max_length=200, blank=True)
+    user_id = models.CharField(_("user"), max_length=200, blank=True)
+    agent_id = models.CharField(_("agent"), max_length=200, blank=True)
+    app_id = models.CharField(_("app"), max_length=200, blank=True)
+    model = models.CharField(_("model"), max_length=100, blank=True)
+    variant = models.CharField(_("variant"), max_length=50, blank=True)
+    window = models.PositiveIntegerField(_("context window"))
+    reserve = models.PositiveIntegerField(_("kept for the answer"))
+    total = models.PositiveIntegerField(_("tokens"))
+    system = models.PositiveIntegerField(_("system"))
+    tools_schema = models.PositiveIntegerField(_("tools"))
+    history = models.PositiveIntegerField(_("history"))
+    tool_results = models.PositiveIntegerField(_("tool results"))
+    injections = models.PositiveIntegerField(_("added by the caller and by rules"))
+    memory_knowledge = models.PositiveIntegerField(_("memory and knowledge"))
+    prefix_sha256 = models.CharField(_("digest of the stable prefix"), max_length=64)
+    actions = ArrayField(
+        models.CharField(max_length=50), verbose_name=_("decisions"), default=list, blank=True
+    )
+    report = models.JSONField(_("report"))
+    created_by = models.CharField(_("asked by"), max_length=50)
+    created_at = models.DateTimeField(_("asked"))
+    # How it went, as the caller tells it afterwards.
+    success = models.BooleanField(_("succeeded"), null=True, blank=True)
+    input_tokens = models.PositiveIntegerField(_("input tokens, by the provider"), null=True)
+    output_tokens = models.PositiveIntegerField(_("output tokens, by the provider"), null=True)
+    cached_tokens = models.PositiveIntegerField(_("cached tokens, by the provider"), null=True)
+    latency_ms = models.PositiveIntegerField(_("latency in ms"), null=True)
+    cost = models.DecimalField(_("cost"), max_digits=16, decimal_places=8, null=True)
+    outcome_at = models.DateTimeField(_("outcome told"), null=True)
+
+    objects = ReportQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("model call")
+        verbose_name_plural = _("model calls")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="report_in_account"),
+            models.CheckConstraint(
+                name="report_adds_up",
+                condition=Q(
+                    total=models.F("system")
+                    + models.F("tools_schema")
+                    + models.F("history")
+                    + models.F("tool_results")
+                    + models.F("injections")
+                    + models.F("memory_knowledge")
+                ),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["account", "-created_at", "-id"], name="reports_newest_first"),
+            models.Index(
+                fields=["account", "conversation_id", "-created_at"], name="reports_of_conversation"
+            ),
+            models.Index(fields=["account", "agent_id", "-created_at"], name="reports_of_agent"),
+            models.Index(fields=["account", "model", "-created_at"], name="reports_of_model"),
+            models.Index(fields=["account", "variant", "-created_at"], name="reports_of_variant"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.conversation_id or self.agent_id or self.pk} · {self.total}"
+
+
+class ContextBody(AccountOwned):
+    """A message, a tool or a retrieved text, kept once. Its id is a salted digest of it."""
+
+    text = models.TextField(_("text"))  # JSON, in the order in which it came
+    used_on = models.DateField(_("last used"))
+
+    objects = AccountQuerySet["ContextBody"].as_manager()
+
+    class Meta:
+        verbose_name = _("part of a call")
+        verbose_name_plural = _("parts of calls")
+        constraints = [models.UniqueConstraint(fields=["account", "id"], name="body_in_account")]
+        indexes = [models.Index(fields=["account", "used_on"], name="bodies_by_use")]
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class ContextInput(AccountOwned):
+    """What a call was made of, as references: enough to assemble it again."""
+
+    report = models.ForeignKey(
+        ContextCostReport,
+        on_delete=models.CASCADE,
+        related_name="inputs",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("call"),
+    )
+    messages = ArrayField(models.UUIDField(), verbose_name=_("messages"), default=list, blank=True)
+    tools = ArrayField(models.UUIDField(), verbose_name=_("tools"), default=list, blank=True)
+    refs = ArrayField(
+        models.CharField(max_length=200), verbose_name=_("retrieved"), default=list, blank=True
+    )
+    rest = models.JSONField(_("everything else"))
+    created_at = models.DateTimeField(_("asked"))
+
+    objects = AccountQuerySet["ContextInput"].as_manager()
+
+    class Meta:
+        verbose_name = _("inputs of a call")
+        verbose_name_plural = _("inputs of calls")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "report"], name="one_input_per_report")
+        ]
+        indexes = [models.Index(fields=["account", "created_at"], name="inputs_by_age")]
+
+    def __str__(self) -> str:
+        return str(self.report_id)
+
+
+class ContextSummary(AccountOwned):
+    """The summary that stands for the first messages of a conversation, used again and again."""
+
+    conversation_id = models.CharField(_("conversation"), max_length=200)
+    thread_id = models.CharField(_("thread"), max_length=200, blank=True)
+    user_id = models.CharField(_("user"), max_length=200, blank=True)
+    # A salted digest of the messages, in the language of the summary.
+    digest = models.UUIDField(_("digest of the messages"))
+    covers = models.PositiveIntegerField(_("messages"))
+    text = models.TextField(_("summary"))
+    flushed = models.BooleanField(_("handed to memory first"), default=False)
+    created_at = models.DateTimeField(_("written"))
+
+    objects = AccountQuerySet["ContextSummary"].as_manager()
+
+    class Meta:
+        verbose_name = _("summary of a conversation")
+        verbose_name_plural = _("summaries of conversations")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "digest"], name="one_summary_per_digest")
+        ]
+        indexes = [
+            models.Index(
+                fields=["account", "conversation_id", "-covers"], name="summaries_of_conversation"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:60]

@@ -1,0 +1,41 @@
+"""Calls that were assembled, and conversations that need one."""
+
+from typing import Any
+
+from context.assembler import PIPELINE
+from context.models.archives import Within
+from context.stages import Recorded, Request
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from tests.context.messages_made import tool_turn
+
+
+def talk(turns: int, *, characters: int = 2_000, word: str = "kiln") -> list[dict[str, Any]]:
+    """Turns of a user who asks, a tool that answers at length, and an assistant."""
+    filler = f"The {word} is looked after by somebody every morning at six. " * (
+        characters // 55 + 1
+    )
+    messages: list[dict[str, Any]] = []
+    for turn in range(turns):
+        messages += tool_turn(turn, f"How is the {word} {turn}?", filler[:characters])
+    return [*messages, {"role": "user", "content": f"And the {word} now?"}]
+
+
+def call(account: Account, messages: list[dict[str, Any]], **more: Any) -> Recorded:
+    """Assemble it without looking for anything, unless that is asked for."""
+    asked = {"window": 20_000, "reserve": 1_000, "within": Within(conversation_id="c1"), **more}
+    request = Request(account_id=account.pk, actor=SYSTEM, messages=messages, **asked)
+    return PIPELINE.run(request).recorded
+
+
+def fill_calls(account: Account, number: int = 2, *, word: str = "kiln") -> None:
+    """As many calls as that, each of a conversation so long that it had to be summed up."""
+    for each in range(number):
+        call(
+            account,
+            talk(6, characters=600, word=f"{word}{each}"),
+            window=1_500,
+            reserve=100,
+            within=Within(conversation_id=f"run-{word}-{each}", user_id=f"user-{word}"),
+            policy={"least_turns": 3, "summary_tokens": 100},
+        )
