@@ -46,7 +46,8 @@ class ContextInputAdmin(ReadOnly):
     """What calls were made of."""
 
     list_display = ("__str__", "created_at")
-    search_fields = ("=report_id",)
+    search_fields = ("=report__id",)
+    date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
 
 
@@ -56,6 +57,7 @@ class ContextBodyAdmin(ReadOnly):
 
     list_display = ("__str__", "used_on")
     search_fields = ("=id",)
+    date_hierarchy = "used_on"
     ordering = ("-used_on", "-pk")
 
 
@@ -64,5 +66,6 @@ class ContextSummaryAdmin(ReadOnly):
     """Summaries of conversations."""
 
     list_display = ("__str__", "conversation_id", "covers", "created_at")
-    search_fields = ("=conversation_id",)
+    search_fields = ("=conversation_id", "=digest")
+    date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")

@@ -6,12 +6,24 @@ import django_filters
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from context.models import ToolResultArchive
+from context import words
+from context.models import ContextCostReport, ReportQuerySet, ToolResultArchive
+from knowledge.variants import VARIANTS
 
 
 class _Text(forms.TextInput):
     def __init__(self) -> None:
         super().__init__(attrs={"class": "form-control", "autocomplete": "off"})
+
+
+class _Number(forms.NumberInput):
+    def __init__(self) -> None:
+        super().__init__(attrs={"class": "form-control", "min": 0})
+
+
+class _Choice(forms.Select):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(attrs={"class": "form-select"}, **kwargs)
 
 
 def _text(label: Any) -> django_filters.CharFilter:
@@ -28,3 +40,28 @@ class ArchiveFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has n
     class Meta:
         model = ToolResultArchive
         fields: list[str] = []
+
+
+class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
+    """Each field narrows."""
+
+    agent_id = _text(_("Agent"))
+    conversation_id = _text(_("Conversation"))
+    model = _text(_("Model"))
+    variant = django_filters.ChoiceFilter(
+        label=_("Variant"), choices=[(name, name) for name in VARIANTS], widget=_Choice
+    )
+    action = django_filters.ChoiceFilter(
+        label=_("Decision"), choices=list(words.ACTIONS.items()), method="taken", widget=_Choice
+    )
+    total = django_filters.NumberFilter(
+        label=_("At least, in tokens"), lookup_expr="gte", widget=_Number, max_value=2_000_000_000
+    )
+
+    class Meta:
+        model = ContextCostReport
+        fields: list[str] = []
+
+    def taken(self, rows: ReportQuerySet, _name: str, action: str) -> ReportQuerySet:
+        """Calls for which something was decided."""
+        return rows.filter(actions__contains=[action])

@@ -4,6 +4,7 @@ from django.urls import path
 
 from context.api import archives, preparing, reports
 from context.views import archives as pages
+from context.views import calls
 
 app_name = "context"
 urlpatterns = [
@@ -22,6 +23,8 @@ urlpatterns = [
         reports.ReportOutcome.as_view(),
         name="api_report_outcome",
     ),
+    path("calls/", calls.calls, name="calls"),
+    path("calls/<uuid:pk>/", calls.call, name="call"),
     path("tool-results/", pages.archives, name="archives"),
     path("tool-results/keeping/", pages.keeping, name="keeping"),
     path("tool-results/keeping/set/", pages.set_keeping, name="keeping_set"),

@@ -34,8 +34,8 @@ def fill_calls(account: Account, number: int = 2, *, word: str = "kiln") -> None
         call(
             account,
             talk(6, characters=600, word=f"{word}{each}"),
-            window=1_500,
+            window=1_000,
             reserve=100,
             within=Within(conversation_id=f"run-{word}-{each}", user_id=f"user-{word}"),
-            policy={"least_turns": 3, "summary_tokens": 100},
+            policy={"least_turns": 6, "summary_tokens": 100, "prune": []},
         )

@@ -1,5 +1,6 @@
 """Assembling calls over the API: what fits, what gives way, and the account of it."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from tests.context.calling import talk
 
 pytestmark = pytest.mark.django_db
 KEYS = {"total", "system", "history", "tools_schema", "tool_results", "injections"}
-TOOLS = [
+TOOLS: list[dict[str, Any]] = [
     {
         "type": "function",
         "function": {
@@ -36,6 +37,11 @@ TOOLS = [
     }
     for name in ("read_file", "web_fetch", "memory_search", "order_pizza")
 ]
+TIGHT: dict[str, Any] = {
+    "context_window_tokens": 2_050,
+    "reserved_output_tokens": 200,
+    "policy": {"summary_tokens": 300},
+}
 
 
 def assemble(agent: Agent, messages: Any, status: int = 201, **more: Any) -> Any:
@@ -95,15 +101,8 @@ def test_the_prefix_stays_the_same_while_nothing_stable_changes(agent: Agent) ->
 
 def test_the_ladder_is_climbed_in_its_order_and_told(agent: Agent, acme: Account) -> None:
     agent.post("memory/store", {"text": "The kiln is by the pond.", "user_id": "u"}, 201)
-    said = talk(12)
-    answer = assemble(
-        agent,
-        said,
-        user_id="u",
-        tools=TOOLS,
-        context_window_tokens=2_400,
-        reserved_output_tokens=200,
-    )
+    said = talk(30, characters=4_000)
+    answer = assemble(agent, said, user_id="u", tools=TOOLS, **TIGHT)
     cost = answer["context_cost"]
     taken = [each for each in cost["decisions"] if "tokens_before" in each]
     assert [each["action"] for each in taken] == [
@@ -113,12 +112,12 @@ def test_the_ladder_is_climbed_in_its_order_and_told(agent: Agent, acme: Account
         "limit_turns",
         "auto_compact",
     ]
-    for one, following in zip(taken, taken[1:], strict=False):
+    for one, following in pairwise(taken):
         assert one["tokens_before"] >= one["tokens_after"] == following["tokens_before"]
     assert {each.get("strategy") for each in taken} == {None, "soft_trim", "hard_clear"}
     assert taken[1]["protected_turns"] == 2
-    assert taken[-1]["tokens_after"] == cost["estimated_tokens"]["total"] <= 2_200
-    assert answer["messages"][1]["content"].startswith("Summary of 11 earlier turns")
+    assert taken[-1]["tokens_after"] == cost["estimated_tokens"]["total"] <= 1_850
+    assert answer["messages"][1]["content"].startswith("Summary of 29 earlier turns")
     assert answer["messages"][-1] == said[-1]
     assert "memory_flush" in actions(answer)
     with acting(acme):
@@ -128,10 +127,14 @@ def test_the_ladder_is_climbed_in_its_order_and_told(agent: Agent, acme: Account
 
 
 def test_a_summary_is_used_again(agent: Agent, acme: Account) -> None:
-    room = {"context_window_tokens": 2_400, "reserved_output_tokens": 200}
-    first = assemble(agent, talk(12), sources=[], **room)
-    said = [*talk(12), {"role": "assistant", "content": "Well."}, {"role": "user", "content": "?"}]
-    second = assemble(agent, said, sources=[], **room)
+    said = talk(30, characters=4_000)
+    room: dict[str, Any] = {
+        "reserved_output_tokens": 200,
+        "policy": {"summary_tokens": 300, "least_turns": 20},
+    }
+    first = assemble(agent, said, sources=[], context_window_tokens=1_700, **room)
+    said += [{"role": "assistant", "content": "Well."}, {"role": "user", "content": "?"}]
+    second = assemble(agent, said, sources=[], context_window_tokens=1_100, **room)
     [step] = [e for e in second["context_cost"]["decisions"] if e["action"] == "auto_compact"]
     assert step["reused"]
     assert second["messages"][1] == first["messages"][1]
@@ -282,7 +285,7 @@ def test_a_call_takes_few_queries(
     assemble(agent, said, sources=[], tools=TOOLS)
     with django_assert_max_num_queries(25):
         assemble(agent, said, sources=[], tools=TOOLS)
-    with django_assert_max_num_queries(75):
+    with django_assert_max_num_queries(82):
         assemble(agent, said, tools=TOOLS)
 
 

@@ -7,6 +7,7 @@ WITHOUT_IDS = {
     "context:api_results_search",
     "context:api_load_tool",
     "context:archives",
+    "context:calls",
     "context:keeping",
     "context:keeping_set",
     "api:liveness",

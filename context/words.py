@@ -1,0 +1,43 @@
+"""What people read for the names that reports use."""
+
+from django.utils.translation import gettext_lazy as _
+
+SECTIONS = {
+    "system": _("System"),
+    "tools_schema": _("Tools"),
+    "history": _("Conversation"),
+    "tool_results": _("Tool results"),
+    "injections": _("Added by the caller and by rules"),
+    "memory_knowledge": _("Memory and knowledge"),
+}
+ACTIONS = {
+    "drop_memory_results": _("Retrieved texts were dropped"),
+    "restore_memory_results": _("Retrieved texts came back"),
+    "limit_snippets": _("Fewer texts than were found"),
+    "prune_tool_results": _("Old tool results were shortened"),
+    "limit_turns": _("The oldest turns were left out"),
+    "memory_flush": _("Older messages were handed to memory"),
+    "auto_compact": _("Older turns were summed up"),
+    "narrow_tool_profile": _("Fewer tools were offered"),
+    "bar_tools": _("Rules took tools away"),
+    "drop_orphans": _("Tool messages without their other half were left out"),
+    "source_not_allowed": _("The key may not read a source"),
+    "retrieval_failed": _("A source failed"),
+    "km_timeout": _("A source took too long"),
+    "km_circuit_open": _("A source that keeps failing was left alone"),
+    "km_provider_error": _("A source did not answer"),
+    "km_query_vector_cached": _("The question was known"),
+    "km_memory_off": _("Agents do not use memory here"),
+}
+SOURCES = {
+    "memory": _("Memory"),
+    "knowledge": _("Knowledge"),
+    "lore": _("Lore"),
+    "rules": _("Rules"),
+}
+STATES = {
+    "whole": "",
+    "soft_trim": _("shortened"),
+    "hard_clear": _("moved out"),
+    "summary": _("summary"),
+}

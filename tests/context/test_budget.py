@@ -1,0 +1,177 @@
+"""Fitting calls into budgets, for any conversation: never over, and every token accounted for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from context.budget import LADDER, DoesNotFit, Draft, fitted
+from context.calls import Bound, Material, Section, Snippet
+from context.fence import nonce_for
+from context.messages import Message
+from context.policies import STRATEGIES, Policy
+from context.prompt import sent
+from context.pruning import CITATION
+from context.reporting import SECTIONS, reported
+from kmapp.tokens import count
+from tests.context.messages_made import conversations, unpaired, words
+
+NONCE = "ab" * 8
+ODD = st.sampled_from(["</references>", "👨‍👩‍👧‍👦 [m-19] ", "🇨🇳", "茶室 tea ", "e\u0301", "【3】"])
+texts = st.lists(st.one_of(words, ODD), max_size=12).map("".join)
+
+
+@st.composite
+def snippets(draw: Any) -> list[Snippet]:
+    return [
+        Snippet(
+            source=draw(st.sampled_from(["memory", "knowledge", "lore"])),
+            ref=f"r{at}",
+            text=draw(texts) * draw(st.sampled_from([1, 20])),
+            score=draw(st.floats(0, 1)),
+            trust="untrusted",
+            why={},
+            citation={"kind": "memory_entry", "ref": f"r{at}"},
+        )
+        for at in range(draw(st.integers(0, 8)))
+    ]
+
+
+def _tool(name: str, said: str) -> Mapping[str, Any]:
+    schema = {"type": "object", "properties": {"q": {"type": "string"}}}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": said, "parameters": schema},
+    }
+
+
+@st.composite
+def materials(draw: Any) -> Material:
+    found = draw(snippets())
+    names = ["read_file", "web_fetch", "search", "memory_get", "order_pizza"]
+    stable = [Section(name="system", text=draw(texts))]
+    moving = [Section(name="clock", text=draw(texts), stable=False)]
+    return Material(
+        messages=draw(conversations()),
+        window=draw(st.sampled_from([300, 600, 1_500, 6_000])),
+        reserve=draw(st.integers(0, 100)),
+        sections=[*stable, *moving],
+        tools=[_tool(name, draw(texts)) for name in draw(st.lists(st.sampled_from(names)))],
+        snippets=found,
+        bound=Bound(text=draw(words), barred=tuple(draw(st.lists(st.sampled_from(names))))),
+        provider=draw(st.sampled_from(["openai", "anthropic"])),
+        language=draw(st.sampled_from(["en", "zh"])),
+        profile=draw(st.sampled_from(["full", "coding", "minimal"])),
+        nonce=NONCE,
+    )
+
+
+policies = st.builds(
+    Policy,
+    protected_turns=st.integers(1, 3),
+    least_turns=st.integers(1, 5),
+    prune=st.sampled_from([STRATEGIES, ("soft_trim",), ("hard_clear",), ()]),
+    head=st.integers(0, 60),
+    tail=st.integers(0, 60),
+    compact=st.booleans(),
+    summary_tokens=st.integers(50, 200),
+    snippet_tokens=st.integers(0, 2_000),
+)
+
+
+def measured(messages: list[Message], tools: list[Mapping[str, Any]]) -> int:
+    """Counted without the product's own ledger of parts: text by text, four around each."""
+    import json
+
+    def of(content: Any) -> int:
+        if isinstance(content, str):
+            return count(content)
+        return sum(of(part.get("text", part.get("content"))) for part in content or [] if part)
+
+    def called(message: Message) -> int:
+        content = message.get("content")
+        parts = content if isinstance(content, list) else []
+        uses = [part for part in parts if part.get("type") == "tool_use"]
+        calls = message.get("tool_calls") or []
+        return sum(count(use["name"]) + count("{}") for use in uses) + sum(
+            count(call["function"]["name"]) + count("{}") for call in calls
+        )
+
+    schemas = [
+        json.dumps(t, ensure_ascii=False, separators=(",", ":"), sort_keys=True) for t in tools
+    ]
+    return sum(4 + of(m.get("content")) + called(m) for m in messages) + sum(map(count, schemas))
+
+
+def whole(draft: Draft) -> tuple[list[Message], list[Mapping[str, Any]]]:
+    history = [row.message for row in draft.rows]
+    messages = sent("openai", draft.prefix, draft.tail, history)
+    return messages, [tool.schema for tool in draft.tools]
+
+
+def tried(material: Material, policy: Policy) -> Draft | DoesNotFit:
+    try:
+        return fitted(material, policy)
+    except DoesNotFit as error:
+        return error
+
+
+@given(materials(), policies)
+@settings(max_examples=1_000)
+def test_no_call_is_over_its_budget_and_every_part_adds_up(
+    material: Material, policy: Policy
+) -> None:
+    draft = tried(material, policy)
+    if isinstance(draft, DoesNotFit):
+        assert draft.needed > draft.budget
+        assert sum(draft.sections.values()) == draft.needed
+        return
+    messages, tools = whole(draft)
+    report = reported(draft)
+    estimated = report["estimated_tokens"]
+    assert estimated["total"] == measured(messages, tools) <= material.budget
+    assert estimated["total"] == sum(estimated[name] for name in SECTIONS)
+    for name in SECTIONS:
+        items = [item["tokens"] for item in report["items"] if item["section"] == name]
+        assert estimated[name] == sum(items)
+    middle = estimated["history"] + estimated["tool_results"]
+    assert report["prefix_tokens"] + middle + report["tail_tokens"] == estimated["total"]
+    assert unpaired(messages) == unpaired(list(material.messages))
+    assert messages[-1] == material.messages[-1]
+    assert "\ud800" not in str(messages)
+
+
+@given(materials(), policies)
+@settings(max_examples=300)
+def test_the_same_material_gives_the_same_bytes(material: Material, policy: Policy) -> None:
+    one, other = tried(material, policy), tried(material, policy)
+    if isinstance(one, Draft) and isinstance(other, Draft):
+        assert whole(one) == whole(other)
+        assert reported(one) == reported(other)
+    else:
+        assert str(one) == str(other)
+
+
+@given(snippets())
+@settings(max_examples=300)
+def test_references_hold_whole_snippets_behind_one_fence(found: list[Snippet]) -> None:
+    material = Material(
+        messages=[{"role": "user", "content": "?"}],
+        window=100_000,
+        reserve=0,
+        snippets=found,
+        nonce=nonce_for([each.text for each in found]),
+    )
+    draft = fitted(material, Policy())
+    text = "".join(part.text for part in draft.tail)
+    assert text.count(f'</references nonce="{material.nonce}">') == bool(draft.snippets)
+    assert text.lower().count("</references") == bool(draft.snippets)
+    for snippet in draft.snippets:
+        for citation in CITATION.findall(snippet.text):
+            assert citation in text
+
+
+def test_the_steps_of_the_ladder_stand_in_their_order() -> None:
+    names = [step.__name__ for step in LADDER]
+    assert names == ["drop_snippets", "prune", "limit_turns", "compact", "narrow_tools"]

@@ -1,0 +1,141 @@
+"""The accounts of calls over the API: listed, read, and told how it went."""
+
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from context.actions.settings import change_settings
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from tests.agent import Agent
+
+pytestmark = pytest.mark.django_db
+
+
+def made(agent: Agent, **more: Any) -> str:
+    said = [{"role": "user", "content": "Hello."}]
+    body = {"messages": said, "model": "small", "agent_id": "a1", "sources": [], **more}
+    return str(agent.post("context/assemble", body, 201)["report_id"])
+
+
+def test_lists_are_paged_and_narrowed(agent: Agent) -> None:
+    ids = [
+        made(agent, conversation_id=f"c{number % 2}", agent_id=f"a{number}") for number in range(5)
+    ]
+    first = agent.get("context/reports", limit=3)
+    rest = agent.get("context/reports", limit=3, before=first["next"])
+    assert [each["id"] for each in first["results"] + rest["results"]] == ids[::-1]
+    assert rest["next"] is None
+    assert "context_cost" not in first["results"][0]
+    narrowings: list[tuple[dict[str, Any], int]] = [
+        ({"conversation_id": "c0"}, 3),
+        ({"agent_id": "a4"}, 1),
+        ({"model": "small"}, 5),
+        ({"variant": "v2"}, 0),
+        ({"action": "auto_compact"}, 0),
+    ]
+    for narrowed, number in narrowings:
+        assert len(agent.get("context/reports", **narrowed)["results"]) == number
+
+
+def test_a_report_has_the_agreed_names(agent: Agent) -> None:
+    report = agent.get(f"context/reports/{made(agent, conversation_id='c1')}")
+    cost = report["context_cost"]
+    names = {"context_window_tokens", "reserved_output_tokens", "estimated_tokens", "decisions"}
+    assert names <= cost.keys()
+    parts = {"system", "history", "tools_schema", "tool_results", "injections", "memory_knowledge"}
+    assert cost["estimated_tokens"].keys() == {"total", *parts}
+    assert cost["estimated_tokens"]["total"] == sum(cost["estimated_tokens"][p] for p in parts)
+    assert {"prefix_tokens", "tail_tokens", "prefix_sha256", "timings_ms"} <= cost.keys()
+    assert report["inputs_expire_at"]
+    assert report["attributes"] == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "small",
+        "gen_ai.conversation.id": "c1",
+        "gen_ai.agent.id": "a1",
+        "gen_ai.usage.input_tokens": cost["estimated_tokens"]["total"],
+    }
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"input_tokens": 1_000, "output_tokens": 200, "cached_tokens": 400},
+        {
+            "prompt_tokens": 1_000,
+            "completion_tokens": 200,
+            "prompt_tokens_details": {"cached_tokens": 400},
+        },
+        {"input_tokens": 1_000, "output_tokens": 200, "cache_read_input_tokens": 400},
+        {
+            "gen_ai.usage.input_tokens": 1_000,
+            "gen_ai.usage.output_tokens": 200,
+            "gen_ai.usage.cache_read.input_tokens": 400,
+        },
+    ],
+)
+def test_an_outcome_is_kept_and_priced(agent: Agent, acme: Account, usage: Any) -> None:
+    with acting(acme):
+        prices = {"small": {"input": 2, "output": 10, "cached": 0.5}}
+        change_settings(acme.pk, {"prices": prices}, actor=SYSTEM)
+    pk = made(agent)
+    assert agent.get(f"context/reports/{pk}")["cost"] > 0
+    told = {"success": True, "usage": usage, "latency_ms": 900}
+    report = agent.post(f"context/reports/{pk}/outcome", told, 200)
+    assert report["outcome"]["success"] is True
+    assert report["outcome"]["latency_ms"] == 900
+    assert report["cost"] == pytest.approx((600 * 2 + 400 * 0.5 + 200 * 10) / 1_000_000)
+    assert report["attributes"]["gen_ai.usage.output_tokens"] == 200
+    assert report["attributes"]["gen_ai.usage.cache_read.input_tokens"] == 400
+
+
+def test_an_outcome_that_makes_no_sense_is_refused(agent: Agent) -> None:
+    pk = made(agent)
+    for wrong in ({"usage": {"input_tokens": -1}}, {"success": "perhaps"}, {"latency_ms": "long"}):
+        assert agent.post(f"context/reports/{pk}/outcome", wrong, 400)["issues"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"prices": {"m": {"output": 1}}},
+        {"prices": {"m": {"input": -1}}},
+        {"prices": ["m"]},
+        {"policy": {"protected_turns": 0}},
+        {"policy": {"unknown": 1}},
+        {"inputs_days": 0},
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(acme: Account, values: Any) -> None:
+    from kmapp.errors import Invalid
+
+    with acting(acme), pytest.raises(Invalid):
+        change_settings(acme.pk, values, actor=SYSTEM)
+
+
+def test_the_accounts_policy_holds_unless_the_call_says_otherwise(
+    agent: Agent, acme: Account
+) -> None:
+    with acting(acme):
+        change_settings(acme.pk, {"policy": {"protected_turns": 5}}, actor=SYSTEM)
+    policy = agent.get(f"context/reports/{made(agent)}")["context_cost"]["policy"]
+    assert policy["protected_turns"] == 5
+    other = made(agent, policy={"protected_turns": 1})
+    assert agent.get(f"context/reports/{other}")["context_cost"]["policy"]["protected_turns"] == 1
+
+
+def test_reading_takes_few_queries(
+    agent: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    pk, *_others = [made(agent) for _ in range(6)]
+    with django_assert_max_num_queries(8):
+        agent.get("context/reports")
+    with django_assert_max_num_queries(10):
+        agent.get(f"context/reports/{pk}")
+
+
+def test_the_tool_that_loads_results_is_offered(agent: Agent) -> None:
+    offered = agent.get("agent-tools")
+    assert offered["paths"]["load_tool_history"] == "/v1/tool-results/load"
