@@ -45,7 +45,7 @@ class ContextCostReportAdmin(ReadOnly):
 class ContextInputAdmin(ReadOnly):
     """What calls were made of."""
 
-    list_display = ("__str__", "created_at")
+    list_display = ("__str__", "refs", "created_at")
     search_fields = ("=report__id",)
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
@@ -55,7 +55,7 @@ class ContextInputAdmin(ReadOnly):
 class ContextBodyAdmin(ReadOnly):
     """Messages, tools and retrieved texts of calls."""
 
-    list_display = ("__str__", "used_on")
+    list_display = ("id", "__str__", "used_on")
     search_fields = ("=id",)
     date_hierarchy = "used_on"
     ordering = ("-used_on", "-pk")

@@ -1,0 +1,98 @@
+"""The pages of calls: found, and looked into as long as what they were made of is kept."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from context.models import ContextCostReport, ContextInput
+from context.models.archives import Within
+from kmapp import tokens
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+from memory.actions.entries import write
+from memory.drafts import Batch, NewEntry
+from tests.context.calling import call, fill_calls, talk
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tokenizer() -> None:
+    tokens.count("warm")
+
+
+@pytest.fixture
+def at_desk(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def page(answer: Any) -> str:
+    return str(answer.content.decode())
+
+
+def test_an_empty_list_teaches_the_first_command(at_desk: Client) -> None:
+    assert "/v1/context/assemble" in page(at_desk.get("/calls/"))
+
+
+def test_the_list_is_narrowed_by_its_address(at_desk: Client, acme: Account) -> None:
+    call(acme, talk(1), agent_id="shop", model="small")
+    call(acme, talk(1), agent_id="desk", model="large")
+    for query, shown, hidden in (
+        ({}, "shop", "nothing"),
+        ({"agent_id": "desk"}, "desk", "shop"),
+        ({"model": "small"}, "shop", "desk"),
+    ):
+        said = page(at_desk.get("/calls/", query))
+        assert f">{shown}<" in said
+        assert f"<bdi hx-disable>{hidden}<" not in said
+    for nothing in ({"action": "auto_compact"}, {"variant": "v2"}, {"total": "900000"}):
+        assert "Nothing matches" in page(at_desk.get("/calls/", nothing))
+
+
+def test_a_call_tells_all_that_was_decided(at_desk: Client, acme: Account) -> None:
+    fill_calls(acme, 1)
+    with acting(acme):
+        row = ContextCostReport.objects.of(acme).get()
+    said = page(at_desk.get(f"/calls/{row.pk}/"))
+    assert "Older turns were summed up" in said
+    assert "Summary of 5 earlier turns" in said
+    assert "Stable prefix" in said
+    assert "And the kiln0 now?" in said
+    with acting(acme):
+        ContextInput.objects.of(acme).delete()
+    said = page(at_desk.get(f"/calls/{row.pk}/"))
+    assert "kept no longer" in said
+    assert "And the kiln0 now?" not in said
+
+
+def test_what_was_found_is_shown_with_its_text(at_desk: Client, acme: Account) -> None:
+    with acting(acme):
+        draft = NewEntry(text="The kiln is <b>by</b> the pond.", user_id="u")
+        batch = Batch(entries=[draft], edges=[], input="", reason="")
+        [entry] = write(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
+    made = call(acme, talk(1), sources=("memory",), within=Within(user_id="u"))
+    said = page(at_desk.get(f"/calls/{made.report_id}/"))
+    assert f"/memory/{entry.pk}/" in said
+    assert "The kiln is &lt;b&gt;by&lt;/b&gt; the pond." in said
+
+
+def test_a_call_is_compared_with_the_one_before(at_desk: Client, acme: Account) -> None:
+    first, second = call(acme, talk(1)), call(acme, talk(2))
+    said = page(at_desk.get(f"/calls/{second.report_id}/"))
+    assert f"?with={first.report_id}" in said
+    said = page(at_desk.get(f"/calls/{second.report_id}/", {"with": str(first.report_id)}))
+    assert "the same stable prefix" in said
+    assert at_desk.get(f"/calls/{second.report_id}/", {"with": "x"}).status_code == 404
+
+
+def test_pages_cost_the_same_however_long(
+    at_desk: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
+) -> None:
+    made = [call(acme, talk(3)) for _ in range(12)]
+    at_desk.get("/calls/")
+    with django_assert_max_num_queries(16):
+        assert at_desk.get("/calls/").status_code == 200
+    with django_assert_max_num_queries(20):
+        assert at_desk.get(f"/calls/{made[-1].report_id}/").status_code == 200
