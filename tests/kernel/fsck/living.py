@@ -113,8 +113,12 @@ def live_a_little(account: Account) -> None:
             for n in (8, 9)
         ]
         keep(ContextSettings.objects.here(account.pk), SYSTEM, results)
-        prices = {"small": {"input": 0.5, "output": 2}}
-        values = {"across_conversations": True, "tool_thresholds": {"look": 9}, "prices": prices}
+        values = {
+            "across_conversations": True,
+            "tool_thresholds": {"look": 9},
+            "prices": {"small": {"input": 0.5, "output": 2}},
+            "inputs_days": 9,
+        }
         change_settings(account.pk, values, actor=SYSTEM)
         revoke_key(key, actor=SYSTEM)
         remove_member(leaver.memberships.get(), actor=SYSTEM)
