@@ -129,5 +129,6 @@ class Batch:
     input: Any = None
     reason: str = ""
     status: str = ""  # of what is new; else the account's policy says
+    dedupe: bool = False  # what was said before, word for word, is not written again
     embed: bool = True
     reembed: bool = False

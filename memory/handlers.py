@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from kmapp.accounts.acting import acting
 from kmapp.errors import Conflict
 from kmapp.outbox.registry import Answers, GiveUp, Job, Later, on
 from kmapp.providers import chat
@@ -13,7 +14,8 @@ from memory.actions.asking import BadAnswer
 from memory.actions.embedding import embed_entries
 from memory.actions.extraction import extract
 from memory.actions.order import put_in_order
-from memory.actions.owed import BULK, BULK_UNDO, EMBED, ORDER, TRIAGE
+from memory.actions.owed import BULK, BULK_UNDO, EMBED, ORDER, RELATE, TRIAGE
+from memory.actions.relating import owe_relations, relate
 from memory.actions.triage import triage, triage_embedded
 
 PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
@@ -30,6 +32,8 @@ def embed(jobs: Sequence[Job]) -> Answers:
         # Nobody's fault here: however long the provider is away, nothing is given up.
         raise Later(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
     triage_embedded(jobs[0].account_id, entries, jobs[0].event_id)
+    with acting(jobs[0].account_id):
+        owe_relations(jobs[0].account_id, entries, jobs[0].event_id)
     return {
         job.id: failed[entry] for job in jobs if (entry := UUID(job.payload["entry"])) in failed
     }
@@ -67,6 +71,12 @@ def extract_memories(jobs: Sequence[Job]) -> None:
 def compare(jobs: Sequence[Job]) -> None:
     for job in jobs:
         triage(job.account_id, UUID(job.payload["entry"]))
+
+
+@on(RELATE, queue="clustering")
+def relate_memories(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        relate(job.account_id, [UUID(each) for each in job.payload["entries"]])
 
 
 @on(BULK)

@@ -63,6 +63,10 @@ def _words(name: str, value: Any, keys: Mapping[str, str]) -> str:
     """A value as the page says it."""
     if isinstance(value, bool):
         return _("on") if value else _("off")
+    if name == "categories":
+        return ", ".join(sorted(value)) or _("the usual ones")
+    if name == "instructions":
+        return str(value) or _("none")
     if isinstance(value, dict):
         return ", ".join(_kept(kind, days) for kind, days in sorted(value.items())) or _("for good")
     if isinstance(value, list):

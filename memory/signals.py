@@ -115,27 +115,30 @@ class _Shape:
     links: dict[UUID, float] = field(default_factory=dict)
 
 
+# What workers found alike, or named, is for recall to walk: here it would only crowd out the order
+# of runs, and what is alike is found as it is.
+_SAID = "(origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
 # Spelled out: the statement is always the same, and writing it anew each time takes Django longer
 # than Postgres takes to answer it.
-_SHAPES = """
+_SHAPES = f"""
 SELECT e.id, e.run_id, e.user_id, e.slots->>'speaker', left(e.content, %s),
   octet_length(e.content), right(rtrim(e.content), 1), e.importance, e.salience, e.pinned,
   CASE WHEN e.half_life_days > 0 THEN 0.5 ^ least(100, greatest(0,
     extract(epoch FROM now() - e.observed_at)::float8 / 86400 / e.half_life_days)) ELSE 1 END
-FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({within}) AND e.id IN (
+FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
   SELECT unnest(%s::uuid[])
   UNION (SELECT src_id FROM memory_memoryedge
-    WHERE account_id = %s AND type = ANY (%s) AND dst_id = ANY (%s::uuid[]) LIMIT %s)
+    WHERE account_id = %s AND type = ANY (%s) AND {_SAID} AND dst_id = ANY (%s::uuid[]) LIMIT %s)
   UNION (SELECT dst_id FROM memory_memoryedge
-    WHERE account_id = %s AND type = ANY (%s) AND src_id = ANY (%s::uuid[]) LIMIT %s))
-"""
-_EDGES = """
+    WHERE account_id = %s AND type = ANY (%s) AND {_SAID} AND src_id = ANY (%s::uuid[]) LIMIT %s))
+"""  # noqa: S608 - constants
+_EDGES = f"""
 SELECT src_id, dst_id, type, weight, confidence, decay_rate,
   extract(epoch FROM now() - coalesce(last_activated_at, created_at))::float8 / 86400
 FROM memory_memoryedge
-WHERE account_id = %s AND type = ANY (%s)
+WHERE account_id = %s AND type = ANY (%s) AND {_SAID}
   AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[])
-"""
+"""  # noqa: S608 - a constant
 
 
 def _shapes(

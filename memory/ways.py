@@ -25,4 +25,9 @@ class Ways:
 
 def ways_of(account_id: UUID) -> Ways:
     settings = MemorySettings.objects.here(account_id)
-    return Ways(auto_store=settings.auto_store, store_threshold=settings.store_threshold)
+    return Ways(
+        auto_store=settings.auto_store,
+        store_threshold=settings.store_threshold,
+        instructions=settings.instructions,
+        categories=settings.categories,
+    )

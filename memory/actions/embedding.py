@@ -13,7 +13,7 @@ from kmapp.search.making import Text, embed_objects
 from kmapp.search.passages import Template, in_context, renderings
 from kmapp.search.registry import embeds
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
+from memory.models.entries import COLD, COLLECTION, CONTEXT_COLLECTION
 from memory.order import neighbours
 from memory.texts import passage_of
 
@@ -62,7 +62,7 @@ def _texts(
 ) -> Iterator[Text]:
     """Every text that a model is given for these entries."""
     template = Template(model.passage_template)
-    entries = list(rows.filter(pk__in=ids).order_by("pk"))
+    entries = list(rows.filter(pk__in=ids).exclude(tier__in=COLD).order_by("pk"))
     # Asked once they are held, where they are: what came before may have been erased meanwhile.
     said_before = {row.pk: row.before for row in neighbours(account_id, ids)}
     for entry in entries:

@@ -5,22 +5,22 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.errors import Conflict, Gone, Invalid
+from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Commit
 from kmapp.nodes import HostedNode, write_all
 from kmapp.redaction import flags
 from kmapp.search.actions import index_terms
 from memory.actions.edges import draw
+from memory.actions.known import known_by_id, said_before
 from memory.actions.owed import owe_triage, owe_vectors
 from memory.actions.versions import record_versions
 from memory.drafts import Batch, NewEntry, clean
-from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion
+from memory.models import MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion
 from memory.models.entries import COLLECTION
 from memory.texts import words_of
 
@@ -86,8 +86,10 @@ def _write_in(commit: Recording, batch: Batch, settings: MemorySettings) -> Writ
     drafts = [replace(draft, scope=draft.scope or batch.scope) for draft in batch.entries]
     keys = [draft.key_in(account_id) for draft in drafts]
     _refuse_twins(drafts, keys)
-    known = _known(account_id, drafts, keys)
+    known = known_by_id(account_id, drafts, keys)
     _refuse_foreign_ids(drafts, keys, known)
+    if batch.dedupe:
+        known |= said_before(settings, drafts, keys)
     made = {
         key: _entry(settings, actor, draft, key, position, commit.id)
         for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
@@ -154,61 +156,6 @@ def _refuse_foreign_ids(
             issues.append({"path": f"nodes.{i}.id", "message": "is a version 5 UUID: use 4 or 7"})
     if issues:
         raise Invalid("Send a client_id, or an id of your own making.", issues=issues)
-
-
-def _known(
-    account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
-) -> dict[UUID, MemoryEntry]:
-    """Entries of this batch that were written before. With another body that is a conflict."""
-    if not any(draft.client_id or draft.id for draft in drafts):
-        return {}  # their ids are new
-    erased = set(
-        ErasedEntry.objects.of(account_id).filter(pk__in=keys).values_list("pk", flat=True)
-    )
-    if erased:
-        raise Gone(
-            "An entry with this client_id was erased; the id stays taken: use another.",
-            code="client_id_erased",
-            issues=[
-                {"path": f"nodes.{i}.client_id", "message": "erased"}
-                for i, key in enumerate(keys)
-                if key in erased
-            ],
-        )
-    known = _written_before(account_id, drafts, keys)
-    other = [
-        i
-        for i, (key, draft) in enumerate(zip(keys, drafts, strict=True))
-        if key in known and known[key].written_sha256 != draft.sha256()
-    ]
-    if other:
-        raise Conflict(
-            "An entry with this client_id exists with another body: update it, or use another id.",
-            code="client_id_conflict",
-            issues=[
-                {"path": f"nodes.{i}.client_id", "message": f"exists as {known[keys[i]].pk}"}
-                for i in other
-            ],
-        )
-    return known
-
-
-def _written_before(
-    account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
-) -> dict[UUID, MemoryEntry]:
-    """By key. Also by client id: an imported entry kept the id it had elsewhere."""
-    names = {(draft.scope, draft.client_id): key for draft, key in zip(drafts, keys, strict=True)}
-    named = Q(
-        scope__in={scope for scope, _ in names}, client_id__in={name for _, name in names if name}
-    )
-    rows = MemoryEntry.objects.of(account_id).filter(Q(pk__in=keys) | named)
-    wanted = set(keys)
-    found = {
-        row.pk if row.pk in wanted else names.get((row.scope, row.client_id or "")): row
-        for row in rows
-    }
-    # Two scopes may know one name, of which the batch asked for one.
-    return {key: row for key, row in found.items() if key}
 
 
 def _entry(

@@ -12,6 +12,7 @@ from memory.models.entries import COLLECTION
 EMBED = "memory.entry.embed"
 ORDER = "memory.run.order"
 TRIAGE = "memory.entry.triage"
+RELATE = "memory.entry.relate"
 BULK = "memory.review.bulk"
 BULK_UNDO = "memory.review.bulk_undo"
 
@@ -25,7 +26,9 @@ def owe_vectors(
     """
     if not entries:
         return []
-    parts = [Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries]
+    parts = [
+        Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries if not entry.is_cold
+    ]
     for model in models_in_use():
         await_vectors(account_id, COLLECTION, model.pk, parts, known=known)
     return owe_order(account_id, entries, commit_id)

@@ -22,6 +22,7 @@ from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from memory.actions.entries import write_in
 from memory.actions.versions import change, locked
+from memory.audiences import Audience
 from memory.clustering import NONE, Vectors, grow
 from memory.drafts import Batch, NewEntry
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
@@ -34,7 +35,6 @@ REASON = "Memories that belong together."
 WEIGHT = 0.5
 Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
 LIVING = (Status.DRAFT, Status.ACTIVE)
-Audience = tuple[str, str, str, str, str]  # scope, visibility, user, agent, run
 
 
 @dataclass(slots=True)
@@ -184,17 +184,9 @@ def _groups(account_id: UUID) -> list[_Group]:
     seen: dict[Audience, list[tuple[UUID, str]]] = defaultdict(list)
     names = ("pk", "content", "scope", "visibility", "user_id", "agent_id", "run_id")
     for pk, text, *whose in rows.order_by("-pk").values_list(*names):
-        if len(seen[_audience(*whose)]) < MOST:
-            seen[_audience(*whose)].append((pk, text))
+        if len(group := seen[Audience.of(*whose)]) < MOST:
+            group.append((pk, text))
     return [_group(account_id, audience, sorted(found)) for audience, found in sorted(seen.items())]
-
-
-def _audience(scope: str, visibility: str, user_id: str, agent_id: str, run_id: str) -> Audience:
-    """The narrowest that all who see a memory have in common."""
-    if visibility == MemoryEntry.Visibility.ACCOUNT:
-        return (scope, visibility, "", "", "")
-    kept_run = run_id if visibility == MemoryEntry.Visibility.CONVERSATION else ""
-    return (scope, visibility, user_id, agent_id, kept_run)
 
 
 def _group(account_id: UUID, audience: Audience, found: Sequence[tuple[UUID, str]]) -> _Group:

@@ -30,6 +30,7 @@ from kmapp.search.queries import (
 )
 from kmapp.text import terms
 from memory.actions.owed import owe_triage
+from memory.audiences import Audience
 from memory.likeness import Bounds, Likeness, closeness, likeness
 from memory.models import (
     EntryQuerySet,
@@ -72,13 +73,25 @@ def triage(account_id: UUID, entry_id: UUID) -> Triage | None:
         found = [
             *_risks(entry),
             *said,
-            *(each for each in _compared(entry, meaning) if each.other_id not in known),
+            *(
+                each
+                for each in _compared(entry, meaning, _beside(entry))
+                if each.other_id not in known
+            ),
         ]
         # Held only now: nobody's decision waits for a comparison. A change has a job of its own.
         held = rows.select_for_update(no_key=True, of=("self",))
         if not held.filter(version=entry.version).exists():
             return None
         return _keep(entry, found, by_meaning=meaning is not None)
+
+
+def alike(entry: MemoryEntry) -> list[Finding]:
+    """What the same people are told already and reads much like it: by words, unsaved."""
+    told = MemoryEntry.objects.of(entry.account_id).current().exclude(pk=entry.pk)
+    beside = told.filter(**Audience.of_entry(entry).fields)
+    found = _compared(entry, None, beside)
+    return [each for each in found if each.kind != Finding.Kind.SIMILAR]
 
 
 def triage_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUID) -> None:
@@ -125,12 +138,14 @@ def _said(entry: MemoryEntry) -> Iterator[Finding]:
         yield _finding(entry, kind, other_id=edge.dst_id, details={"said": True})
 
 
-def _compared(entry: MemoryEntry, meaning: Meaning | None) -> Iterator[Finding]:
-    """The memories that are most like it, each with what it is to them."""
+def _compared(
+    entry: MemoryEntry, meaning: Meaning | None, beside: EntryQuerySet
+) -> Iterator[Finding]:
+    """Those of these memories that are most like it, each with what it is to them."""
     collection = Collection(account_id=entry.account_id, name=COLLECTION)
     words = weigh(collection, terms(entry.content))
     rarest = sorted(words.idf, key=lambda term: words.idf[term], reverse=True)[:TERMS]
-    within = Within.of(_beside(entry))
+    within = Within.of(beside)
     rare = replace(words, idf={term: words.idf[term] for term in rarest})
     near = {*best_by_words(collection, rare, within=within, limit=LOOKED_AT)}
     if meaning:

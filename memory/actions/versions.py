@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +14,10 @@ from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from kmapp.redaction import flags
-from kmapp.search.actions import index_terms
+from kmapp.search.actions import drop_vectors, index_terms
 from memory.actions.owed import owe_order, owe_triage, owe_vectors
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
-from memory.models.entries import COLLECTION
+from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.texts import words_of
 
 Event = MemoryVersion.Event
@@ -91,7 +92,7 @@ def change(
         with recording(entry.account_id, actor, reason=reason) as own:
             change(entry, actor=actor, event=event, reason=reason, values=values, commit=own)
         return own.commit
-    before, was = words_of(entry), entry.status
+    before = _Former(words=words_of(entry), status=entry.status, is_cold=entry.is_cold)
     for name, value in values.items():
         setattr(entry, name, value)
     if {"title", "content"} & values.keys():
@@ -102,13 +103,32 @@ def change(
     entry.save(update_fields={*values, "flags", "version", "updated_at", "commit"})
     commit.add(entry, event)
     record_versions([entry], commit, actor, reason, event)
-    reworded = words_of(entry) != before
-    if entry.status == MemoryEntry.Status.PROPOSED and (reworded or entry.status != was):
-        owe_triage(entry.account_id, [entry.pk], commit.id)
-    if reworded:
-        texts = {entry.pk: words_of(entry)}
-        index_terms(entry.account_id, COLLECTION, texts, before={entry.pk: before})
-        owe_vectors(entry.account_id, [entry], commit.id)
-    elif entry.run_id and entry.status != was:
-        owe_order(entry.account_id, [entry], commit.id)
+    _follow_up(entry, before, commit.id)
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Former:
+    """What an entry was before a change, as far as others hang on it."""
+
+    words: str
+    status: str
+    is_cold: bool
+
+
+def _follow_up(entry: MemoryEntry, before: _Former, commit_id: UUID) -> None:
+    """Index what reads otherwise, and owe what workers do about the change."""
+    words = words_of(entry)
+    reworded, restated = words != before.words, entry.status != before.status
+    if entry.status == MemoryEntry.Status.PROPOSED and (reworded or restated):
+        owe_triage(entry.account_id, [entry.pk], commit_id)
+    if reworded:
+        index_terms(
+            entry.account_id, COLLECTION, {entry.pk: words}, before={entry.pk: before.words}
+        )
+    if entry.is_cold and not before.is_cold:
+        drop_vectors(entry.account_id, [COLLECTION, CONTEXT_COLLECTION], [entry.pk])
+    if reworded or (before.is_cold and not entry.is_cold):
+        owe_vectors(entry.account_id, [entry], commit_id)
+    elif entry.run_id and restated:
+        owe_order(entry.account_id, [entry], commit_id)

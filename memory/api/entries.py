@@ -19,6 +19,7 @@ from memory.actions.adding import Told, add_instruction
 from memory.actions.entries import Written, needs_person, write
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
+from memory.actions.triage import alike
 from memory.actions.versions import stale
 from memory.api import output
 from memory.api.adding import handed_output
@@ -29,6 +30,7 @@ from memory.api.shapes import (
     Memory,
     MemoryWithVector,
     Proposal,
+    StoreAnswer,
     WriteAnswer,
     WrittenNode,
 )
@@ -71,6 +73,7 @@ class Write(AgentView):
             input=said,
             embed=asked["auto_embed"],
             reembed=asked["force_reembed"],
+            dedupe=asked["dedupe"],
         )
         with acting(self.account):
             written = write(account_id=self.account, actor=self.actor, batch=batch)
@@ -113,22 +116,36 @@ class StoreInput(EntryInput):
     """One memory to remember."""
 
     auto_embed = serializers.BooleanField(default=True)
+    dedupe = serializers.BooleanField(
+        default=True, help_text="Whether what was said before, word for word, stays one memory."
+    )
 
 
 class Store(AgentView):
-    """Remember one text."""
+    """Remember one text.
+
+    Said before in the very same words and for the same people, it is not written again: the answer
+    is the memory that is known, and a decision says so. What reads much like a known memory is
+    written, and told as a decision. Nothing is lost: send `dedupe` false to keep every saying.
+    """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
     idempotent = True
 
-    @extend_schema(request=StoreInput, responses={201: Memory, 200: Memory})
+    @extend_schema(request=StoreInput, responses={201: StoreAnswer, 200: StoreAnswer})
     def post(self, request: Request) -> Response:
         asked = parse(StoreInput, request)
-        embed = asked.pop("auto_embed")
-        batch = Batch(entries=[entry_of(asked)], embed=embed)
+        embed, dedupe = asked.pop("auto_embed"), asked.pop("dedupe")
+        draft = entry_of(asked)
+        batch = Batch(entries=[draft], embed=embed, dedupe=dedupe)
         with acting(self.account):
             written = write(account_id=self.account, actor=self.actor, batch=batch)
-            shown = output.entry_output(written.entries[0])
+            [entry] = written.entries
+            shown = output.stored_output(
+                entry,
+                again=not written.fresh and not draft.client_id and not draft.id,
+                alike=alike(entry) if written.fresh and dedupe else [],
+            )
             return self.seal(Response(shown, status=201 if written.fresh else 200))
 
 

@@ -1,5 +1,7 @@
 """Showing agents what there is. Plain dicts: a search result has no time for serializers."""
 
+from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from kmapp.ledger.models import Commit
@@ -12,10 +14,11 @@ from memory.api.shapes import (
     Memory,
     MemoryWithVector,
     Proposal,
+    StoreAnswer,
     WrittenEdge,
     WrittenNode,
 )
-from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
+from memory.models import Finding, MemoryEdge, MemoryEntry, MemoryVersion
 
 SCHEME = "aionis"
 
@@ -62,6 +65,17 @@ def entry_output(entry: MemoryEntry) -> Memory:
         "commit_id": entry.commit_id,
         "uri": uri(entry.pk, entry.kind, entry.account_id, entry.scope),
     }
+
+
+def stored_output(entry: MemoryEntry, *, again: bool, alike: Sequence[Finding]) -> StoreAnswer:
+    """`again`: it was said before, so that nothing was written."""
+    decisions: list[dict[str, Any]] = [
+        {"code": f"near_{each.kind}", "memory_id": each.other_id, "score": round(each.score, 3)}
+        for each in alike
+    ]
+    if again:
+        decisions = [{"code": "already_known", "memory_id": entry.pk}]
+    return {**entry_output(entry), "decisions": decisions}
 
 
 def with_vector_output(entry: MemoryEntry, model: str) -> MemoryWithVector:

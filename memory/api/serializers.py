@@ -170,6 +170,9 @@ class WriteInput(serializers.Serializer[Any]):
     input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
     auto_embed = serializers.BooleanField(default=True)
     force_reembed = serializers.BooleanField(default=False)
+    dedupe = serializers.BooleanField(
+        default=False, help_text="Whether nodes that were said before, word for word, stay one."
+    )
     nodes = NodeInput(many=True, required=False)
     edges = EdgeInput(many=True, required=False)
 

@@ -57,6 +57,12 @@ class Memory(TypedDict):
     uri: str
 
 
+class StoreAnswer(Memory):
+    """The memory, and what was decided: that it was known already, or what it reads much like."""
+
+    decisions: list[dict[str, Any]]
+
+
 class MemoryWithVector(Memory):
     """A memory, and how far its vector is."""
 

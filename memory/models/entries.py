@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 COLLECTION = "memory"  # postings and vectors of entries
+COLD = frozenset({"cold", "archive"})  # tiers without vectors
 CONTEXT_COLLECTION = "memory.context"  # vectors of entries read together with their predecessor
 
 
@@ -208,6 +209,7 @@ class MemoryEntry(Truth):
             models.Index(fields=["account", "agent_id", "status"], name="entries_of_agent"),
             models.Index(fields=["account", "status", "created_at"], name="entries_by_status"),
             models.Index(fields=["account", "-created_at", "-id"], name="entries_newest_first"),
+            models.Index(fields=["account", "written_sha256"], name="entries_by_body"),
         ]
 
     embedding_ready_at: datetime | None  # set by with_embedding_state
@@ -215,6 +217,11 @@ class MemoryEntry(Truth):
 
     def __str__(self) -> str:
         return self.title or self.content[:60]
+
+    @property
+    def is_cold(self) -> bool:
+        """It has no vectors: it is found by its words alone, until it is told again."""
+        return self.tier in COLD
 
     @property
     def embedding_state(self) -> str:

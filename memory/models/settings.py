@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
+from django.core.validators import MaxLengthValidator, MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +16,9 @@ from memory.models.entries import MemoryEntry, share
 
 MOST_INJECTED = 50
 LONGEST_KEPT = 36_500  # days
+LONGEST_TOLD = 4_000  # characters of instructions
+MOST_CATEGORIES = 30
+LONGEST_NAME, LONGEST_CATEGORY = 50, 300  # characters
 SHARES = ("store_threshold", "min_score", "duplicate_score", "contradiction_score")
 
 
@@ -29,6 +32,20 @@ def check_days(value: Any) -> None:
             raise ValidationError(
                 _("Give whole days, from 1 to %(most)d.") % {"most": LONGEST_KEPT}
             )
+
+
+def check_categories(value: Any) -> None:
+    """What belongs to each category, by its name; none is ours."""
+    if not isinstance(value, dict) or len(value) > MOST_CATEGORIES:
+        raise ValidationError(
+            _("Give at most %(most)d categories, each with what belongs to it.")
+            % {"most": MOST_CATEGORIES}
+        )
+    for name, what in value.items():
+        if not isinstance(what, str) or not 1 <= len(what) <= LONGEST_CATEGORY:
+            raise ValidationError(_("Say of each category what belongs to it, in short."))
+        if not 1 <= len(name) <= LONGEST_NAME:
+            raise ValidationError(_("A category has a short name."))
 
 
 class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
@@ -73,6 +90,14 @@ class MemorySettings(Truth):
     contradiction_score = share(_("likeness of what may contradict"), SAME_MEANING)
     forget_after = models.JSONField(
         _("days after which a kind is forgotten"), default=dict, blank=True, validators=[check_days]
+    )
+    # What the prompts of extraction say beside our own words, and in the place of our categories.
+    instructions = models.TextField(
+        _("what to note beside"), blank=True, max_length=LONGEST_TOLD,
+        validators=[MaxLengthValidator(LONGEST_TOLD)],
+    )  # fmt: skip
+    categories = models.JSONField(
+        _("categories of facts"), default=dict, blank=True, validators=[check_categories]
     )
     version = models.PositiveIntegerField(_("version"), default=0)
 

@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.core.exceptions import ValidationError
 from django.utils.functional import Promise
 from django.utils.text import capfirst
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Account, ApiKey, Redaction
 from kmapp.web.forms import Styled
 from memory.models import MemoryEntry, MemorySettings
-from memory.models.settings import LONGEST_KEPT, MOST_INJECTED
+from memory.models.settings import LONGEST_KEPT, LONGEST_TOLD, MOST_INJECTED, check_categories
 
 Visibility = MemoryEntry.Visibility
 
@@ -167,10 +169,55 @@ class UseSection(Section):
     min_score = _share(_("Least score that is told"), _("0 to 1. Answers below it are left out."))
 
 
+class ExtractionSection(Section):
+    title = _("What is taken from conversations")
+    lead = _(
+        "A model notes facts from what agents hand over. It is told this beside our own words. "
+        "What it notes is checked all the same."
+    )
+    instructions = forms.CharField(
+        label=_("What to note beside, or to leave out"),
+        required=False,
+        max_length=LONGEST_TOLD,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("In plain words, such as: note the numbers of orders; leave out prices."),
+    )
+    categories = forms.CharField(
+        label=_("Categories"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text=_(
+            "One a line, as “orders: what was bought and when”. They become tags, and a fact of "
+            "no category is refused. Empty: the usual ones."
+        ),
+    )
+
+    @classmethod
+    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
+        lines = [f"{name}: {what}" for name, what in settings.categories.items()]
+        return {"instructions": settings.instructions, "categories": "\n".join(lines)}
+
+    def clean_categories(self) -> dict[str, str]:
+        found = {}
+        for line in filter(None, map(str.strip, self.cleaned_data["categories"].splitlines())):
+            name, _colon, what = (
+                part.strip() for part in line.replace("：", ":", 1).partition(":")
+            )
+            if not name or not what:
+                raise ValidationError(
+                    gettext("Write “name: what belongs to it”; this line is not so: %(line)s")
+                    % {"line": line[:60]}
+                )
+            found[name] = what
+        check_categories(found)
+        return found
+
+
 SECTIONS: Mapping[str, type[Section]] = {
     "review": ReviewSection,
     "redaction": RedactionSection,
     "retention": RetentionSection,
     "flags": ThresholdSection,
     "use": UseSection,
+    "extraction": ExtractionSection,
 }

@@ -4,12 +4,14 @@ import pytest
 from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from memory.actions.settings import change_policy
 from memory.models import MemoryEdge, MemoryEntry
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.memory.conversations import DOG, MOVED, TALKS, WORK
-from tests.memory.talking import decision, fact, known, script, told, with_chat
+from tests.memory.talking import Said, decision, fact, known, script, told, with_chat
 
 
 @pytest.mark.parametrize("name", TALKS)
@@ -91,3 +93,28 @@ def test_entities_that_are_known_are_joined(
     with acting(acme):
         edge = MemoryEdge.objects.of(acme).get(type="mentions")
         assert (str(edge.dst_id), edge.src.entities) == (bolt, ["bolt", "Mira", "Bolt"])
+
+
+def test_an_account_has_its_own_instructions_and_categories(
+    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+) -> None:
+    with_chat(settings, provider)
+    wanted = {"instructions": "Note order numbers.", "categories": {"orders": "what was bought"}}
+    with acting(acme):
+        change_policy(acme.pk, wanted, actor=SYSTEM)
+    systems: list[str] = []
+    answer = script([fact("Order 7 was a kettle.", category="orders"), fact("Mira is tall.")])
+
+    def reply(body: Said) -> str:
+        systems.append(body["messages"][0]["content"])
+        return answer(body)
+
+    provider.become(reply=reply)
+    result = told(agent, "I bought a kettle, order 7.")["result"]
+    assert "Note order numbers." in systems[0]
+    assert "- orders: what was bought" in systems[0]
+    assert "- health:" not in systems[0]  # our own give way to theirs
+    assert [each["reason"] for each in result["refused"]] == ["names no category it was given"]
+    with acting(acme):
+        [kept] = MemoryEntry.objects.all()
+    assert (kept.content, kept.tags) == ("Order 7 was a kettle.", ["orders"])

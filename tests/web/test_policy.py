@@ -72,6 +72,10 @@ def test_an_admin_changes_it_and_the_page_keeps_what_it_was(
         "flags": {"duplicate_score": "0.9", "contradiction_score": "0.7"},
         "use": {"store_threshold": "0.6", "inject_max_memories": "8", "min_score": "0.25"},
         "retention": {"event": "90", "fact": ""},
+        "extraction": {
+            "instructions": "Note the numbers of orders.",
+            "categories": "orders: what was bought\n\n客诉：抱怨了什么",
+        },
     }
     for version, (section, values) in enumerate(said.items()):
         form = {"section": section, "version": version, "reason": f"Why {section}.", **values}
@@ -83,6 +87,8 @@ def test_an_admin_changes_it_and_the_page_keeps_what_it_was(
     assert (found.duplicate_score, found.contradiction_score) == (0.9, 0.7)
     assert (found.memory_enabled, found.auto_store, found.inject_max_memories) == (False, False, 8)
     assert found.forget_after == {"event": 90}
+    assert found.instructions == "Note the numbers of orders."
+    assert found.categories == {"orders": "what was bought", "客诉": "抱怨了什么"}
     text = page(admin.get("/policy/"))
     for words in ("Why use.", "event 90 days", "skill", "test key", "Ada", "commit "):
         assert words in text
@@ -104,6 +110,9 @@ def test_an_admin_changes_it_and_the_page_keeps_what_it_was(
             422,
         ),
         ({"section": "retention", "event": "-1"}, 422),
+        ({"section": "extraction", "categories": "orders"}, 422),
+        ({"section": "extraction", "categories": f"orders: {'x' * 400}"}, 422),
+        ({"section": "extraction", "instructions": "x" * 4_001}, 422),
         ({"section": "review", "review_keys": ["11111111-1111-7111-8111-111111111111"]}, 422),
         ({"section": "nowhere"}, 400),
         ({}, 400),

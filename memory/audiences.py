@@ -1,0 +1,34 @@
+"""Who sees a memory. What workers join, they join for the same people."""
+
+from typing import NamedTuple, Self
+
+from memory.models import MemoryEntry
+
+
+class Audience(NamedTuple):
+    """The narrowest that all who see a memory have in common."""
+
+    scope: str
+    visibility: str
+    user_id: str
+    agent_id: str
+    run_id: str
+
+    @classmethod
+    def of(cls, scope: str, visibility: str, user_id: str, agent_id: str, run_id: str) -> Self:
+        if visibility == MemoryEntry.Visibility.ACCOUNT:
+            return cls(scope, visibility, "", "", "")
+        kept_run = run_id if visibility == MemoryEntry.Visibility.CONVERSATION else ""
+        return cls(scope, visibility, user_id, agent_id, kept_run)
+
+    @classmethod
+    def of_entry(cls, entry: MemoryEntry) -> Self:
+        return cls.of(entry.scope, entry.visibility, entry.user_id, entry.agent_id, entry.run_id)
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What a memory of theirs has in these columns."""
+        if self.visibility == MemoryEntry.Visibility.ACCOUNT:
+            return {"scope": self.scope, "visibility": self.visibility}
+        said = self._asdict()
+        return said if self.run_id else {k: v for k, v in said.items() if k != "run_id"}

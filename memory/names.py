@@ -1,0 +1,31 @@
+"""Whether a text names something. Pure.
+
+A name in Latin script counts as a whole word, whatever its case; one in Chinese wherever it stands.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+SHORTEST = 2  # characters of a name: one alone is an initial, or a word
+
+
+def named_in(text: str, entities: Iterable[str]) -> Callable[[str], bool]:
+    """Tells of names whether this text, or its list of entities, has them."""
+    listed = {each.casefold() for each in entities}
+    folded = text.casefold()
+
+    def has(name: str) -> bool:
+        wanted = name.strip().casefold()
+        if len(wanted) < SHORTEST:
+            return False
+        return wanted in listed or bool(_pattern(wanted).search(folded))
+
+    return has
+
+
+@lru_cache(maxsize=2_000)
+def _pattern(name: str) -> re.Pattern[str]:
+    before = r"(?<![^\W_])" if name[0].isascii() else ""
+    after = r"(?![^\W_])" if name[-1].isascii() else ""
+    return re.compile(f"{before}{re.escape(name)}{after}")

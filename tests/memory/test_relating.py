@@ -1,0 +1,163 @@
+"""What workers join: near meanings and names; once, and for the same people only."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from memory.actions.relating import LED_TO, RELATED, relate
+from memory.models import MemoryEdge, MemoryEntry
+from memory.names import named_in
+from tests import makers
+from tests.agent import Agent
+
+
+def write(agent: Agent, *texts: str, **more: Any) -> list[str]:
+    nodes = [{"text": text, **more} for text in texts]
+    written = agent.post("memory/write", {"nodes": nodes}, 201)
+    makers.settle()
+    return [node["id"] for node in written["nodes"]]
+
+
+def edges(account: Account, kind: str) -> list[tuple[str, str]]:
+    with acting(account):
+        rows = MemoryEdge.objects.filter(type=kind).select_related("src", "dst")
+        return sorted((row.src.content, row.dst.content) for row in rows)
+
+
+def rows(account: Account) -> list[Mapping[str, Any]]:
+    with acting(account):
+        return list(MemoryEdge.objects.order_by("pk").values())
+
+
+def pairs_of(account: Account, kind: str) -> set[frozenset[str]]:
+    return {frozenset(pair) for pair in edges(account, kind)}
+
+
+ANN = {"user_id": "ann"}
+TRAIN = ("Ann takes the train to Ostrey on Mondays.", "On Mondays Ann goes to Ostrey by train.")
+
+
+def test_near_meanings_are_joined_once(agent: Agent, acme: Account) -> None:
+    ids = write(agent, *TRAIN, "The recipe needs two eggs and some flour.", **ANN)
+    related = edges(acme, "related_to")
+    assert frozenset(TRAIN) in pairs_of(acme, "related_to")
+    assert len(related) == len(pairs_of(acme, "related_to"))  # never both ways
+    before = rows(acme)
+    with acting(acme):
+        known = list(MemoryEntry.objects.values_list("pk", flat=True))
+    assert len(known) == len(ids)
+    relate(acme.pk, known)
+    relate(acme.pk, known[::-1])
+    assert rows(acme) == before
+
+
+def test_an_edge_goes_when_what_it_joined_reads_otherwise(agent: Agent, acme: Account) -> None:
+    ids = write(agent, *TRAIN, **ANN)
+    assert pairs_of(acme, "related_to") == {frozenset(TRAIN)}
+    for pk, text in zip(ids, ("Two eggs, some flour, a pinch of salt.", "量子位置"), strict=True):
+        agent.post("memory/update", {"id": pk, "text": text}, 200)
+    makers.settle()
+    assert frozenset(TRAIN) not in pairs_of(acme, "related_to")
+    agent.post("memory/update", {"id": ids[0], "text": TRAIN[0]}, 200)
+    agent.post("memory/update", {"id": ids[1], "text": TRAIN[1]}, 200)
+    makers.settle()
+    assert pairs_of(acme, "related_to") == {frozenset(TRAIN)}
+
+
+def test_no_memory_has_more_than_its_share(agent: Agent, acme: Account) -> None:
+    write(agent, *(f"Ann takes train {n} to Ostrey on Mondays." for n in range(20)), **ANN)
+    with acting(acme):
+        drawn = list(
+            MemoryEdge.objects.filter(type="related_to").values_list("src_id", "dst_id", "weight")
+        )
+    assert drawn
+    out = [src for src, _dst, _weight in drawn]
+    into = [dst for _src, dst, _weight in drawn]
+    assert max(out.count(each) for each in out) <= RELATED
+    assert max(into.count(each) for each in into) <= LED_TO
+    assert all(0 < weight < 0.5 for *_ends, weight in drawn)  # less than what somebody drew
+
+
+def test_names_join_what_names_them_with_what_they_stand_for(agent: Agent, acme: Account) -> None:
+    write(agent, "Perpetua Quill repairs organs.", "用户下个月去琅屿岛。", **ANN)
+    write(agent, "Perpetua Quill", "琅屿岛", kind="entity", **ANN)
+    write(agent, "Ask perpetua quill's sister.", "Quillings are another thing.", **ANN)
+    write(agent, "She called.", entities=["Perpetua Quill"], **ANN)
+    wanted = [
+        ("Ask perpetua quill's sister.", "Perpetua Quill"),
+        ("Perpetua Quill repairs organs.", "Perpetua Quill"),
+        ("She called.", "Perpetua Quill"),
+        ("用户下个月去琅屿岛。", "琅屿岛"),
+    ]
+    assert edges(acme, "mentions") == wanted
+    with acting(acme):
+        known = list(MemoryEntry.objects.values_list("pk", flat=True))
+    before = rows(acme)
+    relate(acme.pk, known)
+    assert rows(acme) == before
+
+
+def test_an_edge_that_an_agent_drew_stays_theirs(agent: Agent, acme: Account) -> None:
+    nodes = [{"client_id": str(n), "text": text, **ANN} for n, text in enumerate(TRAIN)]
+    ends = {"src": {"client_id": "1"}, "dst": {"client_id": "0"}}
+    edge = {"type": "related_to", "weight": 0.9, **ends}
+    agent.post("memory/write", {"nodes": nodes, "edges": [edge]}, 201)
+    makers.settle()
+    with acting(acme):
+        [drawn] = MemoryEdge.objects.filter(type="related_to")
+        assert (drawn.origin, drawn.weight) == ("written", 0.9)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"user_id": "bob"},
+        {"user_id": "ann", "agent_id": "bot"},
+        {"user_id": "ann", "run_id": "r", "visibility": "conversation"},
+        {"user_id": "ann", "scope": "elsewhere"},
+        {"visibility": "account"},
+    ],
+)
+def test_nothing_is_joined_across_audiences(
+    agent: Agent, acme: Account, other: dict[str, str]
+) -> None:
+    write(agent, TRAIN[0], **ANN)
+    write(agent, "Ostrey", kind="entity", **ANN)
+    with_admin = {"nodes": [{"text": TRAIN[1], **other}]}
+    agent.post("memory/write", with_admin, 201)
+    agent.post("memory/write", {"nodes": [{"text": "Ann", "kind": "entity", **other}]}, 201)
+    with acting(acme):
+        MemoryEntry.objects.filter(status="proposed").update(status="active")
+    makers.settle()
+    assert pairs_of(acme, "related_to") == set()
+    assert (TRAIN[1], "Ostrey") not in edges(acme, "mentions")
+    assert (TRAIN[0], "Ann") not in edges(acme, "mentions")
+
+
+def test_recall_walks_what_was_joined_and_search_is_as_before(agent: Agent, acme: Account) -> None:
+    write(agent, *TRAIN, **ANN)
+    asked = {"query_text": "train", "limit": 1, **ANN}
+    told = agent.post("memory/recall_text", asked)
+    assert len(told["subgraph"]["nodes"]) == 2
+    assert [edge["type"] for edge in told["subgraph"]["edges"]] == ["related_to"]
+    before = agent.post("memory/search", {"query": "train", **ANN, "explain": True})["results"]
+    assert all(hit["explain"]["parts"]["linked"] == 0 for hit in before)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "has"),
+    [
+        ("Ask Al about it.", "Al", True),
+        ("Also ask.", "Al", False),
+        ("al_mond", "al", True),
+        ("在琅屿岛过夏天", "琅屿岛", True),
+        ("anything", " ", False),
+        ("C++ and C", "C++", True),
+        ("x", "x", False),
+    ],
+)
+def test_a_name_is_a_whole_word(text: str, name: str, has: bool) -> None:  # noqa: FBT001
+    assert named_in(text, [])(name) is has

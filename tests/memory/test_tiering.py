@@ -1,0 +1,104 @@
+"""What nobody is told for long cools; told again, it is found by its meaning again."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.search.models import Vector
+from memory.accesses import accessed
+from memory.actions.accesses import write_down
+from memory.actions.tiering import HALF_LIFE, cool
+from memory.models import MemoryEntry, MemoryVersion
+from tests import makers
+from tests.agent import Agent
+
+TEXT = "The ferry to Ostrey leaves at six."
+
+
+def store(agent: Agent, text: str = TEXT, **more: object) -> str:
+    pk = agent.post("memory/store", {"text": text, "user_id": "ann", **more}, 201)["id"]
+    makers.settle()
+    return str(pk)
+
+
+def age(account: Account, days: float) -> None:
+    """Let time pass for all memories."""
+    with acting(account):
+        then = timezone.now() - timedelta(days=days)
+        MemoryEntry.objects.update(created_at=then, last_accessed_at=None, last_activated_at=None)
+
+
+def tier(account: Account, pk: str) -> str:
+    with acting(account):
+        return MemoryEntry.objects.get(pk=pk).tier
+
+
+def vectors(account: Account, pk: str) -> int:
+    with acting(account):
+        return Vector.objects.of(account).filter(object_id=pk, state="READY").count()
+
+
+def test_what_is_not_told_cools_step_by_step(agent: Agent, acme: Account) -> None:
+    pk = store(agent)
+    assert cool(acme.pk) == 0
+    age(acme, 1.1 * HALF_LIFE)
+    assert (cool(acme.pk), tier(acme, pk)) == (1, "warm")
+    assert (cool(acme.pk), vectors(acme, pk)) == (0, 1)
+    age(acme, 2.5 * HALF_LIFE)
+    assert (cool(acme.pk), tier(acme, pk)) == (1, "cold")
+    assert vectors(acme, pk) == 0
+    with acting(acme):
+        reasons = MemoryVersion.objects.filter(entry_id=UUID(pk)).values_list("event", "actor")
+        assert list(reasons.order_by("version"))[1:] == [("UPDATE", "system")] * 2
+    assert (cool(acme.pk), tier(acme, pk)) == (0, "cold")
+
+
+def test_cold_is_found_by_its_words_and_warm_again_once_it_is_told(
+    agent: Agent, acme: Account
+) -> None:
+    pk = store(agent)
+    for days in (1.1 * HALF_LIFE, 2.5 * HALF_LIFE):
+        age(acme, days)
+        cool(acme.pk)
+    makers.settle()
+    assert vectors(acme, pk) == 0
+    assert agent.get("health")["pending_embeddings"] == 0
+    asked = {"query": "ferry Ostrey", "user_id": "ann"}
+    [hit] = agent.post("memory/search", asked)["results"]
+    assert hit["embedding_status"] != "READY"
+    accessed(acme.pk, [MemoryEntry(pk=pk).pk])
+    write_down(acme.pk)
+    makers.settle()
+    assert tier(acme, pk) == "warm"
+    [hit] = agent.post("memory/search", asked)["results"]
+    assert hit["embedding_status"] == "READY"
+
+
+@pytest.mark.parametrize("worth", [{"importance": 1.0}, {"half_life_days": 2000}])
+def test_what_is_worth_more_or_lasts_longer_cools_later(
+    agent: Agent, acme: Account, worth: dict[str, float]
+) -> None:
+    pk, plain = store(agent, "Kept.", **worth), store(agent)
+    age(acme, 1.1 * HALF_LIFE)
+    cool(acme.pk)
+    assert (tier(acme, pk), tier(acme, plain)) == ("hot", "warm")
+
+
+def test_a_pinned_memory_never_cools(agent: Agent, acme: Account) -> None:
+    pk = store(agent)
+    with acting(acme):
+        MemoryEntry.objects.filter(pk=pk).update(pinned=True)
+    age(acme, 10 * HALF_LIFE)
+    assert (cool(acme.pk), tier(acme, pk)) == (0, "hot")
+
+
+def test_what_is_written_cold_has_no_vector_and_nobody_waits_for_it(
+    agent: Agent, acme: Account
+) -> None:
+    pk = store(agent, tier="cold")
+    assert vectors(acme, pk) == 0
+    assert agent.get("health")["pending_embeddings"] == 0
