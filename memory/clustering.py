@@ -7,14 +7,15 @@ what comes later joins the topic in which most of its neighbours are.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-NEIGHBOURS = 12
+NEIGHBOURS = 10
+AROUND = 10  # nearest of an item, by which it is told how crowded its place is
 FEWEST = 3  # of them, where there are few items to choose from
 ENOUGH = 50  # vectors from which it can be told what all have in common
 SMALLEST = 3  # memories that make a topic
@@ -62,21 +63,46 @@ def centred(vectors: Vectors) -> Vectors:
 
 
 def mutual_neighbours(vectors: Vectors) -> Graph:
-    """For each item those of its nearest that have it among theirs, and how near they are."""
-    nearest: list[dict[int, float]] = []
+    """For each item those of its nearest that have it among theirs, and how much they share.
+
+    Nearness is told against how near others are anyway, so that no text is near to everything; two
+    neighbours count by the neighbours they have in common, not by a cosine that hardly varies.
+    """
     most = min(NEIGHBOURS, max(FEWEST, len(vectors) // 4))
-    for start in range(0, len(vectors), BLOCK):
-        near = vectors[start : start + BLOCK] @ vectors.T
-        near[np.arange(len(near)), np.arange(start, start + len(near))] = -np.inf
-        best = np.argsort(-near, axis=1, kind="stable")[:, :most]
+    crowd = _crowding(vectors)
+    nearest: list[frozenset[int]] = []
+    for start, near in _blocks(vectors):
+        apart = 2 * near - crowd[start : start + len(near), None] - crowd[None, :]
+        best = np.argsort(-apart, axis=1, kind="stable")[:, :most]
         nearest += [
-            {int(other): float(near[row, other]) for other in others if near[row, other] > 0}
+            frozenset(int(other) for other in others if near[row, other] > 0)
             for row, others in enumerate(best)
         ]
     return [
-        {other: weight for other, weight in mine.items() if item in nearest[other]}
+        {other: _shared(mine, nearest[other]) for other in sorted(mine) if item in nearest[other]}
         for item, mine in enumerate(nearest)
     ]
+
+
+def _crowding(vectors: Vectors) -> Vectors:
+    """How near its nearest are to each item, on average."""
+    few = min(AROUND, len(vectors) - 1)
+    if few < 1:
+        return np.zeros(len(vectors), dtype=np.float32)
+    means = [np.sort(near, axis=1)[:, -few:].mean(axis=1) for _, near in _blocks(vectors)]
+    return np.concatenate(means)
+
+
+def _blocks(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
+    """The cosines of some items with all, block by block; nothing is its own neighbour."""
+    for start in range(0, len(vectors), BLOCK):
+        near = vectors[start : start + BLOCK] @ vectors.T
+        near[np.arange(len(near)), np.arange(start, start + len(near))] = -np.inf
+        yield start, near
+
+
+def _shared(mine: frozenset[int], other: frozenset[int]) -> float:
+    return (len(mine & other) + 1) / (len(mine | other) + 1)
 
 
 def _join(graph: Graph, topics: list[int]) -> int:

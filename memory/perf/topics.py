@@ -1,16 +1,29 @@
 """How well topics are found: labelled sentences, grouped by their vectors alone."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from kmapp.providers.actions import TEMPLATE
 from kmapp.providers.active import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
-from memory.clustering import NONE, agreement, grow
+from kmapp.search.passages import Passage, Template, renderings
+from memory.clustering import NONE, Vectors, agreement, grow
 
+ORDERS = 5  # in which the sentences come: the mean is told
+DAYS = 180  # in which the sentences were said, one now and one then
+FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 LABELLED = Path(__file__).parent / "labelled.json"
+
+
+def _passage(text: str, day: int) -> str:
+    """A sentence as memories are embedded: with its date, which says nothing of its topic."""
+    said = Passage(text=text, date=FIRST + timedelta(days=day))
+    return next(iter(renderings(Template(TEMPLATE), said)))
 
 
 def measured_topics() -> Iterator[str]:
@@ -21,12 +34,21 @@ def measured_topics() -> Iterator[str]:
     for language, topics in json.loads(LABELLED.read_text()).items():
         labels = [label for label, texts in topics.items() for _ in texts]
         texts = [text for each in topics.values() for text in each]
-        vectors = np.array(embedder.embed(texts, kind="passage"), dtype=np.float32)
-        order = np.random.default_rng(3).permutation(len(texts))
-        found = grow(vectors[order], [NONE] * len(texts)).topics
-        index = agreement([labels[place] for place in order], found)
-        alone = found.count(NONE) / len(found)
-        number = len({*found} - {NONE})
-        yield (
-            f"| {language} | {len(texts)} | {len(topics)} | {number} | {index:.2f} | {alone:.0%} |"
-        )
+        chance = np.random.default_rng(3)
+        passages = [_passage(text, int(chance.integers(DAYS))) for text in texts]
+        vectors = np.array(embedder.embed(passages, kind="passage"), dtype=np.float32)
+        runs = [
+            _run(vectors, labels, np.asarray(chance.permutation(len(texts)))) for _ in range(ORDERS)
+        ]
+        index, number, alone = np.mean(runs, axis=0)
+        found = f"{number:.0f} | {index:.2f} | {alone:.0%}"
+        yield f"| {language} | {len(texts)} | {len(topics)} | {found} |"
+
+
+def _run(
+    vectors: Vectors, labels: Sequence[str], order: NDArray[np.int64]
+) -> tuple[float, float, float]:
+    """How well the topics agree with the labels, how many there are, and what is in none."""
+    found = grow(vectors[order], [NONE] * len(order)).topics
+    index = agreement([labels[place] for place in order], found)
+    return index, len({*found} - {NONE}), found.count(NONE) / len(found)
