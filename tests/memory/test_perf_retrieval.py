@@ -1,0 +1,120 @@
+"""The measuring of search, on a file small enough to know the answers."""
+
+import gzip
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kmapp.providers.actions import TEMPLATE
+from memory.perf import quality, tuning
+from memory.perf.corpus import Asked, Vectors, alone, questions
+from memory.perf.tuning import NAMES, Source, examples, held_out, learn, taught, with_weights
+from tests.fake_provider import vector_of
+
+TURNS = [
+    ("a1", "one", "Ann: where did you go in May?"),
+    ("a2", "one", "Bob: to the lighthouse in Ostrey."),
+    ("a3", "one", "Ann: how lovely."),
+    ("b1", "two", "Ann: the kettle is broken."),
+    ("b2", "two", "Bob: then we need a new kettle."),
+]
+ASKED = [("Where did Bob go in May?", ["a2"]), ("What is broken?", ["b1"]), ("Mars?", ["gone"])]
+
+
+class Counting:
+    """An embedder that remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, texts: Sequence[str], kind: str) -> list[list[float]]:
+        self.texts += texts
+        return [vector_of(text, 64) for text in texts]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    def collection(name: str) -> dict[str, Any]:
+        items = [
+            {"id": pk, "run": run, "text": text, "observed_at": "2026-05-01T09:00:00+00:00"}
+            for pk, run, text in TURNS
+        ]
+        queries = [{"text": text, "gold": gold} for text, gold in ASKED]
+        return {"id": name, "items": items, "queries": queries}
+
+    path = tmp_path / "small.json.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as opened:
+        json.dump({"collections": [collection("first"), collection("second")]}, opened)
+    return path
+
+
+@pytest.fixture
+def asked(file: Path, tmp_path: Path) -> list[Asked]:
+    return questions(file, TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))
+
+
+def test_a_question_has_candidates_with_their_surroundings(asked: list[Asked]) -> None:
+    first = asked[0]
+    assert (len(asked), first.group, first.wanted, len(first.gold)) == (6, "first", 1, 1)
+    assert not asked[2].gold  # an answer that is not among the items counts as not found
+    assert asked[2].wanted == 1
+    [right] = [each for each in first.candidates if each.id in first.gold]
+    assert right.head.startswith("Bob: to the lighthouse")
+    assert right.run == "one"
+    assert len(right.neighbours) == 2  # what came before and after, of its own run
+    assert right.context is not None
+    opening = next(each for each in first.candidates if each.head.startswith("Ann: where"))
+    assert opening.asks
+    assert opening.context is None  # nothing came before it
+    assert right.bm25 > 0
+    assert right.holds.bit_count() == 2  # "Bob", and "May" of its date
+    assert all(not each.neighbours and not each.run for each in alone(first).candidates)
+
+
+def test_vectors_are_made_once(file: Path, tmp_path: Path) -> None:
+    embed = Counting()
+    kept = Vectors(tmp_path / "vectors.sqlite", embed)
+    questions(file, TEMPLATE, kept)
+    number = len(embed.texts)
+    assert number == len(set(embed.texts))  # equal texts of two collections are one
+    questions(file, TEMPLATE, kept)
+    assert len(embed.texts) == number
+    made = kept.of(["one", "two"], "query")
+    assert np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-3)
+
+
+def test_weights_are_learned_that_put_answers_first(asked: list[Asked]) -> None:
+    given = examples(asked)
+    weights = learn(given)
+    assert weights.min() >= 0
+    assert weights.sum() == pytest.approx(1)
+    source = Source("small", given, tuning.lone(asked))
+    figures = with_weights(source, weights).told()
+    assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
+    assert figures["MRR"] > 0.5
+    assert len(taught([source])) == 2 * len(given)
+    assert learn(given, frozenset({"dense"}))[NAMES.index("dense")] == 0
+
+
+def test_what_is_held_out_is_not_learned_from(asked: list[Asked]) -> None:
+    given = examples(asked)
+    source = Source("small", given, [])
+    [first, second] = source.folds()
+    assert [n for n in range(6) if first(n)] == [0, 1, 2]
+    assert [n for n in range(6) if second(n)] == [3, 4, 5]
+    assert {each.group for each in taught([source], source, first)} == {"second"}
+    lone = Source("lone", given[:3], [])
+    assert [n for n in range(3) if lone.folds()[0](n)] == [0, 2]  # of one group, every other one
+    assert held_out([source])["small"].told().keys() == {"R@5", "R@10", "R@20", "hit@10", "MRR"}
+
+
+def test_the_page_tells_of_every_signal_and_of_the_scale(asked: list[Asked]) -> None:
+    page = quality.page([Source("small", examples(asked), tuning.lone(asked))])
+    assert "## small: 6 questions" in page
+    for name in NAMES:
+        assert f"| {name}: " in page
+    assert "| 0.9 to 1.0 |" in page
