@@ -14,8 +14,8 @@ from memory.actions.asking import BadAnswer
 from memory.actions.embedding import embed_entries
 from memory.actions.extraction import extract
 from memory.actions.order import put_in_order
-from memory.actions.owed import BULK, BULK_UNDO, EMBED, ORDER, RELATE, TRIAGE
-from memory.actions.relating import owe_relations, relate
+from memory.actions.owed import BULK, BULK_UNDO, EMBED, ORDER, RELATE, TRIAGE, owe_relations
+from memory.actions.relating import relate
 from memory.actions.triage import triage, triage_embedded
 
 PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again

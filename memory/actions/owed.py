@@ -58,3 +58,11 @@ def owe_triage(account_id: UUID, entries: Iterable[UUID], cause: UUID) -> None:
     """Queue proposals to be compared with what is known; `cause` is what made that due."""
     tasks = [Task(job_key=f"{each}:{cause}", payload={"entry": str(each)}) for each in entries]
     publish(account_id, TRIAGE, tasks)
+
+
+def owe_relations(account_id: UUID, entries: Sequence[UUID], cause: UUID) -> None:
+    """Queue memories that have their vectors, and are told, to be joined with what is like them."""
+    task = Task(
+        job_key=f"{entries[0]}:{cause}", payload={"entries": [str(each) for each in entries]}
+    )
+    publish(account_id, RELATE, [task])

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.ids import uuid7
-from kmapp.outbox.actions import Task, publish
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.asking import scale_of
@@ -28,7 +27,6 @@ from kmapp.search.queries import (
     weigh,
 )
 from kmapp.text import terms
-from memory.actions.owed import RELATE
 from memory.audiences import Audience
 from memory.likeness import closeness
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
@@ -46,12 +44,6 @@ MENTIONED = 10  # by one memory, at most
 MENTIONING = 50  # memories that are looked through for a new name
 KNOWN_NAMES = 500  # of one audience, the newest
 RELATED_WEIGHT, MENTION_WEIGHT = 0.4, 0.3  # less than what people or agents drew
-
-
-def owe_relations(account_id: UUID, ids: Sequence[UUID], cause: UUID) -> None:
-    """These have their vectors now. Inside `acting`."""
-    task = Task(job_key=f"{ids[0]}:{cause}", payload={"entries": [str(pk) for pk in ids]})
-    publish(account_id, RELATE, [task])
 
 
 def relate(account_id: UUID, ids: Sequence[UUID]) -> int:

@@ -15,7 +15,7 @@ from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from kmapp.redaction import flags
 from kmapp.search.actions import drop_vectors, index_terms
-from memory.actions.owed import owe_order, owe_triage, owe_vectors
+from memory.actions.owed import owe_order, owe_relations, owe_triage, owe_vectors
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.texts import words_of
@@ -132,3 +132,5 @@ def _follow_up(entry: MemoryEntry, before: _Former, commit_id: UUID) -> None:
         owe_vectors(entry.account_id, [entry], commit_id)
     elif entry.run_id and restated:
         owe_order(entry.account_id, [entry], commit_id)
+    elif restated and entry.status == MemoryEntry.Status.ACTIVE:
+        owe_relations(entry.account_id, [entry.pk], commit_id)

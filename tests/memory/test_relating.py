@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from memory.actions import review
 from memory.actions.relating import LED_TO, RELATED, relate
+from memory.actions.review import Decision
+from memory.actions.settings import change_policy
 from memory.models import MemoryEdge, MemoryEntry
 from memory.names import named_in
 from tests import makers
@@ -64,6 +69,18 @@ def test_an_edge_goes_when_what_it_joined_reads_otherwise(agent: Agent, acme: Ac
     agent.post("memory/update", {"id": ids[0], "text": TRAIN[0]}, 200)
     agent.post("memory/update", {"id": ids[1], "text": TRAIN[1]}, 200)
     makers.settle()
+    assert pairs_of(acme, "related_to") == {frozenset(TRAIN)}
+
+
+def test_what_a_person_approves_is_joined_then(agent: Agent, acme: Account) -> None:
+    with acting(acme):
+        wanted = {"review_visibilities": ["user"]}
+        change_policy(acme.pk, wanted, actor=SYSTEM)
+    for pk in write(agent, *TRAIN, **ANN):
+        assert edges(acme, "related_to") == []
+        with acting(acme):
+            review.approve(Decision(account_id=acme.pk, entry_id=UUID(pk), actor=SYSTEM))
+        makers.settle()
     assert pairs_of(acme, "related_to") == {frozenset(TRAIN)}
 
 
