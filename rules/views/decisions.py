@@ -1,10 +1,12 @@
 """What rules decided: the log, one decision whole, where rules disagree, and how it all went."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -38,31 +40,53 @@ SHOWN = (
 def decisions(request: WebRequest) -> HttpResponse:
     """Newest first."""
     account_id = account_id_for(request)
-    narrowed, page = listed(account_id, request.GET)
-    said = RuleFeedback.objects.of(account_id).filter(decision__in=[each.pk for each in page])
+    log = listed(account_id, request.GET)
+    said = RuleFeedback.objects.of(account_id).filter(decision__in=[each.pk for each in log.rows])
     outcomes: dict[UUID, list[RuleFeedback]] = {}
     for each in said:
         outcomes.setdefault(each.decision_id, []).append(each)  # type: ignore[arg-type]
     context = {
-        "filter": narrowed,
-        "page": page,
-        "rows": [{"decision": each, "feedback": outcomes.get(each.pk, [])} for each in page],
-        "narrowed": any(request.GET.get(name) for name in narrowed.filters),
+        "filter": log.filter,
+        "older": log.older,
+        "rows": [{"decision": each, "feedback": outcomes.get(each.pk, [])} for each in log.rows],
+        "narrowed": any(request.GET.get(name) for name in (*log.filter.filters, "before")),
         "rule": _rule_named(request),
         "first_command": _first_command(request),
     }
     return render(request, fragment(request, "rules/decisions/index.html", "list"), context)
 
 
-def listed(account_id: UUID, said: QueryDict) -> tuple[DecisionFilter, Page[RuleDecision]]:
-    """The page of the log that an address asks for. Two queries, whatever there is."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A page of the log. `older` is the address of the next one, empty on the last."""
+
+    filter: DecisionFilter
+    rows: Sequence[RuleDecision]
+    older: str
+
+
+def listed(account_id: UUID, said: QueryDict) -> Listed:
+    """The page that an address asks for: one query, however deep it is, for no row is counted."""
     rows = RuleDecision.objects.of(account_id).only(*SHOWN).order_by("-created_at", "-pk")
     narrowed = DecisionFilter(said, queryset=rows)
-    wanted = said.get("page")
-    pages = Paginator(narrowed.qs, PAGE)
-    page = pages.get_page(pages.num_pages if wanted == "last" else wanted)
-    page.object_list = list(page.object_list)
-    return narrowed, page
+    found = narrowed.qs
+    if before := _cursor(said.get("before", "")):
+        moment, pk = before
+        found = found.filter(created_at__lte=moment).exclude(created_at=moment, pk__gte=pk)
+    page = list(found[: PAGE + 1])
+    shown = page[:PAGE]
+    older = f"{shown[-1].created_at.isoformat()}~{shown[-1].pk}" if len(page) > PAGE else ""
+    return Listed(filter=narrowed, rows=shown, older=older)
+
+
+def _cursor(said: str) -> tuple[datetime, UUID] | None:
+    """The last decision of the page before; None if the address names none."""
+    moment, _tilde, pk = said.partition("~")
+    try:
+        when = datetime.fromisoformat(moment)
+        return (when, UUID(pk)) if when.tzinfo else None
+    except ValueError:
+        return None
 
 
 def _rule_named(request: WebRequest) -> Rule | None:

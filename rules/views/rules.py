@@ -97,7 +97,8 @@ def _first_command(request: WebRequest) -> str:
 @require_safe
 @reviewer_required
 def rule(request: WebRequest, pk: UUID) -> HttpResponse:
-    row = found(request, pk)
+    rows = Rule.objects.of(account_id_for(request)).select_related("suggestion")
+    row = get_object_or_404(rows, pk=pk)
     editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
     steps, older = story.steps(row)
     wish = story.waiting(row)

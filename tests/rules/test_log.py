@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from rules.models import RuleFeedback
+from rules.models import RuleDecision, RuleFeedback
 from tests.makers import settle
 from tests.rules.filling import fill_rules
 from tests.rules.making import HOSTILE, page, rate, rule, select
@@ -67,6 +67,25 @@ def test_the_log_is_narrowed(
         assert (str(each.decision.pk) in shown) == (name in names), name
     if not names:
         assert "Nothing matches" in shown
+
+
+def test_the_log_is_paged_to_its_end(
+    at_desk: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also through decisions of one moment."""
+    monkeypatch.setattr("rules.views.decisions.PAGE", 2)
+    made = [select(acme, {"n": n}).decision for n in range(5)]
+    with acting(acme):
+        RuleDecision.objects.of(acme).update(created_at="2030-01-01T00:00:00Z")
+    seen, query, address = [], "", "/rules/decisions/?since=2029-01-01"
+    for _each in range(3):
+        shown = page(at_desk.get(address))
+        seen += [each.pk for each in made if f"/rules/decisions/{each.pk}/" in shown]
+        query = shown.partition('rel="next" href="')[2].partition('"')[0].replace("&amp;", "&")
+        address = f"/rules/decisions/{query}"
+    assert (sorted(seen), query) == (sorted(each.pk for each in made), "")
+    for odd in ("x", "~", "2030-01-01~x", "2030-01-01T00:00:00~" + str(made[0].pk)):
+        assert str(made[4].pk) in page(at_desk.get("/rules/decisions/", {"before": odd}))
 
 
 def test_the_log_of_a_rule_holds_what_it_applied_to(
