@@ -238,13 +238,12 @@ def assemble(request: Request, collected: Collected, found: Retrieved) -> Assemb
     before = [*collected.decisions, *found.decisions]
     report = reported(draft)
     report["decisions"] = [*before, *report["decisions"]]
-    cached = "km_query_vector_cached" in {each["action"] for each in found.decisions}
     report |= {
         "variant": request.variant.name,
         "index_version": request.variant.index_version,
         "algo_version": request.variant.algo_version,
         "model": request.model or None,
-        "cache": {"query_vector": "hit" if cached else "miss"},
+        "cache": {"query_vector": "hit" if found.cached else "miss"},
         "policy": collected.policy.body(),
     }
     return Assembled(collected=replace(collected, material=material), draft=draft, report=report)

@@ -49,10 +49,17 @@ class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no t
     conversation_id = _text(_("Conversation"))
     model = _text(_("Model"))
     variant = django_filters.ChoiceFilter(
-        label=_("Variant"), choices=[(name, name) for name in VARIANTS], widget=_Choice
+        label=_("Variant"),
+        choices=[(name, name) for name in VARIANTS],
+        empty_label=_("Any"),
+        widget=_Choice,
     )
     action = django_filters.ChoiceFilter(
-        label=_("Decision"), choices=list(words.ACTIONS.items()), method="taken", widget=_Choice
+        label=_("Decision"),
+        choices=list(words.ACTIONS.items()),
+        empty_label=_("Any"),
+        method="taken",
+        widget=_Choice,
     )
     total = django_filters.NumberFilter(
         label=_("At least, in tokens"), lookup_expr="gte", widget=_Number, max_value=2_000_000_000

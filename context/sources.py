@@ -45,6 +45,7 @@ LEAST_MS = 20  # with less time left than this, a source is not asked
 CANCELLED = "57014"  # what Postgres says when a statement took too long
 QUESTION = 2_000  # characters that are searched for
 LORE_TOKENS = 1_000
+CACHED = "km_query_vector_cached"  # nothing gave way for it: the report says it apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +79,7 @@ class Retrieved:
     bound: Bound = field(default_factory=Bound)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # milliseconds
+    cached: bool = False  # the question's vector was known
 
 
 class Source(Protocol):
@@ -93,7 +95,10 @@ def retrieve(wanted: Wanted) -> Retrieved:
     if wanted.query and {"memory", "knowledge"} & set(wanted.sources):
         decisions: list[Mapping[str, Any]] = []
         meaning = meaning_of(wanted.account_id, wanted.query, decisions)
-        found.decisions += [{"action": each["code"], **each} for each in decisions]
+        found.cached = CACHED in {each["code"] for each in decisions}
+        found.decisions += [
+            {"action": each["code"], **each} for each in decisions if each["code"] != CACHED
+        ]
         found.timings["meaning"] = _since(started)
     for name in wanted.sources:
         began = monotonic()

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from context.api import archives, preparing, reports
+from context.api import archives, preparing, replays, reports
 from context.views import archives as pages
 from context.views import calls
 
@@ -18,6 +18,7 @@ urlpatterns = [
     path("v1/context/assemble", reports.Assemble.as_view(), name="api_assemble"),
     path("v1/context/reports", reports.Reports.as_view(), name="api_reports"),
     path("v1/context/reports/<uuid:pk>", reports.OneReport.as_view(), name="api_report"),
+    path("v1/context/reports/<uuid:pk>/replay", replays.Replay.as_view(), name="api_report_replay"),
     path(
         "v1/context/reports/<uuid:pk>/outcome",
         reports.ReportOutcome.as_view(),

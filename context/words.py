@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 SECTIONS = {
-    "system": _("System"),
+    "system": _("System prompt"),
     "tools_schema": _("Tools"),
     "history": _("Conversation"),
     "tool_results": _("Tool results"),
@@ -26,7 +26,6 @@ ACTIONS = {
     "km_timeout": _("A source took too long"),
     "km_circuit_open": _("A source that keeps failing was left alone"),
     "km_provider_error": _("A source did not answer"),
-    "km_query_vector_cached": _("The question was known"),
     "km_memory_off": _("Agents do not use memory here"),
 }
 SOURCES = {

@@ -29,6 +29,15 @@ READS = {
 }
 
 
+def check_policy(value: dict[str, Any]) -> dict[str, Any]:
+    """The changes of a policy, if calls can be assembled by them."""
+    try:
+        DEFAULT.with_changes(value)
+    except BadPolicy as error:
+        raise serializers.ValidationError({error.name: error.reason}) from error
+    return value
+
+
 class SectionInput(serializers.Serializer[Any]):
     """A part of the prompt. What changes from call to call is not stable: it goes to the tail."""
 
@@ -92,11 +101,7 @@ class AssembleInput(MessagesInput):
 
     def validate_policy(self, value: dict[str, Any]) -> dict[str, Any]:
         """Each value is one that calls can be assembled by."""
-        try:
-            DEFAULT.with_changes(value)
-        except BadPolicy as error:
-            raise serializers.ValidationError({error.name: error.reason}) from error
-        return value
+        return check_policy(value)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """There is room for something."""

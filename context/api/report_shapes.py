@@ -102,3 +102,34 @@ class ReportPage(TypedDict):
 
     results: list[ReportBrief]
     next: UUID | None
+
+
+class Change(TypedDict):
+    """Tokens of a section in the recorded call and in the replay."""
+
+    before: int
+    after: int
+
+
+class ActionsChange(TypedDict):
+    """What was decided in each of the two."""
+
+    before: list[str]
+    after: list[str]
+
+
+class Replayed(TypedDict):
+    """What another policy would have made of a call: tokens by section, and what came and went."""
+
+    report_id: UUID
+    policy: dict[str, Any]
+    fits_before: bool
+    fits_after: bool
+    tokens: dict[str, Change]
+    actions: ActionsChange
+    evidence_lost: list[str]
+    evidence_gained: list[str]
+    tools_lost: list[str]
+    tools_gained: list[str]
+    messages_lost: list[int]
+    messages_gained: list[int]

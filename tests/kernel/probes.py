@@ -197,6 +197,7 @@ PROBES = {
     "context:api_result": Probe("archive"),
     "context:api_results_load": Probe(said=lambda names: [{"uuid": str(names.archive)}]),
     "context:api_report": Probe("report"),
+    "context:api_report_replay": Probe("report"),
     "context:call": Probe("report", lambda names: [{"with": str(names.report)}]),
     "context:api_report_outcome": Probe("report", lambda names: [{"success": True}]),
     # Of what is another's a list says nothing.
