@@ -247,9 +247,8 @@ DEMO_TELLERS = ("memory.demo.telling", "rules.demo.telling")
 # --- Knowledge -----------------------------------------------------------------------------------
 
 KNOWLEDGE_CACHE_SECONDS = env.seconds("KNOWLEDGE_CACHE_SECONDS", 30)
-# Of one file, of one file that is text already, and of all present files of an account.
+# Of one file, and of all present files of an account.
 KNOWLEDGE_MAX_FILE_BYTES = env.integer("KNOWLEDGE_MAX_FILE_BYTES", 100 * 1024 * 1024)
-KNOWLEDGE_MAX_TEXT_BYTES = env.integer("KNOWLEDGE_MAX_TEXT_BYTES", 4 * 1024 * 1024)
 KNOWLEDGE_MAX_ACCOUNT_BYTES = env.integer("KNOWLEDGE_MAX_ACCOUNT_BYTES", 5 * 1024**3)
 
 # --- API -----------------------------------------------------------------------------------------

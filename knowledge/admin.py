@@ -8,6 +8,7 @@ from knowledge.models import (
     KnowledgeChunk,
     KnowledgeDocument,
     KnowledgePiece,
+    KnowledgeQuestion,
     KnowledgeSource,
     KnowledgeText,
     LorebookEntry,
@@ -95,3 +96,13 @@ class ErasedKnowledgeAdmin(ReadOnly):
     search_fields = ("=id",)
     date_hierarchy = "erased_at"
     ordering = ("-erased_at",)
+
+
+@admin.register(KnowledgeQuestion)
+class KnowledgeQuestionAdmin(ReadOnly):
+    """Questions that people ask of two variants."""
+
+    list_display = ("text", "created_by", "created_at")
+    search_fields = ("text",)
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")

@@ -3,10 +3,10 @@
 from django.urls import path
 
 from knowledge.api import lore, reading, sources
+from knowledge.views import comparison, uploads
 from knowledge.views import documents as document_pages
 from knowledge.views import lore as lore_pages
 from knowledge.views import sources as source_pages
-from knowledge.views import uploads
 
 app_name = "knowledge"
 urlpatterns = [
@@ -18,6 +18,9 @@ urlpatterns = [
     path("v1/knowledge/documents/<uuid:pk>", sources.Document.as_view(), name="api_document"),
     path("knowledge/", source_pages.sources, name="sources"),
     path("knowledge/upload/", uploads.upload, name="upload"),
+    path("knowledge/comparison/", comparison.comparison, name="comparison"),
+    path("knowledge/comparison/ask/", comparison.ask, name="ask"),
+    path("knowledge/comparison/<uuid:pk>/forget/", comparison.forget, name="forget"),
     path("knowledge/failures/", document_pages.failures, name="failures"),
     path("knowledge/sources/<uuid:pk>/", source_pages.source, name="source"),
     path("knowledge/sources/<uuid:pk>/progress/", source_pages.progress, name="progress"),

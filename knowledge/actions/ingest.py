@@ -159,6 +159,8 @@ class _Delivered:
         self.commit.add_all(changed, "UPDATE")
         self.commit.add_all(self.texts, "ADD")
         self.taken.chunks = settle_chunks(self.account_id, self.cuttings, self.commit.id)
+        if changed:  # the files of what they were
+            KnowledgePiece.objects.of(self.account_id).filter(document__in=changed).delete()
         for document, delivery in self.pieces:
             keep_pieces(document, delivery.pieces)
         self.taken.events = owe_reading(
@@ -238,8 +240,7 @@ def digest(text: str) -> str:
 
 
 def keep_pieces(document: KnowledgeDocument, pieces: Iterable[bytes]) -> None:
-    """Keep a file for its reader, in the place of the one before, a piece at a time."""
-    KnowledgePiece.objects.of(document.account_id).filter(document=document).delete()
+    """Keep a file for its reader, a piece at a time."""
     for number, piece in enumerate(pieces):
         KnowledgePiece(
             account_id=document.account_id, document=document, number=number, data=piece

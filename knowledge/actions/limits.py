@@ -9,19 +9,16 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import TooLarge
 from knowledge.actions.preparing import Delivery
-from knowledge.formats import format_of
 from knowledge.models import KnowledgeDocument
 
 
 def refuse_too_much(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
     """Refuse a file that is too large, or what would be too much in all. Inside `acting`."""
     for i, each in enumerate(deliveries):
-        form = format_of(each.ref, each.mime)
-        is_file = form is not None and form.parser
-        most = settings.KNOWLEDGE_MAX_FILE_BYTES if is_file else settings.KNOWLEDGE_MAX_TEXT_BYTES
+        most = settings.KNOWLEDGE_MAX_FILE_BYTES
         if each.size > most:
             raise TooLarge(
-                _("“%(ref)s” has %(size)s bytes; a file of its kind may have %(most)s.")
+                _("“%(ref)s” has %(size)s bytes; a file may have %(most)s.")
                 % {"ref": each.ref, "size": f"{each.size:,}", "most": f"{most:,}"},
                 issues=[{"path": f"documents.{i}", "message": "is too large"}],
             )

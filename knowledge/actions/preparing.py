@@ -7,14 +7,21 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from tempfile import TemporaryFile
 
 from kmapp.accounts.acting import acting
-from knowledge.chunking import Chunk, chunked
+from knowledge.chunking import Chunk, Shape, chunked
 from knowledge.formats import Format, NotText, decoded, format_of, title_of
 from knowledge.models import KnowledgeDocument, KnowledgeSource
+from knowledge.parsing.limited import Cutting, read_text
 from knowledge.variants import CUTS
 
 State = KnowledgeDocument.State
+# Bytes of a text that is read and cut where it arrives. Larger ones go to a worker, and from there
+# to a process that is bound: nobody's request holds a large file, and cutting code that was made
+# to be nested takes time by the square of its length.
+AT_ONCE = 256 * 1024
+CODE_AT_ONCE = 8 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +89,7 @@ def _prepared(source: KnowledgeSource, delivery: Delivery, known: str | None) ->
         return Prepared(delivery=delivery, format=form, unchanged=True)
     if form is None:
         return Prepared(delivery=delivery, format=None, error=UNKNOWN)
-    if form.parser:
+    if form.parser or delivery.size > most_at_once(form):
         return Prepared(delivery=delivery, format=form)
     try:
         text = decoded(b"".join(delivery.pieces))
@@ -95,14 +102,35 @@ def _prepared(source: KnowledgeSource, delivery: Delivery, known: str | None) ->
 UNKNOWN = "We do not know how to read files of this kind."
 
 
+def most_at_once(form: Format) -> int:
+    return CODE_AT_ONCE if form.shape is Shape.CODE else AT_ONCE
+
+
+def cutting_of(form: Format, versions: Sequence[str]) -> Cutting:
+    """How texts of a format are cut by index versions."""
+    tokens = {version: CUTS[version].tokens for version in versions}
+    return Cutting(shape=form.shape, language=form.language, tokens=tokens)
+
+
 def read(text: str, form: Format, title: str, ref: str, versions: Sequence[str]) -> Reading:
-    """Cut a text by every index version that its source has."""
+    """Cut a text by every index version that its source has. A large one may raise CannotRead."""
+    cutting = cutting_of(form, versions)
     return Reading(
         text=text,
         format=form,
         title=title or title_of(ref, text, form.shape),
-        chunks={
-            version: chunked(text, form.shape, tokens=CUTS[version].tokens, language=form.language)
-            for version in versions
-        },
+        chunks=_cut(text, cutting) if len(text) <= most_at_once(form) else _apart(text, cutting),
     )
+
+
+def _cut(text: str, cutting: Cutting) -> dict[str, list[Chunk]]:
+    return {
+        version: chunked(text, cutting.shape, tokens=most, language=cutting.language)
+        for version, most in cutting.tokens.items()
+    }
+
+
+def _apart(text: str, cutting: Cutting) -> Mapping[str, Sequence[Chunk]]:
+    with TemporaryFile() as file:
+        file.write(text.encode())
+        return read_text("text", file, cutting).chunks

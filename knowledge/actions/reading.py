@@ -25,10 +25,10 @@ from knowledge.actions.ingest import (
     text_row,
 )
 from knowledge.actions.limits import refuse_too_much
-from knowledge.actions.preparing import Delivery, Reading, prepare, read
-from knowledge.formats import ARCHIVE, Format, format_of
+from knowledge.actions.preparing import UNKNOWN, Delivery, Reading, cutting_of, prepare
+from knowledge.formats import ARCHIVE, Format, format_of, title_of
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
-from knowledge.parsing.limited import CannotRead, Frame, read_file
+from knowledge.parsing.limited import CannotRead, read_archive, read_text
 from knowledge.stamps import touch
 
 TOGETHER = 50  # files of an archive that become one commit
@@ -46,14 +46,13 @@ def read_document(account_id: UUID, document_id: UUID) -> None:
     try:
         with _original(document) as file:
             form = format_of(document.ref, document.mime, file.read(512))
-            if form is None or not form.parser:
-                raise CannotRead("We do not know how to read files of this kind.")
-            frames = read_file(form.parser, file)
+            if form is None:
+                raise CannotRead(UNKNOWN)
             if form == ARCHIVE:
-                _unpack(document, frames)
+                _unpack(document, read_archive(file))
                 _settle(document, lambda held: setattr(held, "state", State.READY))
             else:
-                _keep(document, form, frames)
+                _keep(document, _read(document, form, file))
     except (CannotRead, DomainError) as error:
         _fail(document, str(error))
 
@@ -75,13 +74,14 @@ def _original(document: KnowledgeDocument) -> Iterator[BinaryIO]:
         yield file
 
 
-def _keep(document: KnowledgeDocument, form: Format, frames: Iterator[Frame]) -> None:
-    parts = list(frames)
-    text = "".join(data.decode() for _, data in parts)
-    title = document.title or next(
-        (str(head["title"]) for head, _ in parts if head.get("title")), ""
-    )
-    reading = read(text, form, title, document.ref, document.source.index_versions)
+def _read(document: KnowledgeDocument, form: Format, file: BinaryIO) -> Reading:
+    cutting = cutting_of(form, document.source.index_versions)
+    found = read_text(form.parser or "text", file, cutting)
+    title = document.title or found.title or title_of(document.ref, found.text, form.shape)
+    return Reading(text=found.text, format=form, title=title, chunks=found.chunks)
+
+
+def _keep(document: KnowledgeDocument, reading: Reading) -> None:
     with acting(document.account_id):
         held = _held(document)
         if held is None:
@@ -119,13 +119,13 @@ def _held(document: KnowledgeDocument) -> KnowledgeDocument | None:
     return rows.filter(pk=document.pk, state=State.PENDING, sha256=document.sha256).first()
 
 
-def _unpack(document: KnowledgeDocument, frames: Iterator[Frame]) -> None:
+def _unpack(document: KnowledgeDocument, files: Iterator[tuple[str, bytes]]) -> None:
     """Deliver the files of an archive under its name; those it has no more are removed."""
     source, folder = document.source, str(PurePosixPath(document.ref).with_suffix(""))
     seen: set[str] = set()
     some: list[Delivery] = []
-    for head, data in frames:
-        ref = f"{folder}/{head['name']}"[:1000]
+    for name, data in files:
+        ref = f"{folder}/{name}"[:1000]
         if ref in seen or format_of(ref, "", data[:512]) in (None, ARCHIVE):
             continue  # nothing to read, or an archive in an archive
         seen.add(ref)

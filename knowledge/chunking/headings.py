@@ -7,7 +7,7 @@ from dataclasses import dataclass
 TITLE = 200  # characters of a heading that are kept
 DEEPEST = 8
 
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})[ \t]")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _RULE = re.compile(r"([=\-`:'\"~^_*+#<>])\1{2,}[ \t]*$")
@@ -69,11 +69,18 @@ def _markdown(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
                 fence = ""
         elif fence:
             continue
-        elif (found := _ATX.match(line)) and (title := (found[2] or "").strip()):
+        elif (found := _ATX.match(line)) and (title := _named(line[found.end() :])):
             yield _Heading(start, len(found[1]), title)
         elif (under := _SETEXT.match(line)) and number and _is_title(lines[number - 1][1]):
             level = 1 if under[1][0] == "=" else 2
             yield _Heading(lines[number - 1][0], level, lines[number - 1][1].strip())
+
+
+def _named(said: str) -> str:
+    """The title on a line of its own, without the marks that may close it."""
+    title = said.strip()
+    bare = title.rstrip("#")
+    return bare.rstrip() if bare[-1:] in ("", " ", "\t") else title
 
 
 def _is_title(line: str) -> bool:

@@ -7,6 +7,7 @@ from knowledge.models.documents import (
     KnowledgeText,
 )
 from knowledge.models.lore import LorebookEntry
+from knowledge.models.questions import KnowledgeQuestion
 from knowledge.models.sources import KnowledgeSource, SourceQuerySet
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "KnowledgeChunk",
     "KnowledgeDocument",
     "KnowledgePiece",
+    "KnowledgeQuestion",
     "KnowledgeSource",
     "KnowledgeText",
     "LorebookEntry",

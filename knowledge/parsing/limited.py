@@ -6,16 +6,22 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from typing import IO, Any, BinaryIO
 
 from django.conf import settings
+
+from knowledge.chunking import Chunk, Shape
+from knowledge.parsing.cuts import BadCut, unpacked
 
 MEMORY = 512 * 1024 * 1024
 CPU_SECONDS = 10
 WALL_SECONDS = 15
 LONGEST_HEAD = 100_000  # bytes of a frame's first line
+MODULE = "knowledge.parsing.reading"
+BROKE = "The parser broke over it."
 
 
 class CannotRead(Exception):
@@ -25,9 +31,47 @@ class CannotRead(Exception):
 Frame = tuple[dict[str, Any], bytes]
 
 
-def read_file(parser: str, file: BinaryIO) -> Iterator[Frame]:
-    """What a parser makes of a file: texts, or the files of an archive. May raise half-way."""
-    with _process(parser, file) as process:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cutting:
+    """How a text is to be cut: into so many tokens by each index version."""
+
+    shape: Shape
+    language: str
+    tokens: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """A file that is a text, and its chunks by each version."""
+
+    text: str
+    title: str
+    chunks: Mapping[str, Sequence[Chunk]]
+
+
+def read_text(parser: str, file: BinaryIO, cutting: Cutting) -> Read:
+    """The text of a file, cut where it was parsed."""
+    text = title = ""
+    chunks: dict[str, list[Chunk]] = {}
+    try:
+        for head, data in _frames(parser, file, asdict(cutting)):
+            if "version" in head:
+                chunks[str(head["version"])] = unpacked(text, data)
+            else:
+                text, title = data.decode(), str(head.get("title", ""))
+    except BadCut as error:
+        raise CannotRead(BROKE) from error
+    return Read(text=text, title=title, chunks=chunks)
+
+
+def read_archive(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
+    """The files of an archive with their names. May raise half-way."""
+    for head, data in _frames("zip", file, {}):
+        yield str(head["name"]), data
+
+
+def _frames(parser: str, file: BinaryIO, cut: Mapping[str, Any]) -> Iterator[Frame]:
+    with _process(parser, file, json.dumps(cut)) as process:
         out = process.stdout
         assert out is not None  # noqa: S101 - a pipe, as asked for
         while True:
@@ -42,10 +86,12 @@ def read_file(parser: str, file: BinaryIO) -> Iterator[Frame]:
 
 
 @contextmanager
-def _process(parser: str, file: BinaryIO) -> Iterator["subprocess.Popen[bytes]"]:
+def _process(parser: str, file: BinaryIO, cut: str) -> Iterator["subprocess.Popen[bytes]"]:
     file.seek(0)
+    # Where the process will read on: `seek` may have moved inside the buffer only.
+    os.lseek(file.fileno(), 0, os.SEEK_SET)
     process = subprocess.Popen(  # noqa: S603 - our own module, and names that are ours
-        [sys.executable, "-m", "knowledge.parsing.reading", parser, str(MEMORY), str(CPU_SECONDS)],
+        [sys.executable, "-m", MODULE, parser, str(MEMORY), str(CPU_SECONDS), cut],
         stdin=file,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -91,4 +137,4 @@ def _why_it_died(process: "subprocess.Popen[bytes]") -> str:
     code = process.wait()
     if code in (-signal.SIGKILL, -signal.SIGXCPU):
         return f"Reading it took longer than {CPU_SECONDS} seconds."
-    return "The parser broke over it."
+    return BROKE

@@ -7,9 +7,13 @@ last one says that all is well. Nothing here can reach the database: this proces
 import json
 import resource
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO
+
+from knowledge.chunking import Shape, chunked
+from knowledge.formats import NotText, decoded
+from knowledge.parsing.cuts import packed
 
 # Of any file. Where one is exceeded, the reader says so and nothing of the file is kept.
 MOST_PAGES = 5_000
@@ -115,6 +119,13 @@ def xlsx(file: BinaryIO) -> Iterator[Frame]:
     yield _text("\n".join(lines).strip("\n"))
 
 
+def text(file: BinaryIO) -> Iterator[Frame]:
+    """A text file as it is, to the last character."""
+    said = decoded(file.read(4 * MOST_CHARACTERS))
+    _grown(0, said)
+    yield {}, said.encode()
+
+
 def html(file: BinaryIO) -> Iterator[Frame]:
     from knowledge.parsing.markup import text_of  # noqa: PLC0415
 
@@ -173,6 +184,7 @@ def _text(text: str, **more: str) -> Frame:
 
 
 READERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {
+    "text": text,
     "pdf": pdf,
     "docx": docx,
     "pptx": pptx,
@@ -182,13 +194,16 @@ READERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {
 }
 
 
-def main(parser: str, memory: int, seconds: int) -> None:
+def main(parser: str, memory: int, seconds: int, cut: Mapping[str, Any]) -> None:
+    """`cut` says how texts are cut: their shape, their language, the tokens of each version."""
     limit(memory, seconds)
     out = sys.stdout.buffer
     try:
         for said, data in READERS[parser](sys.stdin.buffer):
             _send(out, {**said, "length": len(data)}, data)
-    except TooMuch as error:
+            for version, chunks in _cuts(data, cut):
+                _send(out, {"version": version, "length": len(chunks)}, chunks)
+    except (TooMuch, NotText) as error:
         _send(out, {"refused": str(error)})
     except MemoryError:
         _send(out, {"refused": "Reading it takes more memory than a file may have."})
@@ -198,10 +213,17 @@ def main(parser: str, memory: int, seconds: int) -> None:
         _send(out, {"done": True})
 
 
+def _cuts(data: bytes, cut: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """The chunks of a text by each version. Cutting is as easily led astray as parsing."""
+    for version, tokens in cut.get("tokens", {}).items():
+        shape, language = Shape(cut["shape"]), cut["language"]
+        yield version, packed(chunked(data.decode(), shape, tokens=tokens, language=language))
+
+
 def _send(out: IO[bytes], head: dict[str, Any], data: bytes = b"") -> None:
     out.write(json.dumps(head).encode() + b"\n" + data)
     out.flush()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]))

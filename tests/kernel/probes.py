@@ -46,6 +46,7 @@ class Names:
     view: UUID
     lorebook: UUID
     lore: UUID
+    question: UUID
 
 
 Said = Mapping[str, Any]
@@ -232,6 +233,7 @@ PROBES = {
     "knowledge:retry": Probe("document"),
     "knowledge:document_erase": Probe("document"),
     "knowledge:chunk": Probe("chunk"),
+    "knowledge:forget": Probe("question"),
     "knowledge:lorebook": Probe("lorebook"),
     "knowledge:lore_add": Probe("lorebook", _form(version="0", content="Mine.", keys="mine")),
     "knowledge:lore_erase": Probe("lorebook"),

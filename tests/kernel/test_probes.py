@@ -21,7 +21,13 @@ from kmapp.api.errors import is_api
 from kmapp.ids import uuid7
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery, OutboxEvent
-from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, LorebookEntry
+from knowledge.models import (
+    KnowledgeChunk,
+    KnowledgeDocument,
+    KnowledgeQuestion,
+    KnowledgeSource,
+    LorebookEntry,
+)
 from memory.models import BulkRun, MemoryEdge, SavedView
 from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
@@ -92,6 +98,7 @@ def theirs(rival: Account) -> Names:
             chunk=KnowledgeChunk.objects.of(rival)[0].pk,
             lorebook=KnowledgeSource.objects.of(rival).lorebooks()[0].pk,
             lore=LorebookEntry.objects.of(rival)[0].pk,
+            question=KnowledgeQuestion.objects.of(rival)[0].pk,
         )
 
 

@@ -1,6 +1,7 @@
 """Sources and documents, made with the product's own actions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -13,7 +14,17 @@ from knowledge.actions.ingest import Taken, ingest
 from knowledge.actions.lore import add_entries
 from knowledge.actions.preparing import Delivery, prepare
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.models import ErasedKnowledge, KnowledgePiece
+from knowledge.models import ErasedKnowledge, KnowledgePiece, KnowledgeQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class Sliced:
+    """The bytes of a file as an upload brings them: a megabyte at a time."""
+
+    data: bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        return (self.data[i : i + 2**20] for i in range(0, len(self.data), 2**20))
 
 
 def deliver(
@@ -22,9 +33,9 @@ def deliver(
     """Deliver files to the source “docs”, or the one that is named."""
     with acting(account):
         source = ensure_source(account.pk, SYSTEM, NewSource(**({"name": "docs"} | said)))
+    bodies = {ref: body.encode() if isinstance(body, str) else body for ref, body in files.items()}
     deliveries = [
-        Delivery.of(ref, body.encode() if isinstance(body, str) else body)
-        for ref, body in files.items()
+        replace(Delivery.of(ref, body), pieces=Sliced(body)) for ref, body in bodies.items()
     ]
     prepared = prepare(source, deliveries)
     with acting(account):
@@ -40,6 +51,9 @@ def fill_knowledge(account: Account, number: int) -> None:
         now, common = timezone.now(), {"account": account, "commit_id": taken.commit_id}
         with acting(account):
             ErasedKnowledge.objects.create(erased_at=now, **common)
+            KnowledgeQuestion.objects.create(
+                account=account, text=f"What of thing {i}? {uuid4().hex}", created_by="system"
+            )
             KnowledgePiece.objects.create(account=account, document=document, number=i, data=b"x")
             said = NewSource(name=f"lore {uuid4().hex}", kind="lorebook")
             lorebook = ensure_source(account.pk, SYSTEM, said)

@@ -140,10 +140,10 @@ def test_odd_documents_are_refused(agent: Agent, document: Any) -> None:
 
 
 def test_too_much_is_refused_by_name(agent: Agent, settings: Any) -> None:
-    settings.KNOWLEDGE_MAX_TEXT_BYTES = 10
+    settings.KNOWLEDGE_MAX_FILE_BYTES = 10
     body = {"source": {"name": "s"}, "documents": [{"ref": "a.md", "text": "x" * 11}]}
     assert "a.md" in agent.post("knowledge/ingest", body, 413)["message"]
-    settings.KNOWLEDGE_MAX_TEXT_BYTES, settings.KNOWLEDGE_MAX_ACCOUNT_BYTES = 100, 10
+    settings.KNOWLEDGE_MAX_FILE_BYTES, settings.KNOWLEDGE_MAX_ACCOUNT_BYTES = 100, 10
     assert agent.post("knowledge/ingest", body, 413)["error"] == "account_full"
 
 

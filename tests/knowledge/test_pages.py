@@ -60,7 +60,7 @@ def test_an_upload_that_cannot_be_is_refused_in_words(at_desk: Client, settings:
     assert at_desk.post("/knowledge/upload/", {"source": "x", "kind": "upload"}).status_code == 422
     twice = upload(at_desk, ("a.md", b"x"), ("a.md", b"y"))
     assert (twice.status_code, "the same name" in twice.content.decode()) == (422, True)
-    settings.KNOWLEDGE_MAX_TEXT_BYTES = 1
+    settings.KNOWLEDGE_MAX_FILE_BYTES = 1
     large = upload(at_desk, ("a.md", b"xyz"))
     assert (large.status_code, "a.md" in large.content.decode()) == (422, True)
 

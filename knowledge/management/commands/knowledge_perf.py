@@ -1,0 +1,61 @@
+"""manage.py knowledge_perf: how well documents are found, and how fast they are cut."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kmapp.management.accounts import account_named
+from knowledge.perf.cutting import cut_all, texts_of
+from knowledge.perf.questions import FIRST, QUESTIONS, asked, questions, recall
+from knowledge.variants import DEFAULT, VARIANTS
+
+
+class Command(BaseCommand):
+    help = (
+        "Delivers a folder to a source of its name, asks questions with known source files and "
+        "tells how many are answered by one of the first documents (questions); or tells how many "
+        "files a second are read and cut on one core (cut; needs no database)."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        verbs = parser.add_subparsers(dest="verb", required=True)
+        asking = verbs.add_parser("questions", help="R@5 by document")
+        asking.add_argument("--name", help="of the source; the folder's name is the usual")
+        asking.add_argument("--file", type=Path, default=QUESTIONS, help="of questions")
+        asking.add_argument("--variant", choices=list(VARIANTS), default=DEFAULT.name)
+        asking.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+        cutting = verbs.add_parser("cut", help="files a second")
+        for verb in (asking, cutting):
+            verb.add_argument("folder", type=Path)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if not options["folder"].is_dir():
+            raise CommandError(f"{options['folder']} is no folder.")
+        getattr(self, f"_{options['verb']}")(options)
+
+    def _questions(self, options: dict[str, Any]) -> None:
+        account = account_named(options["account"])
+        folder: Path = options["folder"].resolve()
+        name = options["name"] or folder.name
+        call_command("knowledge", "sync", folder, name=name, account=options["account"], wait=True)
+        variant = VARIANTS[options["variant"]]
+        answers = list(asked(account.pk, name, questions(options["file"]), variant))
+        for each in answers:
+            if each.rank is None or each.rank > FIRST:
+                self.stdout.write(f"{each.rank or '-':>3} {each.question.text}")
+                self.stdout.write(f"    found: {', '.join(each.found[:FIRST])}")
+        for kind, share in recall(answers).items():
+            self.stdout.write(f"R@{FIRST} of {kind}: {share:.3f}")
+
+    def _cut(self, options: dict[str, Any]) -> None:
+        paths = texts_of(options["folder"])
+        if not paths:
+            raise CommandError(f"{options['folder']} has no texts.")
+        cut_all(options["folder"], paths[:5])  # what is loaded once is loaded
+        speed = cut_all(options["folder"], paths)
+        self.stdout.write(
+            f"{speed.files:,} files of {speed.characters:,} characters, {speed.chunks:,} chunks: "
+            f"{speed.files_a_second:,.0f} files a second."
+        )

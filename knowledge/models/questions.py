@@ -1,0 +1,28 @@
+"""Questions that are asked again, to see how variants answer."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned, AccountQuerySet
+
+LONGEST = 500
+
+
+class KnowledgeQuestion(AccountOwned):
+    """What people ask of two variants: an experiment of theirs, no truth of the account's."""
+
+    text = models.CharField(_("question"), max_length=LONGEST)
+    created_by = models.CharField(_("written by"), max_length=50)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    objects = AccountQuerySet["KnowledgeQuestion"].as_manager()
+
+    class Meta:
+        verbose_name = _("question")
+        verbose_name_plural = _("questions")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "text"], name="one_question_per_text")
+        ]
+
+    def __str__(self) -> str:
+        return self.text

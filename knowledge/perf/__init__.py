@@ -1,0 +1,1 @@
+"""How well documents are found and how fast they are cut: `manage.py knowledge_perf`."""
