@@ -68,7 +68,8 @@ def comparison(request: WebRequest) -> HttpResponse | Afterwards:
     if not form.is_valid():
         return render(request, TEMPLATE, context, status=400)
     names = form.cleaned_data["left"], form.cleaned_data["right"]
-    context |= {"variants": names, "uncut": _uncut(account_id, names)}
+    questions = list(page.object_list)  # read here: outside there is no account
+    context |= {"variants": names, "questions": questions, "uncut": _uncut(account_id, names)}
     return Afterwards(partial(_asked, request, context), apart=True)
 
 
@@ -84,7 +85,7 @@ def _asked(request: WebRequest, context: dict[str, Any]) -> Afterwards:
     account_id = account_id_for(request)
     rows = [
         {"question": question, "found": compared(account_id, question.text, left, right)}
-        for question in context["page"].object_list
+        for question in context["questions"]
     ]
     return Afterwards(lambda: render(request, TEMPLATE, context | {"rows": rows}))
 

@@ -17,6 +17,7 @@ from knowledge.variants import VARIANTS
 from tests.knowledge.made import deliver
 from tests.makers import settle
 
+pytestmark = pytest.mark.usefixtures("provider")
 PAGE = "/knowledge/comparison/"
 PARTS = [f"## Part {i}\n\n" + f"The tea of hill {i} is picked by hand. " * 12 for i in range(6)]
 FILES = {"long.md": "# Hills\n\n" + "\n\n".join(PARTS), "short.md": "# Cups\n\nA tea cup."}
@@ -36,7 +37,9 @@ def cut_both_ways(account: Account) -> None:
     settle()
 
 
-def test_documents_that_only_one_variant_finds_are_new_or_gone(acme: Account) -> None:
+def test_documents_that_only_one_variant_finds_are_new_or_gone(
+    committed: str, acme: Account
+) -> None:
     deliver(acme, FILES)
     settle()
     found = compared(acme.pk, "tea of hill 3", VARIANTS["v1"], VARIANTS["v2"])
@@ -80,4 +83,4 @@ def test_ten_questions_a_page(
     at_desk.get(PAGE)
     with django_assert_max_num_queries(20 + 10 * 2 * 12):
         shown = at_desk.get(PAGE)
-    assert shown.content.decode().count("data-row") == 10
+    assert shown.content.decode().count("<section") == 10

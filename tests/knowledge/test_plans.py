@@ -1,0 +1,99 @@
+"""The hot queries of knowledge use their indexes, among nearly all chunks and among a few."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from django.db import connection, connections
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.providers.actions import OWNER
+from kmapp.providers.active import active_model
+from kmapp.search import queries
+from kmapp.search.models import Vector
+from kmapp.search.queries import Meaning
+from knowledge.citations import Place, quoted
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
+from knowledge.retrieval import Search, answers
+from memory.perf import plans
+from tests.knowledge.made import deliver
+
+LARGE, SMALL = 3_000, 30
+TOGETHER = 500
+TABLES = [
+    *("search_termposting", "search_vector", "knowledge_knowledgechunk"),
+    *("knowledge_knowledgedocument", "knowledge_knowledgetext", "knowledge_knowledgesource"),
+]
+
+
+def fill(account: Account, number: int) -> None:
+    """Documents of one chunk, with vectors that mean nothing."""
+    for start in range(0, number, TOGETHER):
+        files = {
+            f"{i}.md": f"# Hill {i}\n\nThe tea of hill {i} is picked in week {i % 52} by hand."
+            for i in range(start, min(number, start + TOGETHER))
+        }
+        deliver(account, files, name=f"hills {start // 1_000}")
+    with acting(account), connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE search_vector v SET state = 'READY', embedding = (SELECT "
+            "array_agg(random() - 0.5 + 0 * length(v.text_sha256))::vector "
+            "FROM generate_series(1, %s)) WHERE account_id = %s",
+            [active_model().dimensions, account.pk],
+        )
+
+
+def hot(account: Account) -> Iterator[plans.Statement]:
+    """What searching, quoting and the pages of a source and a document send."""
+    queries.STATISTICS.forget()
+    queries.ARE_FEW.forget()
+    rng = np.random.default_rng(1)
+    meaning = Meaning.of(active_model(), rng.normal(size=active_model().dimensions).tolist())
+    with plans.overheard("search") as heard:
+        for asked in (
+            Search(query="tea of which hill"),
+            Search(query="tea by hand", sources=("hills 0",), trust=("untrusted",)),
+            Search(query="tea by hand", mime=("text/markdown",), scope="", version="r1"),
+        ):
+            answers(account.pk, asked, meaning)
+    yield from heard
+    with acting(account):
+        document = KnowledgeDocument.objects.of(account)[0]
+        place = Place(document_id=document.pk, sha256="", start=0, end=5)
+        with plans.overheard("get") as heard:
+            quoted(account.pk, place)
+        yield from heard
+        documents = KnowledgeDocument.objects.of(account).present()
+        with plans.overheard("documents of a source") as heard:
+            list(documents.filter(source_id=document.source_id).newest_first()[:50])
+        yield from heard
+        with plans.overheard("chunks of a document") as heard:
+            chunks = KnowledgeChunk.objects.of(account).filter(document=document)
+            list(chunks.cut_by("1").order_by("chunk_index")[:20])
+        yield from heard
+        with plans.overheard("failures") as heard:
+            list(documents.filter(state="failed").newest_first()[:50])
+        yield from heard
+
+
+@pytest.mark.timeout(600)
+def test_no_hot_query_reads_a_table_from_end_to_end(
+    committed: str, acme: Account, rival: Account
+) -> None:
+    fill(acme, LARGE)
+    fill(rival, SMALL)
+    with connections[OWNER].cursor() as cursor:
+        for table in TABLES:
+            cursor.execute(f"ANALYZE {table}")
+    with acting(acme):
+        assert KnowledgeSource.objects.of(acme).count() == LARGE // 1_000
+        assert Vector.objects.of(acme).filter(state="READY").count() == LARGE
+    for account in (acme, rival):
+        wrong = []
+        for statement in list(hot(account)):
+            with acting(account):
+                found = plans.scans(statement)
+            whole = set(plans.reads_whole_tables(found)) - {"knowledge_knowledgesource"}
+            wrong += [f"{statement.name} reads all of {table}: {statement.sql}" for table in whole]
+        assert wrong == [], account.name

@@ -1,0 +1,101 @@
+"""Following a folder: delivered once, embedded once; what is gone is removed; whatever the size."""
+
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from knowledge.folders import signature_of
+from knowledge.models import KnowledgeChunk, KnowledgeDocument
+from tests.fake_provider import FakeProvider
+from tests.knowledge.bombs import packed
+from tests.knowledge.test_reading import pdf
+from tests.makers import settle
+
+pytestmark = pytest.mark.usefixtures("provider")
+PAGES = 300
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small tree with all that a tree has: folders, code, an archive, what nobody means."""
+    for name, text in {
+        "index.md": "# Tea\n\nOolong.",
+        "guide/brewing.rst": "Brewing\n=======\n\nNinety-five degrees.",
+        "guide/code.py": "def brew():\n    return 95\n",
+        ".git/config": "[core]",
+        "node_modules/x/readme.md": "# Not ours",
+        "logo.png": "\x89PNG",
+    }.items():
+        path = tmp_path / "docs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "docs" / "more.zip").write_bytes(packed({"inside.md": b"# Inside"}))
+    (tmp_path / "secret.md").write_text("# Secret")
+    (tmp_path / "docs" / "link.md").symlink_to(tmp_path / "secret.md")
+    return tmp_path / "docs"
+
+
+def sync(folder: Path, account: Account) -> None:
+    call_command("knowledge", "sync", folder, account=account.slug, verbosity=0)
+    settle()
+    settle()  # what an archive held is embedded after it was read
+
+
+def refs(account: Account) -> set[str]:
+    with acting(account):
+        return set(KnowledgeDocument.objects.of(account).present().values_list("ref", flat=True))
+
+
+def test_an_unchanged_tree_is_not_embedded_again(
+    acme: Account, provider: FakeProvider, folder: Path
+) -> None:
+    sync(folder, acme)
+    every = {"index.md", "guide/brewing.rst", "guide/code.py", "more.zip", "more/inside.md"}
+    assert refs(acme) == every
+    asked = provider.requests
+    assert asked > 0
+    sync(folder, acme)
+    assert (refs(acme), provider.requests) == (every, asked)
+
+
+def test_what_a_folder_lost_is_removed_and_what_changed_is_seen(
+    acme: Account, folder: Path
+) -> None:
+    sync(folder, acme)
+    before = signature_of(folder)
+    (folder / "index.md").unlink()
+    (folder / "more.zip").unlink()
+    (folder / "new.md").write_text("# New")
+    assert signature_of(folder) != before
+    sync(folder, acme)
+    assert refs(acme) == {"guide/brewing.rst", "guide/code.py", "new.md"}
+
+
+def test_what_is_no_folder_is_refused(acme: Account, folder: Path) -> None:
+    with pytest.raises(CommandError):
+        sync(folder / "index.md", acme)
+
+
+def test_a_book_of_three_hundred_pages_by_page_and_by_command(
+    acme: Account, client: Client, alice: User, tmp_path: Path
+) -> None:
+    book = pdf(*(f"On page {i} the oolong of hill {i} is weighed." for i in range(1, PAGES + 1)))
+    (tmp_path / "book.pdf").write_bytes(book)
+    sync(tmp_path, acme)
+    client.force_login(alice)
+    form = {"source": "Books", "kind": "upload", "trust": ""}
+    sent = client.post(
+        "/knowledge/upload/", {**form, "uploads": [SimpleUploadedFile("book.pdf", book)]}
+    )
+    assert sent.status_code == 302
+    settle()
+    with acting(acme):
+        assert set(KnowledgeDocument.objects.of(acme).values_list("state")) == {("ready",)}
+        chunks = KnowledgeChunk.objects.of(acme)
+        assert chunks.count() == 2 * PAGES
+        assert set(chunks.filter(text__contains="hill 217 ").values_list("page")) == {(217,)}
