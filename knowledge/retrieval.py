@@ -22,6 +22,8 @@ from knowledge.signals import Look, gather
 from knowledge.stamps import stamp_of
 from knowledge.variants import DEFAULT, Variant, collection_of
 
+ALONE = frozenset({"run"})  # a chunk by itself would count twice as the best of its run
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
@@ -103,7 +105,8 @@ def _ranked(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Ru
     )
     signals = gather(look, asked.query, meaning)
     scale = scale_of(meaning.model if meaning else active_model())
-    ranked = fuse(signals.query, signals.candidates, scale)
+    without = frozenset() if algorithm.by_document else ALONE
+    ranked = fuse(signals.query, signals.candidates, scale, without=without)
     good = [each for each in ranked if each.score >= asked.min_score]
     runs = merged(good, signals.spots, signals.ready, merge=asked.merge)
     return _in_turn(runs, algorithm.per_document)[: asked.limit]

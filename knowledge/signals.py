@@ -28,6 +28,15 @@ class Signals:
     ready: frozenset[UUID]
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What of a chunk counts beside its words and its meaning."""
+
+    spot: Spot
+    head: str  # the heading over it
+    size: int  # bytes: a stub that only names its subject says little of it
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
     """Where to look, and whether the best chunk of a document lifts its others."""
@@ -46,7 +55,7 @@ def gather(look: Look, text: str, meaning: Meaning | None) -> Signals:
     seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
     shapes = _shapes(collection.account_id, within, {*by_words, *near}, seeds)
     measures = queries.measured(collection, words, meaning, shapes, beside=collection.name)
-    at = {spot: pk for pk, (spot, _) in shapes.items()}
+    at = {shape.spot: pk for pk, shape in shapes.items()}
     candidates = [
         Candidate(
             id=pk,
@@ -56,23 +65,25 @@ def gather(look: Look, text: str, meaning: Meaning | None) -> Signals:
             neighbours=[
                 at[beside]
                 for step in (-1, 1)
-                if (beside := Spot(spot.document, spot.number + step)) in at
+                if (beside := Spot(shape.spot.document, shape.spot.number + step)) in at
             ],
-            run=str(spot.document) if look.by_document else "",
-            head=head,
+            run=str(shape.spot.document) if look.by_document else "",
+            head=shape.head,
+            size=shape.size,
         )
-        for pk, (spot, head) in shapes.items()
+        for pk, shape in shapes.items()
     ]
     return Signals(
         query=Query(text=text, idf=list(words.idf.values())),
         candidates=candidates,
-        spots={pk: spot for pk, (spot, _) in shapes.items()},
+        spots={pk: shape.spot for pk, shape in shapes.items()},
         ready=frozenset(measures.cosine),
     )
 
 
 _SHAPES = """
-SELECT c.id, c.document_id, c.chunk_index, coalesce(c.headings[cardinality(c.headings)], d.title)
+SELECT c.id, c.document_id, c.chunk_index, coalesce(c.headings[cardinality(c.headings)], d.title),
+  octet_length(c.text)
 FROM knowledge_knowledgechunk c
 JOIN knowledge_knowledgedocument d ON d.account_id = c.account_id AND d.id = c.document_id
 WHERE c.account_id = %s AND c.id IN ({within}) AND c.id IN (
@@ -86,8 +97,8 @@ WHERE c.account_id = %s AND c.id IN ({within}) AND c.id IN (
 
 def _shapes(
     account_id: UUID, within: Within, found: Iterable[UUID], seeds: Iterable[UUID]
-) -> dict[UUID, tuple[Spot, str]]:
-    """What was found and what stands beside the seeds: its place, and the heading over it."""
+) -> dict[UUID, Shape]:
+    """What was found and what stands beside the seeds."""
     with connection.cursor() as cursor:
         cursor.execute(
             _SHAPES.format(within=within.sql),
@@ -97,4 +108,6 @@ def _shapes(
             ],
         )
         rows = cursor.fetchall()
-    return {pk: (Spot(document, number), head) for pk, document, number, head in rows}
+    return {
+        pk: Shape(Spot(document, number), head, size) for pk, document, number, head, size in rows
+    }

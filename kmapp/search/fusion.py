@@ -130,30 +130,43 @@ class _Evidence(NamedTuple):
 Signals = dict[str, float]
 
 
-def fuse(query: Query, candidates: Iterable[Candidate], scale: Scale = E5) -> list[Ranked]:
-    """The candidates, best first; equal scores in the order of their ids."""
+def fuse(
+    query: Query,
+    candidates: Iterable[Candidate],
+    scale: Scale = E5,
+    *,
+    without: frozenset[str] = frozenset(),
+) -> list[Ranked]:
+    """The candidates, best first; equal scores in the order of their ids.
+
+    `without` names signals that these candidates do not have; the others share their weight.
+    """
     found = list(candidates)
     ranked = []
     for each, (said, meaning) in zip(found, signals(query, found, scale), strict=True):
-        weights = _weights(meaning)
-        parts = {name: weights[name] * value for name, value in said.items()}
+        weights = _weights(meaning, without)
+        parts = {name: weights[name] * value for name, value in said.items() if name in weights}
         ranked.append(Ranked(id=each.id, score=sum(parts.values()), parts=parts))
     return sorted(ranked, key=lambda result: (-result.score, result.id))
 
 
-_known_weights: dict[float, Mapping[str, float]] = {}
+_known_weights: dict[tuple[float, frozenset[str]], Mapping[str, float]] = {}
 
 
-def _weights(meaning: float) -> Mapping[str, float]:
+def _weights(meaning: float, without: frozenset[str] = frozenset()) -> Mapping[str, float]:
     """The weights when meaning counts so much beside words. They sum to 1."""
-    known = _known_weights.get(meaning)
+    known = _known_weights.get((meaning, without))
     if known is None:
         if len(_known_weights) > TERMS * TERMS:
             _known_weights.clear()
-        shared = {name: weight * balance(name, meaning) for name, weight in LEARNED.items()}
+        shared = {
+            name: weight * balance(name, meaning)
+            for name, weight in LEARNED.items()
+            if name not in without
+        }
         whole = sum(shared.values()) / _SHARE
         known = {**{name: weight / whole for name, weight in shared.items()}, **BY_HAND}
-        _known_weights[meaning] = known
+        _known_weights[meaning, without] = known
     return known
 
 
