@@ -36,7 +36,7 @@ def paths(acme: Account) -> list[str]:
         document, _, broken = (each.pk for each in taken.documents)
         chunk = KnowledgeChunk.objects.of(acme).filter(document=document, chunk_index=1).get()
         KnowledgeQuestion.objects.create(account=acme, text=f"Which hill? {LONG}", created_by="x")
-        book = ensure_source(acme.pk, SYSTEM, NewSource(name=LONG[:150], kind="lorebook"))
+        book = ensure_source(acme.pk, SYSTEM, NewSource(name=LONG[:140], kind="lorebook"))
         entry = {"content": f"Dragons. {LONG}", "keys": ["dragon", LONG], "name": LONG[:150]}
         [lore] = add_entries(book, SYSTEM, [entry])
     return [
