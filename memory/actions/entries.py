@@ -89,7 +89,7 @@ def _write_in(commit: Recording, batch: Batch, settings: MemorySettings) -> Writ
     known = known_by_id(account_id, drafts, keys)
     _refuse_foreign_ids(drafts, keys, known)
     if batch.dedupe:
-        known |= said_before(settings, drafts, keys)
+        known |= said_before(settings, actor, drafts, keys)
     made = {
         key: _entry(settings, actor, draft, key, position, commit.id)
         for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))

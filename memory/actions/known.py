@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, Gone
 from memory.drafts import NewEntry, clean
 from memory.models import ErasedEntry, MemoryEntry, MemorySettings
@@ -68,7 +69,7 @@ def _written_before(
 
 
 def said_before(
-    settings: MemorySettings, drafts: Sequence[NewEntry], keys: Sequence[UUID]
+    settings: MemorySettings, actor: Actor, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
     """By key: memories that were written with the very same body, for the same people, and hold.
 
@@ -80,7 +81,8 @@ def said_before(
         if not draft.client_id and not draft.id
     }
     rows = MemoryEntry.objects.of(settings.account_id).filter(written_sha256__in=nameless)
-    held = rows.current() | rows.filter(status=Status.PROPOSED)
+    # What another key proposed is nobody's to know yet.
+    held = rows.current() | rows.filter(status=Status.PROPOSED, created_by=str(actor))
     found = {}
     for row in held.order_by("-pk"):  # of several the first, so that it stays the same one
         key, text = nameless[row.written_sha256]

@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry
+from tests import makers
 from tests.agent import Agent
 
 SAID = {"text": "Ann takes the train to Ostrey on Mondays.", "user_id": "ann", "tags": ["travel"]}
@@ -84,3 +86,12 @@ def test_what_reads_much_alike_is_written_and_told(agent: Agent, acme: Account) 
     assert count(acme) == 2
     other = {**near, "user_id": "bob"}
     assert agent.post("memory/store", other, 201)["decisions"] == []  # nothing of Ann's is told
+
+
+def test_what_another_key_proposed_is_not_told(agent: Agent, acme: Account) -> None:
+    said = {"text": "The office is in Ostrey."}  # everyone would see it: it waits for a person
+    first = agent.post("memory/store", said, 201)
+    secret = makers.key(acme, ("memory:read", "memory:write"))[1]
+    other = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    assert other.post("memory/store", said, 201)["id"] != first["id"]
+    assert agent.post("memory/store", said, 200)["id"] == first["id"]

@@ -92,7 +92,7 @@ def test_who_says_whose_it_is_must_be_right(writer: Agent, other: Agent) -> None
 def test_what_everyone_is_told_is_not_forgotten_without_a_reviewer(
     writer: Agent, acme: Account
 ) -> None:
-    pk, own = store(writer), store(writer)
+    pk, own = store(writer), store(writer, dedupe=False)
     decide(acme, pk, review.approve)
     decide(acme, pk, review.pin)
     refused = writer.post("memory/forget", {"id": pk}, 403)
