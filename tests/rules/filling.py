@@ -5,6 +5,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from rules.actions.book import change_book
 from rules.actions.promotions import ask
 from rules.actions.states import Decision
 from rules.models import Rule, RuleBacktest, RuleSuggestion
@@ -17,6 +18,8 @@ def fill_rules(account: Account, number: int = 2, *, word: str = "") -> list[Rul
         rule(account, f"Rule {i} {word or account.name}", "shadow", when={"n": i, "word": word})
         for i in range(number)
     ]
+    with acting(account):
+        change_book(account.pk, {"decision_days": 90}, actor=SYSTEM)
     active = rule(account, f"Live {word}", "active", then={"tool": {"prefer": ["bash"]}}, when={})
     for i, one in enumerate(made):
         decided = select(account, {"n": i, "word": word}, run_id=f"run-{word}-{i}")
