@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from memory.models import MemoryEntry
-from memory.models.entries import COLLECTION
+from memory.models.entries import COLD, COLLECTION
 
 Rows = QuerySet[MemoryEntry]
 State = Vector.State
@@ -87,7 +87,9 @@ class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no 
         if value == State.FAILED:
             return rows.filter(failed)
         ready = Exists(mine.filter(state=State.READY)) & ~Exists(mine.exclude(state=State.READY))
-        return rows.filter(ready) if value == State.READY else rows.exclude(failed | ready)
+        if value == State.READY:
+            return rows.filter(ready)
+        return rows.exclude(failed | ready).exclude(tier__in=COLD)
 
     def observed_since(self, rows: Rows, name: str, value: date) -> Rows:
         return rows.filter(observed_at__gte=_midnight(value))

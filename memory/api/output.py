@@ -109,7 +109,7 @@ def hit_output(hit: retrieval.Hit, *, explain: bool) -> Hit:
         "client_id": entry.client_id,
         "observed_at": entry.observed_at,
         "pinned": entry.pinned,
-        "embedding_status": "READY" if hit.ready else "PENDING",
+        "embedding_status": "READY" if hit.ready else "COLD" if hit.entry.is_cold else "PENDING",
         "citations": [citation(entry)],
     }
     if explain:

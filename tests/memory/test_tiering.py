@@ -69,7 +69,7 @@ def test_cold_is_found_by_its_words_and_warm_again_once_it_is_told(
     assert agent.get("health")["pending_embeddings"] == 0
     asked = {"query": "ferry Ostrey", "user_id": "ann"}
     [hit] = agent.post("memory/search", asked)["results"]
-    assert hit["embedding_status"] != "READY"
+    assert hit["embedding_status"] == "COLD"
     accessed(acme.pk, [MemoryEntry(pk=pk).pk])
     write_down(acme.pk)
     makers.settle()

@@ -65,10 +65,12 @@ def test_a_reviewer_finds_what_agents_are_not_told(at_desk: Client, acme: Accoun
 
 
 def test_filters_narrow_and_stand_in_the_address(at_desk: Client, acme: Account) -> None:
-    [fact] = remember(acme, "A fact.", kind="fact", tags=["red"], agent_id="bot", tier="cold")
+    [fact] = remember(acme, "A fact.", kind="fact", tags=["red"], agent_id="bot")
     remember(acme, "An event.", kind="event", user_id="u2", run_id="r2")
     with acting(acme):
-        MemoryEntry.objects.filter(pk=fact.pk).update(pinned=True, observed_at="2026-01-02T09:00Z")
+        MemoryEntry.objects.filter(pk=fact.pk).update(
+            pinned=True, tier="cold", observed_at="2026-01-02T09:00Z"
+        )
         Vector.objects.filter(object_id=fact.pk).update(state="FAILED")
     for query, fact_is_shown in [
         ({"kind": "fact"}, True),
