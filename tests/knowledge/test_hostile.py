@@ -6,12 +6,13 @@ that no parser does. ASVS 5.0: 1.3.6, 5.2.1, 5.2.3.
 
 import resource
 import socket
+import subprocess
 import threading
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from django.db import connection
@@ -22,6 +23,7 @@ from kmapp.accounts.models import Account
 from knowledge.actions.preparing import CODE_AT_ONCE
 from knowledge.chunking import Shape, chunked
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgePiece, KnowledgeText
+from knowledge.parsing import limited
 from knowledge.parsing.limited import MEMORY, WALL_SECONDS
 from tests.agent import Agent
 from tests.knowledge import bombs
@@ -56,17 +58,37 @@ def stored() -> int:
         return int(cursor.fetchone()[0])
 
 
+class Watched(subprocess.Popen[bytes]):
+    """A process whose limit of memory is looked at before it is gone."""
+
+    limits: ClassVar[list[int]] = []
+
+    def kill(self) -> None:
+        self._look()
+        super().kill()
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._look()
+        return super().wait(timeout)
+
+    def _look(self) -> None:
+        if self.returncode is None:
+            self.limits.append(resource.prlimit(self.pid, resource.RLIMIT_AS)[0])
+
+
 @pytest.mark.parametrize("name", list(REASONS))
 def test_a_bomb_is_refused_in_time_and_harms_nobody(
-    committed: str, acme: Account, name: str
+    committed: str, acme: Account, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(limited.subprocess, "Popen", Watched)
+    monkeypatch.setattr(Watched, "limits", [])
     make, reason = REASONS[name]
     data, before = make(), stored()
     deliver(acme, {name: data, "good.csv": "oolong,12"})
     started = time.monotonic()
     settle()
     assert time.monotonic() - started < WALL_SECONDS + SLACK
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 <= MEMORY
+    assert set(Watched.limits) == {MEMORY}
     assert stored() - before < DISK
     with acting(acme):
         states = KnowledgeDocument.objects.of(acme).values_list("ref", "state")

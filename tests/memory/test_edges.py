@@ -62,6 +62,6 @@ def test_a_derived_edge_gives_way_to_the_same_edge_written(agent: Agent, acme: A
     agent.post("memory/write", {"nodes": late}, 201)
     makers.settle()
     with acting(acme):
-        kept = MemoryEdge.objects.get(src__client_id="a", dst__client_id="b")
+        kept = MemoryEdge.objects.get(src__client_id="a", dst__client_id="b", type="next")
     assert (str(kept.pk), str(kept.commit_id)) == (answer["edges"][0]["id"], answer["commit_id"])
     assert (kept.origin, kept.weight) == ("written", 0.9)
