@@ -62,3 +62,13 @@ def test_a_question_is_kept_and_its_documents_compared(
     expect(page.locator("section").first).to_contain_text("Oolong")
     assert "right=v3" in page.url
     assert (visitor.violations, visitor.mistakes) == ([], [])
+
+
+@pytest.mark.timeout(900)
+def test_the_pages_of_knowledge_are_open_to_everyone(
+    visitor: Visitor, ada: User, paths: list[str]
+) -> None:
+    visitor.sign_in(ada)
+    wrong = [one for path in paths for one in visitor.inspect(path)]
+    assert wrong == []
+    assert (visitor.violations, visitor.mistakes) == ([], [])
