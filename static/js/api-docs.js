@@ -24,5 +24,8 @@ new MutationObserver(() => {
   for (const area of place.querySelectorAll("textarea:not([aria-label])")) {
     area.setAttribute("aria-label", "Request body");
   }
+  for (const choice of place.querySelectorAll("[data-param-name] select:not([aria-label])")) {
+    choice.setAttribute("aria-label", choice.closest("[data-param-name]").dataset.paramName);
+  }
   for (const code of place.querySelectorAll("pre.microlight:not([tabindex])")) code.tabIndex = 0;
 }).observe(place, {childList: true, subtree: true});
