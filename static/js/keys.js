@@ -14,7 +14,9 @@
 
   function typing(target) {
     const field = target.closest?.("input, textarea, select, [contenteditable]");
-    return Boolean(field) && !["checkbox", "radio", "button", "submit"].includes(field.type);
+    // The field of a dialog that has just closed keeps the focus until the next frame.
+    if (!field || !visible(field)) return false;
+    return !["checkbox", "radio", "button", "submit"].includes(field.type);
   }
 
   // A key inside a row belongs to the row that holds the focus; a key outside rows belongs to the page.

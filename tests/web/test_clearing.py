@@ -139,3 +139,22 @@ def test_many_are_marked_decided_and_taken_back_by_keyboard(
     page.keyboard.press("u")
     expect(page.get_by_text("2 proposals wait again.")).to_be_visible()
     expect(page.locator("[data-count='memory:review']")).to_have_text("3")
+
+
+def test_a_key_is_heard_in_the_moment_a_dialogue_closes(reviewer: Visitor, acme: Account) -> None:
+    """The field that was typed in keeps the focus until the next frame."""
+    first, second = "First words.", "Second words."
+    proposed(acme, first, second)
+    page = reviewer.page
+    reviewer.go("/review/")
+    opened(page, first)
+    page.keyboard.press("r")
+    expect(page.locator("#reason")).to_be_focused()
+    page.evaluate(
+        """() => {
+          document.getElementById("dialog").close();
+          const said = {key: "a", bubbles: true, cancelable: true};
+          document.activeElement.dispatchEvent(new KeyboardEvent("keydown", said));
+        }"""
+    )
+    opened(page, second)
