@@ -200,8 +200,17 @@ class Product:
         return Jobs(self, account, events)
 
     def _messenger(self) -> Celery:
-        pools.reset()  # the broker may have died since
-        return Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
+        """Without connections that are kept for this broker: it may have died since.
+
+        Those of other brokers stay: another thread may be using them.
+        """
+        app = Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
+        address = app.connection_for_write()
+        for kept in (pools.producers, pools.connections):
+            if address in kept:
+                kept[address].force_close_all()
+                del kept[address]
+        return app
 
 
 @dataclass(frozen=True, slots=True)
