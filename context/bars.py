@@ -6,7 +6,8 @@ from typing import Any
 
 from context.reporting import SECTIONS
 
-WIDE = 1_000  # units of a drawing
+WIDE, TALL = 1_000, 200  # units of a drawing
+OTHERS = 8  # the colour of what has none of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,3 +73,50 @@ def _step(decision: Mapping[str, Any], budget: int, most: int) -> Step:
         fits=after is None or after <= budget,
         details={name: value for name, value in decision.items() if name not in known},
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """One part of a day, or for None the others together."""
+
+    name: str | None
+    colour: int
+    tokens: int
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One day: its layers, the first at the foot."""
+
+    x: float
+    width: float
+    pieces: Sequence[Layer]
+
+
+def columns(
+    days: Sequence[Mapping[str | None, int]], names: Sequence[str]
+) -> tuple[list[Column], int]:
+    """Days side by side in a drawing of WIDE by TALL, and the tokens that its height stands for."""
+    most = max((sum(day.values()) for day in days), default=0)
+    wide = WIDE / max(len(days), 1)
+    gap = min(4.0, wide / 5)
+    drawn = [
+        Column(x=round(at * wide, 2), width=round(wide - gap, 2), pieces=_layers(day, names, most))
+        for at, day in enumerate(days)
+    ]
+    return drawn, most
+
+
+def _layers(day: Mapping[str | None, int], names: Sequence[str], most: int) -> list[Layer]:
+    foot, found = float(TALL), []
+    for colour, name in [*enumerate(names, 1), (OTHERS, None)]:
+        if tokens := day.get(name, 0):
+            height = TALL * tokens / most
+            foot -= height
+            layer = Layer(
+                name=name, colour=colour, tokens=tokens, y=round(foot, 2), height=round(height, 2)
+            )
+            found.append(layer)
+    return found

@@ -5,7 +5,7 @@ is `system` + `history` + `tools_schema` + `tool_results` + `injections` + `memo
 each of these is the sum of its items.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from context.budget import Draft, Row
@@ -113,6 +113,20 @@ def citations_of(draft: Draft) -> list[Mapping[str, Any]]:
         {**each, "source": "rules", "trust": "trusted"} for each in draft.material.bound.citations
     ]
     return [*found, *rules]
+
+
+def tool_tokens(items: Iterable[Item]) -> dict[str, int]:
+    """By tool, what its schema took."""
+    found: dict[str, int] = {}
+    for item in items:
+        if item["kind"] == "tool":
+            found[item["name"]] = found.get(item["name"], 0) + item["tokens"]
+    return found
+
+
+def called_tools(items: Iterable[Item]) -> list[str]:
+    """The tools that the conversation, as far as it was sent, has calls of."""
+    return sorted({name for item in items for name in item.get("calls", ())})
 
 
 def cost_of(price: Mapping[str, Any] | None, tokens: Mapping[str, int]) -> float | None:

@@ -3,8 +3,10 @@
 from django.urls import path
 
 from context.api import archives, preparing, replays, reports
+from context.api.costs import CostsOfCalls
 from context.views import archives as pages
 from context.views import calls
+from context.views.costs import costs
 
 app_name = "context"
 urlpatterns = [
@@ -24,7 +26,9 @@ urlpatterns = [
         reports.ReportOutcome.as_view(),
         name="api_report_outcome",
     ),
+    path("v1/context/costs", CostsOfCalls.as_view(), name="api_costs"),
     path("calls/", calls.calls, name="calls"),
+    path("calls/costs/", costs, name="costs"),
     path("calls/<uuid:pk>/", calls.call, name="call"),
     path("tool-results/", pages.archives, name="archives"),
     path("tool-results/keeping/", pages.keeping, name="keeping"),

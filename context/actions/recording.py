@@ -13,7 +13,7 @@ from context.actions.summaries import keep_summary
 from context.bodies import digest_of, written
 from context.budget import key_of
 from context.models import ContextBody, ContextCostReport, ContextInput
-from context.reporting import SECTIONS, cost_of
+from context.reporting import SECTIONS, called_tools, cost_of, tool_tokens
 from context.stages import Assembled, Recorded, Request
 from kmapp.accounts.acting import acting
 from kmapp.redaction import redact, redact_json
@@ -71,6 +71,8 @@ def _row(request: Request, assembled: Assembled, report: Mapping[str, Any]) -> C
         total=estimated["total"],
         **{name: estimated[name] for name in SECTIONS},
         prefix_sha256=report["prefix_sha256"],
+        tool_tokens=tool_tokens(report["items"]),
+        called_tools=called_tools(report["items"]),
         actions=list(actions)[:MOST_ACTIONS],
         report=report,
         created_by=str(request.actor),

@@ -27,7 +27,7 @@ class ReportQuerySet(AccountQuerySet["ContextCostReport"]):
 
     def briefly(self) -> Self:
         """Without the account itself: what a list shows stands in columns."""
-        return self.defer("report")
+        return self.defer("report", "tool_tokens", "called_tools")
 
 
 class ContextCostReport(AccountOwned):
@@ -52,6 +52,12 @@ class ContextCostReport(AccountOwned):
     prefix_sha256 = models.CharField(_("digest of the stable prefix"), max_length=64)
     actions = ArrayField(
         models.CharField(max_length=50), verbose_name=_("decisions"), default=list, blank=True
+    )
+    # Of the tools that were offered, and of those that the conversation had calls of: what they
+    # cost is added up over thousands of calls, whose reports are too long to be read for it.
+    tool_tokens = models.JSONField(_("tokens by tool"), default=dict, blank=True)
+    called_tools = ArrayField(
+        models.TextField(), verbose_name=_("tools called"), default=list, blank=True
     )
     report = models.JSONField(_("report"))
     created_by = models.CharField(_("asked by"), max_length=50)

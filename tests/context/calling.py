@@ -1,10 +1,13 @@
 """Calls that were assembled, and conversations that need one."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from context.actions.settings import change_settings
 from context.assembler import PIPELINE
 from context.models.archives import Within
 from context.stages import Recorded, Request
+from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from tests.context.messages_made import tool_turn
@@ -19,6 +22,19 @@ def talk(turns: int, *, characters: int = 2_000, word: str = "kiln") -> list[dic
     for turn in range(turns):
         messages += tool_turn(turn, f"How is the {word} {turn}?", filler[:characters])
     return [*messages, {"role": "user", "content": f"And the {word} now?"}]
+
+
+def tool(name: str, *, words: int = 10) -> dict[str, Any]:
+    """A tool whose description is as long as that."""
+    schema = {"type": "object", "properties": {"query": {"type": "string"}}}
+    said = {"name": name, "description": "word " * words, "parameters": schema}
+    return {"type": "function", "function": said}
+
+
+def priced(account: Account, **prices: Mapping[str, float]) -> None:
+    """What a million tokens of models cost."""
+    with acting(account):
+        change_settings(account.pk, {"prices": prices}, actor=SYSTEM)
 
 
 def call(account: Account, messages: list[dict[str, Any]], **more: Any) -> Recorded:

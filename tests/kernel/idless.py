@@ -8,6 +8,8 @@ WITHOUT_IDS = {
     "context:api_load_tool",
     "context:archives",
     "context:calls",
+    "context:costs",
+    "context:api_costs",
     "context:keeping",
     "context:keeping_set",
     "api:liveness",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -24,6 +25,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDTHS = (320, 390, 900, 1280)  # the last one stays
 HEIGHT = 800
+LOOKS = (("light", "en", 1280), ("dark", "zh-hans", 390))  # of pictures
 TELL_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) => {
   window.tellViolation(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`);
@@ -110,6 +112,17 @@ class Visitor:
             wrong += [f"{path} {theme} {language} {one}" for one in self._barriers()]
             wrong += [f"{path} {language} {one}" for one in self._overflows()]
         return wrong
+
+    def shoot(self, **places: str) -> None:
+        """Pictures of these pages for whoever asks for them: SHOTS names a folder."""
+        folder = os.environ.get("SHOTS")
+        for name, path in places.items() if folder else ():
+            for theme, language, width in LOOKS:
+                self.prefers(theme=theme, language=language)
+                self.page.set_viewport_size({"width": width, "height": HEIGHT})
+                self.go(path)
+                shot = Path(folder or "") / f"{name}-{width}.png"
+                self.page.screenshot(path=shot, full_page=True)
 
     def _barriers(self) -> list[str]:
         """What axe finds on this page, one line for each element."""

@@ -1,17 +1,19 @@
 """The pages of calls in a browser: readable by everybody, in both languages and themes."""
 
-import os
-from pathlib import Path
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
+from context.calls import Section
+from context.models import ContextCostReport
 from context.models.archives import Within
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from memory.actions.entries import write
 from memory.drafts import Batch, NewEntry
-from tests.context.calling import call, fill_calls, talk
+from tests.context.calling import call, fill_calls, priced, talk, tool
 from tests.web.browser import Visitor
 
 pytestmark = pytest.mark.browser
@@ -37,12 +39,34 @@ def test_calls_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: 
     visitor.go(path)
     visitor.page.keyboard.press("c")
     visitor.page.wait_for_url("**?with=*")
-    folder = os.environ.get("SHOTS")
-    if folder:
-        for theme, language, width in (("light", "en", 1280), ("dark", "zh-hans", 390)):
-            visitor.prefers(theme=theme, language=language)
-            visitor.page.set_viewport_size({"width": width, "height": 900})
-            for name, place in (("list", "/calls/"), ("call", path)):
-                visitor.go(place)
-                shot = Path(folder) / f"{name}-{width}.png"
-                visitor.page.screenshot(path=shot, full_page=True)
+    visitor.shoot(calls="/calls/", call=path)
+
+
+def test_costs_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: User) -> None:
+    visitor.sign_in(alice)
+    assert visitor.inspect("/calls/costs/") == []
+    visitor.shoot(costs_empty="/calls/costs/")
+    fill_days(acme)
+    for by in ("section", "agent", "tool"):
+        assert visitor.inspect(f"/calls/costs/?by={by}") == []
+    visitor.shoot(costs="/calls/costs/", costs_of_agents="/calls/costs/?by=agent")
+
+
+def fill_days(account: Account) -> None:
+    """Some weeks of calls of many agents, with a tool that nobody calls."""
+    priced(account, small={"input": 2, "cached": 0.5, "output": 8})
+    tools = [tool("search_manual"), tool("book_room", words=400)]
+    for ago in range(24):
+        for number in range(1 + ago * 7 % 4):
+            made = call(
+                account,
+                talk(1 + (ago + number) % 5),
+                agent_id=f"agent-{(ago + number) % 11}",
+                model="small" if number % 3 else "large",
+                tools=tools if number % 2 else tools[1:],
+                within=Within(conversation_id=f"c{ago % 3}"),
+                sections=[Section(name="manners", text=f"Be kind on day {ago}. " * 40)],
+            )
+            with acting(account):
+                rows = ContextCostReport.objects.of(account).filter(pk=made.report_id)
+                rows.update(created_at=timezone.now() - timedelta(days=ago))

@@ -1,0 +1,144 @@
+"""What calls cost over time, by what they are made of or who made them, and what could be saved."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
+from django.views.decorators.http import require_safe
+
+from context import words
+from context.bars import OTHERS, Column, columns
+from context.costs import Part, Period, by_day, parts, totals
+from context.models import ContextSettings
+from context.reporting import SECTIONS
+from context.savings import Saving, savings
+from kmapp.web.forms import Styled
+from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.seats import reviewer_required
+
+PAGE = 50
+COLOURS = 7  # parts that have a colour of their own in the drawing; the eighth is the rest
+PERIODS = [
+    (days, ngettext_lazy("%(n)d day", "%(n)d days", days) % {"n": days}) for days in (7, 30, 90)
+]
+TABS: Mapping[str, str | Promise] = {
+    "section": _("By section"),
+    "agent": _("By agent"),
+    "tool": _("By tool"),
+    "model": _("By model"),
+    "variant": _("By variant"),
+}
+NOUNS: Mapping[str, str | Promise] = {
+    "section": _("Section"),
+    "agent": _("Agent"),
+    "tool": _("Tool"),
+    "model": _("Model"),
+    "variant": _("Variant"),
+}
+FILTERS = {"agent": "agent_id", "model": "model", "variant": "variant"}  # of the list of calls
+
+
+class CostsForm(Styled):
+    """Which calls are added up."""
+
+    days = forms.TypedChoiceField(label=_("Period"), choices=PERIODS, coerce=int, required=False)
+    agent_id = forms.CharField(label=_("Agent"), max_length=200, required=False)
+    model = forms.CharField(label=_("Model"), max_length=100, required=False)
+    by = forms.ChoiceField(choices=TABS.items(), required=False, widget=forms.HiddenInput)
+
+
+@require_safe
+@reviewer_required
+def costs(request: WebRequest) -> HttpResponse:
+    """The drawing, the table, and the biggest savings."""
+    form = CostsForm({"days": 30, "by": "section"} | request.GET.dict())
+    said = form.cleaned_data if form.is_valid() else {}
+    by = said.get("by") or "section"
+    period = Period(
+        account_id=account_id_for(request),
+        days=said.get("days") or 30,
+        prices=ContextSettings.objects.here(account_id_for(request)).prices,
+        agent_id=said.get("agent_id", ""),
+        model=said.get("model", ""),
+    )
+    whole = totals(period)
+    context = {
+        "form": form,
+        "by": by,
+        "noun": NOUNS[by],
+        "tabs": TABS,
+        "period": period,
+        "whole": whole,
+        "per_call": whole.tokens // whole.calls if whole.calls else 0,
+        "narrowed": bool(period.agent_id or period.model),
+    }
+    if whole.calls:
+        context |= _shown(period, by, whole.tokens, request.GET.get("page"))
+        context["savings"] = [_saving(each) for each in savings(period, whole)]
+    return render(request, "context/costs/index.html", context)
+
+
+def _shown(period: Period, by: str, tokens: int, number: str | None) -> dict[str, Any]:
+    first, there = parts(period, by, limit=PAGE)
+    page = Paginator(range(there), PAGE).get_page(number)
+    start = page.start_index() - 1 if there else 0
+    shown = parts(period, by, limit=PAGE, offset=start)[0] if start else first
+    # Sections have the colours that they have in a call.
+    names = list(SECTIONS) if by == "section" else [part.name for part in first[:COLOURS]]
+    days = by_day(period, by, names)
+    drawn, most = columns([day.tokens for day in days], names)
+    return {
+        "page": page,
+        "rows": [_row(part, by, names, tokens, period) for part in shown],
+        "drawn": [_drawn(column, by) for column in drawn],
+        "legend": _legend(names, by, others=there > len(names)),
+        "days": [{"day": day, "tokens": sum(day.tokens.values())} for day in days],
+        "most": most,
+    }
+
+
+def _row(part: Part, by: str, names: Sequence[str], tokens: int, period: Period) -> dict[str, Any]:
+    named = FILTERS.get(by)
+    query = {"agent_id": period.agent_id, "model": period.model}
+    if named and part.name:
+        query[named] = part.name
+    listed = urlencode({name: value for name, value in query.items() if value})
+    return {
+        "part": part,
+        "label": _label(part.name, by),
+        "ours": by == "section",
+        "colour": names.index(part.name) + 1 if part.name in names else OTHERS,
+        "share": 100 * part.tokens / tokens,
+        "each": part.tokens / part.calls,
+        "url": f"{reverse('context:calls')}?{listed}" if named and part.name else "",
+    }
+
+
+def _label(name: str, by: str) -> str:
+    if by == "section":
+        return str(words.SECTIONS[name])
+    return name or str(_("not named"))
+
+
+def _legend(names: Sequence[str], by: str, *, others: bool) -> list[dict[str, Any]]:
+    shown = [{"colour": at, "label": _label(name, by)} for at, name in enumerate(names, 1)]
+    return [*shown, {"colour": OTHERS, "label": _("all others")}] if others else shown
+
+
+def _drawn(column: Column, by: str) -> dict[str, Any]:
+    labels = [
+        _("all others") if piece.name is None else _label(piece.name, by) for piece in column.pieces
+    ]
+    return {"column": column, "pieces": list(zip(column.pieces, labels, strict=True))}
+
+
+def _saving(saving: Saving) -> dict[str, Any]:
+    return {"saving": saving, "share": 100 * saving.share}

@@ -1,0 +1,66 @@
+"""The page of costs: what was spent, by what, and what could be saved."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from context.models.archives import Within
+from kmapp import tokens
+from kmapp.accounts.models import Account, User
+from tests.context.calling import call, priced, talk, tool
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tokenizer() -> None:
+    tokens.count("warm")
+
+
+@pytest.fixture
+def at_desk(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def page(answer: Any) -> str:
+    assert answer.status_code == 200
+    return str(answer.content.decode())
+
+
+def test_an_empty_period_says_what_comes(at_desk: Client, acme: Account) -> None:
+    assert "No calls in this period" in page(at_desk.get("/calls/costs/"))
+    call(acme, talk(1), agent_id="shop")
+    assert "Nothing matches" in page(at_desk.get("/calls/costs/", {"agent_id": "desk"}))
+
+
+def test_every_view_shows_its_parts(at_desk: Client, acme: Account) -> None:
+    priced(acme, small={"input": 2})
+    call(acme, talk(1), agent_id="<shop>", model="small", tools=[tool("read_file")])
+    for by, said in (
+        ("section", "Conversation"),
+        ("agent", "&lt;shop&gt;"),
+        ("tool", "read_file"),
+        ("model", "/calls/?model=small"),
+        ("variant", "v1"),
+    ):
+        assert said in page(at_desk.get("/calls/costs/", {"by": by}))
+
+
+def test_a_page_of_many_agents(at_desk: Client, acme: Account) -> None:
+    for number in range(52):
+        call(acme, talk(1), agent_id=f"agent-{number}")
+    said = page(at_desk.get("/calls/costs/", {"by": "agent"}))
+    assert "1 to 50 of 52" in said
+    assert "all others" in said
+    assert "51 to 52 of 52" in page(at_desk.get("/calls/costs/", {"by": "agent", "page": "2"}))
+
+
+def test_what_could_be_saved_is_said(at_desk: Client, acme: Account) -> None:
+    for number in range(20):
+        call(acme, talk(1), within=Within(conversation_id=f"c{number}"), tools=[tool("dig")])
+    said = page(at_desk.get("/calls/costs/"))
+    assert "Its schema was offered in 20 calls and never called." in said
+
+
+def test_a_wrong_period_is_said(at_desk: Client) -> None:
+    assert "field-error" in page(at_desk.get("/calls/costs/", {"days": "13"}))
