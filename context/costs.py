@@ -24,8 +24,9 @@ WITH priced AS (
   SELECT key AS model, (value ->> 'input')::float / {MILLION} AS price,
     ((value ->> 'input')::float - (value ->> 'cached')::float) / {MILLION} AS uncached
   FROM jsonb_each(%(prices)s::jsonb)
-), calls AS MATERIALIZED (
-  SELECT one.*, one.cost::float AS paid, priced.price, priced.uncached
+), calls AS NOT MATERIALIZED (
+  SELECT one.*, one.cost::float AS paid, priced.price, priced.uncached,
+    (one.created_at AT TIME ZONE %(zone)s)::date AS day
   FROM (
     SELECT id, conversation_id, thread_id, user_id, agent_id, model, variant, created_at, cost,
       prefix_sha256, tool_tokens, called_tools, total, {", ".join(SECTIONS)}
@@ -38,16 +39,32 @@ WITH priced AS (
 )
 """  # noqa: S608
 
-# What a call falls into: names and tokens, which for one call add up to what is asked about.
-_SECTIONS = ", ".join(f"('{name}', calls.{name})" for name in SECTIONS)
+# Most calls offer the tools that others offer: each set of them is read once.
+TOOLS = """
+(SELECT tool.key AS name, day, calls, tool.value::int * calls AS tokens,
+  tool.value::int * paid_each AS paid, tool.value::int * price * calls AS money
+ FROM (
+  SELECT tool_tokens, day, price, count(*) AS calls, sum(paid / nullif(total, 0)) AS paid_each
+  FROM calls GROUP BY 1, 2, 3
+ ) offered CROSS JOIN LATERAL jsonb_each_text(tool_tokens) AS tool
+) part
+"""
+_SECTIONS = ", ".join(f"('{name}', {name})" for name in SECTIONS)
+_OF_SECTIONS = f"""
+(SELECT section.name, day, 1 AS calls, section.tokens, paid * section.tokens / total AS paid
+ FROM calls CROSS JOIN LATERAL (VALUES {_SECTIONS}) AS section (name, tokens)
+ WHERE section.tokens > 0
+) part
+"""  # noqa: S608
+_WHOLE = "(SELECT {} AS name, day, 1 AS calls, total AS tokens, paid FROM calls) part"
+# What calls fall into: names, calls, tokens and money, for which no call counts twice.
 PARTS = {
-    "section": f"(VALUES {_SECTIONS})",
-    "agent": "(VALUES (calls.agent_id, calls.total))",
-    "tool": "(SELECT key, value::int FROM jsonb_each_text(calls.tool_tokens))",
-    "model": "(VALUES (calls.model, calls.total))",
-    "variant": "(VALUES (calls.variant, calls.total))",
+    "section": _OF_SECTIONS,
+    "agent": _WHOLE.format("agent_id"),
+    "tool": TOOLS,
+    "model": _WHOLE.format("model"),
+    "variant": _WHOLE.format("variant"),
 }
-_PAID = "sum(calls.paid * part.tokens / nullif(calls.total, 0))"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +87,7 @@ class Period:
             "model": self.model,
             "prices": json.dumps(self.prices),
             "most": MOST_CALLS,
+            "zone": timezone.get_current_timezone_name(),
         }
         with connection.cursor() as cursor:
             cursor.execute(CALLS + query, {**values, **more})
@@ -110,9 +128,8 @@ def totals(period: Period) -> Totals:
 def parts(period: Period, by: str, *, limit: int, offset: int = 0) -> tuple[list[Part], int]:
     """The dearest first, and how many there are in all."""
     found = period.rows(
-        f"SELECT part.name, count(*), sum(part.tokens), {_PAID}, count(*) OVER ()"  # noqa: S608
-        f" FROM calls CROSS JOIN LATERAL {PARTS[by]} AS part (name, tokens)"
-        " WHERE part.tokens > 0 GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT %(limit)s OFFSET %(offset)s",
+        "SELECT name, sum(calls)::int, sum(tokens)::bigint, sum(paid), count(*) OVER ()"  # noqa: S608
+        f" FROM {PARTS[by]} GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT %(limit)s OFFSET %(offset)s",
         limit=limit,
         offset=offset,
     )
@@ -132,12 +149,9 @@ class Day:
 def by_day(period: Period, by: str, names: Sequence[str]) -> list[Day]:
     """Every day of the period, oldest first."""
     found = period.rows(
-        "SELECT (calls.created_at AT TIME ZONE %(zone)s)::date,"  # noqa: S608
-        f" CASE WHEN part.name = ANY (%(names)s) THEN part.name END, sum(part.tokens), {_PAID}"
-        f" FROM calls CROSS JOIN LATERAL {PARTS[by]} AS part (name, tokens)"
-        " WHERE part.tokens > 0 GROUP BY 1, 2",
+        "SELECT day, CASE WHEN name = ANY (%(names)s) THEN name END, sum(tokens)::bigint, sum(paid)"  # noqa: S608
+        f" FROM {PARTS[by]} GROUP BY 1, 2",
         names=list(names),
-        zone=timezone.get_current_timezone_name(),
     )
     tokens: dict[date, dict[str | None, int]] = {}
     paid: dict[date, float | None] = {}

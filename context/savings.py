@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from context.costs import PARTS, Period, Totals
+from context.costs import TOOLS, Period, Totals
 
 LEAST_CALLS = 20  # before anything is said
 LEAST_SHARE = 0.01  # of all tokens
@@ -37,10 +37,9 @@ def savings(period: Period, whole: Totals) -> list[Saving]:
 def _idle_tools(period: Period, whole: Totals) -> list[Saving]:
     """Tools that were offered again and again, and never called."""
     rows = period.rows(
-        "SELECT part.name, count(*), sum(part.tokens), sum(part.tokens * calls.price)"  # noqa: S608
-        f" FROM calls CROSS JOIN LATERAL {PARTS['tool']} AS part (name, tokens) GROUP BY 1"
-        " HAVING count(*) >= %(least)s AND sum(part.tokens) >= %(tokens)s"
-        " AND NOT bool_or(part.name = ANY (calls.called_tools))"
+        "SELECT name, sum(calls)::int, sum(tokens)::bigint, sum(money)"  # noqa: S608
+        f" FROM {TOOLS} WHERE name NOT IN (SELECT unnest(called_tools) FROM calls) GROUP BY 1"
+        " HAVING sum(calls) >= %(least)s AND sum(tokens) >= %(tokens)s"
         " ORDER BY 3 DESC, 1 LIMIT %(limit)s",
         least=LEAST_CALLS,
         tokens=LEAST_SHARE * whole.tokens,

@@ -65,12 +65,13 @@ class Reports(AgentView):
         names = ("conversation_id", "thread_id", "user_id", "agent_id", "model", "variant")
         given = {name: asked[name] for name in names if asked.get(name)}
         with acting(self.account):
-            rows = ContextCostReport.objects.of(self.account).filter(**given).briefly()
+            calls = ContextCostReport.objects.of(self.account)
+            rows = calls.filter(**given)
             if asked.get("action"):
                 rows = rows.filter(actions__contains=[asked["action"]])
             if asked.get("before"):
                 rows = rows.after(asked["before"])
-            found = list(rows.newest_first()[: asked["limit"]])
+            found = list(calls.these(rows.newest_first().ids()[: asked["limit"]]))
         following = found[-1].pk if len(found) == asked["limit"] else None
         shown = [report_output.brief_output(row) for row in found]
         return Response({"results": shown, "next": following})

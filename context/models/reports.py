@@ -4,6 +4,9 @@ A report stays. Its inputs go after some days; what they hold is kept once for e
 that a conversation of many calls does not keep its messages many times.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from typing import Self
 from uuid import UUID
 
@@ -24,6 +27,14 @@ class ReportQuerySet(AccountQuerySet["ContextCostReport"]):
         then = self.model.objects.filter(pk=last, account_id=OuterRef("account_id"))
         at = Subquery(then.values("created_at"))
         return self.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=last))
+
+    def ids(self) -> models.QuerySet[ContextCostReport, UUID]:
+        """Of which an index alone knows the most: see `these`."""
+        return self.values_list("pk", flat=True)
+
+    def these(self, ids: Iterable[UUID]) -> Self:
+        """The calls of a page that was found by its ids."""
+        return self.filter(pk__in=list(ids)).briefly().newest_first()
 
     def briefly(self) -> Self:
         """Without the account itself: what a list shows stands in columns."""
@@ -91,7 +102,12 @@ class ContextCostReport(AccountOwned):
             ),
         ]
         indexes = [
-            models.Index(fields=["account", "-created_at", "-id"], name="reports_newest_first"),
+            # With the decisions: a rare one is found without reading the calls of all others.
+            models.Index(
+                fields=["account", "-created_at", "-id"],
+                include=["actions"],
+                name="reports_and_decisions",
+            ),
             models.Index(
                 fields=["account", "conversation_id", "-created_at"], name="reports_of_conversation"
             ),

@@ -36,14 +36,15 @@ PAGES = {
 @reviewer_required
 def calls(request: WebRequest) -> HttpResponse:
     """Newest first; each with a bar of what it was made of."""
-    rows = ContextCostReport.objects.of(account_id_for(request)).briefly().newest_first()
-    narrowed = CallFilter(request.GET, queryset=rows)
-    page = Paginator(narrowed.qs, PAGE).get_page(request.GET.get("page"))
-    most = max((row.total for row in page.object_list), default=0)
+    rows = ContextCostReport.objects.of(account_id_for(request))
+    narrowed = CallFilter(request.GET, queryset=rows.newest_first())
+    page = Paginator(narrowed.qs.ids(), PAGE).get_page(request.GET.get("page"))
+    found = list(rows.these(page.object_list))
+    most = max((row.total for row in found), default=0)
     context = {
         "filter": narrowed,
         "page": page,
-        "shown": [{"row": row, "bar": _bar(row, most)} for row in page.object_list],
+        "shown": [{"row": row, "bar": _bar(row, most)} for row in found],
         "narrowed": any(request.GET.get(name) for name in narrowed.filters),
         "sections": words.SECTIONS,
         "actions": words.ACTIONS,

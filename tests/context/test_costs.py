@@ -134,4 +134,4 @@ def test_the_period_is_read_by_an_index(acme: Account) -> None:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute("EXPLAIN " + heard[0]["sql"])
         plan = "\n".join(row[0] for row in cursor.fetchall())
-    assert "reports_newest_first" in plan
+    assert "reports_and_decisions" in plan
