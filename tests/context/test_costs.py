@@ -32,7 +32,7 @@ def test_parts_add_up_to_the_calls(agent: Agent, acme: Account) -> None:
         call(acme, talk(2), agent_id=f"a{number % 2}", model="small", tools=[CALLED])
     call(acme, talk(1), agent_id="a0", model="large")
     with acting(acme):
-        rows = list(ContextCostReport.objects.of(acme))
+        rows = list(ContextCostReport.objects.of(acme).order_by("pk"))
     whole = sum(row.total for row in rows)
     for by in ("section", "agent", "model", "variant"):
         found = asked(agent, by=by)
