@@ -1,7 +1,7 @@
 """Nodes of a batch that another app keeps than the one which takes it.
 
 An agent writes memories and rules in one request. The app that answers it asks here whose a node
-is, and lets that app write its part into the same commit.
+is, and lets that app write its part into the same commit. Feedback on a node goes the same way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.ledger.actions import Recording
@@ -39,13 +40,29 @@ Write = Callable[[Account, str, Sequence[Any], Recording], Sequence[HostedNode]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """What the kind's app answers to feedback. `fresh`: it was not said before."""
+
+    answer: Mapping[str, Any]
+    fresh: bool
+
+
+Rate = Callable[[UUID, Actor, Any], Rated]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind of node: the scope that its writer needs, how it is read and how written."""
+    """One kind of node: the scope that its writer needs, how it is read, written and rated.
+
+    Feedback on such a node names it in the field `named`. `rate` is called inside `acting`.
+    """
 
     name: str
     scope: Scope
     read: Callable[[Mapping[str, Any]], Any]
     write: Write
+    named: str
+    rate: Rate
 
 
 _kinds: dict[str, Kind] = {}
@@ -62,6 +79,13 @@ def kind_of(node: Any) -> Kind | None:
         return None
     name = node.get("kind") or node.get("type")
     return _kinds.get(name) if isinstance(name, str) else None
+
+
+def rated_by(said: Any) -> Kind | None:
+    """Whose the node is that feedback names; None: its taker's own."""
+    if not isinstance(said, Mapping):
+        return None
+    return next((kind for kind in _kinds.values() if said.get(kind.named) is not None), None)
 
 
 def write_all(

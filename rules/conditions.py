@@ -5,7 +5,7 @@ is what must stand there: a scalar (equal), an object (holds there, or operators
 is among those of the context's list). Types never convert: 1 is not true and not "1".
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -104,8 +104,8 @@ def _value(wanted: Any) -> Test:
         inside = _object(wanted)
         return lambda value: isinstance(value, Mapping) and inside(value)
     if isinstance(wanted, list):
-        if all(isinstance(item, str) for item in wanted):
-            return _holds_texts(frozenset(wanted))
+        if all(map(_is_scalar, wanted)):
+            return _holds_scalars(wanted)
         items = [_value(item) for item in wanted]
         return lambda value: (
             isinstance(value, list) and all(any(item(one) for one in value) for item in items)
@@ -113,10 +113,20 @@ def _value(wanted: Any) -> Test:
     return lambda value: same(value, wanted)
 
 
-def _holds_texts(texts: frozenset[str]) -> Test:
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, SCALARS)
+
+
+def _key(scalar: Any) -> tuple[bool, Any]:
+    """Two scalars that are the same have the same one: true is not 1."""
+    return isinstance(scalar, bool), scalar
+
+
+def _holds_scalars(wanted: Iterable[Any]) -> Test:
     """All of these are in a list; however long both are, each is looked at once."""
+    keys = frozenset(map(_key, wanted))
     return lambda value: (
-        isinstance(value, list) and texts.issubset(one for one in value if isinstance(one, str))
+        isinstance(value, list) and keys.issubset(_key(one) for one in value if _is_scalar(one))
     )
 
 
@@ -175,9 +185,9 @@ def _order_of(value: Any) -> type | None:
 def _among(wanted: Any) -> Test:
     if not isinstance(wanted, list):
         return _never
-    if all(isinstance(one, str) for one in wanted):
-        texts = frozenset(wanted)
-        return lambda value: isinstance(value, str) and value in texts
+    if all(map(_is_scalar, wanted)):
+        keys = frozenset(map(_key, wanted))
+        return lambda value: _is_scalar(value) and _key(value) in keys
     return lambda value: any(same(value, one) for one in wanted)
 
 
@@ -191,10 +201,7 @@ def _not_among(wanted: Any) -> Test:
 def _contains(wanted: Any) -> Test:
     """A list holds the item, or each of a list of items; a text holds the text."""
     items = wanted if isinstance(wanted, list) else [wanted]
-    if all(isinstance(item, str) for item in items):
-        in_list = _holds_texts(frozenset(items))
-    else:
-        in_list = _holds_all(items)
+    in_list = _holds_scalars(items) if all(map(_is_scalar, items)) else _holds_all(items)
     if not isinstance(wanted, str):
         return in_list
     return lambda value: wanted in value if isinstance(value, str) else in_list(value)

@@ -13,7 +13,7 @@ from kmapp.ids import uuid7
 from kmapp.ledger.canonical import canonical
 from kmapp.redaction import redact
 from kmapp.text import normalise
-from rules.schemas import LARGEST, issues_of
+from rules.complaints import Issue, issues_of, size_issues
 
 DEFAULT_SCOPE = "default"  # how other clients name the scope without a name
 CODES = {
@@ -50,8 +50,11 @@ class NewRule:
         """Of all that was said, with a secret: the same client id and body is the same write."""
         return salted_hmac("rules.rule", canonical(asdict(self)), algorithm="sha256").hexdigest()
 
-    def issues(self) -> list[dict[str, str]]:
-        return issues_of({"if": self.when, "then": self.then, "exceptions": list(self.exceptions)})
+    def parts(self) -> dict[str, Any]:
+        return {"if": self.when, "then": self.then, "exceptions": list(self.exceptions)}
+
+    def issues(self) -> list[Issue]:
+        return issues_of(self.parts())
 
 
 def scope_of(said: str | None) -> str:
@@ -69,8 +72,7 @@ def refuse(issues: Sequence[Mapping[str, str]]) -> None:
     parts = {issue["path"].partition(".")[0] for issue in issues}
     code = next(code for part, code in CODES.items() if part in parts)
     raise Invalid(
-        _("This cannot be a rule yet: %(what)s.")
-        % {"what": "; ".join(f"{each['path']}: {each['message']}" for each in issues[:3])},
+        _("This cannot be a rule yet: %(what)s.") % {"what": _together(issues)},
         code=code,
         issues=issues,
     )
@@ -78,11 +80,11 @@ def refuse(issues: Sequence[Mapping[str, str]]) -> None:
 
 def refuse_large(draft: NewRule) -> None:
     """A rule is asked of every context, so it stays small, draft or not."""
-    parts = {"if": draft.when, "then": draft.then, "exceptions": list(draft.exceptions)}
-    for name, part in parts.items():
-        if (size := len(canonical(part))) > LARGEST:
-            message = f"has {size} characters as JSON; {LARGEST} are the most"
-            raise Invalid(
-                f"This rule is too large: {name} {message}.",
-                issues=[{"path": name, "message": message}],
-            )
+    if issues := size_issues(draft.parts()):
+        raise Invalid(
+            _("This rule is too large: %(what)s.") % {"what": _together(issues)}, issues=issues
+        )
+
+
+def _together(issues: Sequence[Mapping[str, str]]) -> str:
+    return "; ".join(f"{each['path']}: {each['message']}" for each in issues[:3])

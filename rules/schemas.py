@@ -3,7 +3,9 @@
 The API publishes these very schemas; editors can complete and check against them.
 """
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -16,7 +18,7 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MOST_ITEMS = 200
 MOST_KEYS = 100
 LONGEST_NAME = 200
-LONGEST = 400  # characters of a complaint
+LONGEST = 300  # characters of the names in a complaint
 LARGEST = 20_000  # characters of one part as JSON
 MOST_EXCEPTIONS = 20
 
@@ -126,9 +128,17 @@ RULE: dict[str, Any] = {
     "additionalProperties": False,
     "$defs": _DEFS,
 }
+PARTS = ("if", "then", "exceptions")
 PUBLISHED = {"rule": RULE, "if": IF, "then": THEN, "exceptions": EXCEPTIONS}
 
-Issue = dict[str, str]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flaw:
+    """What is wrong at one place: `code` says what, `given` the names and numbers of it."""
+
+    path: str
+    code: str
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 @cache
@@ -136,40 +146,51 @@ def _validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(PUBLISHED[name])
 
 
-def issues_of(rule: Mapping[str, Any]) -> list[Issue]:
-    """What is wrong with a rule's `if`, `then` and `exceptions`, place by place."""
-    return [
-        issue for name in ("if", "then", "exceptions") for issue in part_issues(name, rule[name])
-    ]
-
-
-def part_issues(name: str, value: Any) -> list[Issue]:
-    found = [_issue(name, error) for error in _validator(name).iter_errors(value)]
+def flaws_of(name: str, value: Any) -> list[Flaw]:
+    """Of one part of a rule, place by place. What is too large is not looked into."""
+    if large := too_large(name, value):
+        return large
+    found = [_flaw(name, error) for error in _validator(name).iter_errors(value)]
     if not found and name != "then":
         found = [
-            {"path": path, "message": "cannot be matched in linear time: it would never match"}
+            Flaw(path=path, code="pattern")
             for path, pattern in _patterns(value, name)
             if safe_pattern(pattern) is None
         ]
     return found
 
 
-def _issue(name: str, error: ValidationError) -> Issue:
+def too_large(name: str, value: Any) -> list[Flaw]:
+    size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    given = {"n": size, "most": LARGEST}
+    return [Flaw(path=name, code="large", given=given)] if size > LARGEST else []
+
+
+def _flaw(name: str, error: ValidationError) -> Flaw:
     path = ".".join([name, *map(str, error.absolute_path)])
-    message = error.message
-    if error.validator == "additionalProperties":
-        known = ", ".join(sorted(error.schema.get("properties", {})))
-        message = f"unknown here: {', '.join(sorted(_unknown(error)))}; known are {known}"
-    return {
-        "path": path,
-        "message": message if len(message) <= LONGEST else f"{message[:LONGEST]}…",
-    }
+    code, wanted = str(error.validator), error.validator_value
+    if code == "additionalProperties":
+        known = error.schema.get("properties", {})
+        return Flaw(path=path, code="unknown", given=_unknown(error, known))
+    if code == "type":
+        kinds = [wanted] if isinstance(wanted, str) else wanted
+        return Flaw(path=path, code="-or-".join(kinds))
+    if code == "enum":
+        return Flaw(path=path, code=code, given={"known": ", ".join(wanted)})
+    n = len(error.instance) if isinstance(error.instance, Sized) else 0
+    return Flaw(path=path, code=code, given={"n": n, "most": wanted})
 
 
-def _unknown(error: ValidationError) -> set[str]:
-    known = error.schema.get("properties", {}).keys()
+def _unknown(error: ValidationError, known: Mapping[str, Any]) -> dict[str, str]:
+    """What it does not know. A mistyped operator is told from the places beside it."""
     names = {str(key) for key in error.instance if key not in known}
-    return {key for key in names if key.startswith("$")} or names
+    names = {key for key in names if key.startswith("$")} or names
+    return {"unknown": _listed(names), "known": _listed(known)}
+
+
+def _listed(names: Iterable[str]) -> str:
+    text = ", ".join(sorted(names))
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def _patterns(value: Any, path: str) -> Iterator[tuple[str, str]]:

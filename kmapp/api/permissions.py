@@ -27,10 +27,15 @@ class HasScope(BasePermission):
         needed = scopes.get("GET" if method == "HEAD" else method)
         if needed is None:
             return False
-        if not principal.may(needed):
-            raise Denied(
-                f"This key lacks the scope {needed.value}.",
-                code="missing_scope",
-                details={"scope": needed.value},
-            )
+        demand(principal, needed)
         return True
+
+
+def demand(principal: KeyPrincipal, needed: Scope) -> None:
+    """Refuse a key without a scope that what it says needs besides."""
+    if not principal.may(needed):
+        raise Denied(
+            f"This key lacks the scope {needed.value}.",
+            code="missing_scope",
+            details={"scope": needed.value},
+        )

@@ -20,12 +20,17 @@ _DIGITS = len(str(LARGEST_INTEGER))
 
 
 class Refused(ValueError):
-    """Not a body we take; `path` is the place, "" for the whole."""
+    """Not a body we take; `path` is the place, "" for the whole.
 
-    def __init__(self, path: str, reason: str) -> None:
+    `code` and what is `given` with it are the reason for who says it in other words.
+    """
+
+    def __init__(self, path: str, reason: str, code: str, **given: Any) -> None:
         super().__init__(f"{path}: {reason}" if path else reason)
         self.path = path
         self.reason = reason
+        self.code = code
+        self.given = given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +49,8 @@ class _Flaw:
     """Stands where json found something that cannot be, until the walk knows where that is."""
 
     reason: str
+    code: str
+    key: str = ""
 
 
 def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
@@ -51,7 +58,7 @@ def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        raise Refused("", f"is not UTF-8 (byte {error.start})") from None
+        raise Refused("", f"is not UTF-8 (byte {error.start})", "character") from None
     _measure(text, limits)
     try:
         value = json.loads(
@@ -59,14 +66,15 @@ def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
             object_pairs_hook=_object,
             parse_int=_integer,
             parse_float=_float,
-            parse_constant=lambda word: _Flaw(f"is {word}, which is not JSON"),
+            parse_constant=lambda word: _Flaw(f"is {word}, which is not JSON", "word"),
         )
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise Refused("", f"is not JSON: {error.msg} ({where})") from None
+        line, column = error.lineno, error.colno
+        reason = f"is not JSON: {error.msg} (line {line}, column {column})"
+        raise Refused("", reason, "syntax", line=line, column=column) from None
     _inspect(value, None)
     if not isinstance(value, dict):
-        raise Refused("", "must be a JSON object")
+        raise Refused("", "must be a JSON object", "object")
     return value
 
 
@@ -78,13 +86,15 @@ def _measure(text: str, limits: Limits) -> None:
         if mark in "[{":
             depth += 1
             if depth > limits.depth:
-                raise Refused("", f"is nested deeper than {limits.depth} levels")
+                reason = f"is nested deeper than {limits.depth} levels"
+                raise Refused("", reason, "deep", most=limits.depth)
         elif mark in "]}":
             depth -= 1
         if mark in "[{,":
             items += 1
             if items > limits.items:
-                raise Refused("", f"has more than {limits.items} items")
+                reason = f"has more than {limits.items} items"
+                raise Refused("", reason, "crowded", most=limits.items)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Flaw:
@@ -94,7 +104,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Flaw:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:
-            return _Flaw(f"has the key {key[:100]!a} twice")
+            return _Flaw(f"has the key {key[:100]!a} twice", "twice", key[:100])
         seen.add(key)
     raise AssertionError("unreachable: fewer keys than pairs")
 
@@ -102,14 +112,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Flaw:
 def _integer(text: str) -> int | _Flaw:
     # The length first: int() of a long string is slow, and refused by Python past 4,300 digits.
     if len(text.lstrip("-")) > _DIGITS or abs(int(text)) > LARGEST_INTEGER:
-        return _Flaw(f"is a number beyond ±{LARGEST_INTEGER}")
+        return _Flaw(f"is a number beyond ±{LARGEST_INTEGER}", "number")
     return int(text)
 
 
 def _float(text: str) -> float | _Flaw:
     number = float(text)
     if not math.isfinite(number) or abs(number) > LARGEST_INTEGER:
-        return _Flaw(f"is a number beyond ±{LARGEST_INTEGER}")
+        return _Flaw(f"is a number beyond ±{LARGEST_INTEGER}", "number")
     return number
 
 
@@ -123,6 +133,6 @@ def _inspect(value: Any, trail: Trail) -> None:
         for place, item in enumerate(value):
             _inspect(item, (trail, place))
     elif isinstance(value, _Flaw):
-        raise Refused(dotted(trail), value.reason)
+        raise Refused(dotted(trail), value.reason, value.code, key=value.key)
     elif isinstance(value, str) and (reason := flaw_of(value)):
-        raise Refused(dotted(trail), reason)
+        raise Refused(dotted(trail), reason, "character")

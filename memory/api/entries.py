@@ -10,8 +10,9 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.permissions import demand
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Denied, Invalid
+from kmapp.errors import Invalid
 from kmapp.nodes import Guest, scopes_of
 from kmapp.providers.active import active_model
 from memory.actions import review
@@ -57,12 +58,7 @@ class Write(AgentView):
         )
         guests = guests_of(asked.get("nodes", []))
         for needed in scopes_of(guests):
-            if not self.request.auth.may(needed):
-                raise Denied(
-                    f"This key lacks the scope {needed.value}.",
-                    code="missing_scope",
-                    details={"scope": needed.value},
-                )
+            demand(self.request.auth, needed)
         batch = Batch(
             entries=[
                 entry_of(node) for node in asked.get("nodes", []) if not isinstance(node, Guest)

@@ -5,8 +5,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from kmapp import nodes
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.permissions import demand
 from kmapp.api.views import AgentView, parse
 from memory.actions.feedback import Rated, rate
 from memory.actions.review import Decision
@@ -31,6 +33,9 @@ class Feedback(AgentView):
 
     It moves the memory's salience, and so how easily it is found. Each key counts once for each
     run; rating again replaces what was said, and the same rating twice changes nothing.
+
+    With `rule_node_id` in place of a memory it is feedback on that rule, as /v1/rules/{id}/feedback
+    takes it; that needs the scope rules:write as well.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
@@ -38,6 +43,8 @@ class Feedback(AgentView):
 
     @extend_schema(request=FeedbackInput, responses={201: Rating, 200: Rating})
     def post(self, request: Request) -> Response:
+        if kind := nodes.rated_by(request.data):
+            return self._of_a_guest(kind, request)
         asked = parse(FeedbackInput, request)
         with acting(self.account):
             entry = one(self.account, readable(self.request.auth, asked), asked)
@@ -49,6 +56,13 @@ class Feedback(AgentView):
             )
             rated = rate(decision, asked["outcome"], used_in=asked.get("used_in") or "")
             return self.seal(Response(_shown(rated), status=201 if rated.fresh else 200))
+
+    def _of_a_guest(self, kind: nodes.Kind, request: Request) -> Response:
+        """A node that another app keeps is rated by that app."""
+        demand(self.request.auth, kind.scope)
+        with acting(self.account):
+            rated = kind.rate(self.account, self.actor, request.data)
+            return self.seal(Response(rated.answer, status=201 if rated.fresh else 200))
 
 
 def _shown(rated: Rated) -> Rating:

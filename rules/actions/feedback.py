@@ -1,17 +1,17 @@
 """How it went: feedback on a decision, counted once for each outcome, and on a rule itself."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
 
 from django.db.models import F
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, AccountQuerySet
 from kmapp.errors import Invalid, NotFound
 from kmapp.ids import uuid7
-from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from rules.actions.deciding import Chosen, decide
@@ -39,7 +39,7 @@ class Verdict:
     note: str = ""
     input: str = ""  # what was said when it was given, or its digest
     run_id: str = ""
-    target: str = "tool"  # the rules that spoke of the tool, or all that applied
+    target: str = "tool"  # the rules that spoke of the tool, all that applied, or one rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,46 +59,49 @@ def rate_decision(
     """Feedback on the selection of a tool. Sent again, it changes nothing."""
     decision, link = _decision(verdict, question, selected, decision_id)
     rows = RuleFeedback.objects.of(verdict.account_id).filter(decision=decision)
-    known = rows.filter(outcome=verdict.outcome).first()
-    fresh = known is None
-    if known is None:
-        rules = _touching(decision, selected) if verdict.target == "tool" else _sources(decision)
-        with recording(verdict.account_id, verdict.actor, input=verdict.input or None) as commit:
-            made = _feedback(verdict, rules, commit)
-            made.decision = decision
-            RuleFeedback.objects.bulk_create([made], ignore_conflicts=True)
-            known = rows.get(outcome=verdict.outcome)
-            fresh = known.pk == made.pk  # else somebody said so at the same time
-            if fresh:
-                commit.add(made, "ADD")
-                _count(verdict.account_id, rules, verdict.outcome)
-    return Counted(
-        feedback=known,
-        commit=Commit.objects.of(verdict.account_id).get(pk=known.commit_id),
-        decision=decision,
-        link=link,
-        fresh=fresh,
-    )
+    told = rows.filter(outcome=verdict.outcome)
+    rules = _touching(decision, selected) if verdict.target == "tool" else _sources(decision)
+    made = _feedback(verdict, rules)
+    made.decision = decision
+    return replace(_once(verdict, made, told), decision=decision, link=link)
 
 
 def rate_rule(verdict: Verdict, rule_id: UUID) -> Counted:
-    """Feedback on a rule as such."""
+    """Feedback on a rule as such. Of one occasion it counts once for each outcome and who says it.
+
+    The run, or what was said, tells occasions apart; without either, each time is another one.
+    """
     rule = found(verdict.account_id, rule_id)
-    with recording(verdict.account_id, verdict.actor, input=verdict.input or None) as commit:
-        made = _feedback(verdict, [rule.pk], commit)
-        made.save(force_insert=True)
-        commit.add(made, "ADD")
-        _count(verdict.account_id, [rule.pk], verdict.outcome)
-    assert commit.commit is not None  # noqa: S101 - it recorded something
-    return Counted(feedback=made, commit=commit.commit)
+    made = _feedback(verdict, [rule.pk])
+    if occasion := verdict.run_id or verdict.input:
+        said = ["rule", str(rule.pk), str(verdict.actor), verdict.outcome, occasion]
+        made.pk = uuid5(verdict.account_id, canonical(said).decode())
+    told = RuleFeedback.objects.of(verdict.account_id).filter(pk=made.pk)
+    return _once(verdict, made, told)
 
 
-def _feedback(verdict: Verdict, rules: Sequence[UUID], commit: Recording) -> RuleFeedback:
+def _once(verdict: Verdict, made: RuleFeedback, told: "AccountQuerySet[RuleFeedback]") -> Counted:
+    """Record and count it, unless it has been `told` already, perhaps at this moment."""
+    known = told.first()
+    fresh = known is None
+    if known is None:
+        with recording(verdict.account_id, verdict.actor, input=verdict.input or None) as commit:
+            made.commit_id = commit.id
+            RuleFeedback.objects.bulk_create([made], ignore_conflicts=True)
+            known = told.get()
+            fresh = known.commit_id == commit.id
+            if fresh:
+                commit.add(made, "ADD")
+                _count(verdict.account_id, made.rule_ids, verdict.outcome)
+    commits = Commit.objects.of(verdict.account_id)
+    return Counted(feedback=known, commit=commits.get(pk=known.commit_id), fresh=fresh)
+
+
+def _feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
     account = Account.objects.get(pk=verdict.account_id)
     return RuleFeedback(
         id=uuid7(),
         account_id=verdict.account_id,
-        commit_id=commit.id,
         run_id=verdict.run_id,
         outcome=verdict.outcome,
         rule_ids=list(rules),

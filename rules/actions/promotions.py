@@ -56,8 +56,7 @@ def ask(decision: Decision) -> RulePromotion:
 
 def approve(decision: Decision, promotion_id: UUID) -> Moved:
     """Approve what another person asked for, if it still is what they saw."""
-    wish = _held(decision.account_id, promotion_id)
-    rule, editions = replace(decision, rule_id=wish.rule_id).editions()
+    wish, rule, editions = _held(decision, promotion_id)
     if wish.asked_by == str(decision.actor):
         raise Denied(_("Who asks for a promotion cannot approve it."), code="self_approval")
     if wish.seen_sha256 != seen_sha256(rule, editions):
@@ -74,7 +73,7 @@ def approve(decision: Decision, promotion_id: UUID) -> Moved:
 
 
 def withdraw(decision: Decision, promotion_id: UUID) -> RulePromotion:
-    wish = _held(decision.account_id, promotion_id)
+    wish, _rule, _editions = _held(replace(decision, version=None, seen=""), promotion_id)
     with recording(decision.account_id, decision.actor, reason=decision.kept_reason()) as commit:
         _settle(wish, decision, Status.WITHDRAWN, commit.id)
         commit.add(wish, "WITHDRAW")
@@ -94,14 +93,20 @@ def _waiting(account_id: UUID) -> "AccountQuerySet[RulePromotion]":
     return RulePromotion.objects.of(account_id).filter(status=Status.WAITING)
 
 
-def _held(account_id: UUID, promotion_id: UUID) -> RulePromotion:
-    rows = RulePromotion.objects.of(account_id).select_for_update(no_key=True, of=("self",))
-    wish = rows.filter(pk=promotion_id).first()
-    if wish is None:
+def _held(decision: Decision, promotion_id: UUID) -> tuple[RulePromotion, Rule, list[Rule]]:
+    """A wish that waits, its rule, and the rule's editions.
+
+    Everybody holds the rule before the wish: nobody waits for one who waits for them.
+    """
+    rows = RulePromotion.objects.of(decision.account_id).filter(pk=promotion_id)
+    rule_id = rows.values_list("rule_id", flat=True).first()
+    if rule_id is None:
         raise NotFound(_("There is no such wish for a promotion."))
+    rule, editions = replace(decision, rule_id=rule_id).editions()
+    wish = rows.select_for_update(no_key=True, of=("self",)).get()
     if wish.status != Status.WAITING:
         raise Conflict(_("Somebody decided about this promotion first."), code="stale_version")
-    return wish
+    return wish, rule, editions
 
 
 def _settle(wish: RulePromotion, decision: Decision, status: str, commit_id: UUID) -> None:

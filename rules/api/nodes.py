@@ -1,15 +1,20 @@
-"""Rules among the nodes of a batch: they become drafts, in the commit of the batch."""
+"""Rules among the nodes that memory takes: they become drafts, in the commit of their batch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
+from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.ledger.actions import Recording
-from kmapp.nodes import HostedNode, Kind, keep
+from kmapp.nodes import HostedNode, Kind, Rated, keep
+from rules.actions.feedback import rate_rule
 from rules.actions.writing import write_in
-from rules.api.serializers import RuleNode, rule_of_node
+from rules.api.asked import verdict_of
+from rules.api.serializers import NamedRuleVerdict, RuleNode, rule_of_node
+from rules.api.tool_output import counted_output
 from rules.drafts import NewRule, scope_of
 
 
@@ -37,4 +42,22 @@ def _write(
     ]
 
 
-keep(Kind(name="rule", scope=Scope.RULES_WRITE, read=_read, write=_write))
+def _rate(account_id: UUID, actor: Actor, said: Any) -> Rated:
+    """Feedback that names a rule, as the Aionis client sends it."""
+    serializer = NamedRuleVerdict(data=said)
+    serializer.is_valid(raise_exception=True)
+    asked = serializer.validated_data
+    counted = rate_rule(verdict_of(account_id, actor, asked), asked["rule_node_id"])
+    return Rated(answer=counted_output(counted, scope_of(asked.get("scope"))), fresh=counted.fresh)
+
+
+keep(
+    Kind(
+        name="rule",
+        scope=Scope.RULES_WRITE,
+        read=_read,
+        write=_write,
+        named="rule_node_id",
+        rate=_rate,
+    )
+)

@@ -17,10 +17,10 @@ from rules.api.shapes import (
     ToolConflict,
     ToolExplained,
 )
+from rules.complaints import issues_of
 from rules.matching import Compiled
 from rules.models import Rule
 from rules.policy import Clash, Policy, Rank
-from rules.schemas import issues_of
 
 SCHEME = "aionis"
 

@@ -20,6 +20,7 @@ from rules.api.serializers import (
     RuleChange,
     RuleInput,
     StateInput,
+    Undoing,
     checked_audience,
     rule_from,
 )
@@ -104,11 +105,13 @@ class OneRule(AgentView):
             rule = edit(self.account, self.actor, pk, asked, version=version, reason=reason)
             return Response(rule_output(rule), status=200 if rule.pk == pk else 201)
 
-    @extend_schema(responses={200: RuleShown})
+    @extend_schema(request=Undoing, responses={200: RuleShown})
     def delete(self, request: Request, pk: UUID) -> Response:
         """Disable it. It stays on record."""
+        decision = Decision(
+            account_id=self.account, rule_id=pk, actor=self.actor, **parse(Undoing, request)
+        )
         with acting(self.account):
-            decision = Decision(account_id=self.account, rule_id=pk, actor=self.actor)
             return Response(rule_output(move(decision, Rule.State.DISABLED).rule))
 
 
@@ -142,6 +145,7 @@ class State(AgentView):
             account_id=self.account,
             rule_id=asked["rule_node_id"],
             actor=self.actor,
+            version=asked.get("version"),
             reason=text or (f"sha256:{digest}" if digest else ""),
             may_override=bool(text) and self.request.auth.may(Scope.RULES_OVERRIDE),
         )
@@ -156,9 +160,11 @@ class Rollback(AgentView):
     scopes = {"POST": Scope.RULES_WRITE}
     idempotent = True
 
-    @extend_schema(request=None, responses={200: StateAnswer})
+    @extend_schema(request=Undoing, responses={200: StateAnswer})
     def post(self, request: Request, pk: UUID) -> Response:
-        decision = Decision(account_id=self.account, rule_id=pk, actor=self.actor)
+        decision = Decision(
+            account_id=self.account, rule_id=pk, actor=self.actor, **parse(Undoing, request)
+        )
         with acting(self.account):
             return self.seal(Response(_state(rollback(decision))))
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from rest_framework import serializers
 
@@ -10,8 +9,6 @@ from kmapp.api.serializers import Aliases
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import canonical
 from rules.drafts import NewRule, scope_of
-from rules.evaluation import Question
-from rules.matching import Viewer
 from rules.models import Rule, RuleFeedback
 from rules.models.rules import LEAST_PRIORITY, MOST_PRIORITY, MOST_WEIGHT
 
@@ -32,6 +29,14 @@ class Scoped(serializers.Serializer[Any]):
     """The part of the account that it is about."""
 
     scope = IdField()
+
+
+class Looked(serializers.Serializer[Any]):
+    """Which version of a rule was looked at before it was decided about."""
+
+    version = serializers.IntegerField(
+        min_value=1, required=False, help_text="Do it only if the rule is still at this version."
+    )
 
 
 class RuleFields(serializers.Serializer[Any]):
@@ -64,13 +69,10 @@ class RuleInput(RuleFields):
     id = serializers.UUIDField(required=False)
 
 
-class RuleChange(RuleFields):
+class RuleChange(RuleFields, Looked):
     """What to change about a rule. Only what is given changes."""
 
     name = serializers.CharField(max_length=ID, required=False)
-    version = serializers.IntegerField(
-        min_value=1, required=False, help_text="Change it only if it is still at this version."
-    )
 
 
 def rule_from(data: Mapping[str, Any]) -> NewRule:
@@ -195,7 +197,7 @@ class ToolFeedbackInput(Candidates):
     input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
 
 
-class StateInput(Scoped):
+class StateInput(Looked, Scoped):
     """Where a rule is to go, and why."""
 
     rule_node_id = serializers.UUIDField()
@@ -209,11 +211,26 @@ class StateInput(Scoped):
     input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
 
 
+class Undoing(Looked):
+    """Why a rule is taken back or disabled."""
+
+    reason = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
+
+
 class RuleVerdict(serializers.Serializer[Any]):
     """What somebody says of a rule as such."""
 
     outcome = serializers.ChoiceField(choices=RuleFeedback.Outcome.choices)
     note = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
+    run_id = IdField(help_text="The run it was used in: each run counts once for each outcome.")
+    input_text = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
+    input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
+
+
+class NamedRuleVerdict(RuleVerdict, Scoped):
+    """The same, of a rule that is named in it."""
+
+    rule_node_id = serializers.UUIDField()
 
 
 class DecisionInput(Scoped):
@@ -231,39 +248,3 @@ class RunInput(Scoped):
     decision_limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
     include_feedback = serializers.BooleanField(default=True)
     feedback_limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
-
-
-def question_of(asked: Mapping[str, Any]) -> Question:
-    context = asked["context"]
-    ids = {
-        f"{kind}_id": asked.get(f"{kind}_id") or _id_in(context, kind)
-        for kind in ("user", "agent", "app")
-    }
-    return Question(
-        context=context,
-        viewer=Viewer(**ids, scope=scope_of(asked.get("scope"))),
-        candidates=tuple(asked.get("candidates", ())),
-        strict=asked.get("strict", True),
-    )
-
-
-def _id_in(context: Mapping[str, Any], kind: str) -> str:
-    """An id that the context itself names: agent_id, or agent.id."""
-    inner = context.get(kind)
-    named = context.get(f"{kind}_id") or (inner.get("id") if isinstance(inner, dict) else None)
-    return named if isinstance(named, str) and len(named) <= ID else ""
-
-
-def decision_id_of(asked: Mapping[str, Any]) -> UUID | None:
-    """By its id, or by the last part of its address."""
-    named: UUID | None = asked.get("decision_id")
-    uri = asked.get("decision_uri")
-    if named or not uri:
-        return named
-    try:
-        return UUID(str(uri).rpartition("/")[2])
-    except ValueError as error:
-        raise Invalid(
-            "decision_uri names no decision.",
-            issues=[{"path": "decision_uri", "message": "ends with no id"}],
-        ) from error

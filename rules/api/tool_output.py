@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from rules.actions.deciding import Decided
+from rules.actions.feedback import Counted
 from rules.api.output import Shower, tool_conflicts, uri
 from rules.api.tool_shapes import (
     DecisionLink,
     DecisionMetadata,
     DecisionShown,
     Denied,
+    FeedbackAnswer,
     FeedbackShown,
     SelectAnswer,
     SelectedBy,
@@ -143,4 +145,22 @@ def feedback_output(feedback: RuleFeedback) -> FeedbackShown:
         "decision_id": feedback.decision_id,
         "commit_id": feedback.commit_id,
         "created_at": feedback.created_at,
+    }
+
+
+def counted_output(counted: Counted, scope: str) -> FeedbackAnswer:
+    decision, commit = counted.decision, counted.commit
+    return {
+        "ok": True,
+        "tenant_id": commit.account_id,
+        "scope": scope or "default",
+        "updated_rules": len(counted.feedback.rule_ids) if counted.fresh else 0,
+        "rule_node_ids": list(counted.feedback.rule_ids),
+        "commit_id": commit.pk,
+        "commit_uri": uri(commit.pk, "commit", commit.account_id, scope),
+        "commit_hash": commit.commit_hash,
+        "decision_id": decision.pk if decision else None,
+        "decision_uri": decision_uri(decision) if decision else None,
+        "decision_link_mode": counted.link or None,
+        "decision_policy_sha256": decision.policy_sha256 if decision else None,
     }

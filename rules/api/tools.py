@@ -13,8 +13,9 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
 from rules.actions.deciding import Decided, ask, decide
-from rules.actions.feedback import Counted, Verdict, rate_decision, rate_rule
-from rules.api.output import Shower, uri
+from rules.actions.feedback import rate_decision, rate_rule
+from rules.api.asked import decision_id_of, question_of, verdict_of
+from rules.api.output import Shower
 from rules.api.serializers import (
     DecisionInput,
     EvaluateInput,
@@ -22,13 +23,11 @@ from rules.api.serializers import (
     RunInput,
     SelectInput,
     ToolFeedbackInput,
-    decision_id_of,
-    question_of,
 )
 from rules.api.shapes import EvaluateAnswer
 from rules.api.tool_output import (
+    counted_output,
     decision_output,
-    decision_uri,
     feedback_output,
     select_output,
 )
@@ -184,58 +183,29 @@ class Feedback(AgentView):
     @extend_schema(request=ToolFeedbackInput, responses={200: FeedbackAnswer, 201: FeedbackAnswer})
     def post(self, request: Request) -> Response:
         asked = parse(ToolFeedbackInput, request)
-        said = asked.get("input_text") or asked.get("input_sha256") or ""
-        verdict = Verdict(
-            account_id=self.account,
-            actor=self.actor,
-            outcome=asked["outcome"],
-            note=asked.get("note", ""),
-            input=said,
-            run_id=asked.get("run_id") or "",
-            target=asked["target"],
-        )
+        verdict = verdict_of(self.account, self.actor, asked)
         with acting(self.account):
             counted = rate_decision(
                 verdict, question_of(asked), asked["selected_tool"], decision_id_of(asked)
             )
-            shown = _counted(counted, self.account, scope_of(asked.get("scope")))
+            shown = counted_output(counted, scope_of(asked.get("scope")))
             return self.seal(Response(shown, status=201 if counted.fresh else 200))
 
 
 class RuleFeedbackView(AgentView):
-    """What somebody says of a rule as such."""
+    """What somebody says of a rule as such.
+
+    With `run_id` or `input_text` it counts once for each key, outcome and occasion, however often
+    it is sent. Without them each call counts.
+    """
 
     scopes = {"POST": Scope.RULES_WRITE}
     idempotent = True
 
-    @extend_schema(request=RuleVerdict, responses={201: FeedbackAnswer})
+    @extend_schema(request=RuleVerdict, responses={201: FeedbackAnswer, 200: FeedbackAnswer})
     def post(self, request: Request, pk: UUID) -> Response:
         asked = parse(RuleVerdict, request)
-        verdict = Verdict(
-            account_id=self.account,
-            actor=self.actor,
-            outcome=asked["outcome"],
-            note=asked.get("note", ""),
-            target="rule",
-        )
         with acting(self.account):
-            shown = _counted(rate_rule(verdict, pk), self.account, "")
-            return self.seal(Response(shown, status=201))
-
-
-def _counted(counted: Counted, account_id: UUID, scope: str) -> FeedbackAnswer:
-    decision, commit = counted.decision, counted.commit
-    return {
-        "ok": True,
-        "tenant_id": account_id,
-        "scope": scope or "default",
-        "updated_rules": len(counted.feedback.rule_ids) if counted.fresh else 0,
-        "rule_node_ids": list(counted.feedback.rule_ids),
-        "commit_id": commit.pk,
-        "commit_uri": uri(commit.pk, "commit", account_id, scope),
-        "commit_hash": commit.commit_hash,
-        "decision_id": decision.pk if decision else None,
-        "decision_uri": decision_uri(decision) if decision else None,
-        "decision_link_mode": counted.link or None,
-        "decision_policy_sha256": decision.policy_sha256 if decision else None,
-    }
+            counted = rate_rule(verdict_of(self.account, self.actor, asked), pk)
+            shown = counted_output(counted, "")
+            return self.seal(Response(shown, status=201 if counted.fresh else 200))

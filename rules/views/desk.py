@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 
 from kmapp.api.strict_json import Refused, parse
 from kmapp.ledger.canonical import Unstorable, check
+from rules.complaints import Issue, issues_of, json_issue
 from rules.forming import EMPTY, FORMATS, OPERATORS, Form, Json, Row, Unsaid, form_of, formed, same
-from rules.schemas import Issue, part_issues
 from rules.telling import COMPARED, pretty
 
 MOST_ROWS = 50
@@ -143,10 +143,6 @@ def desk_of(said: QueryDict) -> Desk:
     return replace(desk, issues=issues_of(desk.agreed), blank=more)
 
 
-def issues_of(rule: Mapping[str, Any]) -> list[Issue]:
-    return [issue for name in EMPTY for issue in part_issues(name, rule[name])]
-
-
 def _agreed(text: str) -> Json:
     try:
         return {**EMPTY, **parse(text[:LARGEST].encode())}
@@ -160,8 +156,9 @@ def _by_form(agreed: Json, form: Form) -> tuple[Json, Issue | None]:
         check(said)
     except Unsaid as error:
         return agreed, {"path": error.place, "message": str(REASONS[error.reason])}
-    except Unstorable as error:
-        return agreed, {"path": "json", "message": str(error)}
+    except Unstorable:
+        text = _("A line holds a character or a number that cannot be kept: take it out.")
+        return agreed, {"path": "json", "message": text}
     return said, None
 
 
@@ -169,7 +166,7 @@ def _by_json(text: str) -> tuple[Json, Issue | None]:
     try:
         said = parse(text.encode())
     except Refused as error:
-        return dict(EMPTY), {"path": "json", "message": f"{error.path or 'JSON'} {error.reason}"}
+        return dict(EMPTY), {"path": "json", "message": json_issue(error)}
     if unknown := sorted(said.keys() - EMPTY.keys()):
         known = _("Unknown here: %(names)s. Known are if, then and exceptions.")
         return dict(EMPTY), {"path": "json", "message": known % {"names": ", ".join(unknown)}}
@@ -210,5 +207,5 @@ def _trial(said: QueryDict) -> dict[str, Any]:
         try:
             found["context"] = parse(text.encode())
         except Refused as error:
-            found["context_issue"] = f"{error.path or 'JSON'} {error.reason}"
+            found["context_issue"] = json_issue(error)
     return found

@@ -89,6 +89,12 @@ def _feedback(names: Names) -> Sequence[Said]:
     return [{**asked, "decision_id": str(names.decision)}]
 
 
+def _rated(names: Names) -> Sequence[Said]:
+    """A memory, by each of its names; and a rule."""
+    said = {"outcome": "negative", "reason": "Because."}
+    return [*_which(**said)(names), {"rule_node_id": str(names.rule), **said}]
+
+
 def _placeholder(names: Names) -> Said:
     """A tool's message that names their archive."""
     said = Archived(
@@ -133,7 +139,7 @@ PROBES = {
         said=lambda names: [{"ids": [str(names.entry)]}, {"client_ids": [names.client_id]}],
         refused=frozenset({200}),
     ),
-    "memory:api_feedback": Probe(said=_which(outcome="negative", reason="Because.")),
+    "memory:api_feedback": Probe(said=_rated),
     "memory:api_history": Probe("entry"),
     "memory:entry": Probe("entry"),
     "memory:edit": Probe("entry", _form(**V1, content="Mine now.", title="", kind="fact")),

@@ -137,6 +137,25 @@ def test_a_tool_is_selected_and_its_use_is_rated(client: Any) -> None:
     assert active["rank"]["score"] == 5201
 
 
+def test_a_rule_is_rated_once_for_each_occasion(client: Any) -> None:
+    rule, state = shadowed(client)
+    client.rules_state({**state, "state": "active"})
+    said = {"rule_node_id": rule, "outcome": "positive", "input_text": "it helped"}
+    first = client.feedback({**said, "run_id": "run-1"})
+    assert (first["status"], first["data"]["rule_node_ids"]) == (201, [rule])
+    again = client.feedback({**said, "run_id": "run-1"})
+    assert (again["status"], again["data"]["updated_rules"]) == (200, 0)
+    assert again["data"]["commit_id"] == first["data"]["commit_id"]
+    for other in ({"run_id": "run-2"}, {"run_id": "run-1", "outcome": "negative"}, {}):
+        assert client.feedback({**said, **other})["status"] == 201
+    [active] = client.rules_evaluate({"context": CONTEXT})["data"]["active"]
+    assert active["stats"] == {"positive": 3, "negative": 1}
+    assert refusal(client.feedback, {**said, "outcome": "great"}) == (400, "invalid_request")
+    nobody = {**said, "rule_node_id": str(uuid4())}
+    missing = (404, "node_not_found_in_scope_or_visibility")
+    assert refusal(client.feedback, nobody) == missing
+
+
 def test_refusals_have_the_codes_that_the_client_knows(client: Any) -> None:
     nodes = [
         {**NODE, "client_id": "only", "slots": {"then": {"tool": {"allow": ["vim"]}}}},
@@ -189,3 +208,5 @@ def test_the_gate_opens_for_keys_that_may_override_and_say_why(
     writer = AionisClient(base_url=site, api_key=makers.key(acme, ("memory:write",))[1])
     batch = {"input_text": "said", "nodes": [{**NODE, "client_id": "other"}]}
     assert refusal(writer.write, batch) == (403, "missing_scope")
+    rated = {"rule_node_id": node["id"], "outcome": "negative", "input_text": "bad"}
+    assert refusal(writer.feedback, rated) == (403, "missing_scope")

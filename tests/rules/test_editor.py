@@ -92,19 +92,25 @@ def test_where_both_were_changed_somebody_says_which_counts(at_desk: Client, acm
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        (said(written="{"), "is not JSON"),
+        (said(written="{"), "This is not JSON yet: look at line 1, column 2."),
+        (said(written="[]"), "Write an object"),
+        (said(written='{"if": {"a": 1, "a": 2}}'), "if: has the key a twice"),
+        (said(written='{"if": {"a": 1e999}}'), "if.a: is a number that is too large"),
+        (said(written='{"if": {"a": NaN}}'), "if.a: is a word that JSON does not have"),
+        (said(written='{"if": {"a": "\\u0000"}}'), "if.a: has a character that cannot be kept"),
+        (said(written='{"if": %s}' % ('{"a":' * 99 + "1" + "}" * 99)), "deeper than 64 levels"),
         (said(written='{"if": {}, "than": {}}'), "Unknown here: than"),
-        (said(written={**RULE, "if": {"a": {"$like": 1}}}), "unknown here: $like"),
-        (said(written={**RULE, "then": {"tool": {"deny": "curl"}}}), "is not of type"),
+        (said(written={**RULE, "if": {"a": {"$like": 1}}}), "does not know $like"),
+        (said(written={**RULE, "then": {"tool": {"deny": "curl"}}}), "write a list here"),
         (said(written={**RULE, "if": {"a": {"$regex": "("}}}), "linear time"),
-        (said(written={**RULE, "then": {}}), "non-empty"),
+        (said(written={**RULE, "then": {}}), "is empty: say at least one thing"),
         (said(if_path=[""]), "no place"),
         (said(if_path=["a", "a"], if_op=["is", "$gt"], if_value=["1", "2"]), "Two lines"),
         (said(name=""), "required"),
         (said(audience="user"), "Say for whom"),
         (said(audience_id="ada"), "not for one alone"),
         (said(priority="101"), "100"),
-        (said(if_value=["a\x00b"]), "NUL"),
+        (said(if_value=["a\x00b"]), "a character or a number that cannot be kept"),
     ],
 )
 def test_what_is_wrong_is_said_in_place_and_not_saved(
@@ -152,7 +158,7 @@ def test_trying_says_what_holds_and_what_would_come_of_it(at_desk: Client, acme:
         **trial,
     )
     assert "An exception holds:" in check(at_desk, blocked)
-    assert "is not JSON" in check(at_desk, said(**{**trial, "context": "{"}))
+    assert "This is not JSON yet" in check(at_desk, said(**{**trial, "context": "{"}))
 
 
 def test_a_rule_that_counts_is_edited_as_a_new_edition(at_desk: Client, acme: Account) -> None:

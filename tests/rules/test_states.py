@@ -1,6 +1,7 @@
 """How far a rule may go, whoever asks and at the same time."""
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
 from kmapp.ids import uuid7
 from kmapp.ledger.models import Commit
-from rules.actions.promotions import approve, ask, ask_or_promote, waiting_for
+from rules.actions.promotions import approve, ask, ask_or_promote, waiting_for, withdraw
 from rules.actions.states import Decision, move, rollback
 from rules.actions.writing import edit
 from rules.models import Rule, RuleFeedback, RulePromotion, RuleStatistics, RuleVersion
@@ -183,6 +184,46 @@ def test_of_two_editions_promoted_at_once_one_is_active(committed: str, acme: Ac
     at_once([lambda: promote(second), lambda: promote(third)])
     states = sorted(now(one).state for one in (live, second, third))
     assert states == ["active", "disabled", "disabled"]
+
+
+def test_of_two_who_approve_at_once_one_is_told(committed: str, acme: Account) -> None:
+    made = rule(acme, "a rule", "shadow")
+    with acting(acme):
+        wish = ask(decision(made))
+
+    def approves(actor: Actor) -> None:
+        with acting(acme):
+            approve(decision(made, actor), wish.pk)
+
+    others = [Actor("user", uuid7()) for _each in range(3)]
+    outcomes = at_once([partial(approves, each) for each in others])
+    assert outcomes == ["done", "stale_version", "stale_version"]
+    with acting(acme):
+        assert RulePromotion.objects.get(pk=wish.pk).status == "approved"
+        assert RuleVersion.objects.of(acme).filter(rule=made, event="PROMOTE").count() == 1
+
+
+@pytest.mark.parametrize("deed", [approve, withdraw])
+def test_who_asks_anew_and_who_decides_wait_for_each_other(
+    committed: str, acme: Account, deed: Any
+) -> None:
+    made = rule(acme, "a rule", "shadow")
+    with acting(acme):
+        wish = ask(decision(made))
+
+    def asks() -> None:
+        with acting(acme):
+            ask(decision(made))
+
+    def decides() -> None:
+        with acting(acme):
+            deed(decision(made, LIN), wish.pk)
+
+    late = {approve: "shadow_first", withdraw: "done"}[deed]
+    assert at_once([asks, decides]) in (["done", late], ["done", "stale_version"])
+    with acting(acme):
+        waiting = RulePromotion.objects.of(acme).filter(status="waiting")
+        assert waiting.count() == (now(made).state == "shadow")
 
 
 def test_feedback_counts_once_however_often_and_at_once(committed: str, acme: Account) -> None:
