@@ -13,7 +13,7 @@ from knowledge.actions.reading import read_document
 PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
 
 
-@on(READ, queue="extraction")
+@on(READ, queue="extraction", alone=True)
 def read(jobs: Sequence[Job]) -> None:
     for job in jobs:
         read_document(job.account_id, UUID(job.payload["document"]))

@@ -13,11 +13,10 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import F
 from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import account_ids
 from kmapp.ids import uuid7
 from kmapp.ledger.canonical import canonical
 from kmapp.outbox.models import Delivery, OutboxEvent
@@ -31,10 +30,9 @@ from kmapp.outbox.registry import (
     subscriptions,
 )
 from kmapp.outbox.retry import delay_after
+from kmapp.outbox.turns import Turns
 
 log = structlog.get_logger()
-
-PURGE_BLOCK = 5_000
 
 # How a committed event wakes a worker. `kmapp.outbox.tasks` puts Celery here; without it the sweep
 # finds the work.
@@ -116,18 +114,22 @@ def deliver_due(
     """Pay what is due on a queue until nothing is, or the time is up. Returns how many were tried.
 
     `task` is the Celery task that pays, so that its next life can free what this one held. Whoever
-    finds work calls help, so that as many join in as there are, for as long as there is work.
+    finds work calls help, so that as many join in as there are, for as long as there is work; and
+    again when its time is up, for help may have come while a turn was not its own.
     """
-    until, tried = monotonic() + seconds, 0
-    while (handlers := _able(queue)) and monotonic() < until:
-        token = uuid7()
-        claimed = _claim(handlers, token, task or token)
-        if not claimed:
-            break
-        if not tried:
-            call_help()
-        tried += len(claimed)
-        _pay(claimed, token)
+    until, tried, left = monotonic() + seconds, 0, True
+    with Turns() as turns:
+        while left and (handlers := _able(queue, turns)) and monotonic() < until:
+            token = uuid7()
+            claimed = _claim(handlers, token, task or token)
+            left = bool(claimed)
+            if claimed:
+                if not tried:
+                    call_help()
+                tried += len(claimed)
+                _pay(claimed, token)
+    if left and turns.taken and tried:
+        call_help()
     return tried
 
 
@@ -136,11 +138,13 @@ def deliver_due(
 resting: dict[str, float] = {}
 
 
-def _able(queue: str) -> dict[str, int]:
+def _able(queue: str, turns: Turns) -> dict[str, int]:
     """The handlers of a queue that can work, each with its batch."""
     now = monotonic()
     return {
-        each.name: each.batch for each in subscriptions(queue) if resting.get(each.name, now) <= now
+        each.name: each.batch
+        for each in subscriptions(queue)
+        if resting.get(each.name, now) <= now and (not each.alone or turns.mine(each.name))
     }
 
 
@@ -273,25 +277,3 @@ def replay(account_id: UUID, deliveries: Sequence[UUID] | None = None) -> int:
     if revived:
         transaction.on_commit(lambda: wake(queues), robust=True)
     return revived
-
-
-def purge(account_id: UUID, *, older_than: timedelta) -> int:
-    """Delete old events whose deliveries are all done, a block of them. Dead letters stay."""
-    unpaid = Delivery.objects.of(account_id).filter(event_id=OuterRef("pk"), done_at=None)
-    done = OutboxEvent.objects.of(account_id).filter(created_at__lt=Now() - older_than)
-    old = list(done.filter(~Exists(unpaid)).values_list("pk", flat=True)[:PURGE_BLOCK])
-    Delivery.objects.of(account_id).filter(event_id__in=old).delete()
-    return OutboxEvent.objects.of(account_id).filter(pk__in=old).delete()[0]
-
-
-def purge_all(*, older_than: timedelta) -> int:
-    """Delete what is done and old of every account, block by block. Returns how many events."""
-    total = 0
-    for account_id in account_ids():
-        while True:
-            with acting(account_id):
-                dropped = purge(account_id, older_than=older_than)
-            total += dropped
-            if dropped < PURGE_BLOCK:
-                break
-    return total

@@ -44,19 +44,25 @@ Handler = Callable[[Sequence[Job]], Answers | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """`run` gets up to `batch` due jobs of one account, outside transactions; answers for each."""
+    """`run` gets up to `batch` due jobs of one account, outside transactions; answers for each.
+
+    What runs `alone` is heavy: one process of a host has it, the others go on with the rest.
+    """
 
     name: str
     topic: str
     run: Handler
     batch: int
     queue: str
+    alone: bool
 
 
 _subscriptions: dict[str, Subscription] = {}
 
 
-def on(topic: str, *, batch: int = 1, queue: str = "default") -> Callable[[Handler], Handler]:
+def on(
+    topic: str, *, batch: int = 1, queue: str = "default", alone: bool = False
+) -> Callable[[Handler], Handler]:
     """Subscribe to a topic. Raising fails the whole batch; {job.id: error} fails those."""
     if queue not in QUEUES:
         raise ValueError(f"{queue!r} is no queue: {', '.join(QUEUES)}.")
@@ -64,7 +70,7 @@ def on(topic: str, *, batch: int = 1, queue: str = "default") -> Callable[[Handl
     def subscribe(run: Handler) -> Handler:
         name = f"{run.__module__}.{run.__qualname__}"
         _subscriptions[name] = Subscription(
-            name=name, topic=topic, run=run, batch=batch, queue=queue
+            name=name, topic=topic, run=run, batch=batch, queue=queue, alone=alone
         )
         return run
 

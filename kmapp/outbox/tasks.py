@@ -7,7 +7,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from kmapp.outbox import actions
+from kmapp.outbox import actions, purging
 from kmapp.outbox.messenger import Messenger
 from kmapp.outbox.registry import QUEUES
 
@@ -43,4 +43,4 @@ actions.wake = Messenger(send).say
 @shared_task
 def drop_old() -> int:
     """Forget what was dealt with long ago."""
-    return actions.purge_all(older_than=KEPT)
+    return purging.purge_all(older_than=KEPT)

@@ -1,5 +1,6 @@
 """How deliveries are paid: who is called, who rests, and what a task frees of its former life."""
 
+import time
 from collections.abc import Iterator, Sequence
 from uuid import UUID, uuid4
 
@@ -11,6 +12,7 @@ from kmapp.outbox import registry
 from kmapp.outbox.actions import Task, deliver_due, publish, release, resting
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, Later, on
+from kmapp.outbox.turns import Turns
 from tests import makers
 
 TOPIC = "test.deliver"
@@ -115,3 +117,42 @@ def test_what_is_settled_keeps_no_lease(acme: Account) -> None:
     assert makers.settle() == 2
     with acting(acme):
         assert not Delivery.objects.of(acme).exclude(lease_token=None).exists()
+
+
+def test_what_runs_alone_leaves_the_others_free(acme: Account) -> None:
+    """Two processes of a host: while one has the turn, the other pays the rest."""
+    paid: list[str] = []
+
+    @on(TOPIC, alone=True)
+    def heavy(jobs: Sequence[Job]) -> None:
+        paid.extend("heavy" for _ in jobs)
+
+    @on(TOPIC)
+    def light(jobs: Sequence[Job]) -> None:
+        paid.extend("light" for _ in jobs)
+
+    owe(acme, 3)
+    with Turns() as another:
+        assert another.mine(f"{heavy.__module__}.{heavy.__qualname__}")
+        assert deliver_due("default") == 3
+        assert paid == ["light"] * 3
+    assert deliver_due("default") == 3
+    assert paid == ["light"] * 3 + ["heavy"] * 3
+
+
+def test_who_gives_back_a_turn_calls_the_next_one(acme: Account) -> None:
+    free: list[bool] = []
+
+    @on(TOPIC, alone=True)
+    def heavy(jobs: Sequence[Job]) -> None:
+        time.sleep(0.2)
+
+    def help_comes() -> None:
+        with Turns() as another:
+            free.append(another.mine(f"{heavy.__module__}.{heavy.__qualname__}"))
+
+    owe(acme, 2)
+    assert deliver_due("default", seconds=0.1, call_help=help_comes) == 1
+    assert free == [False, True]
+    assert deliver_due("default", call_help=help_comes) == 1
+    assert free == [False, True, False], "nothing is left to call anybody for"

@@ -4,8 +4,9 @@ from datetime import timedelta
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.outbox.actions import Task, publish, purge_all
+from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.outbox.purging import purge_all
 
 LONG_AGO = "2020-01-01T00:00:00Z"
 

@@ -12,7 +12,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.management.accounts import accounts_named
 from kmapp.management.asking import agreed, duration
-from kmapp.outbox import actions
+from kmapp.outbox import actions, purging
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 
 ERROR_WIDTH = 100
@@ -98,4 +98,4 @@ def _chosen(account: Account, handler: str | None) -> DeliveryQuerySet:
 
 def _purge_some(account: Account, older_than: timedelta) -> int:
     with acting(account):
-        return actions.purge(account.pk, older_than=older_than)
+        return purging.purge(account.pk, older_than=older_than)

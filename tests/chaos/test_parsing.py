@@ -1,0 +1,61 @@
+"""Files that take parsers to their limits, while everybody else goes on with their work."""
+
+import base64
+import time
+
+import pytest
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from knowledge.models import KnowledgeDocument
+from tests.chaos.measure import amount, percentile, seconds_until
+from tests.chaos.product import Product
+
+pytestmark = pytest.mark.chaos
+
+BOMBS = 6
+WRITES = amount(60, 20)
+NESTED = base64.b64encode(b"a+" * 600_000).decode()  # keeps the code splitter until it is stopped
+
+
+def waited(product: Product, number: int) -> float:
+    """Seconds from a write until a worker has embedded it."""
+    began = time.monotonic()
+    body = {"text": f"Note {number}: dock {number % 17} is free again.", "user_id": "ann"}
+    pk = product.post("memory/store", body).body["id"]
+    while product.post("memory/get", {"id": pk}).body["embedding_status"] != "READY":
+        assert time.monotonic() - began < 60
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def unread(account: Account) -> int:
+    with acting(account):
+        return KnowledgeDocument.objects.of(account).filter(state="pending").count()
+
+
+def test_bombs_do_not_hold_up_the_queue(acme: Account, product: Product) -> None:
+    """Reliability 37: while bombs are read, jobs of others take no more than twice as long, p95.
+
+    Of the processor only its share is theirs: a tenth of a second is allowed for that.
+    """
+    product.have("valkey", "provider", "worker", "web")
+    for number in range(5):
+        waited(product, number)
+    healthy = percentile([waited(product, number) for number in range(WRITES)], 0.95)
+    for number in range(BOMBS):
+        documents = [{"ref": f"{number}.js", "content_base64": NESTED}]
+        body = {"source": {"name": f"bombs {number}"}, "documents": documents}
+        assert product.post("knowledge/ingest", body).status == 201
+    hurt: list[float] = []
+    while len(hurt) < WRITES and unread(acme):
+        hurt.append(waited(product, len(hurt)))
+    assert len(hurt) > WRITES / 2, "the bombs were over too soon to tell"
+    p95 = percentile(hurt, 0.95)
+    print(f"37: p95 {p95 * 1000:.0f} ms beside bombs, {healthy * 1000:.0f} ms without")
+    assert p95 <= 2 * healthy + 0.1
+    taken = seconds_until(lambda: not unread(acme), 20 * BOMBS)
+    print(f"37: {BOMBS} bombs were refused, the last one {taken:.0f} s after that")
+    with acting(acme):
+        states = set(KnowledgeDocument.objects.of(acme).values_list("state", flat=True))
+    assert states == {"failed"}
