@@ -4,6 +4,7 @@ from django.contrib import admin
 
 from context.models import (
     ContextBody,
+    ContextCitation,
     ContextCostReport,
     ContextInput,
     ContextSettings,
@@ -37,6 +38,17 @@ class ContextCostReportAdmin(ReadOnly):
 
     list_display = ("__str__", "agent_id", "model", "variant", "total", "created_at")
     search_fields = ("=conversation_id", "=agent_id", "=model", "=id")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(ContextCitation)
+class ContextCitationAdmin(ReadOnly):
+    """Which call cites what."""
+
+    list_display = ("ref", "report", "created_at")
+    list_select_related = ("report",)
+    search_fields = ("=ref", "=report__id")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
 

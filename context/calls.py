@@ -32,6 +32,7 @@ class Snippet:
     trust: str  # trusted, semi_trusted, untrusted
     why: Mapping[str, Any]
     citation: Mapping[str, Any]
+    made_of: Sequence[str] = ()  # the things whose texts it joins, when they are several
 
     @property
     def item(self) -> Item:

@@ -56,6 +56,7 @@ def of_document(snippet: Passage, variant: Variant) -> Snippet:
         trust=document.source.trust,
         why={"parts": dict(snippet.parts), "by_meaning": snippet.ready},
         citation={**citation, "observed_at": document.observed_at.isoformat()},
+        made_of=[str(chunk.pk) for chunk in snippet.chunks],
     )
 
 

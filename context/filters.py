@@ -1,6 +1,7 @@
 """What a list of tool results can be narrowed to. The state of a list is its address."""
 
 from typing import Any
+from uuid import UUID
 
 import django_filters
 from django import forms
@@ -61,6 +62,7 @@ class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no t
         method="taken",
         widget=_Choice,
     )
+    cites = django_filters.UUIDFilter(method="citing", widget=forms.HiddenInput)
     total = django_filters.NumberFilter(
         label=_("At least, in tokens"), lookup_expr="gte", widget=_Number, max_value=2_000_000_000
     )
@@ -72,3 +74,7 @@ class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no t
     def taken(self, rows: ReportQuerySet, _name: str, action: str) -> ReportQuerySet:
         """Calls for which something was decided."""
         return rows.filter(actions__contains=[action])
+
+    def citing(self, rows: ReportQuerySet, _name: str, pk: UUID) -> ReportQuerySet:
+        """Calls in which a memory, passage, lore or rule was used."""
+        return rows.citing(pk)

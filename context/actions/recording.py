@@ -12,7 +12,7 @@ from context.actions.archives import keep
 from context.actions.summaries import keep_summary
 from context.bodies import digest_of, written
 from context.budget import key_of
-from context.models import ContextBody, ContextCostReport, ContextInput
+from context.models import ContextBody, ContextCitation, ContextCostReport, ContextInput
 from context.reporting import SECTIONS, called_tools, cost_of, tool_tokens
 from context.stages import Assembled, Recorded, Request
 from kmapp.accounts.acting import acting
@@ -32,6 +32,7 @@ def record(request: Request, assembled: Assembled) -> Recorded:
             report["decisions"] = _before_summary(report["decisions"], flush)
         row = _row(request, assembled, report)
         row.save(force_insert=True)
+        _keep_citations(assembled, row)
         _keep_inputs(request, assembled, row)
     return Recorded(report_id=row.pk, report=report)
 
@@ -80,6 +81,19 @@ def _row(request: Request, assembled: Assembled, report: Mapping[str, Any]) -> C
         cost=cost_of(
             assembled.collected.settings.prices.get(request.model), {"input": estimated["total"]}
         ),
+    )
+
+
+def _keep_citations(assembled: Assembled, row: ContextCostReport) -> None:
+    """So that each thing in the call knows that it was used here."""
+    draft = assembled.draft
+    refs = [ref for each in draft.snippets for ref in each.made_of or [each.ref]]
+    refs += [each["ref"] for each in draft.material.bound.citations]
+    ContextCitation.objects.bulk_create(
+        ContextCitation(
+            account_id=row.account_id, report=row, ref=UUID(ref), created_at=row.created_at
+        )
+        for ref in dict.fromkeys(refs)
     )
 
 

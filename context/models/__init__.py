@@ -3,6 +3,7 @@
 from context.models.archives import ArchiveQuerySet, ToolResultArchive
 from context.models.reports import (
     ContextBody,
+    ContextCitation,
     ContextCostReport,
     ContextInput,
     ContextSummary,
@@ -13,6 +14,7 @@ from context.models.settings import ContextSettings
 __all__ = [
     "ArchiveQuerySet",
     "ContextBody",
+    "ContextCitation",
     "ContextCostReport",
     "ContextInput",
     "ContextSettings",

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet
@@ -39,6 +39,11 @@ class ReportQuerySet(AccountQuerySet["ContextCostReport"]):
     def briefly(self) -> Self:
         """Without the account itself: what a list shows stands in columns."""
         return self.defer("report", "tool_tokens", "called_tools")
+
+    def citing(self, pk: UUID) -> Self:
+        """Those that cite this memory, passage, lore or rule."""
+        cited = ContextCitation.objects.filter(account_id=OuterRef("account_id"), ref=pk)
+        return self.filter(Exists(cited.filter(report_id=OuterRef("pk"))))
 
 
 class ContextCostReport(AccountOwned):
@@ -118,6 +123,36 @@ class ContextCostReport(AccountOwned):
 
     def __str__(self) -> str:
         return f"{self.conversation_id or self.agent_id or self.pk} · {self.total}"
+
+
+class ContextCitation(AccountOwned):
+    """That a call cites a thing: its report says how. For whoever asks where a thing was used."""
+
+    report = models.ForeignKey(
+        ContextCostReport,
+        on_delete=models.CASCADE,
+        related_name="cited",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("call"),
+    )
+    ref = models.UUIDField(_("what is cited"))
+    created_at = models.DateTimeField(_("asked"))
+
+    objects = AccountQuerySet["ContextCitation"].as_manager()
+
+    class Meta:
+        verbose_name = _("use in a call")
+        verbose_name_plural = _("uses in calls")
+        constraints = [
+            # Ids of calls are in time order: whoever knows the thing has its calls in theirs.
+            models.UniqueConstraint(
+                fields=["account", "ref", "report"], name="one_citation_per_call"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.ref} in {self.report_id}"
 
 
 class ContextBody(AccountOwned):

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from kmapp.providers.active import active_model
 from kmapp.redaction import flags
 from kmapp.search.models import Vector
+from kmapp.uses import uses_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.notices import tell
 from kmapp.web.seats import reviewer_required
@@ -19,10 +20,11 @@ from knowledge.actions.erasing import erase_document
 from knowledge.actions.reading import read_again
 from knowledge.citations import slices
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
-from knowledge.variants import DEFAULT, collection_of
+from knowledge.variants import collection_of
 
 CHUNKS = 20  # on one page
 PAGE = 50
+USES = 10  # the latest
 
 
 @require_safe
@@ -91,7 +93,7 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
         "neighbours": beside.filter(chunk_index__in=near).order_by("chunk_index"),
         "state": _states(account_id, [row], row.index_version).get(row.pk, "pending"),
         "flags": flags(row.text),
-        "default_index": DEFAULT.index_version,
+        "uses": uses_of(account_id, row.pk, limit=USES),
     }
     return render(request, "knowledge/chunks/detail.html", context)
 

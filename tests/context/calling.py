@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import uuid4
+
+from django.utils import timezone
 
 from context.actions.settings import change_settings
 from context.assembler import PIPELINE
+from context.models import ContextCitation
 from context.models.archives import Within
 from context.stages import Recorded, Request
 from kmapp.accounts.acting import acting
@@ -47,7 +51,7 @@ def call(account: Account, messages: list[dict[str, Any]], **more: Any) -> Recor
 def fill_calls(account: Account, number: int = 2, *, word: str = "kiln") -> None:
     """As many calls as that, each of a conversation so long that it had to be summed up."""
     for each in range(number):
-        call(
+        recorded = call(
             account,
             talk(6, characters=600, word=f"{word}{each}"),
             window=1_000,
@@ -55,3 +59,10 @@ def fill_calls(account: Account, number: int = 2, *, word: str = "kiln") -> None
             within=Within(conversation_id=f"run-{word}-{each}", user_id=f"user-{word}"),
             policy={"least_turns": 6, "summary_tokens": 100, "prune": []},
         )
+        with acting(account):
+            ContextCitation.objects.create(
+                account=account,
+                report_id=recorded.report_id,
+                ref=uuid4(),
+                created_at=timezone.now(),
+            )

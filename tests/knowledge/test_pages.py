@@ -7,9 +7,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from context.models.archives import Within
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
+from tests.context.calling import call
 from tests.knowledge.made import deliver
 from tests.makers import settle
 
@@ -114,3 +116,36 @@ def test_pages_cost_the_same_however_much_there_is(
     ):
         with django_assert_max_num_queries(18):
             assert at_desk.get(f"/knowledge/{path}").status_code == 200
+
+
+def test_a_chunk_says_in_which_calls_it_was_used(
+    at_desk: Client,
+    acme: Account,
+    rival: Account,
+    django_assert_max_num_queries: Callable[[int], Any],
+) -> None:
+    parts = [f"## Part {i}\n\n" + f"The oolong harvest of part {i} was good. " * 40 for i in (1, 2)]
+    for account in (acme, rival):
+        deliver(account, {"h.md": "# Harvest\n\n" + "\n\n".join(parts), "other.md": "A cup."})
+    with acting(acme):
+        first, *_, last = (
+            KnowledgeChunk.objects.of(acme).filter(document__ref="h.md").order_by("pk")
+        )
+    asked = [{"role": "user", "content": "Was the oolong harvest good?"}]
+    made = [
+        call(acme, asked, sources=("knowledge",), within=Within(conversation_id=f"c{i}"))
+        for i in range(12)
+    ]
+    call(rival, asked, sources=("knowledge",), within=Within(conversation_id="theirs"))
+    for chunk in (first, last):  # both are in one passage
+        with django_assert_max_num_queries(14):
+            said = page(at_desk.get(f"/knowledge/chunks/{chunk.pk}/"))
+        shown = [each.report_id for each in made if f"/calls/{each.report_id}/" in said]
+        assert shown == [each.report_id for each in made[-10:]]
+        assert "theirs" not in said
+        calls = page(at_desk.get("/calls/", {"cites": str(chunk.pk)}))
+        assert calls.count('href="/calls/0') == len(made)
+    with acting(acme):
+        unused = KnowledgeChunk.objects.of(acme).get(document__ref="other.md")
+    assert "No call cites it yet." in page(at_desk.get(f"/knowledge/chunks/{unused.pk}/"))
+    assert "Nothing matches" in page(at_desk.get("/calls/", {"cites": str(unused.pk)}))

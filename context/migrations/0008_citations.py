@@ -1,0 +1,35 @@
+"""Which call cites what."""
+
+import django.db.models.deletion
+import kmapp.ids
+from django.db import migrations, models
+
+from kmapp.accounts.rls import Isolate, Reference
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('accounts', '0003_override_scope'),
+        ('context', '0007_decisions_in_the_index'),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='ContextCitation',
+            fields=[
+                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('ref', models.UUIDField(verbose_name='what is cited')),
+                ('created_at', models.DateTimeField(verbose_name='asked')),
+                ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
+                ('report', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='cited', to='context.contextcostreport', verbose_name='call')),
+            ],
+            options={
+                'verbose_name': 'use in a call',
+                'verbose_name_plural': 'uses in calls',
+                'constraints': [models.UniqueConstraint(fields=('account', 'ref', 'report'), name='one_citation_per_call')],
+            },
+        ),
+        Isolate("context_contextcitation"),
+        Reference("context_contextcitation", "report_id", "context_contextcostreport"),
+    ]
