@@ -38,7 +38,7 @@ from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.errors import TooLarge
 
-SAID = 4  # messages that lore is looked for in
+SAID = 20  # messages that lore may look at
 LEAST_KEPT = 1_000  # characters of a tool result that is kept when it is cleared
 SPARE = 2_000  # tokens that rules may add
 

@@ -201,7 +201,7 @@ def from_lore(wanted: Wanted, _meaning: Meaning | None, found: Retrieved) -> Non
     rows = entries_of(wanted.account_id, wanted.lorebooks)
     if not rows:
         return
-    outcome = fire(rows, wanted.said, Rules(budget=LORE_TOKENS, scope=wanted.scope), {})
+    outcome = fire(rows, wanted.said, Rules(budget=LORE_TOKENS, scope=wanted.scope))
     by_id = {str(row.pk): row for row in rows}
     found.snippets += [
         of_lore(by_id[each.entry.id], each, wanted.variant) for each in outcome.included

@@ -1,6 +1,8 @@
 """Evaluating the lorebooks of an account over a conversation. Use inside `acting`."""
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from uuid import UUID
 
 from kmapp.search.passages import token_estimate
@@ -8,6 +10,8 @@ from knowledge.models import LorebookEntry
 from knowledge.triggers import Entry, Outcome, Rules, evaluate
 
 MOST_ENTRIES = 5_000
+REPLAYED = 20  # turns
+BETWEEN = re.compile(r"\r?\n(?:[^\S\n]*\n)+")
 SAME = (
     *("content", "keys", "secondary_keys", "secondary_logic", "regex", "case_sensitive"),
     *("whole_words", "constant", "enabled", "priority", "order", "budget_weight", "scope"),
@@ -27,8 +31,27 @@ def fire(
     rows: Sequence[LorebookEntry],
     messages: Sequence[str],
     rules: Rules,
-    state: Mapping[str, int],
+    state: Mapping[str, int] | None = None,
 ) -> Outcome:
-    """What fires of these entries."""
+    """What fires of these entries.
+
+    Without a state of the turns before, those turns are gone through again as far as they can be
+    seen, so that what stays stays and what rests rests.
+    """
     entries = [Entry(id=str(row.pk), **{name: getattr(row, name) for name in SAME}) for row in rows]
-    return evaluate(entries, messages, rules=rules, count=token_estimate, state=state)
+    asked = partial(evaluate, entries, rules=rules, count=token_estimate)
+    if state is None:
+        state = {}
+        first = max(1, len(messages) - REPLAYED) if any(map(_remembers, entries)) else len(messages)
+        for turn in range(first, len(messages)):
+            state = asked(messages[:turn], state=state).state
+    return asked(messages, state=state)
+
+
+def _remembers(entry: Entry) -> bool:
+    return bool(entry.sticky or entry.cooldown)
+
+
+def messages_of(pasted: str) -> list[str]:
+    """The messages of a conversation as people paste it: an empty line between two."""
+    return [each.strip() for each in BETWEEN.split(pasted) if each.strip()]

@@ -21,7 +21,7 @@ from kmapp.web.seats import reviewer_required
 from knowledge.actions.erasing import erase_source
 from knowledge.actions.lore import add_entries, change_entry, erase_entry
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.lore import entries_of, fire
+from knowledge.lore import entries_of, fire, messages_of
 from knowledge.models import KnowledgeSource, LorebookEntry
 from knowledge.sillytavern import NoLorebook
 from knowledge.sillytavern import entries_of as imported
@@ -29,6 +29,7 @@ from knowledge.triggers import Rules
 from knowledge.views.lore_forms import BenchForm, EntryForm, ImportForm
 
 PAGE = 50
+LONGEST_SAMPLE = 200_000  # characters of a conversation to try an entry on
 
 
 @require_safe
@@ -82,6 +83,8 @@ def lorebook(request: WebRequest, pk: UUID) -> HttpResponse:
 def add(request: WebRequest, pk: UUID) -> HttpResponse:
     book = _book(request, pk)
     form = EntryForm(request.POST or None, initial={"version": 0})
+    if "try" in request.POST:
+        return _form(request, form, _("New entry"), book, tried=_tried(request, form))
     if request.method == "POST" and form.is_valid():
         try:
             add_entries(book, actor_for(request), [form.values()])
@@ -100,6 +103,9 @@ def entry(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = LorebookEntry.objects.of(account_id).select_related("source")
     row = get_object_or_404(rows, pk=pk)
     form = EntryForm(request.POST or None, initial=EntryForm.seen(row))
+    if "try" in request.POST:
+        tried = _tried(request, form)
+        return _form(request, form, str(row)[:60], row.source, entry=row, tried=tried)
     if request.method == "POST" and form.is_valid():
         try:
             version = form.cleaned_data["version"]
@@ -142,10 +148,10 @@ def bench(request: WebRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         said = form.cleaned_data
         rows = entries_of(account_id_for(request), [said["book"]] if said["book"] else [])
-        messages = [each.strip() for each in said["conversation"].split("\n\n") if each.strip()]
+        messages = messages_of(said["conversation"])
         rules = Rules(budget=said["budget"], scan_depth=said["scan_depth"], scope=said["scope"])
         by_id = {str(row.pk): row for row in rows}
-        outcome = fire(rows, messages, rules, {})
+        outcome = fire(rows, messages, rules)
         context |= {
             "outcome": outcome,
             "fired": [
@@ -166,13 +172,28 @@ def _explained(error: DomainError) -> str:
     return "; ".join(places[:5]) or error.message
 
 
+def _tried(request: WebRequest, form: EntryForm) -> dict[str, Any]:
+    """Whether an entry fires as it stands in its form. Nothing is kept."""
+    if not form.is_valid():
+        return {"unclear": True}
+    row = LorebookEntry(**form.values())
+    messages = messages_of(request.POST.get("sample", "")[:LONGEST_SAMPLE])
+    outcome = fire([row], messages, Rules(budget=LONGEST_SAMPLE, scope=row.scope))
+    return {"fired": outcome.fired, "silent": outcome.silent}
+
+
 def _form(
     request: WebRequest,
     form: forms.Form,
     title: str,
     book: KnowledgeSource | None = None,
-    entry: LorebookEntry | None = None,
+    **more: Any,
 ) -> HttpResponse:
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
-    context = {"form": form, "title": title, "book": book, "entry": entry}
-    return render(request, "knowledge/lore/form.html", context, status=status)
+    status = HTTPStatus.OK
+    template = "knowledge/lore/form.html"
+    if "tried" in more:
+        template = fragment(request, template, "tried")
+    elif form.is_bound:
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+    context = {"form": form, "title": title, "book": book, "sample": request.POST.get("sample", "")}
+    return render(request, template, context | more, status=status)

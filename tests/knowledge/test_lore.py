@@ -13,8 +13,11 @@ from kmapp.accounts.models import Account, User
 from kmapp.errors import Invalid
 from knowledge.actions.lore import add_entries
 from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.lore import entries_of as rows_of
+from knowledge.lore import fire, messages_of
 from knowledge.models import LorebookEntry
 from knowledge.sillytavern import NoLorebook, entries_of
+from knowledge.triggers import Rules
 from tests.agent import Agent
 
 WORLD = {
@@ -109,6 +112,50 @@ def test_the_pages_of_lore(client: Client, alice: User, acme: Account) -> None:
         "conversation": "A dragon.\n\nIts fire.", "budget": 100, "scan_depth": 4
     }).content.decode()  # fmt: skip
     assert "&lt;b&gt;Wyrms" in tried
+    said = {**form, "try": "1", "content": "Unsaved.", "sample": "A dragon of fire."}
+    for path in (entry, f"{here}new/"):
+        assert "It fires by" in client.post(path, said).content.decode()
+        assert "It does not fire." in client.post(path, {**said, "sample": ""}).content.decode()
+        assert (
+            "once what stands above" in client.post(path, {**said, "content": ""}).content.decode()
+        )
+        short = client.post(path, said, headers={"HX-Request": "true"}).content.decode()
+        assert "<form" not in short
+        assert "It fires by" in short
+    assert "Unsaved." not in client.get(here).content.decode()
     assert client.post(f"{entry}erase/").status_code == 302
     assert client.post(f"{here}erase/").status_code == 302
     assert "No lorebooks yet" in client.get("/lore/").content.decode()
+
+
+def test_browsers_break_lines_in_their_own_way() -> None:
+    assert messages_of("A dragon.\r\nBig.\r\n\r\nIts fire.\n \n\nGone.\n") == [
+        "A dragon.\r\nBig.",
+        "Its fire.",
+        "Gone.",
+    ]
+    assert messages_of(" \r\n\r\n ") == []
+
+
+def test_what_stays_stays_without_a_state(agent: Agent, acme: Account) -> None:
+    with acting(acme):
+        source = ensure_source(acme.pk, SYSTEM, NewSource(name="book", kind="lorebook"))
+        stays = {"content": "It stays.", "keys": ["dragon"], "sticky": 2, "scan_depth": 1}
+        rests = {"content": "It rests.", "keys": ["dragon"], "cooldown": 2, "scan_depth": 1}
+        add_entries(source, SYSTEM, [stays, rests])
+
+    def told(*messages: str) -> set[str]:
+        with acting(acme):
+            outcome = fire(rows_of(acme.pk), messages, Rules())
+        said = {each.entry.content for each in outcome.included}
+        turns = [{"role": "user", "content": each} for each in messages]
+        answer = agent.post("context/assemble", {"messages": turns, "sources": ["lore"]}, 201)
+        cited = {each["ref"] for each in answer["context_cost"]["citations"]}
+        assert cited == {each.entry.id for each in outcome.included}
+        return said
+
+    assert told("A dragon.") == {"It stays.", "It rests."}
+    assert told("A dragon.", "And?") == {"It stays."}
+    assert told("A dragon.", "And?", "A dragon?") == {"It stays."}
+    assert told("A dragon.", "And?", "So?", "Yes?") == set()
+    assert told("A dragon.", "And?", "So?", "A dragon!") == {"It stays.", "It rests."}
