@@ -236,6 +236,11 @@ BREAKER_FAIL_MAX = env.integer("BREAKER_FAIL_MAX", 5)
 BREAKER_RESET_SECONDS = env.seconds("BREAKER_RESET_SECONDS", 30)
 BREAKER_SUCCESSES = env.integer("BREAKER_SUCCESSES", 2)
 QUERY_CACHE_SECONDS = env.seconds("QUERY_CACHE_SECONDS", 300)
+# One that orders the first results of a search; without an address there is none.
+RERANK_BASE_URL = env.text("RERANK_BASE_URL").rstrip("/")
+RERANK_API_KEY = env.text("RERANK_API_KEY")
+RERANK_MODEL = env.text("RERANK_MODEL")
+RERANK_DEADLINE = env.seconds("RERANK_DEADLINE", 1.0)
 CHAT_MODEL = env.text("CHAT_MODEL")
 CHAT_DEADLINE = env.seconds("CHAT_DEADLINE", 90)
 # One that is shown pictures, at the same address; the same model's name if that can see.

@@ -8,18 +8,22 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.cache import cache
+from django.db.models import Q
 
 from kmapp.accounts.acting import acting
 from kmapp.providers.active import active_model
+from kmapp.providers.rerank import configured
 from kmapp.search.asking import meaning_of, scale_of
 from kmapp.search.fusion import fuse
 from kmapp.search.lookups import Ids
-from kmapp.search.queries import Collection, Meaning, Within
+from kmapp.search.queries import Collection, Meaning, Within, listed
+from kmapp.search.reranking import FAILED, reranked, wanted
 from knowledge.citations import slices
 from knowledge.merging import Run, merged
-from knowledge.models import ChunkQuerySet, KnowledgeChunk
+from knowledge.models import KnowledgeChunk, KnowledgeSource
 from knowledge.signals import Look, gather
 from knowledge.stamps import stamp_of
+from knowledge.texts import path_of
 from knowledge.variants import DEFAULT, Variant, collection_of
 
 ALONE = frozenset({"run"})  # a chunk by itself would count twice as the best of its run
@@ -66,9 +70,9 @@ def search(account_id: UUID, asked: Search) -> Found:
     runs = _remembered(key)
     if runs is None:
         meaning = meaning_of(account_id, asked.query, decisions)
-        with acting(account_id):
-            runs = _ranked(account_id, asked, meaning)
-        if meaning and key:  # what was found by words alone is worth no memory
+        runs = _best(account_id, asked, meaning, decisions)
+        whole = meaning and FAILED not in {each["code"] for each in decisions}
+        if whole and key:  # what lacks a model's word is worth no memory
             cache.set(key, [run.packed() for run in runs], timeout=settings.KNOWLEDGE_CACHE_SECONDS)
     else:
         decisions.append({"code": "km_cache_hit", "message": "This was asked a moment ago."})
@@ -78,14 +82,44 @@ def search(account_id: UUID, asked: Search) -> Found:
 
 
 def answers(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Snippet]:
-    """The search itself, past the cache, once the query's vector is there."""
+    """The search itself, past cache and reranker, once the query's vector is there."""
     with acting(account_id):
-        return _snippets(account_id, _ranked(account_id, asked, meaning))
+        return _snippets(account_id, _chosen(asked, _ranked(account_id, asked, meaning)))
+
+
+def _best(
+    account_id: UUID, asked: Search, meaning: Meaning | None, decisions: list[Mapping[str, Any]]
+) -> list[Run]:
+    """What was found and chosen; a reranker is asked outside `acting`."""
+    with acting(account_id):
+        runs = _ranked(account_id, asked, meaning)
+        if not configured():
+            return _chosen(asked, runs)
+        runs = runs[: wanted(asked.limit)]
+        passages = {
+            tuple(chunk.pk for chunk in each.chunks): _read(each)
+            for each in _snippets(account_id, runs)
+        }
+    known = [run for run in runs if run.chunks in passages]
+    ordered = reranked(asked.query, known, lambda run: passages[run.chunks], decisions)
+    return _chosen(asked, ordered)
+
+
+def _read(snippet: Snippet) -> str:
+    """A passage as a reranker is told of it: few name what they are about."""
+    first = snippet.chunks[0]
+    return f"{path_of(first.document.title, first.headings)}\n{snippet.text}"
+
+
+def _chosen(asked: Search, runs: Iterable[Run]) -> list[Run]:
+    good = [run for run in runs if run.score >= asked.min_score]
+    return _in_turn(good, asked.variant.algorithm.per_document)[: asked.limit]
 
 
 def _key(account_id: UUID, asked: Search) -> str:
     stamp = stamp_of(account_id)
-    said = repr((replace(asked, limit=0), active_model().pk))
+    reader = settings.RERANK_BASE_URL and settings.RERANK_MODEL
+    said = repr((replace(asked, limit=0), active_model().pk, reader))
     digest = sha256(said.encode()).hexdigest()
     return f"knowledge-search:{account_id}:{stamp}:{asked.limit}:{digest}" if stamp else ""
 
@@ -98,37 +132,45 @@ def _remembered(key: str) -> list[Run] | None:
 def _ranked(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Run]:
     algorithm = asked.variant.algorithm
     name = collection_of(asked.variant.index_version)
+    collection = Collection(account_id=account_id, name=name)
     look = Look(
-        collection=Collection(account_id=account_id, name=name),
-        within=Within.of(findable(account_id, asked)),
+        collection=collection,
+        within=_within(account_id, asked, collection),
         by_document=algorithm.by_document,
     )
     signals = gather(look, asked.query, meaning)
     scale = scale_of(meaning.model if meaning else active_model())
     without = frozenset() if algorithm.by_document else ALONE
     ranked = fuse(signals.query, signals.candidates, scale, without=without)
-    good = [each for each in ranked if each.score >= asked.min_score]
-    runs = merged(good, signals.spots, signals.ready, merge=asked.merge)
-    return _in_turn(runs, algorithm.per_document)[: asked.limit]
+    return merged(ranked, signals.spots, signals.ready, merge=asked.merge)
 
 
-def findable(account_id: UUID, asked: Search) -> ChunkQuerySet:
+def _within(account_id: UUID, asked: Search, collection: Collection) -> Within:
     """The chunks that may answer. A chunk of a removed document does not exist."""
     rows = KnowledgeChunk.objects.of(account_id).cut_by(asked.variant.index_version)
     filters: dict[str, Any] = {
         "document__mime__in": asked.mime,
         "document__revision": asked.version,
-        "document__source__trust__in": asked.trust,
-        "document__source__kind__in": asked.kinds,
+        "document__source__any_of": _sources(account_id, asked),
     }
-    rows = rows.filter(**{name: value for name, value in filters.items() if value})
+    given = {name: value for name, value in filters.items() if value}
+    within = Within.of(rows.filter(**given))
+    return listed(collection, within) if given else within
+
+
+def _sources(account_id: UUID, asked: Search) -> Ids | None:
+    """The sources that may answer; None: all."""
+    filters: dict[str, Any] = {"trust__in": asked.trust, "kind__in": asked.kinds}
+    given = {name: value for name, value in filters.items() if value}
     if asked.scope is not None:
-        rows = rows.filter(document__source__scope=asked.scope)
+        given["scope"] = asked.scope
+    if not (given or asked.sources):
+        return None
+    rows = KnowledgeSource.objects.of(account_id).filter(**given)
     if asked.sources:
         ids = [UUID(each) for each in asked.sources if _is_id(each)]
-        named = rows.filter(document__source__name__in=asked.sources)
-        rows = named | rows.filter(document__source_id__in=ids)
-    return rows
+        rows = rows.filter(Q(name__in=asked.sources) | Q(pk__in=ids))
+    return Ids(rows.values_list("pk", flat=True))
 
 
 def _is_id(said: str) -> bool:

@@ -25,6 +25,7 @@ LABELS: Mapping[str, str | Promise] = {
     "salience": _("salience"),
     "pinned": _("pinned"),
     "fresh": _("freshness"),
+    "rerank": _("reranker"),
 }
 ORDER = {name: place for place, name in enumerate(LABELS)}
 

@@ -13,12 +13,15 @@ from django.db.models import Q
 
 from kmapp.accounts.acting import acting
 from kmapp.providers.active import active_model
+from kmapp.providers.rerank import configured
 from kmapp.search.asking import meaning_of, scale_of
 from kmapp.search.fusion import Ranked, fuse
 from kmapp.search.queries import Meaning, Within
+from kmapp.search.reranking import reranked, wanted
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.past import Past, tellable
 from memory.signals import gather
+from memory.texts import words_of
 
 SPARE = 10  # more than asked for, where some said the same
 _LETTERS = re.compile(r"\W+")
@@ -71,9 +74,15 @@ def search(account_id: UUID, asked: Search) -> Found:
     started = monotonic()
     meaning = meaning_of(account_id, asked.query, decisions) if asked.by_meaning else None
     known = monotonic()
-    hits = answer(account_id, asked, meaning)
-    timings = {"meaning": 1000 * (known - started), "search": 1000 * (monotonic() - known)}
-    return Found(hits=hits, decisions=decisions, timings=timings)
+    wider = replace(asked, limit=wanted(asked.limit), min_score=0.0) if configured() else asked
+    hits = answer(account_id, wider, meaning)
+    answered = monotonic()
+    hits = reranked(asked.query, hits, lambda hit: words_of(hit.entry), decisions)
+    good = [hit for hit in hits if hit.score >= asked.min_score]
+    timings = {"meaning": 1000 * (known - started), "search": 1000 * (answered - known)}
+    if configured():
+        timings["rerank"] = 1000 * (monotonic() - answered)
+    return Found(hits=good[: asked.limit], decisions=decisions, timings=timings)
 
 
 def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit]:

@@ -224,6 +224,18 @@ def agent(key: tuple[ApiKey, str]) -> Client:
 
 
 @pytest.fixture
+def reranker(settings: Settings) -> Iterator[FakeProvider]:
+    """A reranker of our own that the first results of searches are sent to."""
+    breaker.forget()
+    with FakeProvider().serving() as fake:
+        settings.RERANK_BASE_URL = fake.url
+        settings.RERANK_MODEL = "reader"
+        settings.RERANK_DEADLINE = 20.0  # on a busy machine, too, it answers
+        yield fake
+    breaker.forget()
+
+
+@pytest.fixture
 def provider(settings: Settings) -> Iterator[FakeProvider]:
     """A provider of our own that queries and passages are sent to; its circuit starts closed."""
     breaker.forget()

@@ -1,8 +1,8 @@
 """A model provider that does as it is told: well, slowly, wrongly, or not at all.
 
-Speaks the OpenAI embeddings and chat protocol on loopback. Equal texts get equal vectors, texts
-that share words similar ones, so searching means something. A test in this process switches it by
-attribute; another process by HTTP:
+Speaks the OpenAI embeddings and chat protocol, and Jina's of reranking, on loopback. Equal texts
+get equal vectors, texts that share words similar ones, so searching means something. A test in
+this process switches it by attribute; another process by HTTP:
 
     python -m tests.fake_provider --port 9000
     curl 127.0.0.1:9000/mode -d '{"mode": "drip"}'      # any field of Behaviour
@@ -139,6 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path.endswith("/chat/completions"):
             reply = _reply(body, behaviour)
             return {"choices": [{"index": 0, "message": {"role": "assistant", "content": reply}}]}
+        if self.path.endswith("/rerank"):
+            return {"results": _relevances(body, behaviour)}
         return _embeddings(body, behaviour, self.server.dimensions)
 
     def _fail(self, status: int, behaviour: Behaviour) -> None:
@@ -176,11 +178,28 @@ def _reply(body: Mapping[str, Any], behaviour: Behaviour) -> object:
     return _texts(body)[-1] if behaviour.reply == "" else behaviour.reply
 
 
+def _relevances(body: Mapping[str, Any], behaviour: Behaviour) -> list[dict[str, Any]]:
+    """Best first: the share of the question's words that a text has, or what the reply says."""
+    asked = set(WORD.findall(body["query"].lower()))
+    scores = [
+        len(asked & set(WORD.findall(text.lower()))) / max(len(asked), 1)
+        for text in body["documents"]
+    ]
+    if callable(behaviour.reply):
+        scores = [behaviour.reply(text) for text in body["documents"]]
+    if behaviour.mode == "too_few":
+        scores = scores[:-1]
+    results = [{"index": i, "relevance_score": score} for i, score in enumerate(scores)]
+    return sorted(results, key=lambda each: -each["relevance_score"])[: body["top_n"]]
+
+
 def _encode(content: object) -> bytes:
     return json.dumps(content).encode()
 
 
 def _texts(body: Mapping[str, Any]) -> list[str]:
+    if "documents" in body:
+        return list(body["documents"])
     if "messages" in body:
         return [str(message["content"]) for message in body["messages"]]
     return [body["input"]] if isinstance(body["input"], str) else list(body["input"])

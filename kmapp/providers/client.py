@@ -13,10 +13,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 from urllib.parse import urlsplit
 
 import openai
+from openai._constants import RAW_RESPONSE_HEADER
 from openai._legacy_response import LegacyAPIResponse
 
 from kmapp.providers import deadline
@@ -53,6 +54,17 @@ def ask(base_url: str, api_key: str, question: Question, seconds: float) -> Any:
         return json.loads(answer)
     except ValueError as error:  # or not UTF-8
         raise Faulted("The provider's answer is not JSON.") from error
+
+
+def posted(path: str, body: Mapping[str, Any]) -> Question:
+    """To ask what the library has no method for."""
+
+    async def post(client: openai.AsyncOpenAI) -> LegacyAPIResponse[Any]:
+        raw = {RAW_RESPONSE_HEADER: "true"}
+        answer = await client.post(path, cast_to=object, body=body, options={"headers": raw})
+        return cast("LegacyAPIResponse[Any]", answer)
+
+    return post
 
 
 def _raise_for(error: openai.APIStatusError) -> NoReturn:

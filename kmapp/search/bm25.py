@@ -7,6 +7,8 @@ hold the two together.
 import math
 from collections.abc import Mapping
 
+from kmapp.text import chinese_share
+
 # Texts are short: a term seldom repeats, and length says little.
 K1 = 0.9  # how soon repeating a term stops counting
 B = 0.4  # how much a long document is held against it
@@ -15,6 +17,18 @@ B = 0.4  # how much a long document is held against it
 def idf(documents: int, containing: int) -> float:
     """How much a term says when `containing` of all `documents` hold it. Never negative."""
     return math.log1p((documents - containing + 0.5) / (containing + 0.5))
+
+
+def spoken(containing: Mapping[str, int]) -> dict[str, int]:
+    """The terms of a query and how many texts hold each, in a language that the texts speak.
+
+    A Chinese question to English texts is not answered by its Chinese words: none of them being
+    there says nothing against a text, and would hide that it holds the name that was asked for.
+    """
+    chinese = {term for term in containing if chinese_share(term)}
+    if any(containing[term] for term in chinese):
+        return dict(containing)
+    return {term: count for term, count in containing.items() if term not in chinese}
 
 
 def weight(frequency: int, length: int, average_length: float) -> float:

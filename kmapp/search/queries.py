@@ -6,7 +6,7 @@ prepared: a generic plan would give a small account the big one's index scan.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 from uuid import UUID
 
@@ -40,6 +40,7 @@ class Within:
 
     sql: str
     parameters: Sequence[Any]
+    few: bool = False  # known to be
 
     @classmethod
     def of(cls, rows: "QuerySet[Any]") -> Self:
@@ -53,6 +54,22 @@ class Within:
     def these(cls, ids: Iterable[UUID]) -> Self:
         """Objects that were chosen already."""
         return cls(sql="SELECT unnest(%s::uuid[])", parameters=[Ids(ids).array])
+
+
+def listed(collection: Collection, within: Within) -> Within:
+    """The same objects one by one, where they are few.
+
+    For filters over several tables. Of a new account's rows Postgres expects one or two, and would
+    work the filter out again for each of its thousands of vectors.
+    """
+    few = _few(collection)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT array_agg(id) FROM ({within.sql} LIMIT {few + 1}) AS allowed (id)",  # noqa: S608 - as below
+            within.parameters,
+        )
+        ids = cursor.fetchone()[0] or []
+    return replace(Within.these(ids), few=True) if len(ids) <= few else within
 
 
 STATISTICS: Memo[tuple[int, float]] = Memo()
@@ -82,7 +99,8 @@ def weigh(collection: Collection, terms: Sequence[str]) -> Words:
             [collection.account_id, collection.name, list(containing)],
         )
         containing.update(cursor.fetchall())
-    idf = {term: bm25.idf(max(documents, count), count) for term, count in containing.items()}
+    counts = bm25.spoken(containing).items()
+    idf = {term: bm25.idf(max(documents, count), count) for term, count in counts}
     return Words(
         idf=dict(sorted(idf.items(), key=lambda each: -each[1])),  # what says most comes first
         average_length=average_length,
@@ -191,15 +209,19 @@ def nearest(
     return best
 
 
+def _few(collection: Collection) -> int:
+    documents, _ = _statistics(collection)
+    return int(FEW * math.sqrt(documents))
+
+
 def _are_few(collection: Collection, within: Within) -> bool:
     """Whether measuring each takes less than the index would.
 
     That takes the longer the more it holds and the fewer of them count: both cost the same at
     about this multiple of the root of its size.
     """
-    documents, _ = _statistics(collection)
-    few = int(FEW * math.sqrt(documents))
-    if documents <= few:
+    few = _few(collection)
+    if within.few or _statistics(collection)[0] <= few:
         return True
     key = (collection, few, within.sql, repr(within.parameters))
     known = ARE_FEW.get(key)

@@ -4,6 +4,7 @@ import base64
 import binascii
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -156,5 +157,15 @@ class GetInput(serializers.Serializer[Any]):
 class SourcesInput(serializers.Serializer[Any]):
     """Which part of the list."""
 
-    after = serializers.CharField(max_length=200, required=False, help_text="The last name.")
+    after = serializers.CharField(
+        max_length=300, required=False, help_text="The `next` of the last answer."
+    )
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+
+    def validate_after(self, said: str) -> tuple[str, UUID]:
+        """The name and the id of the last source."""
+        pk, _, name = said.partition("/")
+        try:
+            return name, UUID(pk)
+        except ValueError:
+            raise ValidationError("Send the `next` of the last answer.") from None

@@ -95,12 +95,12 @@ class Sources(AgentView):
     def get(self, request: Request) -> Response:
         asked = parse(SourcesInput, request)
         with acting(self.account):
-            rows = KnowledgeSource.objects.of(self.account).counted().order_by("name", "pk")
+            rows = KnowledgeSource.objects.of(self.account).counted().by_name()
             if asked.get("after"):
-                rows = rows.filter(name__gt=asked["after"])
+                rows = rows.after(*asked["after"])
             found = list(rows[: asked["limit"] + 1])
         shown = found[: asked["limit"]]
-        more = shown[-1].name if len(found) > len(shown) else None
+        more = f"{shown[-1].pk}/{shown[-1].name}" if len(found) > len(shown) else None
         return Response({"sources": [output.source_output(each) for each in shown], "next": more})
 
     @extend_schema(request=SourceInput, responses={200: SourceAnswer, 201: SourceAnswer})

@@ -1,6 +1,7 @@
 """Where documents come from, and how far they are trusted."""
 
 from typing import Self
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -17,6 +18,13 @@ class SourceQuerySet(AccountQuerySet["KnowledgeSource"]):
 
     def lorebooks(self) -> Self:
         return self.filter(kind=KnowledgeSource.Kind.LOREBOOK)
+
+    def by_name(self) -> Self:
+        return self.order_by("name", "pk")
+
+    def after(self, name: str, pk: UUID) -> Self:
+        """Those that come after this one by name, whether or not it is still there."""
+        return self.filter(Q(name__gt=name) | Q(name=name, pk__gt=pk))
 
     def counted(self) -> Self:
         """Annotate how many documents each has, and in what state."""

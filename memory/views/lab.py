@@ -27,6 +27,8 @@ DECISIONS = {
     "km_circuit_open": _("By words alone: the embedder failed lately and is left in peace."),
     "km_provider_error": _("By words alone: the embedder failed."),
     "km_bad_vector": _("By words alone: the embedder answered with a broken vector."),
+    "km_reranked": _("A reranker read the first results."),
+    "km_rerank_failed": _("In the order of words and meaning: the reranker did not answer."),
     "km_query_vector_cached": _("The meaning of the question was known from before."),
 }
 

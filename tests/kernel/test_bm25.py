@@ -36,3 +36,10 @@ def test_score_sums_over_the_distinct_terms_of_the_query() -> None:
     query = {"tea": 2.0, "china": 1.5, "absent": 3.0}
     expected = 2.0 * bm25.weight(2, 6, 8.0) + 1.5 * bm25.weight(1, 6, 8.0)
     assert bm25.score(query, {"tea": 2, "china": 1, "cup": 3}, 6, 8.0) == pytest.approx(expected)
+
+
+def test_a_language_that_no_text_speaks_says_nothing() -> None:
+    assert bm25.spoken({"redis": 3, "超时": 0, "代理": 0}) == {"redis": 3}
+    assert bm25.spoken({"超时": 0}) == {}
+    assert bm25.spoken({"redis": 0, "超时": 2, "代理": 0}) == {"redis": 0, "超时": 2, "代理": 0}
+    assert bm25.spoken({"redis": 0, "timeout": 2}) == {"redis": 0, "timeout": 2}

@@ -1,0 +1,87 @@
+"""How well texts answer a question, by a model that reads both: Jina's and Cohere's `/rerank`."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from django.conf import settings
+
+from kmapp.providers.breaker import breaker_for
+from kmapp.providers.client import ask, posted
+from kmapp.providers.errors import Faulted
+from kmapp.providers.metrics import measured
+
+PATH = "/rerank"
+
+
+class Reranker(Protocol):
+    """Tells the relevance of each text to a question, from 0 to 1, in the order of the texts."""
+
+    def relevance(self, query: str, texts: Sequence[str]) -> list[float]: ...
+
+
+def configured() -> bool:
+    """Whether there is a reranker. Without one, words and meaning decide."""
+    return bool(settings.RERANK_BASE_URL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HttpReranker:
+    """Asks one endpoint. Somebody is waiting: one call under a deadline, behind a circuit."""
+
+    model: str
+    base_url: str
+    api_key: str
+    seconds: float
+
+    @classmethod
+    def from_settings(cls) -> Self:
+        """The reranker of this installation; ask `configured()` first."""
+        return cls(
+            model=settings.RERANK_MODEL,
+            base_url=settings.RERANK_BASE_URL,
+            api_key=settings.RERANK_API_KEY,
+            seconds=settings.RERANK_DEADLINE,
+        )
+
+    def relevance(self, query: str, texts: Sequence[str]) -> list[float]:
+        # A circuit of its own: at the same address embeddings may be well.
+        circuit = breaker_for(self.base_url + PATH).guard()
+        with measured("rerank", "query") as call, circuit:
+            asked = posted(PATH, self._body(query, texts))
+            answer = ask(self.base_url, self.api_key, asked, self.seconds)
+            found = read_answer(answer, count=len(texts))
+            call.outcome = "ok"
+            return found
+
+    def _body(self, query: str, texts: Sequence[str]) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "query": query,
+            "documents": list(texts),
+            "top_n": len(texts),
+        }
+
+
+def read_answer(answer: object, *, count: int) -> list[float]:
+    """The relevance of each text, in their order; Faulted unless each has one, from 0 to 1."""
+    results = answer.get("results") if isinstance(answer, Mapping) else None
+    if not isinstance(results, list):
+        raise Faulted("The reranker's answer holds no list of results.")
+    found = dict(map(_result, results))
+    if len(results) != count or found.keys() != set(range(count)):
+        raise Faulted(f"The reranker was asked about {count} texts and answered about others.")
+    return [found[number] for number in range(count)]
+
+
+def _result(result: Any) -> tuple[int, float]:
+    try:
+        index, score = result["index"], float(result["relevance_score"])
+    except (TypeError, ValueError, LookupError) as error:
+        raise Faulted("A result of the reranker is not understood.") from error
+    if type(index) is not int:
+        raise Faulted("A result of the reranker says not which text it is about.")
+    if not (math.isfinite(score) and 0 <= score <= 1):
+        raise Faulted(f"A relevance must lie between 0 and 1, and one is {score!r}.")
+    return index, score

@@ -1,0 +1,87 @@
+"""Reranking: a model that reads question and text together has a word on the first results.
+
+It is optional, and what it says is one more part of each score. While there is none, or it fails,
+the fused scores stand.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from time import monotonic
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from django.conf import settings
+
+from kmapp.providers.errors import ProviderError
+from kmapp.providers.rerank import HttpReranker, configured
+
+LEAST, MOST = 30, 100  # results that are read
+SHARE = 0.7  # of the score; the fused one has the rest
+PART = "rerank"
+FAILED = "km_rerank_failed"  # the decision that says so
+LONGEST = 4_000  # characters of a text: a reranker reads no more than some hundred words
+
+
+class Scored(Protocol):
+    """A frozen dataclass with a score and the parts that add up to it."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def score(self) -> float: ...
+    @property
+    def parts(self) -> Mapping[str, float]: ...
+
+
+T = TypeVar("T", bound=Scored)
+
+
+def wanted(limit: int) -> int:
+    """How many results to find so that this many can be chosen from them."""
+    return max(limit, LEAST) if configured() else limit
+
+
+def reranked(
+    query: str,
+    found: Sequence[T],
+    text_of: Callable[[T], str],
+    decisions: list[Mapping[str, Any]],
+) -> list[T]:
+    """The same results, best first, as a reranker sees it if there is one. Outside `acting`.
+
+    The first of them are read. The others have no part of its share, as if it thought nothing of
+    them.
+    """
+    if not (configured() and query and found):
+        return list(found)
+    started = monotonic()
+    model = HttpReranker.from_settings()
+    try:
+        told = model.relevance(query, [text_of(each)[:LONGEST] for each in found[:MOST]])
+    except ProviderError as error:
+        decisions.append(
+            {
+                "code": FAILED,
+                "message": "In the order of words and meaning: the reranker did not answer.",
+                "reason": error.code,
+                "waited_ms": round((monotonic() - started) * 1000),
+                "deadline_ms": round(settings.RERANK_DEADLINE * 1000),
+            }
+        )
+        return list(found)
+    decisions.append(
+        {
+            "code": "km_reranked",
+            "message": "A reranker read the first results.",
+            "model": model.model,
+            "read": len(told),
+        }
+    )
+    unread = [0.0] * (len(found) - len(told))
+    scored = [_with(each, said) for each, said in zip(found, [*told, *unread], strict=True)]
+    return sorted(scored, key=lambda each: -each.score)
+
+
+def _with(each: T, relevance: float) -> T:
+    parts = {name: (1 - SHARE) * value for name, value in each.parts.items()}
+    parts[PART] = SHARE * relevance
+    return replace(each, score=sum(parts.values()), parts=parts)

@@ -1,0 +1,82 @@
+"""A reranker's word, under the same clock, behind a circuit, and checked before it is believed."""
+
+from time import monotonic
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+
+from kmapp.providers.errors import CircuitOpen, Faulted, ProviderError, ProviderTimeout
+from kmapp.providers.rerank import HttpReranker, configured, read_answer
+from tests.fake_provider import FakeProvider
+
+TEXTS = ["A cup.", "Oolong takes ninety-five degrees.", "Green tea."]
+
+
+def ask() -> list[float]:
+    return HttpReranker.from_settings().relevance("How hot is oolong?", TEXTS)
+
+
+def test_without_an_address_there_is_none(settings: Settings) -> None:
+    assert not configured()
+    settings.RERANK_BASE_URL = "http://127.0.0.1:1/v1"
+    assert configured()
+
+
+def test_each_text_has_its_relevance_in_their_order(
+    reranker: FakeProvider, settings: Settings
+) -> None:
+    settings.RERANK_API_KEY = "key"
+    reranker.become(reply=lambda text: 0.9 if "Oolong" in text else 0.1)
+    assert ask() == [0.1, 0.9, 0.1]
+    [body] = reranker.seen
+    headers = body.pop("headers")
+    assert {name.lower(): value for name, value in headers.items()}["authorization"] == "Bearer key"
+    assert body == {
+        "model": "reader",
+        "query": "How hot is oolong?",
+        "documents": TEXTS,
+        "top_n": 3,
+    }
+
+
+def test_a_drip_ends_at_the_deadline(reranker: FakeProvider, settings: Settings) -> None:
+    settings.RERANK_DEADLINE = 0.4
+    reranker.become("drip")
+    started = monotonic()
+    with pytest.raises(ProviderTimeout):
+        ask()
+    assert monotonic() - started < 2.0
+
+
+def test_one_that_keeps_failing_is_left_alone(reranker: FakeProvider) -> None:
+    reranker.become("error")
+    for _ in range(5):
+        with pytest.raises(ProviderError):
+            ask()
+    with pytest.raises(CircuitOpen):
+        ask()
+    assert reranker.requests == 5
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        None,
+        [],
+        [{"index": 0, "relevance_score": 0.5}],
+        [{"index": 0, "relevance_score": 0.5}, {"index": 0, "relevance_score": 0.5}],
+        [{"index": 0, "relevance_score": 0.5}, {"index": 2, "relevance_score": 0.5}],
+        [{"index": 0, "relevance_score": 0.5}, {"index": True, "relevance_score": 0.5}],
+        [{"index": 0, "relevance_score": 0.5}, {"index": 1, "relevance_score": 3.2}],
+        [{"index": 0, "relevance_score": 0.5}, {"index": 1, "relevance_score": float("nan")}],
+        [{"index": 0, "relevance_score": 0.5}, {"index": 1, "relevance_score": "much"}],
+        [{"index": 0, "relevance_score": 0.5}, {"index": 1}],
+        [{"index": 0, "relevance_score": 0.5}, 7],
+    ],
+)
+def test_what_makes_no_sense_is_not_believed(results: Any) -> None:
+    with pytest.raises(Faulted):
+        read_answer({"results": results}, count=2)
+    with pytest.raises(Faulted):
+        read_answer(results, count=2)
