@@ -183,6 +183,9 @@ CELERY_TASK_SOFT_TIME_LIMIT = 200
 CELERY_TASK_TIME_LIMIT = 240
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# A worker that listens for remote control can wait for ever on a broker that came back: redis-py
+# reconnects inside a read that has no time limit. Nobody controls ours that way.
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 # SIGTERM waits for the tasks at hand, which are short (outbox.tasks.SLICE); SIGQUIT this long.
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10

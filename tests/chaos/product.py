@@ -22,7 +22,6 @@ from uuid import UUID
 
 from celery import Celery
 from django.conf import settings
-from kombu import pools
 
 from kmapp import env, processes, stack
 from kmapp.accounts.acting import acting
@@ -112,7 +111,13 @@ class Product:
         return Program(name="web", argv=stack.web().argv, ready=self._web_answers)
 
     def _worker(self) -> Program:
-        return Program(name="worker", argv=stack.worker().argv, ready=self._worker_answers)
+        log = self.log("worker")
+        before = log.stat().st_size if log.exists() else 0  # that is of its predecessors
+        return Program(
+            name="worker",
+            argv=stack.worker().argv,
+            ready=lambda: b" ready." in log.read_bytes()[before:],
+        )
 
     def _beat(self) -> Program:
         return Program(name="beat", argv=stack.beat().argv)
@@ -183,10 +188,6 @@ class Product:
             return False
         return True
 
-    def _worker_answers(self) -> bool:
-        with self._messenger() as messenger:
-            return bool(messenger.control.ping(timeout=3))
-
     # --- Its jobs ---------------------------------------------------------------------------------
 
     def owe(self, account: UUID, topic: str, count: int, **payload: Any) -> Jobs:
@@ -195,22 +196,12 @@ class Product:
         tasks = [Task(job_key=f"{first}:{number}", payload=payload) for number in range(count)]
         with acting(account):
             events = publish(account, topic, tasks)
-        with self._messenger() as messenger:
-            messenger.send_task("kmapp.outbox.tasks.deliver", ["default"], queue="default")
+        messenger = Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
+        with messenger.connection_for_write() as fresh:  # a kept one may be to a broker that died
+            messenger.send_task(
+                "kmapp.outbox.tasks.deliver", ["default"], queue="default", connection=fresh
+            )
         return Jobs(self, account, events)
-
-    def _messenger(self) -> Celery:
-        """Without connections that are kept for this broker: it may have died since.
-
-        Those of other brokers stay: another thread may be using them.
-        """
-        app = Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
-        address = app.connection_for_write()
-        for kept in (pools.producers, pools.connections):
-            if address in kept:
-                kept[address].force_close_all()
-                del kept[address]
-        return app
 
 
 @dataclass(frozen=True, slots=True)
