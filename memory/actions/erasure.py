@@ -27,6 +27,8 @@ from memory.actions.counting import Counted
 from memory.actions.owed import owe_order
 from memory.drafts import clean, key_of
 from memory.models import (
+    BulkPart,
+    BulkRun,
     EntryQuerySet,
     ErasedEntry,
     Extraction,
@@ -117,7 +119,10 @@ class _Traces:
         )
         self.answers = IdempotentRequest.objects.of(account_id).naming(named)
         seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(named))
-        commits = seals.values("commit_id")
+        self.runs = BulkRun.objects.of(account_id).deciding(ids)
+        parts = BulkPart.objects.of(account_id).filter(run__in=self.runs, done__gt=0)
+        # A run gives its reason in each of its commits, whichever of them named these.
+        commits = seals.values("commit_id").union(parts.values("decided_in"))
         self.notes = Note.objects.of(account_id).filter(commit_id__in=commits)
         written = MemoryVersion.objects.of(account_id).filter(commit_id__in=commits)
         self.siblings = written.exclude(entry__any_of=these)
@@ -173,6 +178,7 @@ def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
         commit.erase(row._meta.label_lower, row.pk)
     everything.answers.forget()
     _silence_errors(account_id, ids)
+    everything.runs.update(reason="")
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
     drop_documents(account_id, [COLLECTION], ids)
     everything.vectors.delete()

@@ -1,11 +1,26 @@
 """Deciding about many memories at once: the run, and the parts that it is done in."""
 
+from collections.abc import Sequence
+from uuid import UUID
+
 from django.db import models
 from django.db.models import Q
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet
+
+
+class BulkRunQuerySet(AccountQuerySet["BulkRun"]):
+    def deciding(self, ids: Sequence[UUID]) -> "BulkRunQuerySet":
+        """Those that were about one of these memories."""
+        names = RawSQL(
+            "SELECT p.run_id FROM memory_bulkpart p, jsonb_array_elements(p.chosen) c "
+            "WHERE c ->> 0 = ANY (%s)",
+            [[str(pk) for pk in ids]],
+        )
+        return self.filter(pk__in=names)
 
 
 class BulkRun(AccountOwned):
@@ -24,7 +39,7 @@ class BulkRun(AccountOwned):
     undone_at = models.DateTimeField(_("taken back"), null=True)
     undone_by = models.CharField(_("taken back by"), max_length=50, blank=True)
 
-    objects = AccountQuerySet["BulkRun"].as_manager()
+    objects = BulkRunQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("bulk decision")

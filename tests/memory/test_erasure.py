@@ -2,6 +2,7 @@
 
 import io
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import call_command
@@ -9,10 +10,12 @@ from django.db import connection
 from django.test import Client
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from kmapp.search.models import Vector
-from memory.models import ErasedEntry, MemoryEntry
+from memory.actions import bulk
+from memory.models import BulkRun, ErasedEntry, MemoryEntry
 from memory.models.entries import CONTEXT_COLLECTION
 from tests import makers
 from tests.agent import Agent
@@ -103,6 +106,22 @@ def test_nothing_of_the_words_is_left(
     # The order of the run closes over the gap.
     found = agent.post("memory/search", {"query": "tea ready", "user_id": "u", "run_id": "r"})
     assert run[2] in {hit["id"] for hit in found["results"]}
+
+
+def test_the_reason_of_a_decision_about_many_goes_too(
+    committed: str, agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was given once, and stands in each of the commits that the run was done in."""
+    monkeypatch.setattr(bulk, "PART", 2)
+    texts = [{"text": f"Box {n} is full.", "visibility": "account"} for n in range(5)]
+    nodes = agent.post("memory/write", {"nodes": texts}, 201)["nodes"]
+    with acting(acme):
+        chosen = [(UUID(node["id"]), 1) for node in nodes]
+        bulk.start(acme.pk, SYSTEM, BulkRun.Deed.REJECT, chosen, f"{MARK} filled these")
+    makers.settle()
+    assert {"memory_bulkrun", "memory_memoryversion"} <= left(acme, MARK).keys()
+    erase(agent, ids=[nodes[4]["id"]])
+    assert left(acme, MARK) == {}
 
 
 def test_what_was_erased_answers_410_and_its_client_id_stays_taken(
