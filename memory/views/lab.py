@@ -14,13 +14,18 @@ from django.views.decorators.http import require_safe
 from kmapp.afterwards import Afterwards
 from kmapp.web.http import WebRequest, account_id_for
 from kmapp.web.seats import reviewer_required
-from memory.lab import Missed, Told, Trial, try_out
+from memory.lab import Door, Missed, Question, Told, Trial, try_out
 from memory.parts import bar, legend
-from memory.retrieval import Search
 from memory.views.lab_forms import IDS, QuestionForm, SettingForm
 from memory.views.ratings import OFFERED, ratings_of
 
 TEMPLATE = "memory/lab/index.html"
+ADDRESS = {
+    Door.SEARCH: "memory:api_search",
+    Door.RECALL: "memory:api_recall_text",
+    Door.INJECT: "memory:api_inject",
+}
+MOST_AS = {Door.SEARCH: "limit", Door.RECALL: "limit", Door.INJECT: "max_memories"}
 SECOND = "b"  # before the names of the other way of asking
 DECISIONS = {
     "km_timeout": _("By words alone: the embedder did not answer in time."),
@@ -29,6 +34,7 @@ DECISIONS = {
     "km_bad_vector": _("By words alone: the embedder answered with a broken vector."),
     "km_reranked": _("A reranker read the first results."),
     "km_rerank_failed": _("In the order of words and meaning: the reranker did not answer."),
+    "km_memory_off": _("The account's policy: agents do not use memory."),
     "km_query_vector_cached": _("The meaning of the question was known from before."),
 }
 
@@ -48,8 +54,8 @@ def lab(request: WebRequest) -> HttpResponse | Afterwards:
         return render(request, TEMPLATE, context)
     if not all(form.is_valid() for form in (question, *ways)):
         return render(request, TEMPLATE, context, status=400)
-    searches = [way.search(question.cleaned_data["query"]) for way in ways]
-    return Afterwards(partial(_tried, request, context, searches), apart=True)
+    questions = [way.question(question.cleaned_data["query"]) for way in ways]
+    return Afterwards(partial(_tried, request, context, questions), apart=True)
 
 
 def _first(request: WebRequest) -> dict[str, str]:
@@ -64,8 +70,10 @@ def _second(request: WebRequest) -> dict[str, str]:
     return given or {f"{SECOND}-{name}": value for name, value in said.items()}
 
 
-def _tried(request: WebRequest, context: dict[str, Any], searches: Sequence[Search]) -> Afterwards:
-    trials = [try_out(account_id_for(request), asked) for asked in searches]
+def _tried(
+    request: WebRequest, context: dict[str, Any], questions: Sequence[Question]
+) -> Afterwards:
+    trials = [try_out(account_id_for(request), question) for question in questions]
     shown = [_shown(request, trial, beside=trials[0]) for trial in trials]
     bars = [row["bar"] for one in shown for row in (*one["told"], *one["missed"])]
     more = {"trials": shown, "legend": legend(bars), "outcomes": OFFERED}
@@ -89,9 +97,9 @@ def _shown(request: WebRequest, trial: Trial, *, beside: Trial) -> dict[str, Any
         "missed": [_row(one) for one in trial.missed],
         "decisions": [
             {"code": each["code"], "text": DECISIONS.get(each["code"], each["message"])}
-            for each in trial.decisions
+            for each in trial.given.decisions
         ],
-        "command": _command(request, trial.asked),
+        "command": _command(request, trial.question),
     }
 
 
@@ -107,14 +115,18 @@ def _moved(one: Told, beside: Trial) -> dict[str, Any]:
     return {"rose": max(0, before - one.rank), "fell": max(0, one.rank - before)}
 
 
-def _command(request: WebRequest, asked: Search) -> str:
+def _command(request: WebRequest, question: Question) -> str:
     """The same question over the API. Quotes stay inside their string, also in a shell."""
-    body: dict[str, Any] = {"query": asked.query, "limit": asked.limit, "explain": True}
+    asked = question.search
+    body: dict[str, Any] = {"query": asked.query}
+    body |= {MOST_AS[question.door]: question.most} if question.most else {}
+    body |= {"min_score": question.least} if question.least else {}
+    body |= {"explain": True} if question.door == Door.SEARCH else {}
     body |= {name: value for name in IDS if (value := getattr(asked.viewer, name))}
-    body |= {"min_score": asked.min_score} if asked.min_score else {}
     body |= {"kinds": list(asked.kinds)} if asked.kinds else {}
+    body |= {"as_of": asked.as_of.isoformat()} if asked.as_of else {}
     said = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
-    address = request.build_absolute_uri(reverse("memory:api_search"))
+    address = request.build_absolute_uri(reverse(ADDRESS[question.door]))
     return (
         f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
         f"-H 'Content-Type: application/json' -d '{said}'"

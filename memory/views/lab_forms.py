@@ -6,11 +6,11 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.forms import Styled
+from memory.lab import Door, Question
 from memory.models import MemoryEntry, Viewer
 from memory.retrieval import Search
 
 MOST = 50  # results on one page
-USUAL = 10  # as at the API
 IDS = ("user_id", "agent_id", "run_id", "app_id")
 
 
@@ -34,19 +34,17 @@ def _id(label: Any) -> forms.CharField:
 class SettingForm(Styled):
     """One way of asking. What is left empty is as at the API."""
 
+    door = forms.ChoiceField(label=_("Endpoint"), choices=Door.choices, required=False)
     user_id = _id(_("User"))
     agent_id = _id(_("Agent"))
     run_id = _id(_("Run"))
     app_id = _id(_("App"))
-    limit = forms.IntegerField(
-        label=_("At most"), min_value=1, max_value=MOST, required=False, initial=USUAL
-    )
+    limit = forms.IntegerField(label=_("At most"), min_value=1, max_value=MOST, required=False)
     min_score = forms.FloatField(
         label=_("Least score"),
         min_value=0,
         max_value=1,
         required=False,
-        initial=0,
         widget=forms.NumberInput(attrs={"step": "0.01"}),
     )
     kind = forms.ChoiceField(
@@ -58,13 +56,26 @@ class SettingForm(Styled):
         required=False,
     )
 
-    def search(self, query: str) -> Search:
+    as_of = forms.DateTimeField(
+        label=_("As it was at"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or self.cleaned_data
+        if said.get("meaning") == "off" and said.get("door") in (Door.RECALL, Door.INJECT):
+            self.add_error("meaning", _("Only a search can go by words alone."))
+        return said
+
+    def question(self, query: str) -> Question:
         said = self.cleaned_data
-        return Search(
+        asked = Search(
             query=query,
             viewer=Viewer(**{name: said[name] for name in IDS}),
-            limit=said["limit"] or USUAL,
-            min_score=said["min_score"] or 0.0,
             kinds=(said["kind"],) if said["kind"] else (),
             by_meaning=said["meaning"] != "off",
+            as_of=said["as_of"],
         )
+        door = Door(said["door"] or Door.SEARCH)
+        return Question(search=asked, door=door, most=said["limit"], least=said["min_score"])

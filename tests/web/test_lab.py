@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from kmapp import tokens
@@ -15,10 +17,12 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from memory.actions.entries import write
 from memory.actions.review import Decision, forget
-from memory.drafts import Batch, NewEntry
-from memory.lab import reasons, try_out
+from memory.drafts import Batch, End, NewEdge, NewEntry
+from memory.injecting import inject
+from memory.lab import Door, Question, reasons, try_out
 from memory.models import MemoryEntry, MemoryRating, Viewer
 from memory.parts import UNITS, bar
+from memory.recalling import Recall, recall
 from memory.retrieval import Hit, Search, search
 from tests import makers
 from tests.fake_provider import FakeProvider
@@ -108,7 +112,7 @@ def test_it_asks_as_agents_do_and_names_what_missed(
     acme: Account, stocked: dict[str, MemoryEntry]
 ) -> None:
     asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
-    trial = try_out(acme.pk, asked)
+    trial = try_out(acme.pk, Question(search=asked, most=2))
     told = [(one.hit.entry.pk, one.hit.score) for one in trial.told]
     assert told == [(each.entry.pk, each.score) for each in search(acme.pk, asked).hits]
     missed = {one.hit.entry.pk: [str(why) for why in one.reasons] for one in trial.missed}
@@ -119,9 +123,63 @@ def test_it_asks_as_agents_do_and_names_what_missed(
     assert trial.tokens == sum(one.tokens for one in trial.told) > 0
     for each in [one.hit for one in trial.told] + [one.hit for one in trial.missed]:
         assert sum(each.parts.values()) == pytest.approx(each.score, abs=1e-6)
-    alone = try_out(acme.pk, Search(query="when is tea served", by_meaning=False))
+    words = Search(query="when is tea served", by_meaning=False)
+    alone = try_out(acme.pk, Question(search=words))
     assert alone.told == []
     assert alone.missed[0].hit.parts["dense"] == 0
+
+
+def test_every_door_gives_what_an_agent_gets_there(
+    acme: Account, stocked: dict[str, MemoryEntry]
+) -> None:
+    with acting(acme):
+        link = NewEdge(
+            type="related_to",
+            src=End(id=stocked["noon"].pk),
+            dst=End(id=stocked["far"].pk),
+            weight=1,
+        )
+        write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[], edges=[link]))
+    asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"))
+    block = inject(acme.pk, asked, most=2)
+    trial = try_out(acme.pk, Question(search=asked, door=Door.INJECT, most=2))
+    assert trial.given.block == block.text != ""
+    assert trial.tokens == block.tokens
+    assert [one.hit.entry.pk for one in trial.told] == [hit.entry.pk for hit in block.hits]
+    around = recall(acme.pk, Recall(search=replace(asked, limit=1)))
+    trial = try_out(acme.pk, Question(search=asked, door=Door.RECALL, most=1))
+    assert [one.hit.entry.pk for one in trial.told] == [hit.entry.pk for hit in around.seeds]
+    reached = {one.entry.pk: one.activation for one in trial.given.reached}
+    assert reached == {
+        pk: pytest.approx(active)
+        for pk, active in around.activation.items()
+        if pk != around.seeds[0].entry.pk
+    }
+    assert stocked["far"].pk in reached
+
+
+def test_it_can_be_asked_what_would_have_been_told_then(
+    page: Client, stocked: dict[str, MemoryEntry]
+) -> None:
+    then = timezone.localtime() - DAY
+    asked = {"query": "when is tea served", "user_id": "ada"}
+    now = text_of(page.get("/lab/", asked))
+    before = text_of(page.get("/lab/", {**asked, "as_of": f"{then:%Y-%m-%dT%H:%M}"}))
+    assert "3 memories told" in now
+    assert "An agent is told nothing" in before
+    assert "as_of" in before.split("The same over the API")[1]
+
+
+@pytest.mark.parametrize("door", ["recall", "inject"])
+def test_the_page_asks_at_each_door(
+    page: Client, stocked: dict[str, MemoryEntry], door: str
+) -> None:
+    asked = {"query": "when is tea served", "user_id": "ada", "door": door}
+    text = text_of(page.get("/lab/", asked))
+    assert "Tea is served at noon." in text
+    assert ("What the prompt receives" in text) == (door == "inject")
+    assert f"/v1/memory/{door}" in text
+    assert page.get("/lab/", {**asked, "meaning": "off"}).status_code == 400
 
 
 @pytest.fixture
