@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models.fields.json import KT
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from rules.models import Rule, RuleBook, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
@@ -14,6 +17,7 @@ from rules.wilson import Interval
 GOOD = (RuleFeedback.Outcome.POSITIVE,)
 BAD = (RuleFeedback.Outcome.NEGATIVE, RuleFeedback.Outcome.VERY_NEGATIVE)
 LAST = 10
+MOST_TURNS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +53,20 @@ class Evidence:
 
     def body(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Decisions that would have gone from one tool to another, and how they went as they were.
+
+    An empty tool is none. From a tool to itself: something else about it would be different.
+    """
+
+    before: str
+    after: str
+    times: int
+    good: int
+    bad: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,18 +154,50 @@ def last_changed(rule: Rule, most: int = LAST) -> list[RuleObservation]:
     return list(rows.order_by("-created_at")[:most])
 
 
+def feedback_on(account_id: UUID, decisions: Sequence[UUID]) -> dict[UUID, list[RuleFeedback]]:
+    """What was said of these decisions, by decision."""
+    found: dict[UUID, list[RuleFeedback]] = {}
+    for said in RuleFeedback.objects.of(account_id).filter(decision__in=decisions).order_by("pk"):
+        found.setdefault(said.decision_id, []).append(said)  # type: ignore[arg-type]
+    return found
+
+
+def turns_of(rule: Rule) -> list[Turn]:
+    """What the rule would have turned into what, the most frequent first. One query."""
+    rows = observations_of(rule).filter(changed=True).order_by()
+    tools = rows.annotate(
+        before=F("decision__selected_tool"),
+        tool=Coalesce(KT("after__selected"), Value(""), output_field=TextField()),
+    )
+    counted = tools.values("before", "tool").annotate(
+        times=Count("pk"),
+        good=Count("pk", filter=Q(_went(GOOD))),
+        bad=Count("pk", filter=Q(_went(BAD))),
+    )
+    return [
+        Turn(
+            before=row["before"],
+            after=row["tool"],
+            times=row["times"],
+            good=row["good"],
+            bad=row["bad"],
+        )
+        for row in counted.order_by("-times", "before", "tool")[:MOST_TURNS]
+    ]
+
+
 def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
     against = evidence.against.high
     checks = (
         Check(
             met=evidence.seen >= book.min_seen,
-            said=_("It has seen %(n)d decisions; %(least)d are the least.")
-            % {"n": evidence.seen, "least": book.min_seen},
+            said=_("It has seen %(n)s decisions; %(least)s are the least.")
+            % {"n": intcomma(evidence.seen), "least": intcomma(book.min_seen)},
         ),
         Check(
             met=evidence.changed >= book.min_changed,
-            said=_("It would have changed %(n)d of them; %(least)d are the least.")
-            % {"n": evidence.changed, "least": book.min_changed},
+            said=_("It would have changed %(n)s of them; %(least)s are the least.")
+            % {"n": intcomma(evidence.changed), "least": intcomma(book.min_changed)},
         ),
         Check(
             met=against <= book.max_against,

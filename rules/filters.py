@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from rules.evidence import observations_of
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleSuggestion
 
 
@@ -90,6 +91,9 @@ class DecisionFilter(Dated):
     agent_id = _text(_("Agent"))
     user_id = _text(_("User"))
     rule = django_filters.UUIDFilter(label=_("Rule"), method="by_rule", widget=forms.HiddenInput)
+    watcher = django_filters.UUIDFilter(
+        label=_("Rule"), method="by_watcher", widget=forms.HiddenInput
+    )
     kind = _choice(
         _("With"),
         [
@@ -108,6 +112,13 @@ class DecisionFilter(Dated):
 
     def by_rule(self, rows: QuerySet[RuleDecision], name: str, value: Any) -> Any:
         return rows.filter(source_rule_ids__contains=[value])
+
+    def by_watcher(self, rows: QuerySet[RuleDecision], name: str, value: Any) -> Any:
+        """What a rule would have changed since it began to watch."""
+        rule = Rule.objects.filter(pk=value).first()
+        if rule is None:
+            return rows.none()
+        return rows.filter(pk__in=observations_of(rule).filter(changed=True).values("decision"))
 
     def of_kind(self, rows: QuerySet[RuleDecision], name: str, value: str) -> Any:
         if value == "differs":

@@ -1,11 +1,13 @@
 """A rule in words: its condition line by line, its effect part by part."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from rules.conditions import is_operator
@@ -128,6 +130,52 @@ def effects(then: Any) -> list[Effect]:
     ]
     empty = isinstance(tools.get("allow"), list) and not tools["allow"]
     return [one for one in found if one.names or (empty and one.icon == "list-checks")]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One line of a whole rule in words: of which part, how far inside, and what it says."""
+
+    part: str
+    depth: int
+    text: str
+
+
+def told(said: Mapping[str, Any]) -> list[list[Told]]:
+    """A rule as it is sealed, part by part and line by line."""
+    if_, unless = _now("If"), _now("Unless")
+    whose = said["audience_id"] or _now("everyone")
+    return [
+        _condition(if_, said["if"]) or [Told(if_, 0, _now("Always"))],
+        [line for one in said["exceptions"] for line in _condition(unless, one)],
+        [Told(_now("Then"), 0, f"{one.words} {one.text}") for one in effects(said["then"])],
+        [Told(_now("For"), 0, whose)],
+        [Told(_now("Priority"), 0, str(said["priority"]))],
+        [Told(_now("Weight"), 0, str(said["weight"]))],
+    ]
+
+
+def _condition(part: str, condition: Any) -> list[Told]:
+    return [
+        Told(part, line.depth, " ".join(filter(None, (line.path, str(line.words), line.value))))
+        for line in condition_lines(condition)
+    ]
+
+
+def compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, Told]]:
+    """All lines of both, each with what became of it: "del", "ins", or "" where it stays."""
+    parts = zip(told(old), told(new), strict=True)
+    return [line for before, after in parts for line in _lines(before, after)]
+
+
+def _lines(old: Sequence[Told], new: Sequence[Told]) -> Iterator[tuple[str, Told]]:
+    matcher = SequenceMatcher(a=old, b=new, autojunk=False)
+    for deed, first, last, begin, end in matcher.get_opcodes():
+        if deed == "equal":
+            yield from (("", line) for line in new[begin:end])
+        else:
+            yield from (("del", line) for line in old[first:last])
+            yield from (("ins", line) for line in new[begin:end])
 
 
 def _part(then: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 from django.urls import path
 
 from rules.api import evidence, gate, rules, tools
-from rules.views import backtests, book, decisions, editing, promotion
+from rules.views import backtests, book, decisions, editing, promotion, summary
 from rules.views import rules as pages
 
 app_name = "rules"
@@ -23,6 +23,7 @@ urlpatterns = [
     path("v1/rules/<uuid:pk>/evidence", evidence.Evidence.as_view(), name="api_evidence"),
     path("v1/rules/<uuid:pk>/backtest", evidence.Backtests.as_view(), name="api_backtest"),
     path("rules/", pages.rules, name="rules"),
+    path("rules/summary/", summary.summary, name="summary"),
     path("rules/counts/", pages.counts, name="counts"),
     path("rules/new/", editing.new, name="new"),
     path("rules/check/", editing.check, name="check"),

@@ -48,6 +48,7 @@ SEARCH = "memory:entries"
 # What the home page is composed of: each address answers with one section.
 PANELS = {
     "memory:summary": _("Needs you now"),
+    "rules:summary": _("Rules"),
     "web:ledger_summary": _("Ledger"),
     "web:operations_summary": _("Operations"),
 }

@@ -1,11 +1,20 @@
 """The way to active: promotions asked for, drafts tried on what was, suggestions."""
 
+from typing import Self
+
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
 from rules.models.rules import Rule
+
+
+class PromotionQuerySet(AccountQuerySet["RulePromotion"]):
+    def undecided(self) -> Self:
+        """Those that a second person can still approve."""
+        waiting = RulePromotion.Status.WAITING
+        return self.filter(status=waiting, rule__state=Rule.State.SHADOW)
 
 
 class RulePromotion(Truth):
@@ -36,7 +45,7 @@ class RulePromotion(Truth):
     decided_by = models.CharField(_("decided by"), max_length=50, blank=True)
     decided_at = models.DateTimeField(_("decided"), null=True, blank=True)
 
-    objects = AccountQuerySet["RulePromotion"].as_manager()
+    objects = PromotionQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("promotion")

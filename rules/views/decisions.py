@@ -21,6 +21,7 @@ from kmapp.web.who import names_of
 from rules.actions.backtests import question_of
 from rules.actions.feedback import Verdict, rate_decision
 from rules.conflicts import RECORDED, Conflict, recorded_conflicts
+from rules.evidence import feedback_on
 from rules.filters import DecisionFilter, FeedbackFilter
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation
 from rules.telling import CODES, pretty
@@ -41,16 +42,14 @@ def decisions(request: WebRequest) -> HttpResponse:
     """Newest first."""
     account_id = account_id_for(request)
     log = listed(account_id, request.GET)
-    said = RuleFeedback.objects.of(account_id).filter(decision__in=[each.pk for each in log.rows])
-    outcomes: dict[UUID, list[RuleFeedback]] = {}
-    for each in said:
-        outcomes.setdefault(each.decision_id, []).append(each)  # type: ignore[arg-type]
+    outcomes = feedback_on(account_id, [each.pk for each in log.rows])
     context = {
         "filter": log.filter,
         "older": log.older,
         "rows": [{"decision": each, "feedback": outcomes.get(each.pk, [])} for each in log.rows],
         "narrowed": any(request.GET.get(name) for name in (*log.filter.filters, "before")),
         "rule": _rule_named(request),
+        "watcher": _rule_named(request, "watcher"),
         "first_command": _first_command(request),
     }
     return render(request, fragment(request, "rules/decisions/index.html", "list"), context)
@@ -89,10 +88,10 @@ def _cursor(said: str) -> tuple[datetime, UUID] | None:
         return None
 
 
-def _rule_named(request: WebRequest) -> Rule | None:
+def _rule_named(request: WebRequest, name: str = "rule") -> Rule | None:
     """The rule that a list is narrowed to."""
     try:
-        wanted = UUID(request.GET.get("rule", ""))
+        wanted = UUID(request.GET.get(name, ""))
     except ValueError:
         return None
     return Rule.objects.of(account_id_for(request)).filter(pk=wanted).first()

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -19,7 +20,15 @@ from kmapp.web.who import names_of
 from rules.actions.promotions import approve, ask_or_promote, waiting_for, withdraw
 from rules.actions.states import Moved, seen_sha256
 from rules.conflicts import conflicts_with_live
-from rules.evidence import Evidence, book_of, evidence_of, gate_of, last_changed
+from rules.evidence import (
+    Evidence,
+    book_of,
+    evidence_of,
+    feedback_on,
+    gate_of,
+    last_changed,
+    turns_of,
+)
 from rules.models import Rule, RulePromotion
 from rules.telling import CODES, condition_lines, effects, pretty
 from rules.views import story
@@ -27,6 +36,7 @@ from rules.views.rules import decision_of, found, is_admin
 from rules.wilson import Interval
 
 TEMPLATE = "rules/promotion/index.html"
+EVEN = 10  # per cent, from which on whole ones will do
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -118,10 +128,8 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
             for one in clashes
         ],
         "looked_at": looked_at,
-        "differing": [
-            {"seen": seen, "after": pretty(seen.after), "tool": seen.after.get("selected")}
-            for seen in last_changed(row)
-        ],
+        "turns": turns_of(row),
+        "differing": _differing(row),
         "wish": wish,
         "void": void,
         "is_mine": wish is not None and wish.asked_by == mine,
@@ -132,6 +140,21 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
     }
     status = HTTPStatus(error.status) if error else HTTPStatus.OK
     return render(request, TEMPLATE, context, status=status)
+
+
+def _differing(row: Rule) -> list[dict[str, Any]]:
+    """The last decisions that would have come out otherwise, with what was said of them."""
+    changed = last_changed(row)
+    said = feedback_on(row.account_id, [seen.decision_id for seen in changed])
+    return [
+        {
+            "seen": seen,
+            "after": pretty(seen.after),
+            "tool": seen.after.get("selected"),
+            "feedback": said.get(seen.decision_id, []),
+        }
+        for seen in changed
+    ]
 
 
 def _intervals(known: Evidence, most_against: float) -> list[dict[str, Any]]:
@@ -149,9 +172,15 @@ def _drawn(label: str, interval: Interval, *, limit: float | None = None) -> dic
         "label": label,
         "hits": interval.hits,
         "total": interval.total,
-        "share": 100 * interval.share,
+        "share": _percent(100 * interval.share),
+        "between": f"{_percent(low)}–{_percent(high)} %",
         "low": low,
-        "high": high,
         "width": max(high - low, 1),
         "limit": None if limit is None else 100 * limit,
     }
+
+
+def _percent(share: float) -> str:
+    """As exact as it is worth: 97, 3.1, 0.06."""
+    decimals = 0 if share >= EVEN or not share else 1 if share >= 1 else 2
+    return number_format(round(share, decimals), decimals)

@@ -79,7 +79,7 @@ def _tabs(request: WebRequest) -> list[dict[str, Any]]:
 
 def _waiting(account_id: UUID) -> list[RulePromotion]:
     """Promotions that a second person is asked to approve."""
-    rows = RulePromotion.objects.of(account_id).filter(status=RulePromotion.Status.WAITING)
+    rows = RulePromotion.objects.of(account_id).undecided()
     return list(rows.select_related("rule").order_by("created_at")[:5])
 
 
@@ -100,7 +100,7 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = Rule.objects.of(account_id_for(request)).select_related("suggestion")
     row = get_object_or_404(rows, pk=pk)
     editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
-    steps, older = story.steps(row)
+    steps, older = story.versions(row)
     wish = story.waiting(row)
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {

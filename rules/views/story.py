@@ -7,7 +7,7 @@ from kmapp.ledger.models import Commit
 from kmapp.ledger.proof import Claim, proven
 from rules.actions.backtests import MOST
 from rules.models import Rule, RuleBacktest, RulePromotion, RuleVersion
-from rules.telling import pretty
+from rules.telling import compared, pretty
 
 VERSIONS = 50  # shown on one page; older ones are asked for
 SAID = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
@@ -15,7 +15,7 @@ OFFERED = (100, 1_000, MOST)  # decisions to try a rule on
 TOLD = ("name", "summary", *SAID)
 
 
-def steps(rule: Rule) -> tuple[list[dict[str, Any]], int]:
+def versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
     """Versions newest first, each with what it changed, its commit, and whether it is proven.
 
     Beside them, how many more there are than one page shows: one, if any.
@@ -26,7 +26,7 @@ def steps(rule: Rule) -> tuple[list[dict[str, Any]], int]:
     claims = [Claim(commit_id=state.commit_id, state=state.state) for state in states]
     proofs = proven(rule.account_id, Rule._meta.label_lower, rule.pk, claims)
     before = [*states[1:], None]
-    told = [
+    steps = [
         {
             "state": state,
             "changes": _changes(earlier.state, state.state) if earlier else [],
@@ -35,7 +35,7 @@ def steps(rule: Rule) -> tuple[list[dict[str, Any]], int]:
         }
         for state, earlier in zip(states[:VERSIONS], before, strict=False)
     ]
-    return told, max(0, len(states) - VERSIONS)
+    return steps, max(0, len(states) - VERSIONS)
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Any, str, str]]:
@@ -53,11 +53,12 @@ def _shown(state: dict[str, Any], name: str) -> str:
 
 
 def against(rule: Rule, editions: Sequence[Rule]) -> dict[str, Any] | None:
-    """The edition that counts, and both as text for comparing; None if it is this one, or none."""
+    """The edition that counts, and how this one differs; None if it is this one, or none."""
     live = next((one for one in editions if one.state == Rule.State.ACTIVE), None)
     if live is None or live.pk == rule.pk:
         return None
-    return {"rule": live, "old": pretty(live.said()), "new": pretty(rule.said())}
+    old, new = live.said(), rule.said()
+    return {"rule": live, "old": pretty(old), "new": pretty(new), "lines": compared(old, new)}
 
 
 def waiting(rule: Rule) -> RulePromotion | None:

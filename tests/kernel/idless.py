@@ -50,6 +50,7 @@ WITHOUT_IDS = {
     "rules:api_gate",
     "rules:rules",
     "rules:counts",
+    "rules:summary",
     "rules:new",
     "rules:book",
     "rules:book_set",

@@ -11,7 +11,7 @@ from kmapp.errors import Invalid
 from rules.actions.backtests import start
 from rules.actions.suggestions import suggest
 from rules.actions.writing import edit
-from rules.evidence import Evidence, evidence_of
+from rules.evidence import Evidence, Turn, evidence_of, turns_of
 from rules.models import Rule, RuleBacktest, RuleSuggestion
 from tests import makers
 from tests.rules.making import gate, go, now, rate, rule, select
@@ -94,6 +94,24 @@ def test_evidence_counts_feedback_on_both_sides(acme: Account) -> None:
     assert (seen.seen, seen.matched, seen.changed) == (8, 4, 4)
     assert (seen.changed_good, seen.changed_bad) == (1, 2)
     assert (seen.against.hits, seen.against.total) == (1, 3)
+
+
+def test_evidence_tells_what_would_turn_into_what(acme: Account) -> None:
+    watching = rule(acme, "no bash", "shadow", then={"tool": {"deny": ["bash"]}})
+    for outcome in ("positive", "negative", "very_negative", "neutral"):
+        rate(acme, select(acme, {"intent": "fetch"}), outcome)
+    select(acme, {"intent": "build"})
+    live = rule(acme, "live", "active", then={"tool": {"prefer": ["curl"]}})
+    select(acme, {"intent": "fetch"})
+    go(acme, live, "disabled")
+    rule(acme, "none", "active", when={"n": 1}, then={"tool": {"allow": ["bash"]}})
+    select(acme, {"intent": "fetch", "n": 1})
+    with acting(acme):
+        turns = turns_of(now(watching))
+    assert turns == [
+        Turn(before="bash", after="curl", times=5, good=1, bad=2),
+        Turn(before="curl", after="curl", times=1, good=0, bad=0),
+    ]
 
 
 def test_the_job_suggests_and_changes_no_state(acme: Account) -> None:

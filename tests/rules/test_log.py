@@ -8,10 +8,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from rules.models import RuleDecision, RuleFeedback
+from rules.models import Rule, RuleDecision, RuleFeedback
 from tests.makers import settle
 from tests.rules.filling import fill_rules
-from tests.rules.making import HOSTILE, page, rate, rule, select
+from tests.rules.making import HOSTILE, go, page, rate, rule, select
 
 
 @pytest.fixture
@@ -98,6 +98,21 @@ def test_the_log_of_a_rule_holds_what_it_applied_to(
     assert made.name in shown
 
 
+def test_the_log_of_a_watching_rule_holds_what_it_would_change(
+    at_desk: Client, acme: Account, decided: dict[str, Any]
+) -> None:
+    with acting(acme):
+        watcher = Rule.objects.of(acme).get(name="Watch")
+    shown = page(at_desk.get("/rules/decisions/", {"watcher": str(watcher.pk)}))
+    assert str(decided["differs"].decision.pk) in shown
+    assert str(decided["plain"].decision.pk) not in shown
+    assert "Only those that this rule would have changed" in shown
+    go(acme, go(acme, watcher, "draft"), "shadow")  # it begins anew
+    assert "Nothing matches" in page(at_desk.get("/rules/decisions/", {"watcher": str(watcher.pk)}))
+    nobody = {"watcher": "01a00000-0000-7000-8000-000000000000"}
+    assert "Nothing matches" in page(at_desk.get("/rules/decisions/", nobody))
+
+
 def test_a_decision_tells_all_that_led_to_it(
     at_desk: Client, acme: Account, decided: dict[str, Any]
 ) -> None:
@@ -145,11 +160,12 @@ def test_the_log_costs_the_same_however_much_there_is(
     number: int,
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    fill_rules(acme, number)
+    watching = fill_rules(acme, number)
     last = select(acme, {"n": 0, "word": ""})
     for path, most in (
         ("decisions/", 18),
         ("decisions/?kind=rated&agent_id=", 18),
+        (f"decisions/?watcher={watching[0].pk}", 20),
         (f"decisions/{last.decision.pk}/", 20),
         ("conflicts/", 14),
         ("feedback/", 20),

@@ -127,7 +127,11 @@ def test_promoted_on_evidence_and_rolled_back_by_one_click(boss: Client, acme: A
     rule(acme, "Prefer bash", "active", then={"tool": {"prefer": ["bash"]}})
     made = watched(acme)
     shown = page(boss.get(f"/rules/{made.pk}/promotion/"))
-    for words in ("The gate is open", "Prefer bash", "tool.bash", "3 / 3", "No other edition"):
+    for words in (
+        *("The gate is open", "Prefer bash", "tool.bash", "3 / 3", "44–100 %", "No other edition"),
+        *("Priority 0", '<del class="short">', 'data-label="Went badly">3<', "Show all 3"),
+        *("It has seen 3 decisions; 3 are the least.", ">bad<"),
+    ):
         assert words in shown, words
     assert "Say why" in page(promote(boss, made, reason="  "), 400)
     answer = promote(boss, made)

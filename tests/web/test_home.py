@@ -12,9 +12,10 @@ from memory.actions.review import Decision, pin
 from memory.drafts import Batch, NewEntry
 from tests import makers
 from tests.fake_provider import FakeProvider
+from tests.rules.filling import fill_rules
 
 HTMX = {"HX-Request": "true"}
-PANELS = ("/memory/summary/", "/ledger/summary/", "/operations/summary/")
+PANELS = ("/memory/summary/", "/rules/summary/", "/ledger/summary/", "/operations/summary/")
 
 
 @pytest.fixture
@@ -61,12 +62,29 @@ def test_it_counts_what_waits_and_says_since_when(
     assert '<a href="/memory/?embedding=PENDING">0</a>' in panel(desk)
 
 
+@pytest.mark.parametrize("number", [1, 20])
+def test_it_counts_what_rules_wait_for(
+    desk: Client,
+    acme: Account,
+    number: int,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    assert "No rule waits" in desk.get("/rules/summary/", headers=HTMX).content.decode()
+    fill_rules(acme, number)
+    with django_assert_max_num_queries(14):
+        shown = desk.get("/rules/summary/", headers=HTMX).content.decode()
+    assert f'<a href="/rules/">{number}</a>' in shown
+    assert f'<a href="/rules/?suggestion=promote">{number}</a>' in shown
+    assert "do badly" not in shown, "what is nothing takes no place"
+
+
 @pytest.mark.parametrize("address", PANELS)
 def test_what_did_not_change_costs_a_304(desk: Client, acme: Account, address: str) -> None:
     first = desk.get(address, headers=HTMX)
     tag = {"If-None-Match": first.headers["ETag"]}
     again = desk.get(address, headers=HTMX | tag)
     assert (again.status_code, again.content) == (304, b"")
+    fill_rules(acme, 1)
     with acting(acme):
         batch = Batch(entries=[NewEntry(text="News.", user_id="ada")])
         write(account_id=acme.pk, actor=SYSTEM, batch=batch)
