@@ -5,7 +5,9 @@ from django.contrib import admin
 from context.models import (
     ContextBody,
     ContextCitation,
+    ContextComparison,
     ContextCostReport,
+    ContextDifference,
     ContextInput,
     ContextSettings,
     ContextSummary,
@@ -81,3 +83,22 @@ class ContextSummaryAdmin(ReadOnly):
     search_fields = ("=conversation_id", "=digest")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
+
+
+@admin.register(ContextComparison)
+class ContextComparisonAdmin(ReadOnly):
+    """Two policies compared over recorded calls."""
+
+    list_display = ("__str__", "agent_id", "model", "total", "created_at")
+    search_fields = ("=id",)
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(ContextDifference)
+class ContextDifferenceAdmin(ReadOnly):
+    """What came out, call by call."""
+
+    list_display = ("__str__", "comparison_id", "report_id", "evidence_lost")
+    search_fields = ("=comparison__id", "=report__id")
+    ordering = ("-size", "pk")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from context.actions.archives import EMBED
+from context.actions.comparisons import COMPARE, run
 from context.actions.embedding import embed_archives
 from kmapp.outbox.registry import Answers, Job, Later, on
 from kmapp.providers.errors import Faulted, ProviderError
@@ -26,3 +27,9 @@ def embed(jobs: Sequence[Job]) -> Answers:
         for job in jobs
         if (archive := UUID(job.payload["archive"])) in failed
     }
+
+
+@on(COMPARE)
+def compare(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        run(job.account_id, UUID(job.payload["comparison"]))

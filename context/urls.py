@@ -3,9 +3,10 @@
 from django.urls import path
 
 from context.api import archives, preparing, replays, reports
+from context.api import comparisons as api_comparisons
 from context.api.costs import CostsOfCalls
 from context.views import archives as pages
-from context.views import calls
+from context.views import calls, comparisons
 from context.views.costs import costs
 
 app_name = "context"
@@ -26,9 +27,24 @@ urlpatterns = [
         reports.ReportOutcome.as_view(),
         name="api_report_outcome",
     ),
+    path("v1/context/comparisons", api_comparisons.Comparisons.as_view(), name="api_comparisons"),
+    path(
+        "v1/context/comparisons/<uuid:pk>",
+        api_comparisons.OneComparison.as_view(),
+        name="api_comparison",
+    ),
+    path(
+        "v1/context/comparisons/<uuid:pk>/calls",
+        api_comparisons.Differences.as_view(),
+        name="api_comparison_calls",
+    ),
     path("v1/context/costs", CostsOfCalls.as_view(), name="api_costs"),
     path("calls/", calls.calls, name="calls"),
     path("calls/costs/", costs, name="costs"),
+    path("calls/comparisons/", comparisons.comparisons, name="comparisons"),
+    path("calls/comparisons/new/", comparisons.compare, name="compare"),
+    path("calls/comparisons/<uuid:pk>/", comparisons.comparison, name="comparison"),
+    path("calls/comparisons/<uuid:pk>/progress/", comparisons.progress, name="comparison_progress"),
     path("calls/<uuid:pk>/", calls.call, name="call"),
     path("tool-results/", pages.archives, name="archives"),
     path("tool-results/keeping/", pages.keeping, name="keeping"),

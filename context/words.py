@@ -40,3 +40,25 @@ STATES = {
     "hard_clear": _("moved out"),
     "summary": _("summary"),
 }
+POLICY = {
+    "protected_turns": _("Turns that are never shortened"),
+    "least_turns": _("Turns kept before older ones are summed up"),
+    "prune": _("Old tool results are"),
+    "head": _("Characters kept at the beginning of a shortened result"),
+    "tail": _("Characters kept at its end"),
+    "unprunable_tools": _("Tools whose results are never shortened"),
+    "compact": _("Older turns are summed up"),
+    "summary_tokens": _("Tokens of a summary, at most"),
+    "snippet_tokens": _("Tokens for what is found"),
+    "most_snippet_tokens": _("The same, with what narrower tools leave over"),
+    "most_snippets": _("Texts that are found, at most"),
+    "min_score": _("Least score of what is found, from 0 to 1"),
+    "strict_tools": _("Tool schemas are made strict"),
+    "retrieval_ms": _("Milliseconds that are waited for what is found"),
+}
+PRUNING = {
+    "soft_trim,hard_clear": _("shortened, then moved out"),
+    "soft_trim": _("shortened"),
+    "hard_clear": _("moved out"),
+    "none": _("left alone"),
+}

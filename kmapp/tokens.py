@@ -27,6 +27,11 @@ def count(text: str) -> int:
     return known
 
 
+def forget() -> None:
+    """As in a process that has counted nothing yet."""
+    _known.clear()
+
+
 def _counted(text: str) -> int:
     encode = _encoder()
     return sum(len(encode(text[at : at + PIECE])) for at in range(0, len(text), PIECE))

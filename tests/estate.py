@@ -10,7 +10,7 @@ from django.db.models import Model, QuerySet
 from rest_framework.test import APIClient
 
 from context.actions.settings import change_settings
-from context.models import ContextCostReport, ToolResultArchive
+from context.models import ContextComparison, ContextCostReport, ToolResultArchive
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, Membership, User
@@ -44,6 +44,7 @@ OWNED: dict[type[Model], Callable[[Account], QuerySet[Any]]] = {
     MemoryEdge: MemoryEdge.objects.of,
     ToolResultArchive: ToolResultArchive.objects.of,
     ContextCostReport: ContextCostReport.objects.of,
+    ContextComparison: ContextComparison.objects.of,
     Commit: Commit.objects.of,
     OutboxEvent: OutboxEvent.objects.of,
     Delivery: Delivery.objects.of,

@@ -126,6 +126,7 @@ class Replay:
                 for what in ("evidence", "tools", "messages")
                 for how, some, rest in (("lost", one, other), ("gained", other, one))
             },
+            "dropped": {"before": one["dropped"], "after": other["dropped"]},
             "actions": {"before": one["actions"], "after": other["actions"]},
         }
 
@@ -139,25 +140,36 @@ def _told(draft: Draft | None) -> dict[str, Any]:
             "evidence": empty,
             "tools": empty,
             "messages": empty,
+            "dropped": 0,
             "actions": [],
         }
-    report = reported(draft)
+    report, material = reported(draft), draft.material
+    # A message that is there in part only is one that was lost.
+    whole = {row.at for row in draft.rows if row.state == "whole"}
+    items = len(material.messages) + len(material.snippets) + len(draft.all_tools)
     return {
         "tokens": report["estimated_tokens"],
         "evidence": {f"{each.source}:{each.ref}" for each in draft.snippets},
         "tools": {tool.name for tool in draft.tools},
-        # A message that is there in part only is one that was lost.
-        "messages": {row.at for row in draft.rows if row.state == "whole"},
+        "messages": whole,
+        "dropped": items - len(whole) - len(draft.snippets) - len(draft.tools),
         "actions": [each["action"] for each in report["decisions"]],
     }
 
 
-def again(recording: Recording, changes: Changes | None = None) -> Replay:
-    """The call as it was, and as it would be with these changes. Pure: nothing is asked or kept."""
-    before = _fitted(recording.material, recording.policy)
-    if changes is None:
-        return Replay(recording=recording, before=before, after=before)
-    return Replay(recording=recording, before=before, after=_fitted(*changes.on(recording)))
+AS_IT_WAS = Changes(policy={})
+
+
+def again(recording: Recording, changes: Changes = AS_IT_WAS) -> Replay:
+    """The call as it was, and as it would be with these changes."""
+    return beside(recording, AS_IT_WAS, changes)
+
+
+def beside(recording: Recording, left: Changes, right: Changes) -> Replay:
+    """The call as it would be with either of these. Pure: nothing is asked or kept."""
+    before = _fitted(*left.on(recording))
+    after = before if right == left else _fitted(*right.on(recording))
+    return Replay(recording=recording, before=before, after=after)
 
 
 def _fitted(material: Material, policy: Policy) -> Draft | None:

@@ -1,5 +1,6 @@
 """Recorded calls made again under another policy: what would be different."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -36,6 +37,15 @@ class ReplayInput(serializers.Serializer[Any]):
         return check_policy(value)
 
 
+def changes_of(asked: Mapping[str, Any]) -> Changes:
+    return Changes(
+        policy=asked["policy"],
+        window=asked.get("context_window_tokens"),
+        reserve=asked.get("reserved_output_tokens"),
+        profile=asked.get("tool_profile"),
+    )
+
+
 class Replay(AgentView):
     """Make a recorded call again, of what it was made of, and compare. Nothing is sent or kept.
 
@@ -50,12 +60,7 @@ class Replay(AgentView):
         asked = parse(ReplayInput, request)
         with acting(self.account):
             recording = recording_of(self.account, one(self.account, pk))
-        changes = Changes(
-            policy=asked["policy"],
-            window=asked.get("context_window_tokens"),
-            reserve=asked.get("reserved_output_tokens"),
-            profile=asked.get("tool_profile"),
-        )
+        changes = changes_of(asked)
         material, policy = changes.on(recording)
         if material.budget <= 0:
             raise Invalid(

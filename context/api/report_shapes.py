@@ -118,14 +118,14 @@ class ActionsChange(TypedDict):
     after: list[str]
 
 
-class Replayed(TypedDict):
+class CallDifference(TypedDict):
     """What another policy would have made of a call: tokens by section, and what came and went."""
 
     report_id: UUID
-    policy: dict[str, Any]
     fits_before: bool
     fits_after: bool
     tokens: dict[str, Change]
+    dropped: Change
     actions: ActionsChange
     evidence_lost: list[str]
     evidence_gained: list[str]
@@ -133,3 +133,9 @@ class Replayed(TypedDict):
     tools_gained: list[str]
     messages_lost: list[int]
     messages_gained: list[int]
+
+
+class Replayed(CallDifference):
+    """The same, with the other policy whole."""
+
+    policy: dict[str, Any]

@@ -1,6 +1,11 @@
 """The rows of context."""
 
 from context.models.archives import ArchiveQuerySet, ToolResultArchive
+from context.models.comparisons import (
+    ContextComparison,
+    ContextDifference,
+    DifferenceQuerySet,
+)
 from context.models.reports import (
     ContextBody,
     ContextCitation,
@@ -15,10 +20,13 @@ __all__ = [
     "ArchiveQuerySet",
     "ContextBody",
     "ContextCitation",
+    "ContextComparison",
     "ContextCostReport",
+    "ContextDifference",
     "ContextInput",
     "ContextSettings",
     "ContextSummary",
+    "DifferenceQuerySet",
     "ReportQuerySet",
     "ToolResultArchive",
 ]

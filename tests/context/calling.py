@@ -6,6 +6,8 @@ from uuid import uuid4
 
 from django.utils import timezone
 
+from context.actions.comparisons import Wished, run, start
+from context.actions.replays import AS_IT_WAS, Changes
 from context.actions.settings import change_settings
 from context.assembler import PIPELINE
 from context.models import ContextCitation
@@ -66,3 +68,8 @@ def fill_calls(account: Account, number: int = 2, *, word: str = "kiln") -> None
                 ref=uuid4(),
                 created_at=timezone.now(),
             )
+    for each in range(number):
+        right = Changes(policy={"summary_tokens": 60 + each})
+        with acting(account):
+            made = start(account.pk, SYSTEM, Wished(left=AS_IT_WAS, right=right, calls=1))
+        run(account.pk, made.pk)

@@ -28,6 +28,7 @@ class Names:
     entry: UUID
     archive: UUID
     report: UUID
+    comparison: UUID
     proposal: UUID
     client_id: str
     edge: UUID
@@ -205,6 +206,10 @@ PROBES = {
     "context:api_results_load": Probe(said=lambda names: [{"uuid": str(names.archive)}]),
     "context:api_report": Probe("report"),
     "context:api_report_replay": Probe("report"),
+    "context:api_comparison": Probe("comparison"),
+    "context:api_comparison_calls": Probe("comparison"),
+    "context:comparison": Probe("comparison"),
+    "context:comparison_progress": Probe("comparison"),
     "context:call": Probe("report", lambda names: [{"with": str(names.report)}]),
     "context:api_report_outcome": Probe("report", lambda names: [{"success": True}]),
     # Of what is another's a list says nothing.

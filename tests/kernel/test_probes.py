@@ -14,7 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from context.models import ContextCostReport, ToolResultArchive
+from context.models import ContextComparison, ContextCostReport, ToolResultArchive
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey, Membership, User
 from kmapp.api.errors import is_api
@@ -80,6 +80,7 @@ def theirs(rival: Account) -> Names:
             entry=entry.pk,
             archive=ToolResultArchive.objects.of(rival)[0].pk,
             report=ContextCostReport.objects.of(rival)[0].pk,
+            comparison=ContextComparison.objects.of(rival)[0].pk,
             proposal=waiting.pk,
             client_id=entry.client_id or "",
             edge=MemoryEdge.objects.of(rival)[0].pk,

@@ -5,6 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from context.actions.comparisons import Wished, run, start
+from context.actions.replays import AS_IT_WAS, Changes
 from context.calls import Section
 from context.models import ContextCostReport
 from context.models.archives import Within
@@ -50,6 +52,24 @@ def test_costs_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: 
     for by in ("section", "agent", "tool"):
         assert visitor.inspect(f"/calls/costs/?by={by}") == []
     visitor.shoot(costs="/calls/costs/", costs_of_agents="/calls/costs/?by=agent")
+
+
+def test_comparisons_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: User) -> None:
+    visitor.sign_in(alice)
+    assert visitor.inspect("/calls/comparisons/") == []
+    fill_days(acme)
+    right = Changes(policy={"head": 200, "tail": 0}, window=2_500, reserve=100)
+    with acting(acme):
+        made = start(acme.pk, SYSTEM, Wished(left=AS_IT_WAS, right=right, calls=100))
+    path = f"/calls/comparisons/{made.pk}/"
+    assert visitor.inspect(path) == []
+    run(acme.pk, made.pk)
+    assert visitor.inspect(path) == []
+    assert visitor.inspect("/calls/comparisons/") == []
+    assert visitor.inspect("/calls/comparisons/new/") == []
+    visitor.shoot(
+        comparison=path, comparisons="/calls/comparisons/", compare="/calls/comparisons/new/"
+    )
 
 
 def fill_days(account: Account) -> None:

@@ -11,6 +11,8 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.core.paginator import Paginator
 from django.db import transaction
 
+from context.actions.comparisons import Wished, run, start, summary
+from context.actions.replays import AS_IT_WAS, Changes
 from context.assembler import PIPELINE
 from context.costs import PARTS, Period, by_day, parts, totals
 from context.models import ContextCostReport, ReportQuerySet
@@ -18,19 +20,22 @@ from context.models.archives import Within
 from context.perf import made
 from context.savings import savings
 from context.stages import Request
+from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import create_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 
 WINDOW = 200_000
+CONVERSATIONS = 50  # that calls are made again of
 PAGE = 50
 
 
 class Command(BaseCommand):
     help = (
         "Measures what assembling a call of 200 messages, 100,000 tokens and 60 tools takes beside "
-        "retrieval (assemble), and the pages of many calls (pages). In an account of its own, "
+        "retrieval (assemble), 1,000 of them made again under another policy (replay), and the "
+        "pages of many calls (pages). In an account of its own, "
         "undone after."
     )
 
@@ -38,6 +43,8 @@ class Command(BaseCommand):
         verbs = parser.add_subparsers(dest="verb", required=True)
         assembling = verbs.add_parser("assemble", help="p95 beside retrieval")
         assembling.add_argument("--number", type=int, default=200, help="of calls")
+        replaying = verbs.add_parser("replay", help="calls made again under another policy")
+        replaying.add_argument("--calls", type=int, default=1_000)
         pages = verbs.add_parser("pages", help="the list of calls and their costs")
         pages.add_argument("--calls", type=int, default=100_000)
         pages.add_argument("--number", type=int, default=20, help="of each page")
@@ -52,7 +59,7 @@ class Command(BaseCommand):
             f"{len(messages)} messages, {made.size_of(messages):,} tokens, {len(tools)} tools"
         )
 
-        def run(at: int) -> dict[str, float]:
+        def once(at: int) -> dict[str, float]:
             """The conversation with another last question, as an agent's loop sends it."""
             asked = [*messages[:-1], {"role": "user", "content": f"And the kiln {at}?"}]
             request = Request(
@@ -71,10 +78,39 @@ class Command(BaseCommand):
             record = whole - timings["retrieve"] - sum(known.values())
             return {**known, "record": record, "all but retrieval": whole - timings["retrieve"]}
 
-        run(0)  # what is counted once is counted
-        found = [run(at) for at in range(1, options["number"] + 1)]
+        once(0)  # what is counted once is counted
+        found = [once(at) for at in range(1, options["number"] + 1)]
         for name in found[0]:
             self.tell(name, [each[name] for each in found])
+
+    def _replay(self, account: Account, options: dict[str, Any]) -> None:
+        """Conversations of 200 messages and 100,000 tokens, each read in several calls."""
+        asked = options["calls"]
+        for at in range(asked):
+            messages = made.conversation(seed=at % CONVERSATIONS)
+            PIPELINE.run(
+                Request(
+                    account_id=account.pk,
+                    actor=SYSTEM,
+                    messages=messages[: len(messages) - 4 * (at // CONVERSATIONS % 20)],
+                    window=WINDOW,
+                    reserve=4_096,
+                    tools=made.tools(),
+                    within=Within(conversation_id=f"perf-{at % CONVERSATIONS}"),
+                )
+            )
+        right = Changes(policy={"head": 200, "tail": 0}, window=50_000, reserve=4_096)
+        wished = Wished(left=AS_IT_WAS, right=right, calls=asked)
+        comparison = start(account.pk, SYSTEM, wished)
+        tokens.forget()  # a worker that has seen none of these calls
+        started = perf_counter()
+        run(account.pk, comparison.pk)
+        taken = perf_counter() - started
+        found = summary(comparison)
+        self.stdout.write(
+            f"{found.distribution.calls:,} calls made again twice in {taken:.1f} s; "
+            f"{found.changed:,} differ, {found.distribution.percent:.1f} % tokens"
+        )
 
     def _pages(self, account: Account, options: dict[str, Any]) -> None:
         made.fill_reports(account, options["calls"])

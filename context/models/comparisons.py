@@ -1,0 +1,120 @@
+"""Two policies compared over calls that were recorded: the job, and what came out call by call."""
+
+from typing import Self
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from context.models.reports import ContextCostReport
+from kmapp.accounts.models import AccountOwned, AccountQuerySet
+
+
+class ContextComparison(AccountOwned):
+    """Both sides say what is to be different from the calls as they were recorded.
+
+    A measurement: make it again at will.
+    """
+
+    class Status(models.TextChoices):
+        PENDING = "pending", _("Pending")
+        RUNNING = "running", _("Running")
+        SUCCEEDED = "succeeded", _("Done")
+        FAILED = "failed", _("Failed")
+
+    # As `Changes` takes them: policy, window, reserve, profile.
+    left = models.JSONField(_("one side"))
+    right = models.JSONField(_("the other side"))
+    agent_id = models.CharField(_("agent"), max_length=200, blank=True)
+    model = models.CharField(_("model"), max_length=100, blank=True)
+    status = models.CharField(
+        _("status"), max_length=9, choices=Status.choices, default=Status.PENDING
+    )
+    wanted = models.PositiveIntegerField(_("calls wanted"))
+    total = models.PositiveIntegerField(_("calls"), default=0)
+    done = models.PositiveIntegerField(_("looked at"), default=0)
+    gone = models.PositiveIntegerField(_("calls whose inputs are kept no longer"), default=0)
+    asked_by = models.CharField(_("asked for by"), max_length=50)
+    created_at = models.DateTimeField(_("time"))
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
+
+    objects = AccountQuerySet["ContextComparison"].as_manager()
+
+    class Meta:
+        verbose_name = _("comparison of calls")
+        verbose_name_plural = _("comparisons of calls")
+        constraints = [
+            models.UniqueConstraint(fields=["account", "id"], name="comparison_in_account")
+        ]
+        indexes = [
+            models.Index(fields=["account", "-created_at", "-id"], name="comparisons_newest_first")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.wanted} {self.status}"
+
+
+class DifferenceQuerySet(AccountQuerySet["ContextDifference"]):
+    def changed(self) -> Self:
+        return self.filter(is_same=False)
+
+    def losing_evidence(self) -> Self:
+        return self.filter(evidence_lost__gt=0)
+
+    def no_longer_fitting(self) -> Self:
+        return self.filter(fits_before=True, fits_after=False)
+
+    def larger(self) -> Self:
+        return self.filter(change__gt=0, fits_before=True, fits_after=True)
+
+
+class ContextDifference(AccountOwned):
+    """One call under both sides. Of a side that it does not fit, tokens and cost say nothing."""
+
+    comparison = models.ForeignKey(
+        ContextComparison,
+        on_delete=models.CASCADE,
+        related_name="differences",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("comparison"),
+    )
+    report = models.ForeignKey(
+        ContextCostReport,
+        on_delete=models.CASCADE,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("call"),
+    )
+    fits_before = models.BooleanField(_("fits one side"))
+    fits_after = models.BooleanField(_("fits the other side"))
+    before = models.PositiveIntegerField(_("tokens of one side"))
+    after = models.PositiveIntegerField(_("tokens of the other side"))
+    change = models.IntegerField(_("change in tokens"))
+    size = models.PositiveIntegerField(_("size of the change"))
+    dropped_before = models.PositiveIntegerField(_("left out by one side"))
+    dropped_after = models.PositiveIntegerField(_("left out by the other side"))
+    evidence_lost = models.PositiveIntegerField(_("evidence lost"))
+    cost_before = models.FloatField(_("cost of one side"), null=True)
+    cost_after = models.FloatField(_("cost of the other side"), null=True)
+    is_same = models.BooleanField(_("the same call"))
+    differences = models.JSONField(_("differences"))
+
+    objects = DifferenceQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("difference of a call")
+        verbose_name_plural = _("differences of calls")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "comparison", "report"], name="one_difference_per_call"
+            )
+        ]
+        indexes = [
+            models.Index(
+                fields=["account", "comparison", "-size", "id"], name="differences_by_size"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.before} → {self.after}"

@@ -1,0 +1,70 @@
+"""The pages of comparisons: asked for in a form, followed, read."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from context.models import ContextComparison
+from context.models.archives import Within
+from kmapp import tokens
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+from memory.actions.entries import write
+from memory.drafts import Batch, NewEntry
+from tests.context.calling import call, talk
+from tests.makers import settle
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tokenizer() -> None:
+    tokens.count("warm")
+
+
+@pytest.fixture
+def at_desk(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def page(answer: Any, status: int = 200) -> str:
+    assert answer.status_code == status
+    return str(answer.content.decode())
+
+
+def test_nothing_compared_says_what_it_is_for(at_desk: Client) -> None:
+    assert "Nothing is compared yet" in page(at_desk.get("/calls/comparisons/"))
+
+
+def test_a_comparison_is_asked_for_followed_and_read(at_desk: Client, acme: Account) -> None:
+    with acting(acme):
+        batch = Batch(entries=[NewEntry(text="The kiln is by the pond.", user_id="u")], edges=[])
+        [entry] = write(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
+    for _ in range(2):
+        call(acme, talk(1), sources=("memory",), within=Within(user_id="u"))
+    form = {"calls": "100", "right-snippet_tokens": "0", "right-most_snippet_tokens": "0"}
+    answer = at_desk.post("/calls/comparisons/new/", form)
+    assert answer.status_code == 302
+    place = answer["Location"]
+    said = page(at_desk.get(place))
+    assert "data-poll" in said
+    settle()
+    said = page(at_desk.get(place))
+    assert "data-poll" not in said
+    assert "Tokens for what is found: " in said
+    assert f"memory:{entry.pk}" in said
+    assert "No call is like that." in page(at_desk.get(place, {"show": "no_longer_fitting"}))
+    followed = at_desk.get(f"{place}progress/")
+    assert "calls lose evidence" in page(followed)
+    again = at_desk.get(f"{place}progress/", headers={"if-none-match": followed["ETag"]})
+    assert again.status_code == 304
+    assert place in page(at_desk.get("/calls/comparisons/"))
+
+
+def test_what_makes_no_sense_is_said_beside_its_field(at_desk: Client, acme: Account) -> None:
+    form = {"calls": "100", "left-protected_turns": "0", "right-min_score": "2"}
+    said = page(at_desk.post("/calls/comparisons/new/", form), 422)
+    assert said.count("field-error") == 2
+    with acting(acme):
+        assert not ContextComparison.objects.of(acme).exists()
