@@ -100,5 +100,7 @@ class ContextDifferenceAdmin(ReadOnly):
     """What came out, call by call."""
 
     list_display = ("__str__", "comparison_id", "report_id", "evidence_lost")
+    list_filter = ("fits_after", "is_same")
     search_fields = ("=comparison__id", "=report__id")
+    date_hierarchy = "comparison__created_at"
     ordering = ("-size", "pk")

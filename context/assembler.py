@@ -13,6 +13,7 @@ from uuid import UUID
 from context.actions.preparing import known_results
 from context.actions.recording import record
 from context.actions.summaries import known_summary
+from context.assigning import assigned
 from context.bodies import body_id
 from context.budget import DoesNotFit, Draft, fitted, key_of
 from context.calls import ANTHROPIC, OPENAI, Material, Section
@@ -37,6 +38,7 @@ from context.swapping import place, settled, standing_for, tool_of
 from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.errors import TooLarge
+from knowledge.variants import DEFAULT, VARIANTS, Variant
 
 SAID = 20  # messages that lore may look at
 LEAST_KEPT = 1_000  # characters of a tool result that is kept when it is cleared
@@ -116,15 +118,26 @@ def collect(request: Request) -> Collected:
         pointers=older.pointers,
         compacted=summary,
     )
+    variant, variant_by = _variant(request, settings)
     return Collected(
         settings=settings,
         policy=policy,
+        variant=variant,
+        variant_by=variant_by,
         material=material,
         query=(request.query or _last_words(messages))[:QUESTION],
         decisions=decisions,
         bodies=bodies,
         keepable=older.keepable,
     )
+
+
+def _variant(request: Request, settings: ContextSettings) -> tuple[Variant, str]:
+    """Whoever names one gets it; else the conversation's own; else the usual one."""
+    if request.variant:
+        return request.variant, "asked"
+    name = assigned(request.account_id, request.within.conversation_id, settings.variants)
+    return (VARIANTS[name], "assigned") if name else (DEFAULT, "default")
 
 
 def _instructions(leading: Sequence[Message]) -> list[Section]:
@@ -219,7 +232,7 @@ def wanted_of(request: Request, collected: Collected) -> Wanted:
         said=[words_of(each) for each in material.messages[-SAID:]],
         rules_context=request.rules_context,
         tools=names,
-        variant=request.variant,
+        variant=collected.variant,
     )
 
 
@@ -239,9 +252,10 @@ def assemble(request: Request, collected: Collected, found: Retrieved) -> Assemb
     report = reported(draft)
     report["decisions"] = [*before, *report["decisions"]]
     report |= {
-        "variant": request.variant.name,
-        "index_version": request.variant.index_version,
-        "algo_version": request.variant.algo_version,
+        "variant": collected.variant.name,
+        "variant_by": collected.variant_by,
+        "index_version": collected.variant.index_version,
+        "algo_version": collected.variant.algo_version,
         "model": request.model or None,
         "cache": {"query_vector": "hit" if found.cached else "miss"},
         "policy": collected.policy.body(),

@@ -29,7 +29,7 @@ WITH priced AS (
     (one.created_at AT TIME ZONE %(zone)s)::date AS day
   FROM (
     SELECT id, conversation_id, thread_id, user_id, agent_id, model, variant, created_at, cost,
-      prefix_sha256, tool_tokens, called_tools, total, {", ".join(SECTIONS)}
+      success, latency_ms, prefix_sha256, tool_tokens, called_tools, total, {", ".join(SECTIONS)}
     FROM context_contextcostreport
     WHERE account_id = %(account)s AND created_at >= %(since)s
       AND (%(agent_id)s = '' OR agent_id = %(agent_id)s)

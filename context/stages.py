@@ -13,7 +13,7 @@ from context.models import ContextSettings
 from context.models.archives import Within
 from context.policies import Policy
 from kmapp.accounts.actors import Actor
-from knowledge.variants import DEFAULT, Variant
+from knowledge.variants import Variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class Request:
     lorebooks: tuple[str, ...] = ()
     rules_context: Mapping[str, Any] = field(default_factory=dict)
     policy: Mapping[str, Any] = field(default_factory=dict)
-    variant: Variant = DEFAULT
+    variant: Variant | None = None  # None: the one that the conversation is assigned to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,8 @@ class Collected:
 
     settings: ContextSettings
     policy: Policy
+    variant: Variant
+    variant_by: str  # asked, assigned, default
     material: Material
     query: str
     decisions: Sequence[Mapping[str, Any]]

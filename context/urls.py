@@ -4,10 +4,12 @@ from django.urls import path
 
 from context.api import archives, preparing, replays, reports
 from context.api import comparisons as api_comparisons
+from context.api import settings as api_settings
 from context.api.costs import CostsOfCalls
 from context.views import archives as pages
-from context.views import calls, comparisons
+from context.views import calls, comparisons, settings
 from context.views.costs import costs
+from context.views.variants import variants
 
 app_name = "context"
 urlpatterns = [
@@ -38,8 +40,13 @@ urlpatterns = [
         api_comparisons.Differences.as_view(),
         name="api_comparison_calls",
     ),
+    path("v1/context/settings", api_settings.SettingsOfCalls.as_view(), name="api_settings"),
+    path("v1/context/variants", api_settings.ResultsOfVariants.as_view(), name="api_variants"),
     path("v1/context/costs", CostsOfCalls.as_view(), name="api_costs"),
     path("calls/", calls.calls, name="calls"),
+    path("calls/variants/", variants, name="variants"),
+    path("calls/settings/", settings.settings, name="settings"),
+    path("calls/settings/set/", settings.set_settings, name="settings_set"),
     path("calls/costs/", costs, name="costs"),
     path("calls/comparisons/", comparisons.comparisons, name="comparisons"),
     path("calls/comparisons/new/", comparisons.compare, name="compare"),

@@ -11,8 +11,8 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
+from kmapp.wilson import Interval
 from rules.models import Rule, RuleBook, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
-from rules.wilson import Interval
 
 GOOD = (RuleFeedback.Outcome.POSITIVE,)
 BAD = (RuleFeedback.Outcome.NEGATIVE, RuleFeedback.Outcome.VERY_NEGATIVE)

@@ -66,7 +66,7 @@ def _row(request: Request, assembled: Assembled, report: Mapping[str, Any]) -> C
         agent_id=request.agent_id,
         app_id=request.app_id,
         model=request.model,
-        variant=request.variant.name,
+        variant=assembled.collected.variant.name,
         window=request.window,
         reserve=request.reserve,
         total=estimated["total"],

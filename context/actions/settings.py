@@ -13,6 +13,7 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
 
+INPUT = "context"  # what a change is called in the input of its commit
 FIXED = frozenset({"id", "account", "commit", "version"})
 
 
@@ -37,7 +38,7 @@ def change_settings(
     if not changed:
         return {}
     said = {name: {"before": old, "after": new} for name, (old, new) in changed.items()}
-    with recording(account_id, actor, input={"context": said}, reason=reason) as commit:
+    with recording(account_id, actor, input={INPUT: said}, reason=reason) as commit:
         op = "ADD" if settings.version == 0 else "UPDATE"
         settings.version += 1
         settings.commit_id = commit.id

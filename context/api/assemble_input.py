@@ -112,7 +112,7 @@ class AssembleInput(MessagesInput):
         return attrs
 
 
-def request_of(request: AgentRequest, asked: Mapping[str, Any], variant: Variant) -> Request:
+def request_of(request: AgentRequest, asked: Mapping[str, Any], variant: Variant | None) -> Request:
     """The same in the words of the assembler. A source that the key may not read is not asked."""
     principal = request.auth
     wanted = list(dict.fromkeys(asked["sources"]))

@@ -27,7 +27,11 @@ class EstimatedTokens(TypedDict):
 
 
 class ContextCost(TypedDict):
-    """The account of a call. Every decision has `action`, and tokens before and after it."""
+    """The account of a call. Every decision has `action`, and tokens before and after it.
+
+    `variant_by` says who chose the variant: `asked` by header, `assigned` by the conversation,
+    or the `default`.
+    """
 
     context_window_tokens: int
     reserved_output_tokens: int
@@ -40,6 +44,7 @@ class ContextCost(TypedDict):
     citations: list[dict[str, Any]]
     tool_profile: str
     variant: str
+    variant_by: str
     index_version: str
     algo_version: str
     model: str | None

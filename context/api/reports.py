@@ -20,6 +20,7 @@ from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from knowledge.api.reading import VARIANT, variant_of
+from knowledge.variants import HEADER
 
 MOST = 2_000_000_000
 
@@ -35,7 +36,7 @@ class Assemble(AgentView):
 
     @extend_schema(request=AssembleInput, parameters=[VARIANT], responses={201: AssembledCall})
     def post(self, request: Request) -> Response:
-        variant = variant_of(request)
+        variant = variant_of(request) if HEADER in request.headers else None
         asked = parse(AssembleInput, request)
         done = PIPELINE.run(request_of(cast(AgentRequest, request), asked, variant))
         answer = Response(report_output.call_output(done), status=201)

@@ -9,8 +9,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from context.assigning import WHOLE
 from context.policies import DEFAULT, BadPolicy, Policy
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
+from knowledge.variants import VARIANTS
 
 LONGEST = 1_000_000  # characters
 LONGEST_KEPT = 36_500  # days
@@ -45,6 +47,18 @@ def check_prices(value: Any) -> None:
             raise ValidationError(_("A price has input, and may have output and cached."))
         if not all(type(each) in (int, float) and 0 <= each < LONGEST for each in price.values()):
             raise ValidationError(_("Prices are numbers, for a million tokens."))
+
+
+def check_variants(value: Any) -> None:
+    """Shares in percent, by variant: all of them together, or none."""
+    if not isinstance(value, dict) or not value.keys() <= VARIANTS.keys():
+        raise ValidationError(
+            _("Give shares by variant: %(names)s.") % {"names": ", ".join(VARIANTS)}
+        )
+    if not all(type(share) is int and 0 < share <= WHOLE for share in value.values()):
+        raise ValidationError(_("A share is a whole number of percent, from 1 to 100."))
+    if value and sum(value.values()) != WHOLE:
+        raise ValidationError(_("Shares add up to 100 percent."))
 
 
 def check_policy(value: Any) -> None:
@@ -99,6 +113,9 @@ class ContextSettings(Truth):
     )
     prices = models.JSONField(
         _("prices of models"), default=dict, blank=True, validators=[check_prices]
+    )
+    variants = models.JSONField(
+        _("shares of variants"), default=dict, blank=True, validators=[check_variants]
     )
     version = models.PositiveIntegerField(_("version"), default=0)
 

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
+from kmapp.wilson import Interval
 from rules.evidence import Evidence, book_of, evidence_of, gate_of
 from rules.models import Rule, RuleBook, RuleDecision, RuleStatistics, RuleSuggestion
-from rules.wilson import Interval
 
 MOST_RULES = 1_000  # of one account, the longest unchanged first
 LEAST_FEEDBACK = 10

@@ -12,13 +12,13 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
+from kmapp.wilson import Interval
 from rules.actions.backtests import MOST, start
 from rules.actions.versions import found
 from rules.api.shapes import BacktestShown, EvidenceAnswer, IntervalShown
 from rules.conflicts import conflicts_with_live
 from rules.evidence import book_of, evidence_of, gate_of
 from rules.models import RuleBacktest
-from rules.wilson import Interval
 
 
 class Evidence(AgentView):

@@ -17,6 +17,7 @@ from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.notices import tell
 from kmapp.web.seats import reviewer_required
 from kmapp.web.who import names_of
+from kmapp.wilson import Interval
 from rules.actions.promotions import approve, ask_or_promote, waiting_for, withdraw
 from rules.actions.states import Moved, seen_sha256
 from rules.conflicts import conflicts_with_live
@@ -33,7 +34,6 @@ from rules.models import Rule, RulePromotion
 from rules.telling import CODES, condition_lines, effects, pretty
 from rules.views import story
 from rules.views.rules import decision_of, found, is_admin
-from rules.wilson import Interval
 
 TEMPLATE = "rules/promotion/index.html"
 EVEN = 10  # per cent, from which on whole ones will do

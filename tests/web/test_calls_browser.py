@@ -6,7 +6,9 @@ import pytest
 from django.utils import timezone
 
 from context.actions.comparisons import Wished, run, start
+from context.actions.outcomes import tell_outcome
 from context.actions.replays import AS_IT_WAS, Changes
+from context.actions.settings import change_settings
 from context.calls import Section
 from context.models import ContextCostReport
 from context.models.archives import Within
@@ -70,6 +72,22 @@ def test_comparisons_can_be_read_by_everybody(visitor: Visitor, acme: Account, a
     visitor.shoot(
         comparison=path, comparisons="/calls/comparisons/", compare="/calls/comparisons/new/"
     )
+
+
+def test_settings_and_variants_can_be_read_by_everybody(
+    visitor: Visitor, acme: Account, ada: User
+) -> None:
+    visitor.sign_in(ada)
+    assert visitor.inspect("/calls/variants/") == []
+    fill_days(acme)
+    with acting(acme):
+        change_settings(acme.pk, {"variants": {"v1": 60, "v3": 40}}, actor=SYSTEM, reason="Try.")
+        for at, row in enumerate(ContextCostReport.objects.of(acme)):
+            told = {"success": at % 5 > 0, "latency_ms": 700 + 31 * at}
+            tell_outcome(acme.pk, row.pk, told)
+    assert visitor.inspect("/calls/variants/") == []
+    assert visitor.inspect("/calls/settings/") == []
+    visitor.shoot(variants="/calls/variants/", settings="/calls/settings/")
 
 
 def fill_days(account: Account) -> None:

@@ -1,0 +1,155 @@
+"""The sections of the page of settings: each knows how it is filled and what it sets."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from context.models import ContextSettings
+from context.models.settings import (
+    INPUTS_DAYS,
+    LONGEST_KEPT,
+    check_prices,
+    check_variants,
+)
+from context.policies import DEFAULT
+from context.views.policy_forms import PolicyForm, said
+from kmapp.web.forms import Styled
+from knowledge.variants import VARIANTS
+
+PRICED = ("input", "output", "cached")
+
+
+class InputsForm(Styled):
+    """How long calls can be made again."""
+
+    inputs_days = forms.IntegerField(
+        label=_("Kept for, in days"), min_value=1, max_value=LONGEST_KEPT, required=False
+    )
+
+    @classmethod
+    def of(cls, settings: ContextSettings, data: Any = None) -> "InputsForm":
+        form = cls(data, initial={"inputs_days": settings.inputs_days})
+        form.fields["inputs_days"].widget.attrs["placeholder"] = INPUTS_DAYS
+        return form
+
+    def values(self) -> dict[str, Any]:
+        """What it sets."""
+        return {"inputs_days": self.cleaned_data["inputs_days"]}
+
+
+class PricesForm(Styled):
+    """One model a line: its name, then what a million tokens cost."""
+
+    prices = forms.CharField(
+        label=_("Prices of a million tokens"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false"}),
+        help_text=_(
+            "One model a line: name, input, output, cached input. Such as: small 0.25 2 0.025"
+        ),
+    )
+
+    @classmethod
+    def of(cls, settings: ContextSettings, data: Any = None) -> "PricesForm":
+        lines = [
+            " ".join([model, *(f"{price[name]:g}" for name in PRICED if name in price)])
+            for model, price in sorted(settings.prices.items())
+        ]
+        return cls(data, initial={"prices": "\n".join(lines)})
+
+    def clean_prices(self) -> dict[str, dict[str, float]]:
+        found = {}
+        for line in filter(None, map(str.strip, self.cleaned_data["prices"].splitlines())):
+            model, *numbers = line.split()
+            try:
+                prices = [float(number) for number in numbers]
+            except ValueError as error:
+                raise ValidationError(
+                    _now("“%(line)s”: write a model and its prices."), params={"line": line}
+                ) from error
+            if not 1 <= len(prices) <= len(PRICED):
+                raise ValidationError(
+                    _now("“%(line)s”: write a model and its prices."), params={"line": line}
+                )
+            found[model] = dict(zip(PRICED, prices, strict=False))
+        check_prices(found)
+        return found
+
+    def values(self) -> dict[str, Any]:
+        """What it sets."""
+        return {"prices": self.cleaned_data["prices"]}
+
+
+class VariantsForm(Styled):
+    """A share for each variant."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, each in VARIANTS.items():
+            words = {"name": name, "index": each.index_version, "algorithm": each.algo_version}
+            self.fields[name] = forms.IntegerField(
+                label=_now("%(name)s: index %(index)s, ranking %(algorithm)s") % words,
+                min_value=0,
+                max_value=100,
+                required=False,
+                widget=forms.NumberInput(attrs={"class": "form-control", "placeholder": "0"}),
+            )
+
+    @classmethod
+    def of(cls, settings: ContextSettings, data: Any = None) -> "VariantsForm":
+        return cls(data, initial=settings.variants)
+
+    def clean(self) -> dict[str, Any]:
+        """All together are a hundred, or nothing."""
+        cleaned = super().clean() or {}
+        if not self.errors:
+            check_variants(self.values()["variants"])
+        return cleaned
+
+    def values(self) -> dict[str, Any]:
+        """What it sets."""
+        return {"variants": {n: share for n in VARIANTS if (share := self.cleaned_data.get(n))}}
+
+
+class AccountPolicyForm(PolicyForm):
+    """The account's policy: what is left empty is the default."""
+
+    @classmethod
+    def of(cls, settings: ContextSettings, data: Any = None) -> "AccountPolicyForm":
+        initial = {name: said(value) for name, value in settings.policy.items()}
+        return cls(data, initial=initial, shown=DEFAULT.body())
+
+    def values(self) -> dict[str, Any]:
+        """What it sets."""
+        return {"policy": self.changes()}
+
+
+Form = AccountPolicyForm | InputsForm | PricesForm | VariantsForm
+# By name: the form, its title, and what it is about.
+SECTIONS: Mapping[str, tuple[Callable[..., Form], str | Promise, str | Promise]] = {
+    "policy": (
+        AccountPolicyForm.of,
+        _("How calls are assembled"),
+        _("For every call that does not say otherwise. Empty: the default, which is shown."),
+    ),
+    "inputs": (
+        InputsForm.of,
+        _("What calls were made of"),
+        _("So long a call can be made again and its prompt can be read. Its account stays."),
+    ),
+    "prices": (
+        PricesForm.of,
+        _("Prices"),
+        _("Calls from now on say what they cost in money; in whichever currency you write."),
+    ),
+    "variants": (
+        VariantsForm.of,
+        _("Shares of variants"),
+        _("Percent of the conversations, 100 together. Empty: all get the usual variant."),
+    ),
+}

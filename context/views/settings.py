@@ -1,0 +1,88 @@
+"""How calls are assembled, kept and priced: reviewers look, admins change."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from context.actions.settings import INPUT, change_settings
+from context.models import ContextInput, ContextSettings
+from context.views.setting_forms import SECTIONS, Form
+from kmapp.accounts.models import Membership
+from kmapp.errors import Invalid
+from kmapp.ledger.told import Told, told_of
+from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence
+from kmapp.web.notices import tell
+from kmapp.web.seats import admin_required, reviewer_required
+from kmapp.web.who import names_of
+
+REASON = 500
+SHOWN = 20  # changes
+
+
+@require_safe
+@reviewer_required
+def settings(request: WebRequest) -> HttpResponse:
+    return _page(request, ContextSettings.objects.here(account_id_for(request)))
+
+
+@require_POST
+@admin_required
+def set_settings(request: WebRequest) -> HttpResponse:
+    """One section of them."""
+    section = request.POST.get("section", "")
+    if section not in SECTIONS:
+        raise Invalid(_("There is no such section of the settings."))
+    row = ContextSettings.objects.here(account_id_for(request))
+    form = SECTIONS[section][0](row, request.POST)
+    if not form.is_valid():
+        return _page(request, row, {section: form})
+    changed = change_settings(
+        row.account_id,
+        form.values(),
+        actor=actor_for(request),
+        version=number(request.POST.get("version", "")) or 0,
+        reason=sentence(request, "reason", REASON),
+    )
+    said = _("The settings hold from now on.") if changed else _("Nothing was different: it stays.")
+    tell(request, said)
+    return redirect(f"{reverse('context:settings')}#{section}")
+
+
+def _page(
+    request: WebRequest, row: ContextSettings, wrong: dict[str, Form] | None = None
+) -> HttpResponse:
+    steps = told_of(row, INPUT)[:SHOWN]
+    context = {
+        "settings": row,
+        "sections": [
+            {
+                "name": name,
+                "form": (wrong or {}).get(name) or make(row),
+                "title": title,
+                "lead": lead,
+            }
+            for name, (make, title, lead) in SECTIONS.items()
+        ],
+        "kept": ContextInput.objects.of(row.account_id).count(),
+        "may_change": request.seat.role == Membership.Role.ADMIN,
+        "steps": [{"told": told, "changes": _changes(told)} for told in steps],
+        "names": names_of(told.commit.actor for told in steps),
+    }
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
+    return render(request, "context/settings/index.html", context, status=status)
+
+
+def _changes(told: Told) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": capfirst(str(ContextSettings._meta.get_field(name).verbose_name)),  # type: ignore[union-attr]
+            **change,
+        }
+        for name, change in sorted(told.changes.items())
+    ]

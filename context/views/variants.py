@@ -1,0 +1,54 @@
+"""Variants beside each other: how their calls went, and which conversations they get."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from context.costs import Period, totals
+from context.models import ContextSettings
+from context.results import Result, results
+from context.views.costs import CostsForm
+from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.seats import reviewer_required
+from knowledge.variants import VARIANTS
+
+
+@require_safe
+@reviewer_required
+def variants(request: WebRequest) -> HttpResponse:
+    """Of the calls of some days. What nobody told, nobody knows."""
+    form = CostsForm({"days": 30} | request.GET.dict())
+    said = form.cleaned_data if form.is_valid() else {}
+    settings = ContextSettings.objects.here(account_id_for(request))
+    period = Period(
+        account_id=settings.account_id,
+        days=said.get("days") or 30,
+        prices=settings.prices,
+        agent_id=said.get("agent_id", ""),
+        model=said.get("model", ""),
+    )
+    found = results(period)
+    context = {
+        "form": form,
+        "rows": [_row(result, settings) for result in found],
+        "whole": totals(period),
+        "settings": settings,
+        "shares": settings.variants.items(),
+        "narrowed": bool(period.agent_id or period.model),
+        "told": any(result.success.total for result in found),
+    }
+    return render(request, "context/variants/index.html", context)
+
+
+def _row(result: Result, settings: ContextSettings) -> dict[str, Any]:
+    known, success = VARIANTS.get(result.variant), result.success
+    return {
+        "result": result,
+        "known": known,
+        "share": settings.variants.get(result.variant),
+        "percent": 100 * success.share,
+        "low": 100 * success.low,
+        "high": 100 * success.high,
+    }

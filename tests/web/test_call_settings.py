@@ -1,0 +1,96 @@
+"""The page of settings of calls, and the page that compares variants."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from context.models import ContextSettings
+from kmapp import tokens
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.models import Commit
+from tests.context.calling import call, talk
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tokenizer() -> None:
+    tokens.count("warm")
+
+
+@pytest.fixture
+def at_desk(client: Client, ada: User) -> Client:
+    client.force_login(ada)
+    return client
+
+
+def page(answer: Any, status: int = 200) -> str:
+    assert answer.status_code == status
+    return str(answer.content.decode())
+
+
+def kept(account: Account) -> ContextSettings:
+    with acting(account):
+        return ContextSettings.objects.here(account.pk)
+
+
+def saved(at_desk: Client, section: str, version: int, **said: Any) -> Any:
+    form = {"section": section, "version": str(version), "reason": "Because.", **said}
+    return at_desk.post("/calls/settings/set/", form)
+
+
+def test_every_section_sets_what_it_shows(at_desk: Client, acme: Account) -> None:
+    policy = {"protected_turns": "4", "prune": "none", "compact": "no", "min_score": "0.5"}
+    assert saved(at_desk, "policy", 0, **policy).status_code == 302
+    assert saved(at_desk, "inputs", 1, inputs_days="7").status_code == 302
+    assert saved(at_desk, "prices", 2, prices="small 0.25 2 0.025\nlarge 3\n").status_code == 302
+    assert saved(at_desk, "variants", 3, v1="60", v2="40").status_code == 302
+    row = kept(acme)
+    assert row.policy == {"protected_turns": 4, "prune": [], "compact": False, "min_score": 0.5}
+    assert row.inputs_days == 7
+    assert row.prices == {
+        "small": {"input": 0.25, "output": 2, "cached": 0.025},
+        "large": {"input": 3},
+    }
+    assert row.variants == {"v1": 60, "v2": 40}
+    said = page(at_desk.get("/calls/settings/"))
+    for shown in ("small 0.25 2 0.025", 'value="60"', 'value="4"', "Because."):
+        assert shown in said
+    with acting(acme):
+        assert Commit.objects.of(acme).count() >= 4
+    assert saved(at_desk, "policy", 4).status_code == 302
+    assert kept(acme).policy == {}
+
+
+def test_what_is_wrong_is_said_and_nothing_is_set(at_desk: Client, acme: Account) -> None:
+    for section, said in (
+        ("policy", {"protected_turns": "0"}),
+        ("inputs", {"inputs_days": "0"}),
+        ("prices", {"prices": "small cheap"}),
+        ("prices", {"prices": "small -1"}),
+        ("variants", {"v1": "60"}),
+    ):
+        assert "field-error" in page(saved(at_desk, section, 0, **said), 422)
+    assert saved(at_desk, "weather", 0).status_code == 400
+    assert saved(at_desk, "inputs", 3, inputs_days="7").status_code == 409
+    assert kept(acme).version == 0
+
+
+def test_a_reviewer_looks_only(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    assert "You may look" in page(client.get("/calls/settings/"))
+    assert saved(client, "inputs", 0, inputs_days="7").status_code == 403
+
+
+def test_variants_are_compared(at_desk: Client, acme: Account) -> None:
+    from context.actions.outcomes import tell_outcome
+
+    assert "Variants cut and rank documents" in page(at_desk.get("/calls/variants/"))
+    made = call(acme, talk(1))
+    assert "No outcome was told yet" in page(at_desk.get("/calls/variants/"))
+    with acting(acme):
+        tell_outcome(acme.pk, made.report_id, {"success": True, "latency_ms": 1_234})
+    said = page(at_desk.get("/calls/variants/"))
+    assert "1 of 1" in said
+    assert "1,234" in said
+    assert "Nothing matches" in page(at_desk.get("/calls/variants/", {"agent_id": "x"}))
