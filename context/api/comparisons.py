@@ -42,7 +42,7 @@ class Spread(TypedDict):
     buckets: list[Share]
 
 
-class Outcome(TypedDict):
+class ComparisonSummary(TypedDict):
     """What came out so far, in calls; `evidence_lost` and `dropped` count texts and messages."""
 
     distribution: Spread
@@ -77,7 +77,7 @@ class ComparisonBrief(TypedDict):
 class Comparison(ComparisonBrief):
     """One comparison with what came out."""
 
-    summary: Outcome
+    summary: ComparisonSummary
 
 
 class ComparisonPage(TypedDict):

@@ -12,7 +12,7 @@ from kmapp.api.errors import is_api
 from kmapp.api.views import AgentView
 
 OPEN = {"health", "v1/health", "v1/version", "v1/schema", "v1/docs"}
-CHANGES = (":write", ":erase")
+CHANGES = (":write", ":erase", "admin")
 
 
 def routes(resolver: URLResolver, before: str = "") -> Iterator[tuple[str, URLPattern]]:
