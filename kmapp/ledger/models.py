@@ -115,3 +115,44 @@ class Checkpoint(AccountOwned):
 
     def __str__(self) -> str:
         return f"{self.seq} · {self.commit_hash[:8]}"
+
+
+class Sealed(AccountOwned):
+    """A row that a commit wrote, beside the rows that it sealed."""
+
+    commit = models.ForeignKey(
+        Commit,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_constraint=False,
+        db_index=False,
+        verbose_name=_("commit"),
+    )
+
+    class Meta:
+        abstract = True
+
+
+class State(Sealed):
+    """One state of something, as its commit sealed it. Who inherits says of what, and the event."""
+
+    version = models.PositiveIntegerField(_("version"))
+    state = models.JSONField(_("state"))
+    actor = models.CharField(_("actor"), max_length=50)
+    reason = models.TextField(_("reason"), blank=True)
+    created_at = models.DateTimeField(_("time"))
+
+    class Meta:
+        abstract = True
+
+
+class Tombstone(Sealed):
+    """That something was here, and the commit that erased it. Its id stays taken."""
+
+    erased_at = models.DateTimeField(_("erased"))
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(self.pk)

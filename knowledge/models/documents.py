@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
-from kmapp.ledger.models import Commit
+from kmapp.ledger.models import Tombstone
 from knowledge.models.sources import KnowledgeSource
 
 
@@ -145,24 +145,11 @@ class KnowledgePiece(AccountOwned):
         return f"{self.document_id} #{self.number}"
 
 
-class ErasedKnowledge(AccountOwned):
+class ErasedKnowledge(Tombstone):
     """That something was here: its citations are answered with the commit that erased it."""
-
-    erased_at = models.DateTimeField(_("erased"))
-    commit = models.ForeignKey(
-        Commit,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("commit"),
-    )
 
     objects = AccountQuerySet["ErasedKnowledge"].as_manager()
 
     class Meta:
         verbose_name = _("erased knowledge")
         verbose_name_plural = _("erased knowledge")
-
-    def __str__(self) -> str:
-        return str(self.pk)

@@ -4,12 +4,12 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
-from kmapp.ledger.models import Commit
+from kmapp.accounts.models import AccountQuerySet
+from kmapp.ledger.models import State, Tombstone
 from memory.models.entries import MemoryEntry
 
 
-class MemoryVersion(AccountOwned):
+class MemoryVersion(State):
     """One state of one entry, as its commit sealed it."""
 
     class Event(models.TextChoices):
@@ -36,20 +36,7 @@ class MemoryVersion(AccountOwned):
         db_index=False,
         verbose_name=_("memory"),
     )
-    version = models.PositiveIntegerField(_("version"))
     event = models.CharField(_("event"), max_length=10, choices=Event.choices)
-    state = models.JSONField(_("state"))
-    actor = models.CharField(_("actor"), max_length=50)
-    reason = models.TextField(_("reason"), blank=True)
-    created_at = models.DateTimeField(_("time"))
-    commit = models.ForeignKey(
-        Commit,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("commit"),
-    )
 
     objects = AccountQuerySet["MemoryVersion"].as_manager()
 
@@ -74,24 +61,11 @@ class MemoryVersion(AccountOwned):
         return f"{self.entry_id} v{self.version} {self.event}"
 
 
-class ErasedEntry(AccountOwned):
+class ErasedEntry(Tombstone):
     """That something was here. Its id stays taken, so a client id that made it answers 410."""
-
-    erased_at = models.DateTimeField(_("erased"))
-    commit = models.ForeignKey(
-        Commit,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("commit"),
-    )
 
     objects = AccountQuerySet["ErasedEntry"].as_manager()
 
     class Meta:
         verbose_name = _("erased memory")
         verbose_name_plural = _("erased memories")
-
-    def __str__(self) -> str:
-        return str(self.pk)

@@ -8,8 +8,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
-from kmapp.ledger.models import Commit
+from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.ledger.models import State
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
 MOST_WEIGHT = 2.0
@@ -147,7 +147,7 @@ _MOVES: Mapping[str, frozenset[str]] = {
 }
 
 
-class RuleVersion(AccountOwned):
+class RuleVersion(State):
     """One state of one rule, as its commit sealed it."""
 
     class Event(models.TextChoices):
@@ -170,20 +170,7 @@ class RuleVersion(AccountOwned):
         db_index=False,
         verbose_name=_("rule"),
     )
-    version = models.PositiveIntegerField(_("version"))
     event = models.CharField(_("event"), max_length=10, choices=Event.choices)
-    state = models.JSONField(_("state"))
-    actor = models.CharField(_("actor"), max_length=50)
-    reason = models.TextField(_("reason"), blank=True)
-    created_at = models.DateTimeField(_("time"))
-    commit = models.ForeignKey(
-        Commit,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("commit"),
-    )
 
     objects = AccountQuerySet["RuleVersion"].as_manager()
 
