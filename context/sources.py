@@ -35,6 +35,7 @@ from memory.injecting import OFF, both_halves
 from memory.models import MemorySettings, Viewer
 from memory.retrieval import Search as MemorySearch
 from rules.actions.deciding import ask
+from rules.drafts import scope_of
 from rules.evaluation import Question
 from rules.matching import Viewer as RulesViewer
 from rules.tools import select
@@ -215,13 +216,15 @@ def from_rules(wanted: Wanted, _meaning: Meaning | None, found: Retrieved) -> No
     """What the rules that hold say, as a text; and the tools that they leave out."""
     ids = {name: getattr(wanted, name) for name in ("user_id", "agent_id", "app_id")}
     context = {**{name: said for name, said in ids.items() if said}, **wanted.rules_context}
-    viewer = RulesViewer(**ids, scope=wanted.scope)
+    viewer = RulesViewer(**ids, scope=scope_of(wanted.scope))
     answer = ask(
         wanted.account_id,
         Question(context=context, viewer=viewer, candidates=wanted.tools, strict=False),
     )
     chosen = select(answer.policy, wanted.tools, strict=False)
-    values = answer.policy.values
+    values = dict(answer.policy.values)
+    if chosen.preferred:
+        values["tool.prefer"] = list(chosen.preferred)
     found.bound = Bound(
         text="\n".join(f"- {name}: {compact(value)}" for name, value in sorted(values.items())),
         barred=tuple(name for name, _why in chosen.denied),

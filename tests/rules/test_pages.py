@@ -12,6 +12,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.ids import uuid7
 from rules.actions.promotions import ask
 from rules.actions.states import Decision
+from rules.actions.writing import edit
 from rules.models import Rule, RulePromotion
 from rules.tasks import keep_to_retention
 from tests import makers
@@ -261,7 +262,14 @@ def test_what_a_rule_says_never_becomes_markup(boss: Client, acme: Account) -> N
         then={"tool": {"deny": [HOSTILE]}, "extensions": {HOSTILE: HOSTILE}},
         exceptions=[{"x": HOSTILE}],
     )
-    for path in ("", f"{made.pk}/", f"{made.pk}/promotion/"):
+    live = rule(acme, HOSTILE, "active", when={}, then={"tool": {"prefer": [HOSTILE]}})
+    with acting(acme):
+        newer = edit(acme.pk, LIN, live.pk, {"when": {"y": HOSTILE}, "summary": HOSTILE})
+    go(acme, newer, "shadow")
+    for _each in range(3):
+        decided = select(acme, {"intent": "fetch"}, run_id=HOSTILE)
+        rate(acme, decided, "negative")
+    for path in ("", *(f"{one.pk}/{tail}" for one in (made, newer) for tail in ("", "promotion/"))):
         shown = page(boss.get(f"/rules/{path}")).partition("<body")[2]
         for markup in ("<script>alert", "<img src=x", "\u202e"):
             assert markup not in shown, path

@@ -1,0 +1,65 @@
+"""Rules that hold join a call: as instructions, as tools left out, with their tokens."""
+
+from typing import Any
+
+import pytest
+
+from kmapp.accounts.models import Account
+from tests.agent import Agent
+from tests.context.calling import tool
+from tests.rules.making import rule
+
+TOOLS = [tool(name) for name in ("search", "pay", "mail")]
+SAID = [{"role": "user", "content": "I want my money back."}]
+REFUND = {"intent": "refund"}
+
+
+@pytest.fixture
+def rules(acme: Account) -> dict[str, Any]:
+    """Two that count, one that watches, one for another scope."""
+    return {
+        "no pay": rule(acme, "No pay", "active", when=REFUND, then={"tool": {"deny": ["pay"]}}),
+        "as json": rule(
+            acme,
+            "As JSON",
+            "active",
+            when={**REFUND, "agent_id": "bot"},
+            then={"output": {"format": "json"}, "tool": {"prefer": ["pay", "mail"]}},
+        ),
+        "watches": rule(acme, "No mail", "shadow", when={}, then={"tool": {"deny": ["mail"]}}),
+        "other": rule(
+            acme, "Else", "active", when={}, then={"tool": {"deny": ["mail"]}}, scope="x"
+        ),
+    }
+
+
+def assemble(agent: Agent, **more: Any) -> Any:
+    body = {"messages": SAID, "conversation_id": "c1", "language": "en", "tools": TOOLS}
+    return agent.post("context/assemble", {**body, "sources": ["rules"], **more}, 201)
+
+
+def test_rules_are_told_obeyed_cited_and_counted(agent: Agent, rules: dict[str, Any]) -> None:
+    answer = assemble(agent, rules_context=REFUND, agent_id="bot", scope="default")
+    told = answer["messages"][-2]["content"]
+    assert told.splitlines()[1:] == ['- output: {"format":"json"}', '- tool.prefer: ["mail"]']
+    assert [each["function"]["name"] for each in answer["tools"]] == ["search", "mail"]
+    cost = answer["context_cost"]
+    [barred] = [each for each in cost["decisions"] if each["action"] == "bar_tools"]
+    assert barred["tools"] == ["pay"]
+    assert barred["tokens_before"] > barred["tokens_after"] > 0
+    cited = {each["ref"] for each in cost["citations"] if each["kind"] == "rule"}
+    assert cited == {str(rules[name].pk) for name in ("no pay", "as json")}
+    [item] = [each for each in cost["items"] if each.get("name") == "rules"]
+    assert item["tokens"] == cost["tail_tokens"] > 0
+    tokens = cost["estimated_tokens"]
+    assert tokens["total"] == sum(tokens[name] for name in tokens if name != "total")
+
+
+def test_rules_that_do_not_hold_cost_nothing(agent: Agent, rules: dict[str, Any]) -> None:
+    cost = assemble(agent, rules_context={"intent": "question"})["context_cost"]
+    assert (cost["tail_tokens"], cost["citations"], cost["decisions"]) == (0, [], [])
+
+
+def test_rules_of_a_scope_hold_in_that_scope_only(agent: Agent, rules: dict[str, Any]) -> None:
+    answer = assemble(agent, rules_context=REFUND, scope="x")
+    assert [each["function"]["name"] for each in answer["tools"]] == ["search", "pay"]
