@@ -17,7 +17,7 @@ from rules.actions.backtests import MOST, start
 from rules.actions.versions import found
 from rules.api.shapes import BacktestShown, EvidenceAnswer, IntervalShown
 from rules.conflicts import conflicts_with_live
-from rules.evidence import book_of, evidence_of, gate_of
+from rules.evidence import book_of, evidence_of, gate_of, turns_of
 from rules.models import RuleBacktest
 
 
@@ -34,6 +34,7 @@ class Evidence(AgentView):
             known = evidence_of(rule)
             gate = gate_of(known, book_of(self.account))
             clashes, _looked_at = conflicts_with_live(rule)
+            turns = turns_of(rule)
         answer: EvidenceAnswer = {
             "rule_node_id": rule.pk,
             "state": rule.state,
@@ -44,6 +45,16 @@ class Evidence(AgentView):
             "against": _interval(known.against),
             "gate_open": gate.open,
             "gate_missing": list(gate.missing),
+            "turns": [
+                {
+                    "selected": one.before or None,
+                    "would_select": one.after or None,
+                    "times": one.times,
+                    "positive": one.good,
+                    "negative": one.bad,
+                }
+                for one in turns
+            ],
             "conflicts": [
                 {
                     "path": one.path,

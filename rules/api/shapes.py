@@ -220,7 +220,21 @@ class EvidenceAnswer(TypedDict):
     against: IntervalShown
     gate_open: bool
     gate_missing: list[str]
+    turns: list["TurnShown"]
     conflicts: list["ClashShown"]
+
+
+class TurnShown(TypedDict):
+    """Decisions that would have gone from one tool to another, and how they went as they were.
+
+    None is no tool. From a tool to itself: its order or other values would be different.
+    """
+
+    selected: str | None
+    would_select: str | None
+    times: int
+    positive: int
+    negative: int
 
 
 class ClashShown(TypedDict):

@@ -8,7 +8,7 @@ from django.test import Client
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from tests import makers
-from tests.rules.making import rule, select
+from tests.rules.making import rate, rule, select
 
 JSON = "application/json"
 
@@ -55,12 +55,15 @@ def test_only_a_key_that_may_pass_the_gate_may_change_it(acme: Account) -> None:
     assert change(writer, min_seen=0, reason="Let me through.").status_code == 403
 
 
-def test_evidence_names_the_conflicts(agent: Client, acme: Account) -> None:
+def test_evidence_names_turns_and_conflicts(agent: Client, acme: Account) -> None:
     live = rule(acme, "Prefer", "active", when={}, then={"tool": {"prefer": ["bash"]}})
     made = rule(acme, "Deny", "shadow", when={}, then={"tool": {"deny": ["bash"]}})
     last = [select(acme, {"n": n}) for n in range(2)][-1]
-    found = agent.get(f"/v1/rules/{made.pk}/evidence").json()["conflicts"]
-    assert found == [
+    rate(acme, last, "negative")
+    found = agent.get(f"/v1/rules/{made.pk}/evidence").json()
+    turn = {"selected": "bash", "would_select": "curl", "times": 2, "positive": 0, "negative": 1}
+    assert found["turns"] == [turn]
+    assert found["conflicts"] == [
         {
             "path": "tool.bash",
             "code": "preferred_but_denied",

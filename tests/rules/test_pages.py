@@ -135,9 +135,11 @@ def test_promoted_on_evidence_and_rolled_back_by_one_click(boss: Client, acme: A
     ):
         assert words in shown, words
     assert "Say why" in page(promote(boss, made, reason="  "), 400)
+    here = f"/rules/{made.pk}/promotion/"
     answer = promote(boss, made)
     assert (answer.status_code, now(made).state) == (302, "active")
     done = page(boss.get(answer.headers["Location"]))
+    assert "This edition counts now." in page(boss.get(here))
     way_back = f"/rules/{made.pk}/rollback/?version={now(made).version}"
     assert f'hx-post="{way_back}"' in done
     back = boss.post(way_back, headers={"HX-Request": "true"})
