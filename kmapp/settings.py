@@ -250,7 +250,7 @@ CHAT_DEADLINE = env.seconds("CHAT_DEADLINE", 90)
 VISION_MODEL = env.text("VISION_MODEL")
 
 # Each tells its part of `manage.py demo`.
-DEMO_TELLERS = ("memory.demo.telling", "rules.demo.telling")
+DEMO_TELLERS = ("memory.demo.telling", "knowledge.demo.telling", "rules.demo.telling")
 
 # --- Knowledge -----------------------------------------------------------------------------------
 

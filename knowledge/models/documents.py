@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
 from kmapp.ledger.models import Tombstone
 from knowledge.models.sources import KnowledgeSource
+from knowledge.reasons import in_words
 
 
 class DocumentQuerySet(AccountQuerySet["KnowledgeDocument"]):
@@ -77,6 +78,11 @@ class KnowledgeDocument(Truth):
 
     def __str__(self) -> str:
         return self.title or self.ref
+
+    @property
+    def reason(self) -> str:
+        """Why it could not be read, in the reader's language."""
+        return in_words(self.error)
 
 
 class KnowledgeText(Truth):

@@ -6,6 +6,7 @@ last one says that all is well. Nothing here can reach the database: this proces
 
 import json
 import resource
+import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -142,9 +143,14 @@ def archive(file: BinaryIO) -> Iterator[Frame]:
     with zipfile.ZipFile(file) as packed:
         for info in packed.infolist():
             name = _inner_name(info.filename)
-            if info.is_dir() or not name or info.flag_bits & 1:
+            if info.is_dir() or not name or info.flag_bits & 1 or _is_link(info.external_attr):
                 continue
             yield {"name": name}, packed.read(info)
+
+
+def _is_link(attributes: int) -> bool:
+    """A link holds a name, and perhaps that of another's file: no text."""
+    return stat.S_ISLNK(attributes >> 16)
 
 
 def _inner_name(name: str) -> str:

@@ -51,10 +51,9 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
 
 def _pieces(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> list[dict[str, Any]]:
     """The original, cut where its chunks begin: what lies between two chunks stays in sight."""
-    ends = [*(chunk.start for chunk in chunks[1:]), chunks[-1].end if chunks else 0]
     spans = [
-        (chunk.text_row_id, chunk.start, max(end, chunk.end))
-        for chunk, end in zip(chunks, ends, strict=True)
+        (chunk.text_row_id, chunk.start, max(after.start, chunk.end))
+        for chunk, after in zip(chunks, [*chunks[1:], *chunks[-1:]], strict=True)
     ]
     states = _states(account_id, chunks, version)
     return [

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import pytest
 from django.db import connection
+from django.utils import translation
 
 from context.fence import Item, fenced, nonce_for
 from kmapp.accounts.acting import acting
@@ -24,6 +25,7 @@ from knowledge.actions.preparing import CODE_AT_ONCE
 from knowledge.chunking import Shape, chunked
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgePiece, KnowledgeText
 from knowledge.parsing.limited import MEMORY, MODULE, WALL_SECONDS
+from knowledge.reasons import in_words
 from tests.agent import Agent
 from tests.knowledge import bombs
 from tests.knowledge.made import deliver
@@ -97,6 +99,8 @@ def test_a_bomb_is_refused_in_time_and_harms_nobody(
         assert reason in error
         assert error
         assert "root:" not in error
+    with translation.override("zh-hans"):
+        assert in_words(error) != error
 
 
 def test_an_archive_of_archives_is_not_opened_further(acme: Account) -> None:

@@ -53,6 +53,9 @@ def test_uploads_become_documents_and_say_how_far_they_are(at_desk: Client, acme
     with acting(acme):
         failed = KnowledgeDocument.objects.of(acme).get(ref="b.docx")
         assert KnowledgeSource.objects.of(acme).get().trust == "trusted"
+    said = page(at_desk.get(f"/knowledge/documents/{failed.pk}/"))
+    assert "It is broken or not what it seems" in said
+    assert f"/knowledge/documents/{failed.pk}/retry/" in said
     assert at_desk.post(f"/knowledge/documents/{failed.pk}/retry/").status_code == 302
     assert at_desk.post(f"/knowledge/documents/{failed.pk}/retry/").status_code == 409
 

@@ -1,6 +1,8 @@
 """Files that are parsed: each kind in a bound process, and what breaks says so on its document."""
 
 import io
+import stat
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -107,6 +109,20 @@ def test_pages_are_kept_apart(acme: Account) -> None:
     with acting(acme):
         pages = KnowledgeChunk.objects.of(acme).order_by("chunk_index").values_list("page", "text")
         assert list(pages) == [(1, "One."), (2, "Two."), (3, "Three.")]
+
+
+def test_a_link_in_an_archive_is_no_file(acme: Account) -> None:
+    link = zipfile.ZipInfo("link.md")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("a.md", "# A")
+    deliver(acme, {"repo.zip": held.getvalue()})
+    settle()
+    with acting(acme):
+        refs = KnowledgeDocument.objects.of(acme).values_list("ref", flat=True)
+        assert set(refs) == {"repo.zip", "repo/a.md"}
 
 
 def test_an_archive_becomes_its_files_and_loses_those_it_lost(acme: Account) -> None:

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from itertools import product
 from pathlib import Path
 
@@ -85,7 +86,8 @@ class Visitor:
     mistakes: list[str] = field(default_factory=list)
 
     def go(self, path: str) -> None:
-        self.page.goto(self.base + path)
+        answer = self.page.goto(self.base + path)
+        assert answer is None or answer.status < HTTPStatus.INTERNAL_SERVER_ERROR, path
 
     def sign_in(self, user: User) -> None:
         """With the session that the sign-in page would have made."""

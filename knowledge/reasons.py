@@ -1,0 +1,40 @@
+"""Why a document could not be read, in the reader's language.
+
+Parsers run without Django and say it in English, with figures; here each sentence is known again.
+"""
+
+import re
+
+from django.utils.translation import gettext, gettext_noop
+
+SENTENCES = (
+    gettext_noop("The parser broke over it."),
+    gettext_noop("It is broken or not what it seems (%(kind)s)."),
+    gettext_noop("Reading it took longer than %(n)s seconds."),
+    gettext_noop("Reading it takes more memory than a file may have."),
+    gettext_noop("We do not know how to read files of this kind."),
+    gettext_noop("It is no text that we can read: neither UTF-8 nor UTF-16 nor GB 18030."),
+    gettext_noop("It has %(n)s pages; at most %(most)s are read."),
+    gettext_noop("Its pages hold pictures only: there is no text to read."),
+    gettext_noop("It has more than %(most)s cells."),
+    gettext_noop("It holds %(n)s files; at most %(most)s are unpacked."),
+    gettext_noop("It holds a file that is too large."),
+    gettext_noop("It holds more than %(most)s characters of text."),
+    gettext_noop("Unpacked it has %(n)s bytes, too much for its %(packed)s."),
+)
+_PLACE = re.compile(r"%\\\((\w+)\\\)s")  # as re.escape leaves it
+
+
+def _pattern(sentence: str) -> re.Pattern[str]:
+    return re.compile(_PLACE.sub(lambda at: rf"(?P<{at[1]}>[\w,]+)", re.escape(sentence)))
+
+
+_PATTERNS = [(sentence, _pattern(sentence)) for sentence in SENTENCES]
+
+
+def in_words(error: str) -> str:
+    """The sentence in the language of whoever reads; as it is when it is not known."""
+    for sentence, pattern in _PATTERNS:
+        if found := pattern.fullmatch(error):
+            return gettext(sentence) % found.groupdict()
+    return error

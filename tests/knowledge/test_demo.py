@@ -1,0 +1,37 @@
+"""The demo's documents and lore: told once, found, one of them a failure to look at."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from knowledge.lore import entries_of, fire
+from knowledge.models import KnowledgeDocument, KnowledgeQuestion
+from knowledge.retrieval import Search, search
+from knowledge.triggers import Rules
+from tests.makers import settle
+
+pytestmark = pytest.mark.usefixtures("provider")
+
+
+def demo() -> str:
+    out = StringIO()
+    call_command("demo", stdout=out)
+    return out.getvalue()
+
+
+def test_it_is_told_once(acme: Account, ada: User) -> None:
+    assert "6 documents and 4 entries of lore are new" in demo()
+    assert "0 documents and 0 entries of lore are new" in demo()
+    settle()
+    with acting(acme):
+        rows = KnowledgeDocument.objects.of(acme)
+        assert set(rows.filter(state="failed").values_list("ref", flat=True)) == {"price-list.docx"}
+        assert rows.get(ref="rooms/harrowgate.md").version == 2
+        assert KnowledgeQuestion.objects.of(acme).count() == 2
+        fired = fire(entries_of(acme.pk), ["Tell me of rock tea."], Rules()).included
+    assert [each.entry.id and each.reason for each in fired] == ["constant", "key"]
+    [best, *_] = search(acme.pk, Search(query="What takes forty seconds with oolong?")).snippets
+    assert best.chunks[0].document.ref == "brewing.md"
