@@ -91,18 +91,19 @@ def _underlined(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
     levels: dict[tuple[str, bool], int] = {}
     for number in range(1, len(lines)):
         rule, (start, title) = lines[number][1], lines[number - 1]
-        if not _RULE.match(rule) or not _is_underlined(title, rule):
-            continue
         over = number > 1 and lines[number - 2][1].rstrip() == rule.rstrip()
+        if not _RULE.match(rule) or not _is_underlined(title, rule, inset=over):
+            continue
         level = levels.setdefault((rule[0], over), len(levels) + 1)
         yield _Heading(lines[number - 2][0] if over else start, level, title.strip())
 
 
-def _is_underlined(title: str, rule: str) -> bool:
+def _is_underlined(title: str, rule: str, *, inset: bool) -> bool:
+    """Between two lines a title may stand a little to the right."""
     plain = title.rstrip()
     return (
         bool(plain)
-        and not plain[0].isspace()
+        and (inset or not plain[0].isspace())
         and not _RULE.match(title)
         and len(rule.rstrip()) >= len(plain)
     )

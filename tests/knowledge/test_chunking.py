@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.chunking import Chunk, Shape, chunked
+from knowledge.formats import title_of
 
 
 def cut(text: str, shape: Shape = Shape.MARKDOWN, tokens: int = 100, **more: str) -> list[Chunk]:
@@ -55,6 +56,12 @@ def test_headings_of_restructured_text_by_order_of_appearance() -> None:
     body = "a " * 300
     text = f"====\nBook\n====\n\nPart\n====\n\n{body}\n\nChapter\n-------\n\n{body}"
     assert cut(text, Shape.PLAIN)[-1].headings == ("Book", "Part", "Chapter")
+    inset = text.replace("\nBook\n", "\n Book\n").replace(
+        "====\n Book\n====", "======\n Book\n======"
+    )
+    assert cut(inset, Shape.PLAIN)[-1].headings == ("Book", "Part", "Chapter")
+    assert title_of("a.rst", ".. _label:\n\n" + inset, Shape.PLAIN) == "Book"
+    assert cut(f" Indented\n=========\n\n{body}", Shape.PLAIN)[-1].headings == ()
 
 
 def test_pages_are_never_joined() -> None:
