@@ -112,8 +112,8 @@ def test_the_pages_of_lore(client: Client, alice: User, acme: Account) -> None:
         "conversation": "A dragon.\n\nIts fire.", "budget": 100, "scan_depth": 4
     }).content.decode()  # fmt: skip
     assert "&lt;b&gt;Wyrms" in tried
-    for shown in (tried, client.get(here).content.decode(), client.get(entry).content.decode()):
-        assert "Untrusted" in shown
+    for told in (tried, client.get(here).content.decode(), client.get(entry).content.decode()):
+        assert "Untrusted" in told
     said = {**form, "try": "1", "content": "Unsaved.", "sample": "A dragon of fire."}
     for path in (entry, f"{here}new/"):
         assert "It fires by" in client.post(path, said).content.decode()
