@@ -14,7 +14,7 @@ from context.actions.preparing import known_results
 from context.actions.recording import record
 from context.actions.summaries import known_summary
 from context.assigning import assigned
-from context.bodies import body_id
+from context.bodies import digest_of, written
 from context.budget import DoesNotFit, Draft, fitted, key_of
 from context.calls import ANTHROPIC, OPENAI, Material, Section
 from context.drafts import NewResult
@@ -91,7 +91,8 @@ def collect(request: Request) -> Collected:
     """The conversation as a model can be given it, and what is known of it already."""
     leading, rest = _split(request.messages)
     messages = without_orphans(rest)
-    bodies = [body_id(request.account_id, message) for message in messages]
+    texts = [written(message) for message in messages]
+    bodies = [digest_of(request.account_id, text) for text in texts]
     with acting(request.account_id):
         settings = ContextSettings.objects.here(request.account_id)
         policy = settings.assembly().with_changes(request.policy)
@@ -128,6 +129,7 @@ def collect(request: Request) -> Collected:
         query=(request.query or _last_words(messages))[:QUESTION],
         decisions=decisions,
         bodies=bodies,
+        texts=texts,
         keepable=older.keepable,
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 from context.messages import Message, calls_of
 from kmapp.tokens import count
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 AROUND = 4  # tokens beside a message's content
 IMAGE = 1_105  # a picture of 1024 by 1536 pixels in full detail
 
@@ -64,4 +65,4 @@ def of_json(value: Any) -> int:
 
 
 def compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return _encode(value)

@@ -144,7 +144,15 @@ class Call:
 
     id: str
     name: str
-    input: Any
+    said: Any  # the input, in JSON or as a value
+
+    @property
+    def input(self) -> Any:
+        """Read only when somebody asks: most only want to know what was called."""
+        try:
+            return json.loads(self.said) if isinstance(self.said, str) else self.said
+        except ValueError:
+            return self.said
 
 
 def calls_of(message: Message) -> list[Call]:
@@ -152,24 +160,20 @@ def calls_of(message: Message) -> list[Call]:
     if message["role"] != "assistant":
         return []
     found = [
-        Call(id=str(call["id"]), name=str(call["function"]["name"]), input=_arguments(call))
+        Call(
+            id=str(call["id"]),
+            name=str(call["function"]["name"]),
+            said=call["function"].get("arguments"),
+        )
         for call in message.get("tool_calls") or []
     ]
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     return found + [
-        Call(id=str(part["id"]), name=str(part["name"]), input=part.get("input", {}))
+        Call(id=str(part["id"]), name=str(part["name"]), said=part.get("input", {}))
         for part in parts
         if part.get("type") == "tool_use"
     ]
-
-
-def _arguments(call: Mapping[str, Any]) -> Any:
-    said = call["function"].get("arguments")
-    try:
-        return json.loads(said) if isinstance(said, str) else said
-    except ValueError:
-        return said
 
 
 def calls(messages: Sequence[Message]) -> dict[str, Call]:
@@ -226,9 +230,10 @@ def _once(messages: Sequence[Message]) -> list[Message]:
     called: set[str] = set()
     answered = {each for message in messages for each in results_of(message)}
     pending = {call.id for call in calls_of(messages[-1])} if messages else set()
+    known = answered | pending
     kept: list[Message] = []
     for message in messages:
-        one = _only(message, calls=answered | pending, results=called)
+        one = _only(message, calls=known, results=called)
         if one is not None:
             kept.append(one)
         called |= {call.id for call in calls_of(message)}

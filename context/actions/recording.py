@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.utils import timezone
 
 from context.actions.archives import keep
@@ -100,7 +101,7 @@ def _keep_citations(assembled: Assembled, row: ContextCostReport) -> None:
 def _keep_inputs(request: Request, assembled: Assembled, row: ContextCostReport) -> None:
     account_id, collected = request.account_id, assembled.collected
     material, kinds = collected.material, collected.settings.account.redact
-    bodies = dict(zip(collected.bodies, map(written, material.messages), strict=True))
+    bodies = dict(zip(collected.bodies, collected.texts, strict=True))
 
     def kept(value: Any) -> str:
         text = written(value)
@@ -138,6 +139,9 @@ def _keep_inputs(request: Request, assembled: Assembled, row: ContextCostReport)
     )
 
 
+_KNOWN = "SELECT id, used_on FROM context_contextbody WHERE account_id = %s AND id = ANY (%s)"
+
+
 def keep_bodies(account_id: UUID, texts: Mapping[UUID, str], kinds: Collection[str]) -> None:
     """Keep what is not kept yet, without what the account wants blacked out. Inside `acting`.
 
@@ -145,8 +149,9 @@ def keep_bodies(account_id: UUID, texts: Mapping[UUID, str], kinds: Collection[s
     clean-up, which goes by that day, does not take it away meanwhile.
     """
     today = timezone.now().date()
-    rows = ContextBody.objects.of(account_id).filter(pk__in=list(texts))
-    known = dict(rows.values_list("pk", "used_on"))
+    with connection.cursor() as cursor:  # an array: hundreds of placeholders take longer to write
+        cursor.execute(_KNOWN, [account_id, list(texts)])
+        known = dict(cursor.fetchall())
     stale = [pk for pk, day in known.items() if day < today]
     if stale:
         held = ContextBody.objects.of(account_id).filter(pk__in=stale).select_for_update()
@@ -156,8 +161,7 @@ def keep_bodies(account_id: UUID, texts: Mapping[UUID, str], kinds: Collection[s
     ContextBody.objects.bulk_create(
         [
             ContextBody(id=pk, account_id=account_id, text=_cleaned(text, kinds), used_on=today)
-            for pk, text in sorted(texts.items())
-            if pk not in known
+            for pk, text in sorted(item for item in texts.items() if item[0] not in known)
         ],
         ignore_conflicts=True,  # another call of the conversation was first
     )

@@ -38,7 +38,7 @@ def conversation(*, messages: int = MESSAGES, size: int = TOKENS, seed: int = 0)
 
 def _text(chance: random.Random, size: int) -> str:
     """About that many tokens."""
-    return " ".join(chance.choices(WORDS, k=max(1, int(size / 1.35))))
+    return " ".join(chance.choices(WORDS, k=max(1, int(size / 1.7))))
 
 
 def tools(number: int = TOOLS) -> list[dict[str, Any]]:
