@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from context import words
@@ -26,9 +26,7 @@ from kmapp.web.seats import reviewer_required
 
 PAGE = 50
 COLOURS = 7  # parts that have a colour of their own in the drawing; the eighth is the rest
-PERIODS = [
-    (days, ngettext_lazy("%(n)d day", "%(n)d days", days) % {"n": days}) for days in (7, 30, 90)
-]
+PERIODS = (7, 30, 90)
 TABS: Mapping[str, str | Promise] = {
     "section": _("By section"),
     "agent": _("By agent"),
@@ -46,10 +44,14 @@ NOUNS: Mapping[str, str | Promise] = {
 FILTERS = {"agent": "agent_id", "model": "model", "variant": "variant"}  # of the list of calls
 
 
+def _periods() -> list[tuple[int, str]]:
+    return [(days, ngettext("%(n)d day", "%(n)d days", days) % {"n": days}) for days in PERIODS]
+
+
 class CostsForm(Styled):
     """Which calls are added up."""
 
-    days = forms.TypedChoiceField(label=_("Period"), choices=PERIODS, coerce=int, required=False)
+    days = forms.TypedChoiceField(label=_("Period"), choices=_periods, coerce=int, required=False)
     agent_id = forms.CharField(label=_("Agent"), max_length=200, required=False)
     model = forms.CharField(label=_("Model"), max_length=100, required=False)
     by = forms.ChoiceField(choices=TABS.items(), required=False, widget=forms.HiddenInput)

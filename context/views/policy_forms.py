@@ -40,7 +40,7 @@ def _field(name: str, default: Any, limits: Mapping[str, Any], shown: Any) -> fo
     return forms.CharField(
         label=label,
         required=False,
-        widget=forms.TextInput(attrs=box),
+        widget=forms.TextInput(attrs=box if shown else {"placeholder": "–"}),
         help_text=_("Names, with commas."),
     )
 

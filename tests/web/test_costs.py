@@ -64,3 +64,9 @@ def test_what_could_be_saved_is_said(at_desk: Client, acme: Account) -> None:
 
 def test_a_wrong_period_is_said(at_desk: Client) -> None:
     assert "field-error" in page(at_desk.get("/calls/costs/", {"days": "13"}))
+
+
+def test_periods_are_said_in_the_language_of_the_page(at_desk: Client) -> None:
+    for language, said in (("en", "30 days"), ("zh-hans", "30 天")):
+        at_desk.cookies["django_language"] = language
+        assert said in page(at_desk.get("/calls/costs/"))
