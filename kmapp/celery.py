@@ -5,7 +5,7 @@ from typing import Any
 
 import structlog
 from celery import Celery
-from celery.signals import setup_logging, task_postrun, task_prerun
+from celery.signals import setup_logging, task_postrun, task_prerun, worker_ready
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
 
@@ -17,6 +17,14 @@ app.autodiscover_tasks(["kmapp.api", "kmapp.outbox", "kmapp.ledger", "memory", "
 @setup_logging.connect
 def keep_logging(**_kwargs: Any) -> None:
     """Django has set logging up; Celery does so unless somebody listens here."""
+
+
+@worker_ready.connect
+def keep_hearing(sender: Any, **_kwargs: Any) -> None:
+    """A worker listens for as long as it lives."""
+    from kmapp.outbox import watchman  # noqa: PLC0415 - settings are there by now
+
+    watchman.watch([*sender.app.amqp.queues.consume_from], lambda: watchman.pool_of(sender))
 
 
 @task_prerun.connect

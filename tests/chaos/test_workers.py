@@ -7,9 +7,10 @@ import time
 import pytest
 
 from kmapp.accounts.models import Account
+from kmapp.outbox.tasks import SLICE
 from tests import makers
 from tests.chaos import handlers
-from tests.chaos.measure import amount, seconds_until
+from tests.chaos.measure import SHORT, amount, seconds_until
 from tests.chaos.product import Jobs, Product
 
 pytestmark = pytest.mark.chaos
@@ -70,6 +71,23 @@ def test_a_worker_that_is_told_to_stop_loses_nothing(
     time.sleep(seconds + 2)
     assert jobs.effects() == [1] * 20
     print(f"13: gone after {taken:.1f} s with {done} of 20 done")
+
+
+@pytest.mark.skipif(SHORT, reason="the short form does not wait for it")
+def test_a_worker_that_hears_nothing_starts_anew(product: Product, acme: Account) -> None:
+    """As Celery's consumer can be left after its broker came back: alive, and deaf."""
+    jobs = begun(product, acme, 1, seconds=1)
+    seconds_until(jobs.all_happened, 20)
+    time.sleep(SLICE + 1)  # the task that did it has looked for more, and ended
+    worker = product.running["worker"]
+    children = {start[1] for start in jobs.starts()}
+    os.kill(worker.pid, handlers.DEAF)
+    more = product.owe(acme.pk, handlers.SLOW, 20, seconds=0)
+    taken = seconds_until(more.all_happened, 120)
+    assert more.effects() == [1] * 20
+    assert worker.poll() is None, "it is the same process"
+    assert children.isdisjoint(start[1] for start in more.starts())
+    print(f"deaf: done {taken:.1f} s later")
 
 
 def test_a_worker_sees_one_account_at_a_time(product: Product, acme: Account) -> None:

@@ -1,0 +1,84 @@
+"""A worker that does not hear its queues is noticed, and starts anew."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from kmapp.outbox.watchman import Watchman
+
+BASE = Path(__file__).resolve().parents[2]
+LOOKS = [0, 10, 20, 30, 40]  # seconds
+
+
+@pytest.mark.parametrize(
+    ("waiting", "taken", "busy", "deaf_at"),
+    [
+        ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], 30),
+        ([5, 5, 0, 5, 5], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], None),  # somebody took them all
+        ([5, 5, 5, 5, 5], [0, 0, 1, 1, 1], [0, 0, 0, 0, 0], None),  # it took one
+        ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [0, 0, 1, 1, 0], 40),  # it had its hands full
+        ([0, 0, 0, 0, 0], [7, 7, 7, 7, 7], [0, 0, 0, 0, 0], None),  # nothing to do
+        ([5, 5, 5, 5, 5], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1], None),  # a long task
+    ],
+)
+def test_it_is_deaf_when_what_waits_is_not_taken(
+    waiting: list[int], taken: list[int], busy: list[int], deaf_at: int | None
+) -> None:
+    at = 0
+    watchman = Watchman(
+        waiting=lambda: waiting[at],
+        taken=lambda: taken[at],
+        busy=lambda: bool(busy[at]),
+        clock=lambda: LOOKS[at],
+    )
+    found = None
+    for at in range(len(LOOKS)):
+        if watchman.is_deaf():
+            found = LOOKS[at]
+            break
+    assert found == deaf_at
+
+
+def test_a_task_that_outlives_its_limit_is_no_excuse(settings: Settings) -> None:
+    settings.CELERY_TASK_TIME_LIMIT = 240
+    now = 0.0
+    watchman = Watchman(waiting=lambda: 1, taken=lambda: 1, busy=lambda: True, clock=lambda: now)
+    assert not watchman.is_deaf()
+    now = 299
+    assert not watchman.is_deaf()
+    now = 300
+    assert watchman.is_deaf()
+
+
+BLOCKED = """
+import os, socket, subprocess, sys, threading
+from kmapp.outbox.watchman import start_anew
+first = not os.path.exists(sys.argv[1])
+with open(sys.argv[1], "a") as file:
+    print(os.getpid(), file=file)
+if first:
+    child = subprocess.Popen(["sleep", "600"])
+    with open(sys.argv[2], "w") as file:
+        print(child.pid, file=file)
+    threading.Timer(0.2, start_anew, [[child.pid]]).start()
+    silent = socket.socketpair()
+    silent[0].recv(1)  # for ever, as a worker does that has gone deaf
+"""
+
+
+def test_it_starts_anew_in_its_own_process_while_its_main_thread_is_blocked(
+    tmp_path: Path,
+) -> None:
+    starts, child = tmp_path / "starts", tmp_path / "child"
+    script = tmp_path / "blocked.py"
+    script.write_text(BLOCKED)
+    told = {**os.environ, "PYTHONPATH": str(BASE)}
+    subprocess.run([sys.executable, script, starts, child], check=True, timeout=60, env=told)
+    pids = starts.read_text().split()
+    assert len(pids) == 2
+    assert len(set(pids)) == 1
+    assert not Path(f"/proc/{child.read_text().strip()}").exists()
