@@ -173,11 +173,20 @@ class WriteInput(serializers.Serializer[Any]):
     dedupe = serializers.BooleanField(
         default=False, help_text="Whether nodes that were said before, word for word, stay one."
     )
+    memory_lane = serializers.ChoiceField(
+        choices=["private", "shared"],
+        required=False,
+        allow_null=True,
+        help_text="private: memories that name nobody are the owner's alone.",
+    )
+    owner_agent_id = IdField()
     nodes = NodeInput(many=True, required=False)
     edges = EdgeInput(many=True, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Something to write, and not too much of it."""
+        if attrs.get("memory_lane") == "private":
+            self._keep_private(attrs)
         said, edges = attrs.get("nodes", []), attrs.get("edges", [])
         if not said and not edges:
             raise serializers.ValidationError({"nodes": "Write at least one node or edge."})
@@ -190,6 +199,19 @@ class WriteInput(serializers.Serializer[Any]):
                 {"edges": f"{len(edges)} edges; send at most {2 * BATCH} at a time."}
             )
         return attrs
+
+    def _keep_private(self, attrs: dict[str, Any]) -> None:
+        owner = attrs.get("owner_agent_id")
+        for node in attrs.get("nodes", []):
+            if isinstance(node, nodes.Guest) or node.get("visibility"):
+                continue
+            if not (node.get("user_id") or node.get("agent_id") or owner):
+                raise serializers.ValidationError(
+                    {"owner_agent_id": "memory_lane private needs the agent that owns it."}
+                )
+            if not node.get("user_id"):
+                node["agent_id"] = node.get("agent_id") or owner
+            node["visibility"] = MemoryEntry.Visibility.USER
 
 
 class Narrowing(Ids):

@@ -55,7 +55,8 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         """Account-wide entries, and those whose own ids the viewer names.
 
         Every id the viewer gives narrows what is not account-wide; a conversation's entries are
-        seen from inside it only; an entry of a user needs that user: two may name a run alike.
+        seen from inside it only; an entry of a user needs that user, and one of an agent that
+        agent: two may name a run alike.
         """
         given = {
             name: value
@@ -70,6 +71,8 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         conversation = Q(visibility=MemoryEntry.Visibility.CONVERSATION)
         if not viewer.user_id:
             own &= Q(user_id="") | conversation
+        if not (viewer.user_id or viewer.agent_id):
+            own &= Q(agent_id="") | conversation
         if not viewer.run_id:
             own &= ~conversation
         return rows.filter(everyone | own)

@@ -39,3 +39,20 @@ def test_what_is_not_valid_yet_is_not_told(agent: Agent) -> None:
         since = {"valid_from": f"{year}-01-01T00:00:00Z", "user_id": "u"}
         agent.post("memory/store", {"text": text, **since}, 201)
     assert found(agent, user_id="u") == {"Old locker."}
+
+
+def test_a_private_lane_is_its_owners(agent: Agent) -> None:
+    nodes = [
+        {"text": "My locker."},
+        {"text": "My locker of this run.", "run_id": "r"},
+        {"text": "Ann's locker.", "user_id": "ann"},
+    ]
+    batch = {"memory_lane": "private", "input_text": "notes", "nodes": nodes}
+    refused = agent.post("memory/write", batch, 400)
+    assert [issue["path"] for issue in refused["issues"]] == ["owner_agent_id"]
+    agent.post("memory/write", {**batch, "owner_agent_id": "bot"}, 201)
+    assert found(agent) == set()
+    assert found(agent, run_id="r") == set()
+    assert found(agent, agent_id="other") == set()
+    assert found(agent, agent_id="bot") == {"My locker.", "My locker of this run."}
+    assert found(agent, user_id="ann") == {"Ann's locker."}
