@@ -26,8 +26,6 @@ LOOK = "chaos.look"  # sees whose rows there are, then happens
 EFFECT = "chaos.effect"
 STARTS = "starts"
 DEAF = signal.SIGRTMIN  # whose main thread gets it listens to nothing but a silent socket, for ever
-_SILENT = socket.socketpair()
-signal.signal(DEAF, lambda *_: _SILENT[0].recv(1))
 
 
 class _Meta(NamedTuple):
@@ -44,6 +42,14 @@ class Effect:
 
     def body(self) -> dict[str, Any]:
         return {"job_key": self.job_key}
+
+
+def _hear_nothing(*_: object) -> None:
+    ours, _theirs = socket.socketpair()
+    ours.recv(1)
+
+
+signal.signal(DEAF, _hear_nothing)
 
 
 def happen(job: Job) -> None:
