@@ -9,27 +9,34 @@ from django.db.models.functions import Coalesce
 
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, Need
 
+REPLACES = Exists(
+    MemoryEdge.objects.filter(
+        account_id=OuterRef("account_id"), src_id=OuterRef("pk"), type=MemoryEdge.Type.SUPERSEDES
+    )
+)
 
-def described(rows: EntryQuerySet) -> EntryQuerySet:
-    """With what each asks of a reviewer (`need`), and whether it would replace another memory.
+
+def needing(rows: EntryQuerySet) -> EntryQuerySet:
+    """With what each asks of a reviewer (`need`).
 
     Before a worker has looked at a proposal its own words and edges say so, as far as they do.
     """
-    replaces = MemoryEdge.objects.filter(
-        account_id=OuterRef("account_id"), src_id=OuterRef("pk"), type=MemoryEdge.Type.SUPERSEDES
-    )
     at_sight = Case(
         When(~Q(flags=[]), then=Value(Need.FLAGGED.value)),
-        When(Exists(replaces), then=Value(Need.UPDATE.value)),
+        When(REPLACES, then=Value(Need.UPDATE.value)),
         default=Value(Need.NEW.value),
     )
-    need = Coalesce("triage__need", at_sight)
-    return rows.select_related("triage").annotate(need=need, is_update=Exists(replaces))
+    return rows.annotate(need=Coalesce("triage__need", at_sight))
+
+
+def described(rows: EntryQuerySet) -> EntryQuerySet:
+    """To be looked at one by one: with its triage, and whether it would replace another memory."""
+    return rows.select_related("triage").annotate(is_update=REPLACES)
 
 
 def queue(account_id: UUID, need: str = "") -> EntryQuerySet:
     """What waits, the oldest first."""
-    rows: Any = described(MemoryEntry.objects.of(account_id).awaiting_review())
+    rows: Any = needing(MemoryEntry.objects.of(account_id).awaiting_review())
     found: EntryQuerySet = rows.filter(need=need) if need else rows
     return found
 

@@ -222,6 +222,11 @@ class MemoryEntry(Truth):
         return self.title or self.content[:60]
 
     @property
+    def kind_label(self) -> "StrOrPromise":
+        """For long lists: Django's own get_kind_display translates all the kinds to find one."""
+        return self.Kind(self.kind).label
+
+    @property
     def is_cold(self) -> bool:
         """It has no vectors: it is found by its words alone, until it is told again."""
         return self.tier in COLD

@@ -18,10 +18,10 @@ from kmapp.web.who import names_of
 from memory.actions.leases import Held, holder_of, in_others_hands, take, take_next
 from memory.evidence import evidence
 from memory.models import MemoryEntry, MemoryVersion, Need
-from memory.queue import described, needs, queue, younger_than
+from memory.queue import described, needing, needs, queue, younger_than
 from memory.views.forms import ProposalForm
 
-PAGE = 25  # few enough that deciding stays quick: the list comes anew with each decision
+PAGE = 20  # few enough that deciding stays quick: the list comes anew with each decision
 LISTED = ("content", "kind", "user_id", "flags", "pinned", "version", "created_at")
 TEMPLATE = "memory/review/index.html"
 # What a person can paste to see the queue fill.
@@ -54,7 +54,8 @@ class Opened:
 
 
 def memory_of(request: WebRequest, pk: UUID) -> MemoryEntry:
-    return get_object_or_404(described(MemoryEntry.objects.of(account_id_for(request))), pk=pk)
+    rows = described(needing(MemoryEntry.objects.of(account_id_for(request))))
+    return get_object_or_404(rows, pk=pk)
 
 
 def me(request: WebRequest) -> str:
@@ -63,7 +64,8 @@ def me(request: WebRequest) -> str:
 
 def open_next(request: WebRequest, after: MemoryEntry | None = None) -> Opened | None:
     """The next proposal that nobody else has in hand, the younger ones first, now in mine."""
-    account_id, waiting = account_id_for(request), queue(account_id_for(request), need(request))
+    account_id = account_id_for(request)
+    waiting = described(queue(account_id, need(request)))
     rounds = [waiting.filter(younger_than(after)), waiting] if after else [waiting]
     for rows in rounds:
         if found := take_next(rows, account_id, me(request)):
@@ -144,7 +146,7 @@ def _people(at: Opened | None) -> list[str]:
 
 
 def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
-    rows = queue(account_id_for(request), need(request)).select_related(None).only(*LISTED)
+    rows = queue(account_id_for(request), need(request)).only(*LISTED)
     number = tally[need(request)] if need(request) else sum(tally.values())
     shown = rows.annotate(in_others_hands=in_others_hands(me(request)))
     pages = Paginator(shown, PAGE)

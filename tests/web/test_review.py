@@ -16,6 +16,7 @@ from memory.actions.proposals import propose_update
 from memory.actions.review import Decision, reject
 from memory.evidence import WARNINGS
 from memory.models import MemoryVersion
+from memory.views.workbench import PAGE
 from tests import makers
 from tests.web.reviewing import AGENT, HTMX, REVIEW, now, opened, page, proposed, seen, url
 
@@ -283,9 +284,9 @@ def test_a_long_queue_is_paged_and_costs_no_more_queries(
     proposed(acme, *(f"Fact number {n} about warehouses." for n in range(60)))
     with django_assert_max_num_queries(20):
         answer = desk.get("/review/")
-    assert len(answer.context["page"]) == 25
+    assert len(answer.context["page"]) == PAGE
     with django_assert_max_num_queries(20):
-        assert len(desk.get("/review/?page=3").context["page"]) == 10
+        assert len(desk.get("/review/?page=3").context["page"]) == 60 - 2 * PAGE
 
 
 def test_the_home_page_says_what_waits(desk: Client, acme: Account) -> None:
