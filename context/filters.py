@@ -22,6 +22,11 @@ class _Number(forms.NumberInput):
         super().__init__(attrs={"class": "form-control", "min": 0})
 
 
+class _Money(forms.NumberInput):
+    def __init__(self) -> None:
+        super().__init__(attrs={"class": "form-control", "min": 0, "step": "any"})
+
+
 class _Choice(forms.Select):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(attrs={"class": "form-select"}, **kwargs)
@@ -65,6 +70,9 @@ class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no t
     cites = django_filters.UUIDFilter(method="citing", widget=forms.HiddenInput)
     total = django_filters.NumberFilter(
         label=_("At least, in tokens"), lookup_expr="gte", widget=_Number, max_value=2_000_000_000
+    )
+    cost = django_filters.NumberFilter(
+        label=_("Costs at least"), lookup_expr="gte", widget=_Money, max_value=10_000_000
     )
 
     class Meta:

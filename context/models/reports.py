@@ -119,6 +119,9 @@ class ContextCostReport(AccountOwned):
             models.Index(fields=["account", "agent_id", "-created_at"], name="reports_of_agent"),
             models.Index(fields=["account", "model", "-created_at"], name="reports_of_model"),
             models.Index(fields=["account", "variant", "-created_at"], name="reports_of_variant"),
+            models.Index(
+                fields=["account", "cost"], condition=Q(cost__isnull=False), name="reports_by_cost"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -47,7 +47,17 @@ def test_the_list_is_narrowed_by_its_address(at_desk: Client, acme: Account) -> 
         said = page(at_desk.get("/calls/", query))
         assert f">{shown}<" in said
         assert f"<bdi hx-disable>{hidden}<" not in said
-    for nothing in ({"action": "auto_compact"}, {"variant": "v2"}, {"total": "900000"}):
+    with acting(acme):
+        ContextCostReport.objects.of(acme).filter(agent_id="desk").update(cost="0.0125")
+    said = page(at_desk.get("/calls/", {"cost": "0.012"}))
+    assert ">desk<" in said
+    assert ">shop<" not in said, "of which nobody knows the cost"
+    for nothing in (
+        {"action": "auto_compact"},
+        {"variant": "v2"},
+        {"total": "900000"},
+        {"cost": "0.013"},
+    ):
         assert "Nothing matches" in page(at_desk.get("/calls/", nothing))
 
 
