@@ -1,4 +1,4 @@
-"""Uploading files, and pasting a page that was seen on the web."""
+"""Uploading files, among them pages that were seen on the web."""
 
 import hashlib
 from collections.abc import Iterator
@@ -88,6 +88,31 @@ class UploadForm(forms.Form):
         ),
     )
 
+    url = forms.URLField(
+        label=gettext_lazy("Address of the page"),
+        max_length=2000,
+        required=False,
+        assume_scheme="https",
+        help_text=gettext_lazy(
+            "Of a web page that you saved as a file. Nothing is fetched from it."
+        ),
+        widget=forms.URLInput(attrs={"class": "form-control"}),
+    )
+    observed_at = forms.DateTimeField(
+        label=gettext_lazy("Seen"),
+        required=False,
+        help_text=gettext_lazy("When the page read so. Empty: now."),
+        widget=forms.DateTimeInput(
+            attrs={"class": "form-control", "type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
+        ),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        said: dict[str, Any] = super().clean() or self.cleaned_data
+        if said.get("url") and len(said.get("uploads", [])) > 1:
+            self.add_error("url", _("An address is of one page: choose one file."))
+        return said
+
     def clean_uploads(self) -> "list[UploadedFile[Any]]":
         files: list[UploadedFile[Any]] = self.cleaned_data["uploads"]
         if len(files) > MOST_FILES:
@@ -123,7 +148,7 @@ def _initial(request: WebRequest) -> dict[str, str]:
 
 def _taken_in(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
     account_id, actor = account_id_for(request), actor_for(request)
-    deliveries = [_delivery(each, said["revision"]) for each in said["uploads"]]
+    deliveries = [_delivery(each, said) for each in said["uploads"]]
     refuse_too_much(account_id, deliveries)
     known = KnowledgeSource.objects.of(account_id).filter(scope="", name=said["source"]).exists()
     source = ensure_source(
@@ -143,7 +168,7 @@ def _taken_in(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
     return redirect("knowledge:source", pk=source.pk)
 
 
-def _delivery(file: "UploadedFile[Any]", revision: str) -> Delivery:
+def _delivery(file: "UploadedFile[Any]", said: dict[str, Any]) -> Delivery:
     pieces = UploadedPieces(file)
     digest = hashlib.sha256()
     for piece in pieces:
@@ -152,7 +177,9 @@ def _delivery(file: "UploadedFile[Any]", revision: str) -> Delivery:
         ref=(file.name or "file").replace("\x00", "")[:1000],
         pieces=pieces,
         mime=file.content_type or "",
-        revision=revision,
+        revision=said["revision"],
+        url=said["url"],
+        observed_at=said["observed_at"],
         sha256=digest.hexdigest(),
         size=file.size or 0,
     )

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils.timezone import localtime
 
 from context.models.archives import Within
 from kmapp.accounts.acting import acting
@@ -58,6 +59,24 @@ def test_uploads_become_documents_and_say_how_far_they_are(at_desk: Client, acme
     assert f"/knowledge/documents/{failed.pk}/retry/" in said
     assert at_desk.post(f"/knowledge/documents/{failed.pk}/retry/").status_code == 302
     assert at_desk.post(f"/knowledge/documents/{failed.pk}/retry/").status_code == 409
+
+
+def test_a_saved_web_page_keeps_its_address_and_when_it_was_seen(
+    at_desk: Client, acme: Account
+) -> None:
+    seen = {"kind": "web_snapshot", "url": "tea.example/green", "observed_at": "2026-03-04T05:06"}
+    answer = upload(at_desk, ("green.html", b"<h1>Green tea</h1><p>Keep it cold."), **seen)
+    assert answer.status_code == 302
+    settle()
+    with acting(acme):
+        document = KnowledgeDocument.objects.of(acme).get()
+    assert document.url == "https://tea.example/green"
+    assert f"{localtime(document.observed_at):%Y-%m-%dT%H:%M}" == seen["observed_at"]
+    assert "https://tea.example/green" in page(at_desk.get(f"/knowledge/documents/{document.pk}/"))
+    two = upload(at_desk, ("a.html", b"x"), ("b.html", b"y"), **seen)
+    assert (two.status_code, "choose one file" in two.content.decode()) == (422, True)
+    script = upload(at_desk, ("a.html", b"x"), **{**seen, "url": "javascript:alert(1)"})
+    assert script.status_code == 422
 
 
 def test_an_upload_that_cannot_be_is_refused_in_words(at_desk: Client, settings: Any) -> None:
