@@ -13,7 +13,7 @@ from tests.chaos.product import Product
 
 pytestmark = pytest.mark.chaos
 
-BOMBS = 6
+BOMBS = amount(6, 2)
 WRITES = amount(60, 20)
 NESTED = base64.b64encode(b"a+" * 600_000).decode()  # keeps the code splitter until it is stopped
 
