@@ -1,0 +1,98 @@
+"""In a browser: what a reviewer tries out, and what they may not do is said where they stand."""
+
+import pytest
+from playwright.sync_api import expect
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+from memory.actions.entries import write
+from memory.drafts import Batch, NewEntry
+from memory.models import ErasedEntry, MemoryEntry, MemoryRating
+from tests import makers
+from tests.fake_provider import FakeProvider
+from tests.web.browser import Visitor
+from tests.web.reviewing import proposed
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def reviewer(visitor: Visitor, alice: User) -> Visitor:
+    visitor.sign_in(alice)
+    return visitor
+
+
+def test_a_question_is_tried_out_and_an_answer_marked(
+    reviewer: Visitor, acme: Account, provider: FakeProvider
+) -> None:
+    draft = NewEntry(text="The tea room opens at nine.", user_id="u")
+    with acting(acme):
+        write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[draft]))
+    makers.settle()
+    page = reviewer.page
+    reviewer.go("/lab/")
+    page.get_by_label("User").fill("u")
+    page.get_by_label("Question").fill("when does the tea room open")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="1 memory told")).to_be_visible()
+    page.get_by_role("button", name="outdated").click()
+    expect(page.get_by_role("button", name="outdated")).to_have_attribute("aria-pressed", "true")
+    with acting(acme):
+        assert MemoryRating.objects.of(acme).get().outcome == "negative"
+
+
+def test_a_number_that_changed_meanwhile_decides_nothing(reviewer: Visitor, acme: Account) -> None:
+    proposed(acme, "First words.", "Second words.")
+    page = reviewer.page
+    reviewer.go("/review/")
+    page.keyboard.press("b")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("all 2 that wait")).to_be_visible()
+    proposed(acme, "Third words.")
+    page.wait_for_load_state("networkidle")
+    dialog.get_by_role("button", name="Approve").click()
+    expect(page.get_by_text("The number changed since you looked.")).to_be_visible()
+    expect(page.get_by_text("all 3 that wait")).to_be_visible()
+    with acting(acme):
+        assert MemoryEntry.objects.awaiting_review().count() == 3
+
+
+def test_others_memories_and_admins_pages_are_not_there_for_a_reviewer(
+    reviewer: Visitor, acme: Account, rival: Account
+) -> None:
+    [theirs] = proposed(rival, "Rival words.")
+    [ours] = proposed(acme, "Our words.")
+    page = reviewer.page
+    for path in (f"/memory/{theirs.pk}/", f"/review/?at={theirs.pk}"):
+        answer = page.goto(reviewer.base + path)
+        assert answer
+        assert answer.status == 404
+        expect(page.get_by_text("Rival words.")).to_have_count(0)
+    for path in ("/keys/", f"/memory/erase/?id={ours.pk}"):
+        answer = page.goto(reviewer.base + path)
+        assert answer
+        assert answer.status == 403
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+    reviewer.go(f"/memory/{ours.pk}/")
+    expect(page.get_by_role("link", name="Erase")).to_have_count(0)
+
+
+def test_erasing_wants_the_number_typed(visitor: Visitor, ada: User, acme: Account) -> None:
+    [entry] = proposed(acme, "Words to erase.")
+    visitor.sign_in(ada)
+    page = visitor.page
+    visitor.go(f"/memory/erase/?id={entry.pk}")
+    expect(page.get_by_text("What stays provable")).to_be_visible()
+    page.locator("#typed").fill("yes")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Nothing was erased.")).to_be_visible()
+    page.locator("#typed").fill("erase 1")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/ledger/**")
+    with acting(acme):
+        assert ErasedEntry.objects.of(acme).filter(pk=entry.pk).exists()
+    answer = page.goto(f"{visitor.base}/memory/{entry.pk}/")
+    assert answer
+    assert answer.status == 410
+    expect(page.get_by_text("Words to erase.")).to_have_count(0)
