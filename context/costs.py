@@ -7,16 +7,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from django.db import connection
 from django.utils import timezone
 
+from context.models import ContextSettings
 from context.reporting import MILLION, SECTIONS
 
 MOST_CALLS = 10_000  # that are added up; where a period has more, the newest
-MOST_DAYS = 365
+USUAL_DAYS, MOST_DAYS = 30, 365
 
 # Prices are the account's of today; `uncached` is what a token costs more that no cache gave.
 CALLS = f"""
@@ -76,6 +77,17 @@ class Period:
     prices: Mapping[str, Any]
     agent_id: str = ""
     model: str = ""
+
+    @classmethod
+    def of(cls, settings: ContextSettings, asked: Mapping[str, Any]) -> Self:
+        """The one asked for, at the account's prices."""
+        return cls(
+            account_id=settings.account_id,
+            days=asked.get("days") or USUAL_DAYS,
+            prices=settings.prices,
+            agent_id=asked.get("agent_id") or "",
+            model=asked.get("model") or "",
+        )
 
     def rows(self, query: str, **more: Any) -> list[tuple[Any, ...]]:
         """What a query over these calls gives. Inside `acting`."""

@@ -6,6 +6,7 @@ from uuid import UUID
 from context.actions.archives import EMBED
 from context.actions.comparisons import COMPARE, run
 from context.actions.embedding import embed_archives
+from context.models import ContextComparison
 from kmapp.outbox.registry import Answers, Job, Later, on
 from kmapp.providers.errors import Faulted, ProviderError
 
@@ -29,7 +30,11 @@ def embed(jobs: Sequence[Job]) -> Answers:
     }
 
 
-@on(COMPARE)
+def _break_off(job: Job) -> None:
+    ContextComparison.break_off(job.account_id, UUID(job.payload["comparison"]))
+
+
+@on(COMPARE, gave_up=_break_off)
 def compare(jobs: Sequence[Job]) -> None:
     for job in jobs:
         run(job.account_id, UUID(job.payload["comparison"]))

@@ -6,6 +6,7 @@ from context.api import archives, preparing, replays, reports
 from context.api import comparisons as api_comparisons
 from context.api import settings as api_settings
 from context.api.costs import CostsOfCalls
+from context.api.variants import ResultsOfVariants
 from context.views import archives as pages
 from context.views import calls, comparisons, settings
 from context.views.costs import costs
@@ -41,7 +42,7 @@ urlpatterns = [
         name="api_comparison_calls",
     ),
     path("v1/context/settings", api_settings.SettingsOfCalls.as_view(), name="api_settings"),
-    path("v1/context/variants", api_settings.ResultsOfVariants.as_view(), name="api_variants"),
+    path("v1/context/variants", ResultsOfVariants.as_view(), name="api_variants"),
     path("v1/context/costs", CostsOfCalls.as_view(), name="api_costs"),
     path("calls/", calls.calls, name="calls"),
     path("calls/variants/", variants, name="variants"),

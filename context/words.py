@@ -56,6 +56,11 @@ POLICY = {
     "strict_tools": _("Tool schemas are made strict"),
     "retrieval_ms": _("Milliseconds that are waited for what is found"),
 }
+SIDE = {
+    "window": _("Context window"),
+    "reserve": _("Kept for the answer"),
+    "profile": _("Tool profile"),
+}
 PRUNING = {
     "soft_trim,hard_clear": _("shortened, then moved out"),
     "soft_trim": _("shortened"),

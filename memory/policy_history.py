@@ -1,62 +1,30 @@
 """What the policy was before, by whom it was changed, and why: read from the ledger's own notes."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from django.utils.formats import number_format
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.models import Account, ApiKey
-from kmapp.ledger.models import Commit
-from kmapp.ledger.told import Told, told_of
+from kmapp.web.history import Step, label_of, steps_of
 from memory.actions.settings import INPUT, OF_THE_ACCOUNT
 from memory.models import MemoryEntry, MemorySettings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    label: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One commit that changed the policy."""
-
-    commit: Commit
-    reason: str
-    changes: Sequence[Change]
 
 
 def history(settings: MemorySettings) -> list[Step]:
     """The latest changes, newest first. Three queries. Inside `acting`."""
     keys = ApiKey.objects.of(settings.account_id)
     names = {str(pk): name for pk, name in keys.values_list("pk", "name")}
-    return [_step(told, names) for told in told_of(settings, INPUT)]
-
-
-def _step(told: Told, keys: Mapping[str, str]) -> Step:
-    return Step(
-        commit=told.commit,
-        reason=told.reason,
-        changes=[
-            Change(
-                label=_label(name),
-                before=_words(name, change["before"], keys),
-                after=_words(name, change["after"], keys),
-            )
-            for name, change in sorted(told.changes.items())
-        ],
-    )
+    said = partial(_words, keys=names)
+    return steps_of(settings, INPUT, said=said, label=_label)
 
 
 def _label(name: str) -> str:
     model = Account if name in OF_THE_ACCOUNT else MemorySettings
-    return capfirst(str(model._meta.get_field(name).verbose_name))  # type: ignore[union-attr]
+    return label_of(model, name)
 
 
 def _words(name: str, value: Any, keys: Mapping[str, str]) -> str:

@@ -5,9 +5,14 @@ from uuid import UUID
 
 from kmapp.outbox.registry import Job, on
 from rules.actions.backtests import BACKTEST, run
+from rules.models import RuleBacktest
 
 
-@on(BACKTEST)
+def _break_off(job: Job) -> None:
+    RuleBacktest.break_off(job.account_id, UUID(job.payload["run"]))
+
+
+@on(BACKTEST, gave_up=_break_off)
 def backtest(jobs: Sequence[Job]) -> None:
     for job in jobs:
         run(job.account_id, UUID(job.payload["run"]))

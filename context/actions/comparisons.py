@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -17,6 +17,7 @@ from context.models import (
     ContextDifference,
     ContextSettings,
 )
+from context.models.comparisons import FITTING, KINDS
 from context.reporting import cost_of
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
@@ -27,7 +28,6 @@ from kmapp.outbox.actions import Task, publish
 COMPARE = "context.compare"
 MOST = 5_000  # calls of one comparison
 PIECE = 25  # calls that are held in memory together
-Status = ContextComparison.Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,20 +88,15 @@ class Summary:
 def summary(made: ContextComparison) -> Summary:
     """Two queries. Inside `acting`."""
     rows = ContextDifference.objects.of(made.account_id).filter(comparison=made)
-    both = Q(fits_before=True, fits_after=True)
     counted = rows.aggregate(
-        changed=Count("pk", filter=Q(is_same=False)),
-        losing_evidence=Count("pk", filter=Q(evidence_lost__gt=0)),
+        **{name: Count("pk", filter=kind) for name, kind in KINDS.items()},
         evidence_lost=Coalesce(Sum("evidence_lost"), 0),
-        no_longer_fitting=Count("pk", filter=Q(fits_before=True, fits_after=False)),
-        newly_fitting=Count("pk", filter=Q(fits_before=False, fits_after=True)),
-        larger=Count("pk", filter=both & Q(change__gt=0)),
-        dropped_before=Coalesce(Sum("dropped_before", filter=both), 0),
-        dropped_after=Coalesce(Sum("dropped_after", filter=both), 0),
-        cost_before=Sum("cost_before", filter=both),
-        cost_after=Sum("cost_after", filter=both),
+        dropped_before=Coalesce(Sum("dropped_before", filter=FITTING), 0),
+        dropped_after=Coalesce(Sum("dropped_after", filter=FITTING), 0),
+        cost_before=Sum("cost_before", filter=FITTING),
+        cost_after=Sum("cost_after", filter=FITTING),
     )
-    pairs = rows.filter(both).values_list("before", "after")
+    pairs = rows.filter(FITTING).values_list("before", "after")
     return Summary(distribution=distribution(Pair(*pair) for pair in pairs), **counted)
 
 
@@ -109,16 +104,16 @@ def run(account_id: UUID, pk: UUID) -> None:
     """Run one from its beginning, piece by piece; whoever looks sees how far it is."""
     with acting(account_id):
         made = ContextComparison.objects.of(account_id).filter(pk=pk).first()
-        if made is None or made.status == Status.SUCCEEDED:
+        if made is None or made.status == made.Status.SUCCEEDED:
             return
         ContextDifference.objects.of(account_id).filter(comparison=made).delete()
         ids = list(_meant(made).newest_first().ids()[: made.wanted])
         prices = ContextSettings.objects.here(account_id).prices
-        _save(made, status=Status.RUNNING, total=len(ids), done=0, gone=0)
+        made.begin(total=len(ids), done=0, gone=0)
     for first in range(0, len(ids), PIECE):
         _piece(made, ids[first : first + PIECE], prices)
     with acting(account_id):
-        _save(made, status=Status.SUCCEEDED, finished_at=timezone.now())
+        made.end()
 
 
 def _meant(made: ContextComparison) -> Any:
@@ -137,13 +132,7 @@ def _piece(made: ContextComparison, ids: Sequence[UUID], prices: Mapping[str, An
     replays = [beside(known[pk], left, right) for pk in ids if pk in known]
     with acting(account_id):
         ContextDifference.objects.bulk_create(_row(made, replay, prices) for replay in replays)
-        _save(made, done=made.done + len(ids), gone=made.gone + len(ids) - len(replays))
-
-
-def _save(made: ContextComparison, **values: Any) -> None:
-    for name, value in values.items():
-        setattr(made, name, value)
-    made.save(update_fields=list(values))
+        made.keep(done=made.done + len(ids), gone=made.gone + len(ids) - len(replays))
 
 
 def _row(made: ContextComparison, replay: Replay, prices: Mapping[str, Any]) -> ContextDifference:

@@ -16,6 +16,7 @@ from context.api.replays import ReplayInput, changes_of
 from context.api.report_shapes import CallDifference
 from context.api.serializers import IdField
 from context.models import ContextComparison, ContextDifference
+from context.models.comparisons import KINDS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
@@ -111,13 +112,10 @@ class PagesInput(serializers.Serializer[Any]):
     offset = serializers.IntegerField(min_value=0, max_value=1_000_000, default=0)
 
 
-SHOWN = ("all", "changed", "losing_evidence", "no_longer_fitting", "larger")
-
-
 class DifferencesInput(PagesInput):
     """Which calls of a comparison."""
 
-    show = serializers.ChoiceField(SHOWN, default="changed")
+    show = serializers.ChoiceField(["all", *KINDS], default="changed")
 
 
 class Comparisons(AgentView):
@@ -176,10 +174,8 @@ class Differences(AgentView):
         first, limit = asked["offset"], asked["limit"]
         with acting(self.account):
             made = found(self.account, pk)
-            rows = ContextDifference.objects.of(self.account).filter(comparison=made)
-            if asked["show"] != "all":
-                rows = getattr(rows, asked["show"])()
-            known = list(rows.order_by("-size", "pk")[first : first + limit + 1])
+            rows = ContextDifference.objects.of(self.account).listed(made, asked["show"])
+            known = list(rows[first : first + limit + 1])
         shown = [{"report_id": row.report_id, **row.differences} for row in known[:limit]]
         return Response({"results": shown, "next": first + limit if len(known) > limit else None})
 

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context.api.serializers import IdField
-from context.costs import MOST_DAYS, PARTS, Day, Part, Period, by_day, parts, totals
+from context.costs import MOST_DAYS, PARTS, USUAL_DAYS, Day, Part, Period, by_day, parts, totals
 from context.models import ContextSettings
 from context.savings import Saving, savings
 from kmapp.accounts.acting import acting
@@ -62,13 +62,18 @@ class Costs(TypedDict):
     savings: list[CostSaving]
 
 
-class CostsInput(serializers.Serializer[Any]):
+class PeriodInput(serializers.Serializer[Any]):
+    """Which calls."""
+
+    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=USUAL_DAYS)
+    agent_id = IdField()
+    model = serializers.CharField(max_length=100, required=False, allow_blank=True)
+
+
+class CostsInput(PeriodInput):
     """Which calls, and what to add them up by."""
 
     by = serializers.ChoiceField(tuple(PARTS), default="section")
-    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=30)
-    agent_id = IdField()
-    model = serializers.CharField(max_length=100, required=False, allow_blank=True)
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
     offset = serializers.IntegerField(min_value=0, max_value=1_000_000, default=0)
 
@@ -87,13 +92,7 @@ class CostsOfCalls(AgentView):
         asked = parse(CostsInput, request)
         by, limit, offset = asked["by"], asked["limit"], asked["offset"]
         with acting(self.account):
-            period = Period(
-                account_id=self.account,
-                days=asked["days"],
-                prices=ContextSettings.objects.here(self.account).prices,
-                agent_id=asked.get("agent_id") or "",
-                model=asked.get("model") or "",
-            )
+            period = Period.of(ContextSettings.objects.here(self.account), asked)
             whole = totals(period)
             shown, number = parts(period, by, limit=limit, offset=offset)
             days = by_day(period, by, [part.name for part in shown])

@@ -1,4 +1,4 @@
-"""How the account has its calls assembled, kept and priced; and how variants do."""
+"""How the account has its calls assembled, kept and priced."""
 
 from typing import Any, TypedDict
 
@@ -10,11 +10,8 @@ from rest_framework.response import Response
 from context.actions.retention import days_of
 from context.actions.settings import change_settings
 from context.api.assemble_input import check_policy
-from context.api.serializers import IdField
-from context.costs import MOST_DAYS, Period
 from context.models import ContextSettings
 from context.models.settings import LONGEST_KEPT
-from context.results import Result, results
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
@@ -78,82 +75,4 @@ def _shown(settings: ContextSettings) -> CallSettings:
         "prices": settings.prices,
         "variants": settings.variants,
         "version": settings.version,
-    }
-
-
-class VariantResult(TypedDict):
-    """Of one variant; `success` is among the calls whose outcome was told, with a 95 % interval."""
-
-    variant: str
-    calls: int
-    conversations: int
-    told: int
-    succeeded: int
-    success: float | None
-    success_low: float
-    success_high: float
-    latency_ms: float | None
-    latency_p95_ms: float | None
-    tokens: float
-    cost: float | None
-
-
-class VariantResults(TypedDict):
-    """By variant, over the newest calls of some days."""
-
-    days: int
-    shares: dict[str, int]
-    results: list[VariantResult]
-
-
-class VariantsInput(serializers.Serializer[Any]):
-    """Which calls."""
-
-    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=30)
-    agent_id = IdField()
-    model = serializers.CharField(max_length=100, required=False, allow_blank=True)
-
-
-class ResultsOfVariants(AgentView):
-    """How variants compare on success, latency and cost, as callers told the outcomes."""
-
-    scopes = {"GET": Scope.CONTEXT_READ}
-    bucket = "recall"
-
-    @extend_schema(parameters=[VariantsInput], responses={200: VariantResults})
-    def get(self, request: Request) -> Response:
-        asked = parse(VariantsInput, request)
-        with acting(self.account):
-            settings = ContextSettings.objects.here(self.account)
-            period = Period(
-                account_id=self.account,
-                days=asked["days"],
-                prices=settings.prices,
-                agent_id=asked.get("agent_id") or "",
-                model=asked.get("model") or "",
-            )
-            found = [_result(result) for result in results(period)]
-        answer: VariantResults = {
-            "days": period.days,
-            "shares": settings.variants,
-            "results": found,
-        }
-        return Response(answer)
-
-
-def _result(result: Result) -> VariantResult:
-    success = result.success
-    return {
-        "variant": result.variant,
-        "calls": result.calls,
-        "conversations": result.conversations,
-        "told": success.total,
-        "succeeded": success.hits,
-        "success": success.share if success.total else None,
-        "success_low": success.low,
-        "success_high": success.high,
-        "latency_ms": result.latency,
-        "latency_p95_ms": result.latency_p95,
-        "tokens": result.tokens,
-        "cost": result.cost,
     }

@@ -4,7 +4,6 @@ from context.models.archives import ArchiveQuerySet, ToolResultArchive
 from context.models.comparisons import (
     ContextComparison,
     ContextDifference,
-    DifferenceQuerySet,
 )
 from context.models.reports import (
     ContextBody,
@@ -26,7 +25,6 @@ __all__ = [
     "ContextInput",
     "ContextSettings",
     "ContextSummary",
-    "DifferenceQuerySet",
     "ReportQuerySet",
     "ToolResultArchive",
 ]

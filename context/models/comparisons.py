@@ -3,39 +3,25 @@
 from typing import Self
 
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from context.models.reports import ContextCostReport
 from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.outbox.measurements import Measurement
 
 
-class ContextComparison(AccountOwned):
-    """Both sides say what is to be different from the calls as they were recorded.
-
-    A measurement: make it again at will.
-    """
-
-    class Status(models.TextChoices):
-        PENDING = "pending", _("Pending")
-        RUNNING = "running", _("Running")
-        SUCCEEDED = "succeeded", _("Done")
-        FAILED = "failed", _("Failed")
+class ContextComparison(Measurement):
+    """Both sides say what is to be different from the calls as they were recorded."""
 
     # As `Changes` takes them: policy, window, reserve, profile.
     left = models.JSONField(_("one side"))
     right = models.JSONField(_("the other side"))
     agent_id = models.CharField(_("agent"), max_length=200, blank=True)
     model = models.CharField(_("model"), max_length=100, blank=True)
-    status = models.CharField(
-        _("status"), max_length=9, choices=Status.choices, default=Status.PENDING
-    )
     wanted = models.PositiveIntegerField(_("calls wanted"))
     total = models.PositiveIntegerField(_("calls"), default=0)
-    done = models.PositiveIntegerField(_("looked at"), default=0)
     gone = models.PositiveIntegerField(_("calls whose inputs are kept no longer"), default=0)
-    asked_by = models.CharField(_("asked for by"), max_length=50)
-    created_at = models.DateTimeField(_("time"))
-    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
 
     objects = AccountQuerySet["ContextComparison"].as_manager()
 
@@ -53,18 +39,21 @@ class ContextComparison(AccountOwned):
         return f"{self.wanted} {self.status}"
 
 
+FITTING = Q(fits_before=True, fits_after=True)
+# What a call can be listed and counted as.
+KINDS = {
+    "changed": Q(is_same=False),
+    "losing_evidence": Q(evidence_lost__gt=0),
+    "no_longer_fitting": Q(fits_before=True, fits_after=False),
+    "newly_fitting": Q(fits_before=False, fits_after=True),
+    "larger": FITTING & Q(change__gt=0),
+}
+
+
 class DifferenceQuerySet(AccountQuerySet["ContextDifference"]):
-    def changed(self) -> Self:
-        return self.filter(is_same=False)
-
-    def losing_evidence(self) -> Self:
-        return self.filter(evidence_lost__gt=0)
-
-    def no_longer_fitting(self) -> Self:
-        return self.filter(fits_before=True, fits_after=False)
-
-    def larger(self) -> Self:
-        return self.filter(change__gt=0, fits_before=True, fits_after=True)
+    def listed(self, made: ContextComparison, kind: str) -> Self:
+        """The calls of a kind, or all of them; the largest change first."""
+        return self.filter(KINDS.get(kind, Q()), comparison=made).order_by("-size", "pk")
 
 
 class ContextDifference(AccountOwned):

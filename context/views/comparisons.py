@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from context import words
 from context.actions.comparisons import Summary, Wished, start, summary
 from context.actions.replays import Changes
-from context.bars import TALL, WIDE
+from context.bars import columns
 from context.comparing import Bucket, Distribution
 from context.models import ContextComparison, ContextDifference, ContextSettings
 from context.reporting import SECTIONS
@@ -33,7 +33,7 @@ NEW = "context/comparisons/new.html"
 DETAIL = "context/comparisons/detail.html"
 PAGE = 50
 OFFERED = [(number, f"{number:,}") for number in (100, 500, 1_000, 5_000)]
-# Tabs of the individual differences; each is a method of their queryset.
+# Tabs of the individual differences.
 SHOWN: Mapping[str, str | Promise] = {
     "changed": _("Changed"),
     "losing_evidence": _("Lose evidence"),
@@ -41,12 +41,8 @@ SHOWN: Mapping[str, str | Promise] = {
     "larger": _("Take more"),
     "all": _("All"),
 }
-SIDES: Mapping[str, str | Promise] = {
-    "window": _("Context window"),
-    "reserve": _("Kept for the answer"),
-    "profile": _("Tool profile"),
-    **words.POLICY,
-}
+SIDES: Mapping[str, str | Promise] = {**words.SIDE, **words.POLICY}
+TONES = ("fewer", "same", "more")  # of the distribution's columns
 
 
 class WhichForm(Styled):
@@ -105,11 +101,10 @@ def compare(request: WebRequest) -> HttpResponse:
 def comparison(request: WebRequest, pk: UUID) -> HttpResponse:
     """The sums, the distribution, and every call that is different."""
     made = _found(request, pk)
-    rows = ContextDifference.objects.of(made.account_id).filter(comparison=made)
     show = request.GET.get("show", "changed")
     show = show if show in SHOWN else "changed"
-    chosen = rows if show == "all" else getattr(rows, show)()
-    listed = chosen.select_related("report").order_by("-size", "pk")
+    rows = ContextDifference.objects.of(made.account_id).listed(made, show)
+    listed = rows.select_related("report")
     # What a call's row shows stands in columns: reports are long.
     listed = listed.defer("report__report", "report__tool_tokens", "report__called_tools")
     page = Paginator(listed, PAGE).get_page(request.GET.get("page"))
@@ -160,23 +155,13 @@ def _sums(found: Summary) -> list[dict[str, Any]]:
 
 def _drawn(spread: Distribution) -> dict[str, Any]:
     """The distribution as columns with their words."""
-    most = max((bucket.calls for bucket in spread.buckets), default=0)
-    wide = WIDE / max(len(spread.buckets), 1)
-    drawn = []
-    for at, bucket in enumerate(spread.buckets):
-        height = TALL * bucket.calls / most if most else 0
-        drawn.append(
-            {
-                "bucket": bucket,
-                "label": _label(bucket),
-                "x": round(at * wide + 4, 2),
-                "width": round(wide - 8, 2),
-                "y": round(TALL - height, 2),
-                "height": round(height, 2),
-                "tone": bucket.tone,
-            }
-        )
-    return {"columns": drawn}
+    drawn, _most = columns([{bucket.tone: bucket.calls} for bucket in spread.buckets], TONES)
+    return {
+        "columns": [
+            {"bucket": bucket, "label": _label(bucket), "column": column}
+            for bucket, column in zip(spread.buckets, drawn, strict=True)
+        ]
+    }
 
 
 def _label(bucket: Bucket) -> str:

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from context import words
 from context.bars import OTHERS, Column, columns
-from context.costs import Part, Period, by_day, parts, totals
+from context.costs import USUAL_DAYS, Part, Period, by_day, parts, totals
 from context.models import ContextSettings
 from context.reporting import SECTIONS
 from context.savings import Saving, savings
@@ -61,16 +61,10 @@ class CostsForm(Styled):
 @reviewer_required
 def costs(request: WebRequest) -> HttpResponse:
     """The drawing, the table, and the biggest savings."""
-    form = CostsForm({"days": 30, "by": "section"} | request.GET.dict())
+    form = CostsForm({"days": USUAL_DAYS, "by": "section"} | request.GET.dict())
     said = form.cleaned_data if form.is_valid() else {}
     by = said.get("by") or "section"
-    period = Period(
-        account_id=account_id_for(request),
-        days=said.get("days") or 30,
-        prices=ContextSettings.objects.here(account_id_for(request)).prices,
-        agent_id=said.get("agent_id", ""),
-        model=said.get("model", ""),
-    )
+    period = Period.of(ContextSettings.objects.here(account_id_for(request)), said)
     whole = totals(period)
     context = {
         "form": form,

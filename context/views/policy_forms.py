@@ -98,13 +98,15 @@ class SideForm(PolicyForm):
     """One side of a comparison: how it differs from the calls as they were recorded."""
 
     window = forms.IntegerField(
-        label=_("Context window"), required=False, min_value=1, max_value=MOST_TOKENS
+        label=words.SIDE["window"], required=False, min_value=1, max_value=MOST_TOKENS
     )
     reserve = forms.IntegerField(
-        label=_("Kept for the answer"), required=False, min_value=0, max_value=MOST_TOKENS
+        label=words.SIDE["reserve"], required=False, min_value=0, max_value=MOST_TOKENS
     )
     profile = forms.ChoiceField(
-        label=_("Tool profile"), required=False, choices=[("", "–"), *((n, n) for n in PROFILES)]
+        label=words.SIDE["profile"],
+        required=False,
+        choices=[("", "–"), *((n, n) for n in PROFILES)],
     )
 
     def __init__(self, *args: Any, spoken: str, **kwargs: Any) -> None:

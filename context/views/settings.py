@@ -6,7 +6,6 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -15,14 +14,14 @@ from context.models import ContextInput, ContextSettings
 from context.views.setting_forms import SECTIONS, Form
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
-from kmapp.ledger.told import Told, told_of
+from kmapp.web.history import steps_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence
 from kmapp.web.notices import tell
 from kmapp.web.seats import admin_required, reviewer_required
+from kmapp.web.templatetags.web import listed
 from kmapp.web.who import names_of
 
 REASON = 500
-SHOWN = 20  # changes
 
 
 @require_safe
@@ -57,7 +56,7 @@ def set_settings(request: WebRequest) -> HttpResponse:
 def _page(
     request: WebRequest, row: ContextSettings, wrong: dict[str, Form] | None = None
 ) -> HttpResponse:
-    steps = told_of(row, INPUT)[:SHOWN]
+    steps = steps_of(row, INPUT, said=_said)
     context = {
         "settings": row,
         "sections": [
@@ -71,18 +70,12 @@ def _page(
         ],
         "kept": ContextInput.objects.of(row.account_id).count(),
         "may_change": request.seat.role == Membership.Role.ADMIN,
-        "steps": [{"told": told, "changes": _changes(told)} for told in steps],
-        "names": names_of(told.commit.actor for told in steps),
+        "steps": steps,
+        "names": names_of(step.commit.actor for step in steps),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
     return render(request, "context/settings/index.html", context, status=status)
 
 
-def _changes(told: Told) -> list[dict[str, Any]]:
-    return [
-        {
-            "label": capfirst(str(ContextSettings._meta.get_field(name).verbose_name)),  # type: ignore[union-attr]
-            **change,
-        }
-        for name, change in sorted(told.changes.items())
-    ]
+def _said(_name: str, value: Any) -> str:
+    return listed(value)

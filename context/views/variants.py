@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from context.costs import Period, totals
+from context.costs import USUAL_DAYS, Period, totals
 from context.models import ContextSettings
 from context.results import Result, results
 from context.views.costs import CostsForm
@@ -19,16 +19,10 @@ from knowledge.variants import VARIANTS
 @reviewer_required
 def variants(request: WebRequest) -> HttpResponse:
     """Of the calls of some days. What nobody told, nobody knows."""
-    form = CostsForm({"days": 30} | request.GET.dict())
+    form = CostsForm({"days": USUAL_DAYS} | request.GET.dict())
     said = form.cleaned_data if form.is_valid() else {}
     settings = ContextSettings.objects.here(account_id_for(request))
-    period = Period(
-        account_id=settings.account_id,
-        days=said.get("days") or 30,
-        prices=settings.prices,
-        agent_id=said.get("agent_id", ""),
-        model=said.get("model", ""),
-    )
+    period = Period.of(settings, said)
     found = results(period)
     context = {
         "form": form,

@@ -184,7 +184,7 @@ def _pay(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
     answers |= {job.id: died for job in jobs if job.attempt > settings.OUTBOX_MAX_ATTEMPTS}
     with acting(account_id):
         for job in jobs:
-            _settle(job, token, answers.get(job.id))
+            _settle(known, job, token, answers.get(job.id))
 
 
 def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
@@ -218,7 +218,7 @@ def _run(known: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
         return {job.id: error for job in jobs}
 
 
-def _settle(job: Job, token: UUID, error: Exception | None) -> None:
+def _settle(known: Subscription, job: Job, token: UUID, error: Exception | None) -> None:
     """Write the outcome, if the lease is still ours. Once it lapsed, somebody else does it."""
     mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
     released: dict[str, Any] = {"lease_token": None, "lease_until": None}
@@ -237,6 +237,8 @@ def _settle(job: Job, token: UUID, error: Exception | None) -> None:
         moved = {"failed_at": Now()} if wait is None else {"due_at": Now() + wait}
         text = f"{type(error).__name__}: {error}"[:1000]
         changed = mine.update(last_error=text, reason="", **moved, **released)
+        if changed and wait is None and known.gave_up:
+            known.gave_up(job)
     if not changed:
         log.warning("delivery_fenced", delivery=str(job.id), fenced=1)
 

@@ -40,6 +40,7 @@ class GiveUp(Exception):
 
 Answers = Mapping[UUID, Exception]  # by Job.id; a job that is not named succeeded
 Handler = Callable[[Sequence[Job]], Answers | None]
+Last = Callable[[Job], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ class Subscription:
     """`run` gets up to `batch` due jobs of one account, outside transactions; answers for each.
 
     What runs `alone` is heavy: one process of a host has it, the others go on with the rest.
+    `gave_up` writes down that a job failed for good, inside `acting`, where somebody waits for it.
     """
 
     name: str
@@ -55,13 +57,19 @@ class Subscription:
     batch: int
     queue: str
     alone: bool
+    gave_up: Last | None
 
 
 _subscriptions: dict[str, Subscription] = {}
 
 
 def on(
-    topic: str, *, batch: int = 1, queue: str = "default", alone: bool = False
+    topic: str,
+    *,
+    batch: int = 1,
+    queue: str = "default",
+    alone: bool = False,
+    gave_up: Last | None = None,
 ) -> Callable[[Handler], Handler]:
     """Subscribe to a topic. Raising fails the whole batch; {job.id: error} fails those."""
     if queue not in QUEUES:
@@ -70,7 +78,13 @@ def on(
     def subscribe(run: Handler) -> Handler:
         name = f"{run.__module__}.{run.__qualname__}"
         _subscriptions[name] = Subscription(
-            name=name, topic=topic, run=run, batch=batch, queue=queue, alone=alone
+            name=name,
+            topic=topic,
+            run=run,
+            batch=batch,
+            queue=queue,
+            alone=alone,
+            gave_up=gave_up,
         )
         return run
 

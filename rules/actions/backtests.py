@@ -25,7 +25,6 @@ BACKTEST = "rules.backtest"
 MOST = 10_000
 PIECE = 500  # decisions of one transaction
 EXAMPLES = 20
-Status = RuleBacktest.Status
 
 
 def start(account_id: UUID, actor: Actor, rule_id: UUID, wanted: int = MOST) -> RuleBacktest:
@@ -60,7 +59,7 @@ def run(account_id: UUID, run_id: UUID) -> None:
     """Run one from its beginning, piece by piece; whoever looks sees how far it is."""
     with acting(account_id):
         test = RuleBacktest.objects.of(account_id).filter(pk=run_id).first()
-        if test is None or test.status == Status.SUCCEEDED:
+        if test is None or test.status == test.Status.SUCCEEDED:
             return
         ids = list(
             meant_for(test.rule)
@@ -69,14 +68,14 @@ def run(account_id: UUID, run_id: UUID) -> None:
             .values_list("pk", flat=True)[: test.wanted]
         )
         watcher = compile_rule(written_of(test.rule, live=False))
-        _save(test, status=Status.RUNNING, total=len(ids))
+        test.begin(total=len(ids))
     tally = Tally()
     for first in range(0, len(ids), PIECE):
         with acting(account_id):
             _piece(account_id, watcher, ids[first : first + PIECE], tally)
-            _save(test, **_columns(tally))
+            test.keep(**_columns(tally))
     with acting(account_id):
-        _save(test, status=Status.SUCCEEDED, finished_at=timezone.now(), **_columns(tally))
+        test.end(**_columns(tally))
 
 
 def _columns(tally: Tally) -> dict[str, Any]:
@@ -87,12 +86,6 @@ def _columns(tally: Tally) -> dict[str, Any]:
         "changed": tally.changed,
         "examples": tally.examples,
     }
-
-
-def _save(test: RuleBacktest, **values: Any) -> None:
-    for name, value in values.items():
-        setattr(test, name, value)
-    test.save(update_fields=list(values))
 
 
 def _piece(account_id: UUID, watcher: Compiled, ids: Sequence[UUID], tally: Tally) -> None:

@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
+from kmapp.outbox.measurements import Measurement
 from rules.models.rules import Rule
 
 
@@ -63,14 +64,8 @@ class RulePromotion(Truth):
         return f"{self.rule_id} {self.status}"
 
 
-class RuleBacktest(AccountOwned):
-    """A rule tried on decisions that were recorded. A measurement: run it again at will."""
-
-    class Status(models.TextChoices):
-        PENDING = "pending", _("Pending")
-        RUNNING = "running", _("Running")
-        SUCCEEDED = "succeeded", _("Done")
-        FAILED = "failed", _("Failed")
+class RuleBacktest(Measurement):
+    """A rule tried on decisions that were recorded."""
 
     rule = models.ForeignKey(
         Rule,
@@ -81,19 +76,12 @@ class RuleBacktest(AccountOwned):
         verbose_name=_("rule"),
     )
     version = models.PositiveIntegerField(_("version of the rule"))
-    status = models.CharField(
-        _("status"), max_length=9, choices=Status.choices, default=Status.PENDING
-    )
     wanted = models.PositiveIntegerField(_("decisions wanted"))
     total = models.PositiveIntegerField(_("decisions"), default=0)
-    done = models.PositiveIntegerField(_("looked at"), default=0)
     seen = models.PositiveIntegerField(_("seen"), default=0)
     matched = models.PositiveIntegerField(_("matched"), default=0)
     changed = models.PositiveIntegerField(_("would have changed"), default=0)
     examples = models.JSONField(_("examples"), default=list)
-    asked_by = models.CharField(_("asked for by"), max_length=50)
-    created_at = models.DateTimeField(_("time"))
-    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
 
     objects = AccountQuerySet["RuleBacktest"].as_manager()
 

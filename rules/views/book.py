@@ -1,17 +1,15 @@
 """The gate: what a rule must have shown before it counts. Reviewers look, admins change."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.formats import number_format
-from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from kmapp.ledger.told import told_of
+from kmapp.web.history import steps_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence, uuid_or_404
 from kmapp.web.notices import tell
 from kmapp.web.seats import admin_required, reviewer_required
@@ -65,30 +63,21 @@ def _doomed(row: RuleBook, days: int | None) -> int:
 
 
 def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> HttpResponse:
-    steps = told_of(row, INPUT)
+    steps = steps_of(row, INPUT, said=_said)
     context = {
         "book": row,
         "form": wrong or BookForm.of(row),
         "kept": RuleDecision.objects.of(row.account_id).count(),
         "due": outlived(row.account_id, row.decision_days).count(),
-        "steps": [
-            {"told": told, "changes": [_change(*each) for each in sorted(told.changes.items())]}
-            for told in steps
-            if told.changes
-        ],
+        "steps": steps,
         "may_change": is_admin(request),
-        "names": names_of(told.commit.actor for told in steps),
+        "names": names_of(step.commit.actor for step in steps),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
     return render(request, TEMPLATE, context, status=status)
 
 
-def _change(name: str, change: Mapping[str, Any]) -> dict[str, str]:
-    label = capfirst(str(RuleBook._meta.get_field(name).verbose_name))  # type: ignore[union-attr]
-    return {"label": label, "before": _said(change["before"]), "after": _said(change["after"])}
-
-
-def _said(value: Any) -> str:
+def _said(_name: str, value: Any) -> str:
     if isinstance(value, bool):
         return _("on") if value else _("off")
     return _("for good") if value is None else number_format(value)

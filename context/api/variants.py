@@ -1,0 +1,79 @@
+"""How variants compare."""
+
+from typing import TypedDict
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from context.api.costs import PeriodInput
+from context.costs import Period
+from context.models import ContextSettings
+from context.results import Result, results
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+
+
+class VariantResult(TypedDict):
+    """Of one variant; `success` is among the calls whose outcome was told, with a 95 % interval."""
+
+    variant: str
+    calls: int
+    conversations: int
+    told: int
+    succeeded: int
+    success: float | None
+    success_low: float
+    success_high: float
+    latency_ms: float | None
+    latency_p95_ms: float | None
+    tokens: float
+    cost: float | None
+
+
+class VariantResults(TypedDict):
+    """By variant, over the newest calls of some days."""
+
+    days: int
+    shares: dict[str, int]
+    results: list[VariantResult]
+
+
+class ResultsOfVariants(AgentView):
+    """How variants compare on success, latency and cost, as callers told the outcomes."""
+
+    scopes = {"GET": Scope.CONTEXT_READ}
+    bucket = "recall"
+
+    @extend_schema(parameters=[PeriodInput], responses={200: VariantResults})
+    def get(self, request: Request) -> Response:
+        asked = parse(PeriodInput, request)
+        with acting(self.account):
+            settings = ContextSettings.objects.here(self.account)
+            period = Period.of(settings, asked)
+            found = [_result(result) for result in results(period)]
+        answer: VariantResults = {
+            "days": period.days,
+            "shares": settings.variants,
+            "results": found,
+        }
+        return Response(answer)
+
+
+def _result(result: Result) -> VariantResult:
+    success = result.success
+    return {
+        "variant": result.variant,
+        "calls": result.calls,
+        "conversations": result.conversations,
+        "told": success.total,
+        "succeeded": success.hits,
+        "success": success.share if success.total else None,
+        "success_low": success.low,
+        "success_high": success.high,
+        "latency_ms": result.latency,
+        "latency_p95_ms": result.latency_p95,
+        "tokens": result.tokens,
+        "cost": result.cost,
+    }

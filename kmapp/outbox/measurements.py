@@ -1,0 +1,56 @@
+"""Measurements: what a worker finds out while people watch how far it is."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import models
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import AccountOwned
+
+
+class Measurement(AccountOwned):
+    """It changes nothing else: make it again at will. Who inherits says of what, and how many."""
+
+    class Status(models.TextChoices):
+        PENDING = "pending", _("Pending")
+        RUNNING = "running", _("Running")
+        SUCCEEDED = "succeeded", _("Done")
+        FAILED = "failed", _("Failed")
+
+    status = models.CharField(
+        _("status"), max_length=9, choices=Status.choices, default=Status.PENDING
+    )
+    done = models.PositiveIntegerField(_("looked at"), default=0)
+    asked_by = models.CharField(_("asked for by"), max_length=50)
+    created_at = models.DateTimeField(_("time"))
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_going(self) -> bool:
+        return self.status in (self.Status.PENDING, self.Status.RUNNING)
+
+    def keep(self, **values: Any) -> None:
+        """Write these columns, and no others."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.save(update_fields=list(values))
+
+    def begin(self, **values: Any) -> None:
+        """From its beginning, also where it broke off before."""
+        self.keep(status=self.Status.RUNNING, finished_at=None, **values)
+
+    def end(self, **values: Any) -> None:
+        self.keep(status=self.Status.SUCCEEDED, finished_at=timezone.now(), **values)
+
+    @classmethod
+    def break_off(cls, account_id: UUID, pk: UUID) -> None:
+        """The worker gave it up. Inside `acting`."""
+        rows = cls._default_manager.filter(account_id=account_id, pk=pk)
+        rows.exclude(status=cls.Status.SUCCEEDED).update(
+            status=cls.Status.FAILED, finished_at=timezone.now()
+        )
