@@ -16,8 +16,9 @@ from kmapp import tokens
 from kmapp.accounts.acting import acting
 from memory.injecting import inject
 from memory.models import MemoryEntry
+from memory.recalling import USUAL as SEEDS
 from memory.recalling import Recall, recall
-from memory.retrieval import Hit, Search, search
+from memory.retrieval import USUAL, Hit, Search, search
 
 BELOW = 5  # shown of what others scored higher than, and again of what is kept back
 WIDER = 40  # how much further down the latter is looked for
@@ -137,13 +138,13 @@ def try_out(account_id: UUID, question: Question) -> Trial:
 
 
 def _search(account_id: UUID, question: Question) -> Given:
-    asked = replace(question.search, limit=question.most or 10, min_score=question.least or 0.0)
+    asked = replace(question.search, limit=question.most or USUAL, min_score=question.least or 0.0)
     found = search(account_id, asked)
     return Given(asked=asked, hits=found.hits, decisions=found.decisions, timings=found.timings)
 
 
 def _recall(account_id: UUID, question: Question) -> Given:
-    asked = replace(question.search, limit=question.most or 30, min_score=question.least or 0.0)
+    asked = replace(question.search, limit=question.most or SEEDS, min_score=question.least or 0.0)
     began = monotonic()
     found = recall(account_id, Recall(search=asked))
     seeds = {hit.entry.pk for hit in found.seeds}

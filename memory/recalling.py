@@ -20,6 +20,7 @@ from memory.models import MemoryEntry
 from memory.retrieval import Hit, Search, answer, rows_of
 from memory.signals import SPREADING
 
+USUAL = 30  # seeds
 SCANNED = 400  # edges looked at in one hop
 
 

@@ -23,6 +23,7 @@ from memory.past import Past, tellable
 from memory.signals import gather
 from memory.texts import words_of
 
+USUAL = 10  # results
 SPARE = 10  # more than asked for, where some said the same
 _LETTERS = re.compile(r"\W+")
 
@@ -33,7 +34,7 @@ class Search:
 
     query: str
     viewer: Viewer = field(default_factory=Viewer)
-    limit: int = 10
+    limit: int = USUAL
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()  # all of them
     min_score: float = 0.0

@@ -21,6 +21,7 @@ from memory.api.serializers import QUERY, Narrowing, Share, viewer_of
 from memory.conditions import condition
 from memory.injecting import inject
 from memory.models.settings import MOST_INJECTED
+from memory.recalling import USUAL as SEEDS
 from memory.recalling import Recall, recall
 from memory.retrieval import Search
 
@@ -47,7 +48,7 @@ def search_of(asked: Mapping[str, Any]) -> Search:
 class _RecallInput(Narrowing):
     """How far around the answers of a question to look, and what to tell of them."""
 
-    limit = serializers.IntegerField(min_value=1, max_value=200, default=30)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=SEEDS)
     min_score = Share(default=0.0)
     neighborhood_hops = serializers.IntegerField(min_value=1, max_value=2, default=2)
     max_nodes = serializers.IntegerField(min_value=1, max_value=200, default=50)

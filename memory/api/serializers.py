@@ -13,6 +13,7 @@ from kmapp import nodes
 from kmapp.api.serializers import Aliases
 from memory.drafts import End, NewEdge, NewEntry
 from memory.models import MemoryEdge, MemoryEntry, Viewer
+from memory.retrieval import USUAL
 
 TEXT = 50_000  # characters of one memory
 BATCH = 500  # memories of one write
@@ -230,7 +231,7 @@ class SearchInput(Narrowing):
     """A question."""
 
     query = serializers.CharField(max_length=QUERY)
-    limit = serializers.IntegerField(min_value=1, max_value=200, default=10)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=USUAL)
     min_score = Share(default=0.0)
     as_of = serializers.DateTimeField(
         required=False, allow_null=True, help_text="What would have been found then."

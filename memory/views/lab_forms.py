@@ -55,7 +55,6 @@ class SettingForm(Styled):
         choices=[("", _("words and meaning")), ("off", _("words alone"))],
         required=False,
     )
-
     as_of = forms.DateTimeField(
         label=_("As it was at"),
         required=False,

@@ -115,7 +115,7 @@ def _feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
 def _decision(
     verdict: Verdict, question: Question, selected: str, decision_id: UUID | None
 ) -> tuple[RuleDecision, str]:
-    """The decision that is meant: by its id, by its run, or made up for now."""
+    """The decision that is meant: by its id, by its run, or recorded for the feedback."""
     rows = RuleDecision.objects.of(verdict.account_id).filter(scope=question.viewer.scope)
     if decision_id:
         named = rows.filter(pk=decision_id).first()

@@ -1,7 +1,6 @@
 """What rules have to say on the home page: what a person may decide about now."""
 
-from collections import Counter
-
+from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -24,13 +23,13 @@ SUGGESTED = (
 @reviewer_required
 def summary(request: WebRequest) -> HttpResponse:
     account_id = account_id_for(request)
-    suggested = RuleSuggestion.objects.of(account_id).values_list("kind", flat=True)
-    kinds = Counter(suggested)
+    suggested = RuleSuggestion.objects.of(account_id).order_by().values("kind")
+    kinds = dict(suggested.annotate(number=Count("pk")).values_list("kind", "number"))
     waiting = RulePromotion.objects.of(account_id).undecided().count()
     things = [
         {"label": _("promotions wait for a second person"), "count": waiting, "query": ""},
         *(
-            {"label": label, "count": kinds[kind], "query": f"?suggestion={kind}"}
+            {"label": label, "count": kinds.get(kind, 0), "query": f"?suggestion={kind}"}
             for kind, label in SUGGESTED
         ),
     ]
