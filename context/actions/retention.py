@@ -7,7 +7,13 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from context.models import ContextBody, ContextInput, ContextSettings, ContextSummary
+from context.models import (
+    ContextBody,
+    ContextComparison,
+    ContextInput,
+    ContextSettings,
+    ContextSummary,
+)
 from context.models.settings import INPUTS_DAYS
 from kmapp.accounts.acting import acting
 from kmapp.copies import keeper
@@ -21,14 +27,15 @@ def days_of(settings: ContextSettings) -> int:
 
 
 def remove_old_inputs(account_id: UUID) -> int:
-    """Drop inputs, summaries and parts of calls that are older than the account keeps them.
+    """Drop inputs, summaries, parts and comparisons of calls that are older than they are kept.
 
     A part's day of use is no earlier than any input that refers to it, so what has not been used
     for that long, and a day more, nobody refers to. Opens `acting` itself. How many inputs went.
     """
     with acting(account_id):
         days = days_of(ContextSettings.objects.here(account_id))
-    until = timezone.now() - timedelta(days=days)
+        until = timezone.now() - timedelta(days=days)
+        ContextComparison.objects.of(account_id).filter(created_at__lt=until).delete()
     removed = 0
     while some := _remove(account_id, ContextInput._meta.db_table, "created_at", until):
         removed += some

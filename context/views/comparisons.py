@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from context import words
 from context.actions.comparisons import Summary, Wished, start, summary
 from context.actions.replays import Changes
+from context.actions.retention import days_of
 from context.bars import columns
 from context.comparing import Bucket, Distribution
 from context.models import ContextComparison, ContextDifference, ContextSettings
@@ -68,6 +69,7 @@ def comparisons(request: WebRequest) -> HttpResponse:
             {"made": made, "left": told(made.left), "right": told(made.right)} for made in found
         ],
         "names": names_of(made.asked_by for made in found),
+        "days": days_of(ContextSettings.objects.here(account_id_for(request))),
     }
     return render(request, INDEX, context)
 

@@ -4,11 +4,15 @@ from typing import Any
 
 import pytest
 
+from context.actions import comparisons
+from context.actions.retention import remove_old_inputs
 from context.comparing import EDGES, Pair, distribution
 from context.models import ContextComparison, ContextDifference, ContextInput
 from context.models.archives import Within
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.outbox.actions import deliver_due, replay
+from kmapp.outbox.registry import GiveUp
 from tests.agent import Agent
 from tests.context.calling import call, priced, talk
 from tests.makers import settle
@@ -91,6 +95,39 @@ def test_a_comparison_that_runs_twice_counts_once(agent: Agent, acme: Account) -
     run(acme.pk, made["id"])
     with acting(acme):
         assert ContextDifference.objects.of(acme).count() == 1
+
+
+def test_one_that_broke_off_says_so_until_it_is_tried_again(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call(acme, talk(1))
+    made = agent.post("context/comparisons", {"right": {}}, 202)
+    with monkeypatch.context() as broken:
+        broken.setattr(comparisons, "beside", _gives_up)
+        deliver_due("default", seconds=30)
+    assert agent.get(f"context/comparisons/{made['id']}")["status"] == "failed"
+    with acting(acme):
+        assert replay(acme.pk) == 1
+    deliver_due("default", seconds=30)
+    said = agent.get(f"context/comparisons/{made['id']}")
+    assert (said["status"], said["done"]) == ("succeeded", 1)
+
+
+def _gives_up(*_anything: object) -> Any:
+    raise GiveUp("It cannot be.")
+
+
+def test_they_go_with_what_calls_were_made_of(agent: Agent, acme: Account) -> None:
+    call(acme, talk(1))
+    compared(agent, right={})
+    remove_old_inputs(acme.pk)
+    with acting(acme):
+        assert ContextDifference.objects.of(acme).count() == 1
+        ContextComparison.objects.of(acme).update(created_at="2026-01-01T00:00:00Z")
+    remove_old_inputs(acme.pk)
+    with acting(acme):
+        assert not ContextComparison.objects.of(acme).exists()
+        assert not ContextDifference.objects.of(acme).exists()
 
 
 def test_lists_are_paged(agent: Agent, acme: Account) -> None:

@@ -8,6 +8,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Invalid
+from kmapp.outbox.actions import deliver_due
+from kmapp.outbox.registry import GiveUp
+from rules.actions import backtests
 from rules.actions.backtests import start
 from rules.actions.suggestions import suggest
 from rules.actions.writing import edit
@@ -76,6 +79,23 @@ def test_a_new_edition_is_tried_in_the_place_of_the_live_one(acme: Account) -> N
     seen = evidence(narrower)
     assert (test.matched, test.changed) == (1, 11), "curl comes back where it was denied"
     assert (seen.matched, seen.changed) == (1, 11)
+
+
+def test_one_that_broke_off_says_so(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = rule(acme, "Tried")
+    select(acme, {"intent": "fetch"})
+    with acting(acme):
+        run = start(acme.pk, SYSTEM, made.pk)
+
+    def gives_up(*_anything: object) -> None:
+        raise GiveUp("It cannot be.")
+
+    monkeypatch.setattr(backtests, "_piece", gives_up)
+    deliver_due("default", seconds=30)
+    with acting(acme):
+        run.refresh_from_db()
+    assert (run.status, run.is_going) == ("failed", False)
+    assert run.finished_at
 
 
 def test_a_rule_that_cannot_apply_is_not_tried(acme: Account) -> None:
