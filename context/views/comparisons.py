@@ -22,7 +22,7 @@ from context.bars import columns
 from context.comparing import Bucket, Distribution
 from context.models import ContextComparison, ContextDifference, ContextSettings
 from context.reporting import SECTIONS
-from context.views.policy_forms import SideForm
+from context.views.policy_forms import SideForm, in_words
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, account_id_for, actor_for, unless_known
 from kmapp.web.notices import tell
@@ -213,15 +213,7 @@ def told(side: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What is different on a side, as label and value."""
     given = {**{name: side[name] for name in ("window", "reserve", "profile")}, **side["policy"]}
     return [
-        (str(SIDES[name]), _value(name, value))
+        (str(SIDES[name]), in_words(name, value))
         for name, value in given.items()
         if value is not None
     ]
-
-
-def _value(name: str, value: Any) -> Any:
-    if name == "prune":
-        return words.PRUNING[",".join(value) or "none"]
-    if isinstance(value, bool):
-        return _now("yes") if value else _now("no")
-    return ", ".join(value) if isinstance(value, list) else value

@@ -12,6 +12,7 @@ from context import words
 from context.offering import PROFILES
 from context.policies import DEFAULT, BadPolicy
 from kmapp.web.forms import Styled
+from kmapp.web.templatetags.web import listed
 
 MOST_TOKENS = 10_000_000
 _FLAGS = {"yes": _("yes"), "no": _("no")}
@@ -52,6 +53,13 @@ def said(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return ",".join(value) or "none"
     return value
+
+
+def in_words(name: str, value: Any) -> str:
+    """A value of a policy as it is told."""
+    if name == "prune":
+        return str(words.PRUNING[said(value)])
+    return str(_FLAGS[said(value)]) if isinstance(value, bool) else listed(value)
 
 
 class PolicyForm(Styled):

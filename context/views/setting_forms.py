@@ -42,6 +42,11 @@ class InputsForm(Styled):
         return {"inputs_days": self.cleaned_data["inputs_days"]}
 
 
+def prices_line(model: str, price: Mapping[str, float]) -> str:
+    """As a person writes them."""
+    return " ".join([model, *(f"{price[name]:g}" for name in PRICED if name in price)])
+
+
 class PricesForm(Styled):
     """One model a line: its name, then what a million tokens cost."""
 
@@ -56,10 +61,7 @@ class PricesForm(Styled):
 
     @classmethod
     def of(cls, settings: ContextSettings, data: Any = None) -> "PricesForm":
-        lines = [
-            " ".join([model, *(f"{price[name]:g}" for name in PRICED if name in price)])
-            for model, price in sorted(settings.prices.items())
-        ]
+        lines = [prices_line(model, price) for model, price in sorted(settings.prices.items())]
         return cls(data, initial={"prices": "\n".join(lines)})
 
     def clean_prices(self) -> dict[str, dict[str, float]]:

@@ -9,9 +9,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from context import words
 from context.actions.settings import INPUT, change_settings
 from context.models import ContextInput, ContextSettings
-from context.views.setting_forms import SECTIONS, Form
+from context.views.policy_forms import in_words
+from context.views.setting_forms import SECTIONS, Form, prices_line
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
 from kmapp.web.history import steps_of
@@ -77,5 +79,11 @@ def _page(
     return render(request, "context/settings/index.html", context, status=status)
 
 
-def _said(_name: str, value: Any) -> str:
-    return listed(value)
+def _said(name: str, value: Any) -> str:
+    if not value or name not in ("policy", "prices", "variants"):
+        return listed(value)
+    if name == "policy":
+        return "; ".join(f"{words.POLICY[one]}: {in_words(one, it)}" for one, it in value.items())
+    if name == "prices":
+        return "; ".join(prices_line(model, price) for model, price in sorted(value.items()))
+    return ", ".join(f"{variant} {share} %" for variant, share in sorted(value.items()))
