@@ -56,7 +56,7 @@ def test_every_section_sets_what_it_shows(at_desk: Client, acme: Account) -> Non
     said = page(at_desk.get("/calls/settings/"))
     for shown in ("small 0.25 2 0.025", 'value="60"', 'value="4"', "Because."):
         assert shown in said
-    for changed in ("v1 60 %, v2 40 %", "large 3; small 0.25 2 0.025", "Old tool results are: left"):
+    for changed in ("v1 60 %, v2 40 %", "large 3; small 0.25 2 0.025", "Old tool results are:"):
         assert changed in said
     with acting(acme):
         assert Commit.objects.of(acme).count() >= 4
