@@ -223,8 +223,8 @@ class MemoryEntry(Truth):
 
     @property
     def kind_label(self) -> "StrOrPromise":
-        """For long lists: Django's own get_kind_display translates all the kinds to find one."""
-        return self.Kind(self.kind).label
+        """As get_kind_display, which translates all the kinds to find one: lists ask it often."""
+        return dict(self.Kind.choices).get(self.kind, self.kind)
 
     @property
     def is_cold(self) -> bool:
