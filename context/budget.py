@@ -18,6 +18,7 @@ from context.prompt import Part, prefix_of, tail_of, tokens_of
 from context.pruning import hard_clear, soft_trim
 from context.swapping import settled, standing_for, tool_of
 
+EXTRACTIVE = "extractive"  # the summary is made of what was said
 SUMMARY = -1  # where the summary of earlier messages came from
 
 
@@ -236,7 +237,8 @@ def _replace(draft: Draft, summary: Compacted, *, reused: bool) -> bool:
         draft.rows = rows
         return False
     draft.compacted = summary
-    draft.decide("auto_compact", before, messages=summary.covers, reused=reused)
+    by = summary.by or EXTRACTIVE
+    draft.decide("auto_compact", before, messages=summary.covers, reused=reused, summary_by=by)
     return True
 
 

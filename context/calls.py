@@ -58,6 +58,7 @@ class Compacted:
 
     covers: int
     text: str
+    by: str = ""  # the chat model that wrote it; otherwise it is made of what was said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from context.actions.retelling import RETELL_RESULT, at_first, owe_summaries
 from context.drafts import NewResult, sent_sha256
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION
@@ -68,6 +69,7 @@ def _keep(
         commit.add_all(made, ADD)
         index_terms(account_id, COLLECTION, {each.pk: words_of(each) for each in made})
         _owe_vectors(account_id, made, commit)
+        owe_summaries(account_id, RETELL_RESULT, [each.pk for each in made])
     return [known.get(key) or fresh[key] for key in keys], frozenset(fresh)
 
 
@@ -90,6 +92,7 @@ def _archive(
         tool_input=redact_json(result.tool_input, kinds)[0],
         query_summary=query[:500],
         result_summary=summary(text, query),
+        extractive=at_first(),
         result_full=text,
         result_length=len(text),
         sources=list(redact_json(list(result.sources), kinds)[0] or sources_of(text)),

@@ -10,6 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from context.actions.archives import keep
+from context.actions.retelling import at_first
 from context.actions.summaries import keep_summary
 from context.bodies import digest_of, written
 from context.budget import key_of
@@ -43,7 +44,8 @@ def _before_summary(
 ) -> list[Mapping[str, Any]]:
     """Memory is written before the summary, and is told before it."""
     at = next(n for n, each in enumerate(decisions) if each["action"] == "auto_compact")
-    return [*decisions[:at], flush, *decisions[at:]]
+    made = {**decisions[at], "extractive": at_first()}
+    return [*decisions[:at], flush, made, *decisions[at + 1 :]]
 
 
 def _keep_what_left(request: Request, assembled: Assembled) -> None:
@@ -127,7 +129,7 @@ def _keep_inputs(request: Request, assembled: Assembled, row: ContextCostReport)
         "query": redact(collected.query, kinds)[0],
     }
     if summary := material.compacted:
-        rest["compacted"] = {"covers": summary.covers, "text": redact(summary.text, kinds)[0]}
+        rest["compacted"] = {**asdict(summary), "text": redact(summary.text, kinds)[0]}
     keep_bodies(account_id, bodies, kinds)
     ContextInput.objects.create(
         account_id=account_id,

@@ -7,6 +7,7 @@ import structlog
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
+from context.actions.retelling import RETELL_CONVERSATION, at_first, owe_summaries
 from context.bodies import digest_of
 from context.calls import Compacted
 from context.messages import Message
@@ -28,7 +29,7 @@ def _digest(account_id: UUID, bodies: Sequence[UUID], language: str) -> UUID:
 def known_summary(request: Request, bodies: Sequence[UUID], language: str) -> Compacted | None:
     """The longest stored summary of how this conversation begins. Inside `acting`."""
     row = _known(request, bodies, language)
-    return Compacted(covers=row.covers, text=row.text) if row else None
+    return Compacted(covers=row.covers, text=row.text, by=row.summary_by) if row else None
 
 
 def _known(request: Request, bodies: Sequence[UUID], language: str) -> ContextSummary | None:
@@ -58,22 +59,22 @@ def keep_summary(request: Request, collected: Collected, made: Compacted) -> dic
     decision = _flush(request, material.messages[done : made.covers])
     if within.conversation_id:
         digest = _digest(request.account_id, collected.bodies[: made.covers], material.language)
-        ContextSummary.objects.bulk_create(
-            [
-                ContextSummary(
-                    account_id=request.account_id,
-                    conversation_id=within.conversation_id,
-                    thread_id=within.thread_id,
-                    user_id=within.user_id,
-                    digest=digest,
-                    covers=made.covers,
-                    text=redact(made.text, collected.settings.account.redact)[0],
-                    flushed=bool(decision.get("messages")),
-                    created_at=timezone.now(),
-                )
-            ],
-            ignore_conflicts=True,  # another call of the conversation was first
+        row = ContextSummary(
+            account_id=request.account_id,
+            conversation_id=within.conversation_id,
+            thread_id=within.thread_id,
+            user_id=within.user_id,
+            digest=digest,
+            covers=made.covers,
+            bodies=list(collected.bodies[: made.covers]),
+            text=redact(made.text, collected.settings.account.redact)[0],
+            extractive=at_first(),
+            flushed=bool(decision.get("messages")),
+            created_at=timezone.now(),
         )
+        # Another call of the conversation may have been first.
+        ContextSummary.objects.bulk_create([row], ignore_conflicts=True)
+        owe_summaries(request.account_id, RETELL_CONVERSATION, [row.pk])
     return decision
 
 

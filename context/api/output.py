@@ -11,6 +11,7 @@ from context.api.shapes import (
     Loaded,
     PreparedAnswer,
 )
+from context.budget import EXTRACTIVE
 from context.messages import Message
 from context.models import ToolResultArchive
 from context.passages import Passage
@@ -29,6 +30,8 @@ def archive_output(row: ToolResultArchive) -> Archive:
         "agent_id": row.agent_id or None,
         "query_summary": row.query_summary,
         "result_summary": row.result_summary,
+        "summary_by": row.summary_by or EXTRACTIVE,
+        "extractive": row.extractive or None,
         "result_length": row.result_length,
         "sources": list(row.sources),
         "sha256": row.sha256,

@@ -24,6 +24,8 @@ class Archive(TypedDict):
     agent_id: str | None
     query_summary: str
     result_summary: str
+    summary_by: str  # the chat model, or "extractive"
+    extractive: str | None  # why: no_chat_model, waiting, bad_answer, failed
     result_length: int
     sources: list[str]
     sha256: str

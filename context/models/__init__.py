@@ -1,6 +1,6 @@
 """The rows of context."""
 
-from context.models.archives import ArchiveQuerySet, ToolResultArchive
+from context.models.archives import ArchiveQuerySet, Extractive, ToolResultArchive
 from context.models.comparisons import (
     ContextComparison,
     ContextDifference,
@@ -25,6 +25,7 @@ __all__ = [
     "ContextInput",
     "ContextSettings",
     "ContextSummary",
+    "Extractive",
     "ReportQuerySet",
     "ToolResultArchive",
 ]

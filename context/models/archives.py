@@ -47,10 +47,20 @@ class ArchiveQuerySet(AccountQuerySet["ToolResultArchive"]):
         return self.defer("result_full", "tool_input")
 
 
+class Extractive(models.TextChoices):
+    """Why a summary is made of a text's own sentences. Nothing: the chat model wrote it."""
+
+    NO_CHAT_MODEL = "no_chat_model", _("There is no chat model")
+    WAITING = "waiting", _("The chat model has not answered yet")
+    BAD_ANSWER = "bad_answer", _("What the chat model answered is no summary")
+    FAILED = "failed", _("The chat model failed")
+    GONE = "gone", _("What it sums up is no longer kept")
+
+
 class ToolResultArchive(Truth):
     """One tool result, whole."""
 
-    unsealed = ("commit_id", "load_count", "last_loaded_at")
+    unsealed = ("commit_id", "load_count", "last_loaded_at", "extractive")
 
     conversation_id = models.CharField(_("conversation"), max_length=200, blank=True)
     thread_id = models.CharField(_("thread"), max_length=200, blank=True)
@@ -61,6 +71,10 @@ class ToolResultArchive(Truth):
     tool_input = models.JSONField(_("tool input"), null=True, blank=True)
     query_summary = models.CharField(_("query"), max_length=500, blank=True)
     result_summary = models.TextField(_("summary"), blank=True)
+    summary_by = models.CharField(_("chat model that summed it up"), max_length=200, blank=True)
+    extractive = models.CharField(
+        _("why its own sentences sum it up"), max_length=20, choices=Extractive.choices, blank=True
+    )
     result_full = models.TextField(_("result"))
     result_length = models.PositiveIntegerField(_("characters"))
     sources = models.JSONField(_("sources"), default=list)

@@ -15,6 +15,7 @@ from django.db import models
 from django.db.models import Exists, OuterRef, Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
+from context.models.archives import Extractive
 from kmapp.accounts.models import AccountOwned, AccountQuerySet
 
 
@@ -217,8 +218,13 @@ class ContextSummary(AccountOwned):
     user_id = models.CharField(_("user"), max_length=200, blank=True)
     # A salted digest of the messages, in the language of the summary.
     digest = models.UUIDField(_("digest of the messages"))
-    covers = models.PositiveIntegerField(_("messages"))
+    covers = models.PositiveIntegerField(_("number of messages"))
+    bodies = ArrayField(models.UUIDField(), verbose_name=_("messages"), default=list, blank=True)
     text = models.TextField(_("summary"))
+    summary_by = models.CharField(_("chat model that summed it up"), max_length=200, blank=True)
+    extractive = models.CharField(
+        _("why its own sentences sum it up"), max_length=20, choices=Extractive.choices, blank=True
+    )
     flushed = models.BooleanField(_("handed to memory first"), default=False)
     created_at = models.DateTimeField(_("written"))
 

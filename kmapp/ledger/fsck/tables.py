@@ -20,7 +20,9 @@ SEALED: dict[str, frozenset[str]] = {
     "rules_rulebook": frozenset({"commit_id", "changes"}),
     "rules_rulefeedback": frozenset({"commit_id"}),
     "rules_rulepromotion": frozenset({"commit_id"}),
-    "context_toolresultarchive": frozenset({"commit_id", "load_count", "last_loaded_at"}),
+    "context_toolresultarchive": frozenset(
+        {"commit_id", "load_count", "last_loaded_at", "extractive"}
+    ),
     "context_contextsettings": frozenset({"commit_id"}),
     "knowledge_knowledgesource": frozenset({"commit_id", "refreshed_at"}),
     "knowledge_knowledgedocument": frozenset({"commit_id", "state", "error"}),

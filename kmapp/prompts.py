@@ -1,0 +1,21 @@
+"""What a chat model is told: one file each in a folder of the app that asks. Pure."""
+
+from functools import cache
+from pathlib import Path
+from string import Template
+
+
+class Prompts:
+    """The prompts of one folder. `$names` are filled in when they are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __call__(self, name: str, **values: str) -> str:
+        """A prompt, filled in. A value that is missing is an error of ours."""
+        return _template(self._folder / f"{name}.md").substitute(values).strip()
+
+
+@cache
+def _template(path: Path) -> Template:
+    return Template(path.read_text())
