@@ -19,6 +19,7 @@ from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.asking import meaning_of, scale_of
 from kmapp.search.fusion import Candidate, Query, fuse
+from kmapp.search.measuring import measured
 from kmapp.search.models import TermPosting
 from kmapp.search.queries import Collection, Meaning, Words
 from kmapp.text import chinese_share, terms
@@ -166,7 +167,7 @@ def relevance(
     words = dict(held.values_list("document").annotate(Count("term")))
     collection = Collection(account_id=account_id, name=COLLECTION)
     none = Words(idf={}, average_length=1.0)
-    measures = queries.measured(collection, none, meaning, pks, beside=NONE_BESIDE)
+    measures = measured(collection, none, meaning, pks, beside=NONE_BESIDE)
     scale = scale_of(meaning.model if meaning else active_model())
     return {
         pk: Relevance(
@@ -228,7 +229,7 @@ def ranking(
     near = (
         queries.nearest(collection, meaning, within=within, limit=4 * CANDIDATES) if meaning else {}
     )
-    measures = queries.measured(collection, words, meaning, {*named, *near}, beside=NONE_BESIDE)
+    measures = measured(collection, words, meaning, {*named, *near}, beside=NONE_BESIDE)
     candidates = [
         Candidate(
             id=pk,

@@ -10,6 +10,7 @@ from django.db import connection
 from kmapp.search import queries
 from kmapp.search.fusion import Candidate, Query
 from kmapp.search.lookups import Ids
+from kmapp.search.measuring import measured
 from kmapp.search.queries import Collection, Meaning, Within
 from kmapp.text import terms
 from knowledge.merging import Spot
@@ -54,7 +55,7 @@ def gather(look: Look, text: str, meaning: Meaning | None) -> Signals:
     near = queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
     seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
     shapes = _shapes(collection.account_id, within, {*by_words, *near}, seeds)
-    measures = queries.measured(collection, words, meaning, shapes, beside=collection.name)
+    measures = measured(collection, words, meaning, shapes, beside=collection.name, near=near)
     at = {shape.spot: pk for pk, shape in shapes.items()}
     candidates = [
         Candidate(

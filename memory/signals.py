@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -13,6 +13,7 @@ from django.db import connection
 from kmapp.search import bm25, queries
 from kmapp.search.fusion import TERMS, Candidate, Query
 from kmapp.search.lookups import Ids
+from kmapp.search.measuring import measured
 from kmapp.search.queries import Collection, Meaning, Within, Words
 from kmapp.search.spreading import strength
 from kmapp.text import terms
@@ -57,7 +58,7 @@ def gather(
     seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
     shapes = _shapes(account_id, within, {*by_words, *near}, seeds)
     known = shapes.keys() - reworded.keys()
-    measures = queries.measured(collection, words, meaning, known, beside=CONTEXT_COLLECTION)
+    measures = measured(collection, words, meaning, known, beside=CONTEXT_COLLECTION, near=near)
     return Signals(
         query=Query(text=text, idf=list(words.idf.values())),
         candidates=[
@@ -99,8 +100,7 @@ def _as_it_was(pk: UUID, said: str, words: Words) -> Candidate:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
+class _Shape(NamedTuple):
     """What a candidate is like, and what it hangs together with."""
 
     run: str
@@ -111,8 +111,8 @@ class _Shape:
     salience: float
     pinned: bool
     fresh: float
-    beside: list[UUID] = field(default_factory=list)
-    links: dict[UUID, float] = field(default_factory=dict)
+    beside: list[UUID]
+    links: dict[UUID, float]
 
 
 # What workers found alike, or named, is for recall to walk: here it would only crowd out the order
@@ -164,12 +164,18 @@ def _shapes(
 def _shape(
     run: str, user: str, speaker: str | None, head: str, size: int, end: str, *weights: Any
 ) -> _Shape:
+    importance, salience, pinned, fresh = weights
     return _Shape(
-        f"{user}\x1f{run}" if run else "",  # two users' runs may have one name
-        f"{speaker}: {head}" if speaker else head,
-        size,
-        end in QUESTION_MARKS,
-        *weights,
+        run=f"{user}\x1f{run}" if run else "",  # two users' runs may have one name
+        head=f"{speaker}: {head}" if speaker else head,
+        size=size,
+        asks=end in QUESTION_MARKS,
+        importance=importance,
+        salience=salience,
+        pinned=pinned,
+        fresh=fresh,
+        beside=[],
+        links={},
     )
 
 

@@ -20,8 +20,10 @@ look at other candidates; no scale depends on them, so a minimum score means one
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from operator import mul
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
@@ -51,6 +53,7 @@ CONTEXT = 0.5  # of meaning: the text read with its predecessor, against the tex
 
 COVERED = 1.5  # BM25 over the idf of all terms at which the words of a question are fully found
 SUBSTANCE = 700  # bytes of a text from which it is no longer the fuller the longer it is
+_FULL = math.log1p(SUBSTANCE)
 TERMS = 60  # of a query, whose presence is told one by one
 
 
@@ -65,7 +68,9 @@ class Scale:
     high: float = 0.95
 
     def of(self, cosine: float) -> float:
-        return min(1.0, max(0.0, (cosine - self.low) / (self.high - self.low)))
+        if cosine <= self.low:
+            return 0.0
+        return 1.0 if cosine >= self.high else (cosine - self.low) / (self.high - self.low)
 
 
 E5 = Scale()
@@ -83,8 +88,7 @@ class Query:
         return sum(self.idf)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """Raw signals of one object; the defaults say that there is no such signal."""
 
     id: UUID
@@ -93,7 +97,7 @@ class Candidate:
     holds: int = 0  # one bit for each term of the query
     context: float | None = None  # cosine of the vector made with the predecessor
     neighbours: Sequence[UUID] = ()
-    links: Mapping[UUID, float] = field(default_factory=dict)  # other edges: how strong, 0..1
+    links: Mapping[UUID, float] = MappingProxyType({})  # other edges: how strong, 0..1
     run: str = ""
     head: str = ""  # how the text begins; a speaker kept apart from the text comes first
     size: int = 0  # bytes
@@ -104,13 +108,50 @@ class Candidate:
     fresh: float = 1.0  # halves with each half-life
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """A candidate with its score and the parts that sum to it."""
+class Signals(NamedTuple):
+    """What speaks for a candidate, each from 0 to 1."""
+
+    dense: float
+    context: float
+    lexical: float
+    covered: float
+    window: float
+    near: float
+    far: float
+    run: float
+    opening: float
+    statement: float
+    substance: float
+    linked: float
+    importance: float
+    salience: float
+    pinned: float
+    fresh: float
+
+
+class Weights(NamedTuple):
+    """What each signal counts, in their order; None is for what is left out."""
+
+    of: tuple[float | None, ...]
+    factors: tuple[float, ...]  # the same, with 0 for None
+
+
+class Ranked(NamedTuple):
+    """A candidate with its score, and what it is the sum of."""
 
     id: UUID
     score: float
-    parts: dict[str, float]
+    said: Signals
+    weights: Weights
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Made where they are asked for: of hundreds of candidates a few are shown."""
+        return {
+            name: weight * value
+            for name, weight, value in zip(Signals._fields, self.weights.of, self.said, strict=True)
+            if weight is not None
+        }
 
 
 class _Evidence(NamedTuple):
@@ -125,9 +166,6 @@ class _Evidence(NamedTuple):
     def total(self) -> float:
         meant = (1 - CONTEXT) * self.dense + CONTEXT * self.context
         return self.meaning * meant + (1 - self.meaning) * self.lexical
-
-
-Signals = dict[str, float]
 
 
 def fuse(
@@ -145,15 +183,14 @@ def fuse(
     ranked = []
     for each, (said, meaning) in zip(found, signals(query, found, scale), strict=True):
         weights = _weights(meaning, without)
-        parts = {name: weights[name] * value for name, value in said.items() if name in weights}
-        ranked.append(Ranked(id=each.id, score=sum(parts.values()), parts=parts))
+        ranked.append(Ranked(each.id, sum(map(mul, weights.factors, said)), said, weights))
     return sorted(ranked, key=lambda result: (-result.score, result.id))
 
 
-_known_weights: dict[tuple[float, frozenset[str]], Mapping[str, float]] = {}
+_known_weights: dict[tuple[float, frozenset[str]], Weights] = {}
 
 
-def _weights(meaning: float, without: frozenset[str] = frozenset()) -> Mapping[str, float]:
+def _weights(meaning: float, without: frozenset[str] = frozenset()) -> Weights:
     """The weights when meaning counts so much beside words. They sum to 1."""
     known = _known_weights.get((meaning, without))
     if known is None:
@@ -165,7 +202,9 @@ def _weights(meaning: float, without: frozenset[str] = frozenset()) -> Mapping[s
             if name not in without
         }
         whole = sum(shared.values()) / _SHARE
-        known = {**{name: weight / whole for name, weight in shared.items()}, **BY_HAND}
+        told = {**{name: weight / whole for name, weight in shared.items()}, **BY_HAND}
+        of = tuple(told.get(name) for name in Signals._fields)
+        known = Weights(of, tuple(weight or 0.0 for weight in of))
         _known_weights[meaning, without] = known
     return known
 
@@ -188,37 +227,30 @@ def signals(
     beside = [[position[n] for n in each.neighbours if n in position] for each in found]
     own = [each.total for each in evidence]
     around = spread(own=own, beside=beside, runs=[each.run for each in found])
-    links = [
-        {position[n]: strength for n, strength in each.links.items() if n in position}
-        for each in found
-    ]
     covered = _Coverage(query.idf)
     masks = [each.holds for each in found]
     said = []
     for number, (each, says, near) in enumerate(zip(found, evidence, around, strict=True)):
-        said.append(
-            (
-                {
-                    "dense": says.dense,
-                    "context": says.context,
-                    "lexical": says.lexical,
-                    "covered": covered.share(each.holds),
-                    "window": covered.share(_window(masks, beside, number)),
-                    "near": near.near,
-                    "far": near.far,
-                    "run": near.run,
-                    "opening": float(opening(each.head) in asked),
-                    "statement": float(not each.asks),
-                    "substance": min(1.0, math.log1p(each.size) / math.log1p(SUBSTANCE)),
-                    "linked": linked(own, links[number]),
-                    "importance": each.importance,
-                    "salience": each.salience,
-                    "pinned": float(each.pinned),
-                    "fresh": each.fresh,
-                },
-                says.meaning,
-            )
+        links = {position[n]: held for n, held in each.links.items() if n in position}
+        all_told = Signals(
+            dense=says.dense,
+            context=says.context,
+            lexical=says.lexical,
+            covered=covered.share(each.holds),
+            window=covered.share(_window(masks, beside, number)),
+            near=near.near,
+            far=near.far,
+            run=near.run,
+            opening=float(opening(each.head) in asked),
+            statement=float(not each.asks),
+            substance=min(1.0, math.log1p(each.size) / _FULL),
+            linked=linked(own, links) if links else 0.0,
+            importance=each.importance,
+            salience=each.salience,
+            pinned=float(each.pinned),
+            fresh=each.fresh,
         )
+        said.append((all_told, says.meaning))
     return said
 
 

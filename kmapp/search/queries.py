@@ -17,7 +17,6 @@ from pgvector import HalfVector
 
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import bm25
-from kmapp.search.fusion import TERMS
 from kmapp.search.lookups import Ids
 from kmapp.search.memo import Memo
 
@@ -126,7 +125,7 @@ def _statistics(collection: Collection) -> tuple[int, float]:
 
 # The same sum as kmapp.search.bm25.score; a test holds the two together. Without the casts Postgres
 # would reckon in decimal numbers, which takes longer than reading the postings.
-_SCORE = (
+SCORE = (
     f"sum(q.idf * p.tf * {bm25.K1 + 1}::float8 / "
     f"(p.tf + {bm25.K1}::float8 * ({1 - bm25.B}::float8 + {bm25.B}::float8 * p.dl / %s::float8)))"
 )
@@ -143,16 +142,17 @@ def best_by_words(
     if not words.idf:
         return {}
     return _pairs(
-        f"SELECT s.document, s.score FROM (SELECT p.document, {_SCORE} AS score "  # noqa: S608 - constants and a compiled queryset
+        f"SELECT s.document, s.score FROM (SELECT p.document, {SCORE} AS score "  # noqa: S608 - constants and a compiled queryset
         "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
         "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
         "GROUP BY p.document ORDER BY score DESC, p.document) s "
         f"WHERE s.document IN ({within.sql}) ORDER BY s.score DESC, s.document LIMIT %s",
-        [*_terms(collection, words), *within.parameters, limit],
+        [*asked_for(collection, words), *within.parameters, limit],
     )
 
 
-def _terms(collection: Collection, words: Words) -> list[Any]:
+def asked_for(collection: Collection, words: Words) -> list[Any]:
+    """What `SCORE` and a join with the postings of these words take."""
     return [
         max(words.average_length, 1.0),
         list(words.idf),
@@ -234,59 +234,6 @@ def _are_few(collection: Collection, within: Within) -> bool:
             counted = int(cursor.fetchone()[0])
         known = ARE_FEW.put(key, counted <= few, seconds=REMEMBERED_SECONDS)
     return known
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measures:
-    """Exact figures of objects; one without a word or a ready vector is left out."""
-
-    bm25: Mapping[UUID, float]
-    holds: Mapping[UUID, int]  # a bit for each of the first terms of the query
-    cosine: Mapping[UUID, float]  # of its best part
-    beside: Mapping[UUID, float]  # of its vector in a second collection
-
-
-def measured(
-    collection: Collection,
-    words: Words,
-    meaning: Meaning | None,
-    objects: Iterable[UUID],
-    *,
-    beside: str,
-) -> Measures:
-    """Every figure of these objects, whichever list they came from."""
-    these = Ids(objects).array
-    statement, parameters = _BM25_OF, [*_terms(collection, words), these]
-    if meaning:
-        statement += _COSINES_OF.format(distance=meaning.distance, model=meaning.model.pk)
-        names = [collection.name, beside]
-        parameters += [meaning.literal, collection.account_id, names, these]
-    found: dict[str, dict[UUID, float]] = {"": {}, collection.name: {}, beside: {}}
-    holds: dict[UUID, int] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        for name, each, figure, held in cursor.fetchall():
-            if math.isfinite(figure):
-                found[name][each] = figure
-            if held:
-                holds[each] = held
-    return Measures(
-        bm25=found[""], holds=holds, cosine=found[collection.name], beside=found[beside]
-    )
-
-
-_BM25_OF = (
-    f"SELECT '', p.document, {_SCORE}, "  # noqa: S608 - constants
-    f"coalesce(bit_or(1::bigint << (q.place - 1)::int) FILTER (WHERE q.place <= {TERMS}), 0) "
-    "FROM unnest(%s::text[], %s::float8[]) WITH ORDINALITY AS q (term, idf, place) "
-    "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
-    "WHERE p.document = ANY (%s::uuid[]) GROUP BY p.document"
-)
-_COSINES_OF = (
-    " UNION ALL SELECT collection, object_id, 1 - min({distance}), 0 FROM search_vector "
-    "WHERE account_id = %s AND model_id = {model:d} AND collection = ANY (%s) "
-    "AND state = 'READY' AND object_id = ANY (%s::uuid[]) GROUP BY collection, object_id"
-)
 
 
 def _rows(statement: str, parameters: Sequence[Any]) -> list[tuple[UUID, float]]:

@@ -7,7 +7,7 @@ An entry that stands alone takes its own evidence for all three. So a single fac
 turn of a conversation on equal terms; with nothing in their place it would hardly ever be found.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -28,16 +28,14 @@ def spread(
         if run:
             best_of_run[run] = max(evidence, best_of_run.get(run, 0.0))
     around = []
-    for position, evidence in enumerate(own):
-        near = _best(own, beside[position], evidence)
-        beyond = (two for one in beside[position] for two in beside[one] if two != position)
-        far = _best(own, beyond, near)
+    for position, (evidence, here) in enumerate(zip(own, beside, strict=True)):
+        near = far = evidence
+        if here:
+            near = max([own[one] for one in here])
+            beyond = [own[two] for one in here for two in beside[one] if two != position]
+            far = max(beyond) if beyond else near
         around.append(Around(near, far, best_of_run.get(runs[position], evidence)))
     return around
-
-
-def _best(own: Sequence[float], others: Iterable[int], otherwise: float) -> float:
-    return max((own[other] for other in others), default=otherwise)
 
 
 def linked(own: Sequence[float], links: Mapping[int, float]) -> float:

@@ -17,6 +17,7 @@ from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.redaction import excerpts, find
 from kmapp.search.asking import scale_of
+from kmapp.search.measuring import measured
 from kmapp.search.models import Vector
 from kmapp.search.queries import (
     Collection,
@@ -24,7 +25,6 @@ from kmapp.search.queries import (
     Within,
     Words,
     best_by_words,
-    measured,
     nearest,
     weigh,
 )

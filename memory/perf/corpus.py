@@ -115,7 +115,7 @@ def alone(asked: Asked) -> Asked:
     return replace(
         asked,
         candidates=[
-            replace(each, run="", neighbours=(), context=None) for each in asked.candidates
+            each._replace(run="", neighbours=(), context=None) for each in asked.candidates
         ],
     )
 

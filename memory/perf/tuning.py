@@ -60,7 +60,7 @@ def examples(asked: Iterable[Asked]) -> list[Example]:
     found = []
     for each in asked:
         rows = [
-            [said[name] * balance(name, meaning) for name in NAMES]
+            [getattr(said, name) * balance(name, meaning) for name in NAMES]
             for said, meaning in signals(each.query, each.candidates)
         ]
         right = np.array([candidate.id in each.gold for candidate in each.candidates])
