@@ -2,8 +2,8 @@
 
 Vectors of one model lie close together whatever they are of, so what they have in common is taken
 out first. Two memories are neighbours when each is among the nearest of the other: that keeps a
-few common texts from drawing everything together. New topics are the communities of that graph;
-what comes later joins the topic in which most of its neighbours are.
+few common texts from drawing everything together. New topics are the communities of that graph,
+and what comes later joins one of them: of either, whatever has most of its neighbours there.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ AROUND = 10  # nearest of an item, by which it is told how crowded its place is
 FEWEST = 3  # of them, where there are few items to choose from
 ENOUGH = 50  # vectors from which it can be told what all have in common
 SMALLEST = 3  # memories that make a topic
-SHARE = 0.5  # of the neighbours that a topic must have, for another memory to join
+SHARE = 0.58  # of its neighbours, by weight, that a memory must share a topic with
 ROUNDS = 20
 BLOCK = 1_000
 
@@ -114,9 +114,10 @@ def _join(graph: Graph, topics: list[int]) -> int:
         votes: dict[int, float] = defaultdict(float)
         for other, weight in near.items():
             votes[topics[other]] += weight
-        free = votes.pop(NONE, 0.0)
+        whole = sum(votes.values())
+        votes.pop(NONE, None)
         best = max(votes, key=lambda topic: (votes[topic], -topic), default=NONE)
-        if best != NONE and votes[best] > SHARE * (free + sum(votes.values())):
+        if best != NONE and votes[best] > SHARE * whole:
             topics[item] = best
             joined += 1
     return joined
@@ -135,11 +136,23 @@ def _found(graph: Graph, topics: list[int]) -> int:
         members[community].append(free[number])
     number, founded = max(topics, default=NONE) + 1, 0
     for group in sorted(members.values()):
-        if len(group) >= SMALLEST:
-            for item in group:
+        core = _core(graph, group)
+        if len(core) >= SMALLEST:
+            for item in core:
                 topics[item] = number + founded
             founded += 1
     return founded
+
+
+def _core(graph: Graph, group: Sequence[int]) -> list[int]:
+    """Without those that hang more with others: on the edge of a topic one is in none."""
+    inside = frozenset(group)
+    return [
+        item
+        for item in group
+        if sum(weight for other, weight in graph[item].items() if other in inside)
+        > SHARE * sum(graph[item].values())
+    ]
 
 
 def communities(graph: Graph) -> list[int]:
