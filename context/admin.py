@@ -31,6 +31,8 @@ class ToolResultArchiveAdmin(ReadOnly):
 class ContextSettingsAdmin(ReadOnly):
     """The account's settings, which are changed on their own page."""
 
+    left_out = ("account", "remote_key")
+
     list_display = ("__str__", "archive_threshold", "retention_days", "version")
 
 

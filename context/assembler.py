@@ -32,9 +32,10 @@ from context.models import ContextSettings
 from context.offering import name_of, offered
 from context.policies import Policy
 from context.reporting import reported
-from context.sources import QUESTION, Retrieved, Wanted, retrieve
+from context.sources import QUESTION, Retrieved, retrieve
 from context.stages import Assembled, Collected, Recorded, Request
 from context.swapping import place, settled, standing_for, tool_of
+from context.wanted import Wanted
 from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.errors import TooLarge
@@ -235,6 +236,7 @@ def wanted_of(request: Request, collected: Collected) -> Wanted:
         rules_context=request.rules_context,
         tools=names,
         variant=collected.variant,
+        remote=collected.settings.remote(),
     )
 
 

@@ -19,6 +19,8 @@ from context.calls import Bound, Snippet
 from context.citing import of_document, of_lore, of_memory, rule_citation
 from context.measure import compact
 from context.messages import Message, words_of
+from context.remotes import ask_remote
+from context.wanted import Wanted
 from kmapp.accounts.acting import acting
 from kmapp.providers.breaker import breaker_for
 from kmapp.providers.errors import ProviderError, ProviderTimeout
@@ -27,7 +29,6 @@ from kmapp.search.queries import Meaning
 from knowledge import retrieval as documents
 from knowledge.lore import entries_of, fire
 from knowledge.triggers import Rules
-from knowledge.variants import DEFAULT, Variant
 from memory.accesses import accessed
 from memory.actions.adding import Told, add
 from memory.conversation import Message as Said
@@ -42,34 +43,12 @@ from rules.tools import select
 
 log = structlog.get_logger()
 
+AFAR = 0.5  # of the time that is left, for another kmapp: ours needs the rest if it fails
 LEAST_MS = 20  # with less time left than this, a source is not asked
 CANCELLED = "57014"  # what Postgres says when a statement took too long
 QUESTION = 2_000  # characters that are searched for
 LORE_TOKENS = 1_000
 CACHED = "km_query_vector_cached"  # nothing gave way for it: the report says it apart
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What to look for, for whom, where, and for how long."""
-
-    account_id: UUID
-    query: str
-    sources: tuple[str, ...] = ()
-    user_id: str = ""
-    agent_id: str = ""
-    app_id: str = ""
-    run_id: str = ""
-    scope: str = ""
-    limit: int = 10
-    min_score: float = 0.0
-    deadline_ms: int = 2_000
-    knowledge_sources: tuple[str, ...] = ()
-    lorebooks: tuple[str, ...] = ()
-    said: Sequence[str] = ()  # the last messages, for lore
-    rules_context: Mapping[str, Any] = field(default_factory=dict)
-    tools: tuple[str, ...] = ()
-    variant: Variant = DEFAULT
 
 
 @dataclass(slots=True)
@@ -103,13 +82,38 @@ def retrieve(wanted: Wanted) -> Retrieved:
         found.timings["meaning"] = _since(started)
     for name in wanted.sources:
         began = monotonic()
-        _ask(name, wanted, meaning, found, left=wanted.deadline_ms - _since(started))
+        if not _answered_afar(name, wanted, found, left=wanted.deadline_ms - _since(started)):
+            _ask(name, wanted, meaning, found, left=wanted.deadline_ms - _since(started))
         found.timings[name] = _since(began)
     return found
 
 
 def _since(moment: float) -> float:
     return round((monotonic() - moment) * 1000, 2)
+
+
+def _answered_afar(name: str, wanted: Wanted, found: Retrieved, *, left: float) -> bool:
+    """Whether another kmapp answers for this source. If it fails, ours has the rest of the time."""
+    remote = wanted.remote
+    if not remote or name not in remote.sources or not wanted.query or left < 2 * LEAST_MS:
+        return False
+    if name == "memory" and not _memory_is_on(wanted.account_id):
+        return False  # ours says so
+    said = {"source": name, "remote": remote.base_url}
+    try:
+        snippets = ask_remote(remote, name, wanted, AFAR * left / 1000)
+    except ProviderError as error:
+        why = {"code": error.code, "message": error.message}
+        found.decisions.append({"action": "km_fallback_local", **said, **why})
+        return False
+    found.snippets += snippets
+    found.decisions.append({"action": "km_remote", **said, "found": len(snippets)})
+    return True
+
+
+def _memory_is_on(account_id: UUID) -> bool:
+    with acting(account_id):
+        return MemorySettings.objects.here(account_id).memory_enabled
 
 
 def _ask(

@@ -23,6 +23,8 @@ ACTIONS = {
     "drop_orphans": _("Tool messages without their other half were left out"),
     "source_not_allowed": _("The key may not read a source"),
     "retrieval_failed": _("A source failed"),
+    "km_remote": _("Another kmapp answered for a source"),
+    "km_fallback_local": _("Another kmapp did not answer: the source here did"),
     "km_timeout": _("A source took too long"),
     "km_circuit_open": _("A source that keeps failing was left alone"),
     "km_provider_error": _("A source did not answer"),

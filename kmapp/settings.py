@@ -246,6 +246,8 @@ RERANK_MODEL = env.text("RERANK_MODEL")
 RERANK_DEADLINE = env.seconds("RERANK_DEADLINE", 1.0)
 CHAT_MODEL = env.text("CHAT_MODEL")
 CHAT_DEADLINE = env.seconds("CHAT_DEADLINE", 90)
+# Other kmapps that accounts may have answer for a source, such as https://kb.example.org.
+REMOTE_BASE_URLS = [url.rstrip("/") for url in env.words("REMOTE_BASE_URLS")]
 # One that is shown pictures, at the same address; the same model's name if that can see.
 VISION_MODEL = env.text("VISION_MODEL")
 

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
+from context.actions.remotes import with_remote
 from context.models import ContextSettings
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
@@ -26,6 +27,7 @@ def change_settings(
     reason: str = "",
 ) -> dict[str, tuple[Any, Any]]:
     """Set some of them. Returns what changed: by name what it was and what it is."""
+    values = with_remote(values, ContextSettings.objects.here(account_id))
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
     settings = ContextSettings.objects.of(account_id).first() or ContextSettings(account=account)
     if version is not None and settings.version != version:
@@ -37,7 +39,7 @@ def change_settings(
     changed = _differences(settings, values)
     if not changed:
         return {}
-    said = {name: {"before": old, "after": new} for name, (old, new) in changed.items()}
+    said = {name: _told(name, *both) for name, both in changed.items()}
     with recording(account_id, actor, input={INPUT: said}, reason=reason) as commit:
         op = "ADD" if settings.version == 0 else "UPDATE"
         settings.version += 1
@@ -45,6 +47,13 @@ def change_settings(
         settings.save(force_insert=op == "ADD", force_update=op != "ADD")
         commit.add(settings, op)
     return changed
+
+
+def _told(name: str, before: Any, after: Any) -> dict[str, Any]:
+    """As the history keeps it: of a key only whether there is one."""
+    if name == "remote_key":
+        before, after = ("•••" if each else "" for each in (before, after))
+    return {"before": before, "after": after}
 
 
 def _differences(

@@ -12,6 +12,7 @@ from context.actions.settings import change_settings
 from context.api.assemble_input import check_policy
 from context.models import ContextSettings
 from context.models.settings import LONGEST_KEPT
+from context.wanted import REMOTE_SOURCES
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
@@ -25,6 +26,9 @@ class CallSettings(TypedDict):
     effective_policy: dict[str, Any]
     prices: dict[str, dict[str, float]]
     variants: dict[str, int]
+    remote_url: str
+    remote_sources: list[str]
+    remote_key_set: bool
     version: int
 
 
@@ -37,6 +41,18 @@ class SettingsInput(serializers.Serializer[Any]):
     policy = serializers.DictField(required=False)
     prices = serializers.DictField(required=False, help_text="For a million tokens, by model.")
     variants = serializers.DictField(required=False, help_text="Percent by variant; 100 together.")
+    remote_url = serializers.CharField(
+        max_length=500,
+        required=False,
+        allow_blank=True,
+        help_text="Another kmapp that is asked first: one of REMOTE_BASE_URLS, or nothing.",
+    )
+    remote_key = serializers.CharField(
+        max_length=500, required=False, write_only=True, help_text="Never shown again."
+    )
+    remote_sources = serializers.ListField(
+        child=serializers.ChoiceField(REMOTE_SOURCES), required=False
+    )
     version = serializers.IntegerField(
         min_value=0, required=False, help_text="Refused with 409 unless this is the present one."
     )
@@ -74,5 +90,8 @@ def _shown(settings: ContextSettings) -> CallSettings:
         "effective_policy": settings.assembly().body(),
         "prices": settings.prices,
         "variants": settings.variants,
+        "remote_url": settings.remote_url,
+        "remote_sources": settings.remote_sources,
+        "remote_key_set": bool(settings.remote_key),
         "version": settings.version,
     }

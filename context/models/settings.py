@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -11,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from context.assigning import WHOLE
 from context.policies import DEFAULT, BadPolicy, Policy
+from context.wanted import REMOTE_SOURCES, Remote
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
 from knowledge.variants import VARIANTS
 
@@ -117,6 +119,15 @@ class ContextSettings(Truth):
     variants = models.JSONField(
         _("shares of variants"), default=dict, blank=True, validators=[check_variants]
     )
+    # Another kmapp that is asked first. What opens it is sealed: see kmapp.sealing.
+    remote_url = models.CharField(_("address of another kmapp"), max_length=500, blank=True)
+    remote_key = models.TextField(_("key of another kmapp"), blank=True, editable=False)
+    remote_sources = ArrayField(
+        models.CharField(max_length=20, choices=[(name, name) for name in REMOTE_SOURCES]),
+        verbose_name=_("sources that it answers for"),
+        default=list,
+        blank=True,
+    )
     version = models.PositiveIntegerField(_("version"), default=0)
 
     objects = SettingsQuerySet.as_manager()
@@ -130,6 +141,9 @@ class ContextSettings(Truth):
                 condition=Q(retention_days=None) | Q(retention_days__gte=1),
                 name="retention_of_at_least_a_day",
             ),
+            models.CheckConstraint(
+                condition=Q(remote_url="") | ~Q(remote_key=""), name="another_kmapp_has_a_key"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -137,6 +151,16 @@ class ContextSettings(Truth):
 
     def threshold_of(self, tool_name: str) -> int:
         return int(self.tool_thresholds.get(tool_name, self.archive_threshold))
+
+    def remote(self) -> Remote | None:
+        """The other kmapp, if it answers for anything."""
+        if not self.remote_url or not self.remote_sources:
+            return None
+        return Remote(
+            base_url=self.remote_url,
+            sealed_key=self.remote_key,
+            sources=tuple(self.remote_sources),
+        )
 
     def assembly(self) -> Policy:
         """How the account wants its calls assembled."""

@@ -147,6 +147,8 @@ def _evidence(report: Mapping[str, Any], known: Recording | None) -> list[dict[s
 
 def _page(citation: Mapping[str, Any]) -> str:
     ref = citation["ref"]
+    if "remote" in citation:  # it stands in another kmapp
+        return ""
     if citation["source"] == "knowledge":
         ref = citation["locator"]["chunk_id"]
     return reverse(PAGES[citation["source"]], args=[ref])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django import forms
+from django.conf import settings as conf
 from django.core.exceptions import ValidationError
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _now
@@ -18,6 +19,8 @@ from context.models.settings import (
 )
 from context.policies import DEFAULT
 from context.views.policy_forms import PolicyForm, said
+from context.wanted import REMOTE_SOURCES
+from context.words import SOURCES
 from kmapp.web.forms import Styled
 from knowledge.variants import VARIANTS
 
@@ -118,6 +121,47 @@ class VariantsForm(Styled):
         return {"variants": {n: share for n in VARIANTS if (share := self.cleaned_data.get(n))}}
 
 
+class RemoteForm(Styled):
+    """Another kmapp: one of those that the operator allows."""
+
+    remote_key = forms.CharField(
+        label=_("Key"),
+        required=False,
+        max_length=500,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text=_("It is sealed and never shown again. Empty: the present one stays."),
+    )
+    remote_sources = forms.MultipleChoiceField(
+        label=_("It answers for"),
+        required=False,
+        choices=[(name, SOURCES[name]) for name in REMOTE_SOURCES],
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, *args: Any, present: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        known = dict.fromkeys([*filter(None, [present]), *conf.REMOTE_BASE_URLS])
+        self.fields["remote_url"] = forms.ChoiceField(
+            label=_("Address"),
+            required=False,
+            choices=[("", _("none")), *((url, url) for url in known)],
+            widget=forms.Select(attrs={"class": "form-select"}),
+            help_text=_("Which there are, the operator says: REMOTE_BASE_URLS."),
+        )
+        self.order_fields(["remote_url"])
+
+    @classmethod
+    def of(cls, settings: ContextSettings, data: Any = None) -> "RemoteForm":
+        initial = {"remote_url": settings.remote_url, "remote_sources": settings.remote_sources}
+        return cls(data, initial=initial, present=settings.remote_url)
+
+    def values(self) -> dict[str, Any]:
+        """What it sets."""
+        return {
+            name: said for name, said in self.cleaned_data.items() if name != "remote_key" or said
+        }
+
+
 class AccountPolicyForm(PolicyForm):
     """The account's policy: what is left empty is the default."""
 
@@ -131,7 +175,7 @@ class AccountPolicyForm(PolicyForm):
         return {"policy": self.changes()}
 
 
-Form = AccountPolicyForm | InputsForm | PricesForm | VariantsForm
+Form = AccountPolicyForm | InputsForm | PricesForm | RemoteForm | VariantsForm
 # By name: the form, its title, and what it is about.
 SECTIONS: Mapping[str, tuple[Callable[..., Form], str | Promise, str | Promise]] = {
     "policy": (
@@ -153,5 +197,10 @@ SECTIONS: Mapping[str, tuple[Callable[..., Form], str | Promise, str | Promise]]
         VariantsForm.of,
         _("Shares of variants"),
         _("Percent of the conversations, 100 together. Empty: all get the usual variant."),
+    ),
+    "remote": (
+        RemoteForm.of,
+        _("Another kmapp"),
+        _("It is asked first for what is found; where it fails, this one answers and says so."),
     ),
 }

@@ -56,11 +56,13 @@ def ask(base_url: str, api_key: str, question: Question, seconds: float) -> Any:
         raise Faulted("The provider's answer is not JSON.") from error
 
 
-def posted(path: str, body: Mapping[str, Any]) -> Question:
+def posted(
+    path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
+) -> Question:
     """To ask what the library has no method for."""
 
     async def post(client: openai.AsyncOpenAI) -> LegacyAPIResponse[Any]:
-        raw = {RAW_RESPONSE_HEADER: "true"}
+        raw = {RAW_RESPONSE_HEADER: "true", **(headers or {})}
         answer = await client.post(path, cast_to=object, body=body, options={"headers": raw})
         return cast("LegacyAPIResponse[Any]", answer)
 
