@@ -260,6 +260,10 @@ KNOWLEDGE_CACHE_SECONDS = env.seconds("KNOWLEDGE_CACHE_SECONDS", 30)
 # Of one file, and of all present files of an account.
 KNOWLEDGE_MAX_FILE_BYTES = env.integer("KNOWLEDGE_MAX_FILE_BYTES", 100 * 1024 * 1024)
 KNOWLEDGE_MAX_ACCOUNT_BYTES = env.integer("KNOWLEDGE_MAX_ACCOUNT_BYTES", 5 * 1024**3)
+# Pages are fetched from sites at public addresses, and from places ("wiki.corp:8080") that may
+# stand in a private network. None are named: nothing is fetched.
+KNOWLEDGE_FETCH_HOSTS = env.words("KNOWLEDGE_FETCH_HOSTS")
+KNOWLEDGE_FETCH_PRIVATE = env.words("KNOWLEDGE_FETCH_PRIVATE")
 
 # --- API -----------------------------------------------------------------------------------------
 

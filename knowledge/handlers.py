@@ -7,7 +7,8 @@ from kmapp.outbox.registry import Job, Later, on
 from kmapp.providers.errors import Faulted, ProviderError
 from knowledge.actions.chunks import EMBED
 from knowledge.actions.embedding import embed_chunks
-from knowledge.actions.ingest import READ
+from knowledge.actions.fetching import fetch_document
+from knowledge.actions.ingest import FETCH, READ
 from knowledge.actions.reading import read_document
 
 PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
@@ -17,6 +18,12 @@ PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
 def read(jobs: Sequence[Job]) -> None:
     for job in jobs:
         read_document(job.account_id, UUID(job.payload["document"]))
+
+
+@on(FETCH, queue="extraction")
+def fetch(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        fetch_document(job.account_id, UUID(job.payload["document"]))
 
 
 @on(EMBED, queue="embedding")

@@ -20,6 +20,15 @@ SENTENCES = (
     gettext_noop("It holds %(n)s files; at most %(most)s are unpacked."),
     gettext_noop("It holds a file that is too large."),
     gettext_noop("It holds more than %(most)s characters of text."),
+    gettext_noop("Its address is none that we ask: http:// or https:// and the name of a site."),
+    gettext_noop("Its site is not among those that may be fetched."),
+    gettext_noop("Its site stands at an address that is not public."),
+    gettext_noop("The site did not answer within %(n)s seconds."),
+    gettext_noop("The site could not be reached."),
+    gettext_noop("The site answered %(n)s."),
+    gettext_noop("The site sent something that is no page to read."),
+    gettext_noop("It leads on more than %(n)s times."),
+    gettext_noop("It has more than %(most)s bytes."),
     gettext_noop("Unpacked it has %(n)s bytes, too much for its %(packed)s."),
 )
 _PLACE = re.compile(r"%\\\((\w+)\\\)s")  # as re.escape leaves it

@@ -19,6 +19,7 @@ from knowledge.stamps import touch
 from knowledge.variants import CUTS
 
 READ = "knowledge.document.read"
+FETCH = "knowledge.document.fetch"
 State = KnowledgeDocument.State
 
 
@@ -248,10 +249,10 @@ def keep_pieces(document: KnowledgeDocument, pieces: Iterable[bytes]) -> None:
 
 
 def owe_reading(account_id: UUID, documents: Sequence[KnowledgeDocument], job: UUID) -> list[UUID]:
-    """Queue files for a reader. Returns the events, in the order of the documents."""
-    tasks = [
-        Task(job_key=f"{document.pk}:{job}", payload={"document": str(document.pk)})
-        for document in documents
-    ]
-    events = publish(account_id, READ, tasks)
-    return [events[task.job_key] for task in tasks]
+    """Queue files for a reader, and pages to be fetched. Returns the events, in their order."""
+    tasks: dict[str, list[Task]] = {READ: [], FETCH: []}
+    for document in documents:
+        task = Task(job_key=f"{document.pk}:{job}", payload={"document": str(document.pk)})
+        tasks[READ if document.sha256 else FETCH].append(task)
+    events = publish(account_id, READ, tasks[READ]) | publish(account_id, FETCH, tasks[FETCH])
+    return [events[f"{document.pk}:{job}"] for document in documents]

@@ -35,8 +35,12 @@ class Delivery:
     url: str = ""
     revision: str = ""
     observed_at: datetime | None = None
-    sha256: str = ""
+    sha256: str = ""  # of a page that is still to be fetched: none
     size: int = 0
+
+    @property
+    def to_fetch(self) -> bool:
+        return not self.sha256
 
     @classmethod
     def of(cls, ref: str, data: bytes, **more: object) -> "Delivery":
@@ -83,6 +87,8 @@ def prepare(source: KnowledgeSource, deliveries: Sequence[Delivery]) -> list[Pre
 
 
 def _prepared(source: KnowledgeSource, delivery: Delivery, known: str | None) -> Prepared:
+    if delivery.to_fetch:
+        return Prepared(delivery=delivery, format=None)
     head = next(iter(delivery.pieces), b"")[:512]
     form = format_of(delivery.ref, delivery.mime, head)
     if known == delivery.sha256:

@@ -54,7 +54,7 @@ def read_document(account_id: UUID, document_id: UUID) -> None:
             else:
                 _keep(document, _read(document, form, file))
     except (CannotRead, DomainError) as error:
-        _fail(document, str(error))
+        fail(document, str(error))
 
 
 @contextmanager
@@ -154,7 +154,9 @@ def _settle(document: KnowledgeDocument, change: Callable[[KnowledgeDocument], N
             held.save(update_fields=["state", "error"])
 
 
-def _fail(document: KnowledgeDocument, why: str) -> None:
+def fail(document: KnowledgeDocument, why: str) -> None:
+    """Let a document that still waits say why it has no text."""
+
     def change(held: KnowledgeDocument) -> None:
         held.state, held.error = State.FAILED, why[:500]
 
@@ -169,7 +171,8 @@ def read_again(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
         raise NotFound(_("There is no such document."))
     if document.state != State.FAILED:
         raise Conflict(_("This document has not failed."))
-    if not KnowledgePiece.objects.of(account_id).filter(document=document).exists():
+    pieces = KnowledgePiece.objects.of(account_id).filter(document=document)
+    if document.sha256 and not pieces.exists():
         raise Conflict(_("Its file was not kept: deliver it again."))
     document.state, document.error = State.PENDING, ""
     document.save(update_fields=["state", "error"])

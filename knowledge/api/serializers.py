@@ -32,7 +32,7 @@ class SourceInput(Aliases):
 
 
 class DocumentInput(Aliases):
-    """One file: its text, or its bytes in base64."""
+    """One file: its text, or its bytes in base64; or a page that is to be fetched."""
 
     aliases = {"path": "ref", "content": "text", "version": "revision"}
 
@@ -42,6 +42,9 @@ class DocumentInput(Aliases):
     )
     html = serializers.CharField(max_length=TEXT, required=False, trim_whitespace=False)
     content_base64 = serializers.CharField(max_length=TEXT, required=False)
+    fetch = serializers.BooleanField(
+        default=False, help_text="From its url, by a worker, if this deployment allows its site."
+    )
     title = serializers.CharField(max_length=500, required=False, allow_blank=True)
     mime = serializers.CharField(max_length=100, required=False, allow_blank=True)
     url = serializers.CharField(max_length=2000, required=False, allow_blank=True)
@@ -49,9 +52,12 @@ class DocumentInput(Aliases):
     observed_at = serializers.DateTimeField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """One of the three; bytes must be bytes."""
-        if sum(name in attrs for name in ("text", "html", "content_base64")) != 1:
-            raise ValidationError({"text": "Give one of text, html or content_base64."})
+        """One of the four; bytes must be bytes."""
+        given = sum(name in attrs for name in ("text", "html", "content_base64"))
+        if given + attrs["fetch"] != 1:
+            raise ValidationError({"text": "Give one of text, html, content_base64 or fetch."})
+        if attrs["fetch"] and not attrs.get("url"):
+            raise ValidationError({"url": "Say which page is to be fetched."})
         if "content_base64" in attrs:
             try:
                 attrs["bytes"] = base64.b64decode(attrs["content_base64"], validate=True)
@@ -68,6 +74,8 @@ def delivery_of(asked: Mapping[str, Any]) -> Delivery:
     }
     if "html" in asked:
         more["mime"] = "text/html"
+    if asked["fetch"]:
+        return Delivery(ref=asked["ref"], pieces=(), **more)
     data = asked.get("bytes")
     if data is None:
         data = str(asked.get("html") or asked.get("text", "")).encode()

@@ -11,6 +11,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from knowledge.actions.erasing import erase_document, erase_source
+from knowledge.actions.fetching import refuse_to_fetch
 from knowledge.actions.ingest import Taken, ingest
 from knowledge.actions.limits import refuse_too_much
 from knowledge.actions.preparing import prepare
@@ -31,8 +32,9 @@ from knowledge.models import KnowledgeDocument, KnowledgeSource
 class Ingest(AgentView):
     """Deliver files of one source. What is known by its digest is not read again.
 
-    Text is searchable when this answers; files that must be parsed are read by workers, and
-    `event_ids` say how far they are. An edited file keeps the chunks that stayed.
+    Text is searchable when this answers; files that must be parsed are read by workers, pages
+    with `fetch` are fetched by them, and `event_ids` say how far they are. An edited file keeps
+    the chunks that stayed.
     """
 
     scopes = {"POST": Scope.KNOWLEDGE_WRITE}
@@ -42,6 +44,7 @@ class Ingest(AgentView):
     def post(self, request: Request) -> Response:
         asked = parse(IngestInput, request)
         deliveries = [delivery_of(each) for each in asked["documents"]]
+        refuse_to_fetch(deliveries)
         with acting(self.account):
             source = ensure_source(self.account, self.actor, NewSource(**asked["source"]))
             refuse_too_much(self.account, deliveries)

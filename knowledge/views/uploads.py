@@ -1,4 +1,4 @@
-"""Uploading files, among them pages that were seen on the web."""
+"""Uploading files, among them pages that were seen on the web; or having a page fetched."""
 
 import hashlib
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ from kmapp.errors import DomainError
 from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.notices import tell
 from kmapp.web.seats import reviewer_required
+from knowledge.actions.fetching import allowed, refuse_to_fetch
 from knowledge.actions.ingest import ingest
 from knowledge.actions.limits import refuse_too_much
 from knowledge.actions.preparing import Delivery, prepare
@@ -47,7 +48,10 @@ class _Files(forms.ClearableFileInput):
 class _ManyFiles(forms.FileField):
     def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[Any]]":
         """Each of them."""
-        given = (data if isinstance(data, list | tuple) else [data]) or [None]
+        given = data if isinstance(data, list | tuple) else [data] if data else []
+        if not given and not self.required:
+            return []
+        given = given or [None]
         return [super(_ManyFiles, self).clean(each, initial) for each in given]
 
 
@@ -107,10 +111,21 @@ class UploadForm(forms.Form):
         ),
     )
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if sites := allowed():
+            self.fields["uploads"].required = False
+            self.fields["url"].help_text = _(
+                "Of a web page that you saved as a file. Without a file the page is fetched, "
+                "from these sites: %(sites)s."
+            ) % {"sites": ", ".join(sorted(sites.hosts | sites.private))}
+
     def clean(self) -> dict[str, Any]:
         said: dict[str, Any] = super().clean() or self.cleaned_data
         if said.get("url") and len(said.get("uploads", [])) > 1:
             self.add_error("url", _("An address is of one page: choose one file."))
+        if said.get("uploads") == [] and not said.get("url"):
+            self.add_error("uploads", _("Choose a file, or say which page to fetch."))
         return said
 
     def clean_uploads(self) -> "list[UploadedFile[Any]]":
@@ -135,7 +150,7 @@ def upload(request: WebRequest) -> HttpResponse:
             try:
                 return _taken_in(request, form.cleaned_data)
             except DomainError as error:
-                form.add_error("uploads", error.message)
+                form.add_error("uploads" if form.cleaned_data["uploads"] else "url", error.message)
     known = KnowledgeSource.objects.of(account_id_for(request)).of_documents().filter(scope="")
     context = {"form": form, "known": known.order_by("name").values_list("name", flat=True)[:100]}
     return render(request, "knowledge/sources/upload.html", context, status=status)
@@ -148,7 +163,8 @@ def _initial(request: WebRequest) -> dict[str, str]:
 
 def _taken_in(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
     account_id, actor = account_id_for(request), actor_for(request)
-    deliveries = [_delivery(each, said) for each in said["uploads"]]
+    deliveries = [_delivery(each, said) for each in said["uploads"]] or [_page(said)]
+    refuse_to_fetch(deliveries)
     refuse_too_much(account_id, deliveries)
     known = KnowledgeSource.objects.of(account_id).filter(scope="", name=said["source"]).exists()
     source = ensure_source(
@@ -162,10 +178,17 @@ def _taken_in(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
         ),
     )
     taken = ingest(source, actor, prepare(source, deliveries))
+    if not said["uploads"]:
+        tell(request, _("The page is being fetched."))
+        return redirect("knowledge:source", pk=source.pk)
     number = len(taken.added) + len(taken.changed)
     told = ngettext("%(n)d file was taken in.", "%(n)d files were taken in.", number)
     tell(request, told % {"n": number})
     return redirect("knowledge:source", pk=source.pk)
+
+
+def _page(said: dict[str, Any]) -> Delivery:
+    return Delivery(ref=said["url"][:1000], pieces=(), url=said["url"], revision=said["revision"])
 
 
 def _delivery(file: "UploadedFile[Any]", said: dict[str, Any]) -> Delivery:

@@ -1,12 +1,29 @@
-"""An agent of Acme's, speaking HTTP."""
+"""An agent of Acme's, speaking HTTP, and who listens on the loopback meanwhile."""
+
+from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from rest_framework.test import APIClient
 
 from kmapp.accounts.models import ApiKey
 from tests.agent import Agent
+from tests.knowledge.websites import Canary, Site, served
 
 
 @pytest.fixture
 def agent(key: tuple[ApiKey, str]) -> Agent:
     return Agent(APIClient(headers={"authorization": f"Bearer {key[1]}"}))
+
+
+@pytest.fixture
+def canary() -> Iterator[Canary]:
+    listening = Canary()
+    with closing(listening.socket):
+        yield listening
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with served(Site()) as site:
+        yield site

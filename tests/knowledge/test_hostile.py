@@ -1,17 +1,14 @@
-"""Reliability tests 36 and 37: what is delivered calls nobody, and cannot exhaust who reads it.
+"""Reliability test 37: what is delivered calls nobody, and cannot exhaust who reads it.
 
-No code of ours fetches an address, so that no address can be asked for: what is left of test 36 is
-that no parser does. ASVS 5.0: 1.3.6, 5.2.1, 5.2.3.
+Pages that are asked for by their address: `test_fetching`. ASVS 5.0: 1.3.6, 5.2.1, 5.2.3.
 """
 
 import resource
 import socket
 import subprocess
-import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pytest
@@ -29,6 +26,7 @@ from knowledge.reasons import in_words
 from tests.agent import Agent
 from tests.knowledge import bombs
 from tests.knowledge.made import deliver
+from tests.knowledge.websites import Canary
 from tests.makers import settle
 
 SLACK = 5  # seconds for a busy machine to start and end a process in
@@ -162,32 +160,6 @@ def test_a_large_text_is_never_whole_in_the_memory_of_who_takes_it_in(acme: Acco
     with acting(acme):
         assert not KnowledgePiece.objects.of(acme).filter(document__ref="large.md").exists()
         assert KnowledgeChunk.objects.of(acme).get().text == "# Small now"
-
-
-class Canary:
-    """A listener on the loopback that nobody should call."""
-
-    def __init__(self) -> None:
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self.socket.getsockname()[1]}"
-        self.called = 0
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        while True:
-            try:
-                caller, _ = self.socket.accept()
-            except OSError:
-                return
-            self.called += 1
-            caller.close()
-
-
-@pytest.fixture
-def canary() -> Iterator[Canary]:
-    listening = Canary()
-    with closing(listening.socket):
-        yield listening
 
 
 def addresses(port: str) -> list[str]:

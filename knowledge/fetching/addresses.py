@@ -1,0 +1,84 @@
+"""Which addresses may be asked for a page. Pure."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from typing import Self
+from urllib.parse import quote, urlsplit
+
+LONGEST = 2_000  # characters
+PORTS = {"http": 80, "https": 443}
+# What `is_global` lets pass, here or in another Python, and what hides an IPv4 address in it.
+CLOSED = tuple(
+    ip_network(each)
+    for each in (
+        *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
+        *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16"),
+        *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
+        *("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96"),  # compatible, mapped, translated
+        *("64:ff9b::/96", "64:ff9b:1::/48"),  # NAT64
+        *("2001::/23", "2002::/16"),  # Teredo and its kin, 6to4
+        *("100::/64", "2001:db8::/32", "3fff::/20", "5f00::/16"),  # nowhere
+        *("fc00::/7", "fe80::/10", "fec0::/10", "ff00::/8"),  # local, multicast
+    )
+)
+_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:.]+")
+_STANDING = "!#$%&'()*+,/:;=?@[]~"  # what stays as it is; all else of an address is quoted
+UNREADABLE = "Its address is none that we ask: http:// or https:// and the name of a site."
+NOT_LISTED = "Its site is not among those that may be fetched."
+NOT_PUBLIC = "Its site stands at an address that is not public."
+
+
+class CannotFetch(Exception):
+    """Why a page was not fetched: for the person who asked for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """The sites that may be asked: names at public addresses, and places anywhere."""
+
+    hosts: frozenset[str]  # "docs.example.org", at the usual ports
+    private: frozenset[str]  # "wiki.corp:8080", which may stand in a private network
+
+    @classmethod
+    def of(cls, hosts: Iterable[str], private: Iterable[str]) -> Self:
+        return cls(
+            hosts=frozenset(each.lower() for each in hosts),
+            private=frozenset(each.lower() for each in private),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.hosts or self.private)
+
+    def anywhere(self, host: str, port: int) -> bool:
+        return f"{host}:{port}" in self.private
+
+
+def address_of(url: str, allowed: Allowed) -> str:
+    """The address that a text names, plainly written, if it may be asked. Raises CannotFetch."""
+    try:
+        said = urlsplit(quote(url, safe=_STANDING))
+        host, port = (said.hostname or "").removesuffix("."), said.port
+    except ValueError as error:
+        raise CannotFetch(UNREADABLE) from error
+    usual = PORTS.get(said.scheme)
+    port = usual if port is None else port
+    readable = usual and _NAME.fullmatch(host) and "@" not in said.netloc and len(url) <= LONGEST
+    if not readable or port is None:
+        raise CannotFetch(UNREADABLE)
+    if not allowed.anywhere(host, port):
+        if port not in PORTS.values():
+            raise CannotFetch(UNREADABLE)
+        if host not in allowed.hosts:
+            raise CannotFetch(NOT_LISTED)
+    place = f"[{host}]" if ":" in host else host
+    beside = "" if port == usual else f":{port}"
+    query = f"?{said.query}" if said.query else ""
+    return f"{said.scheme}://{place}{beside}{said.path or '/'}{query}"
+
+
+def is_public(said: str) -> bool:
+    """Whether an IP address belongs to the Internet at large."""
+    ip = ip_address(said.partition("%")[0])  # of "fe80::1%eth0" the address
+    return ip.is_global and not ip.is_multicast and not any(ip in each for each in CLOSED)

@@ -1,0 +1,41 @@
+"""Which addresses may be asked for a page: strictly read, and public."""
+
+import socket
+
+import pytest
+from django.utils import translation
+
+from knowledge.fetching.addresses import Allowed, CannotFetch, address_of, is_public
+from knowledge.reasons import in_words
+from tests.knowledge.addresses import NUMBERS, ODD, PUBLIC
+
+NOT_ASKED = (
+    *("http://tea.test:8080/", "http://tea.test:x/", "http://", "http://[::1/", "https://"),
+    *("javascript:alert(1)", "http://te a.test/", "http://tea%2etest/", "http://a:b@tea.test/"),
+    *("http://other.test/", "http://sub.tea.test/", "http://tea.test.evil/"),
+)
+
+
+@pytest.mark.parametrize("url", [*ODD, *NOT_ASKED, f"http://tea.test/{'a' * 2_000}"])
+def test_only_plain_addresses_of_listed_sites_are_asked(url: str) -> None:
+    with pytest.raises(CannotFetch) as refused:
+        address_of(url, Allowed.of(["tea.test"], ["wiki.test:8080"]))
+    with translation.override("zh-hans"):
+        assert in_words(str(refused.value)) != str(refused.value)
+
+
+def test_an_address_is_written_plainly() -> None:
+    allowed = Allowed.of(["Tea.test"], ["wiki.test:8080"])
+    assert address_of("HTTP://TEA.test./a b/茶?q=é#c", allowed) == (
+        "http://tea.test/a%20b/%E8%8C%B6?q=%C3%A9"
+    )
+    assert address_of("https://tea.test:443", allowed) == "https://tea.test/"
+    assert address_of("http://wiki.test:8080/a%20b", allowed) == "http://wiki.test:8080/a%20b"
+
+
+def test_public_is_what_no_network_keeps_for_itself() -> None:
+    assert all(is_public(each) for each in (PUBLIC, "2606:4700::1111", "9.9.9.9"))
+    for host in NUMBERS:
+        for found in socket.getaddrinfo(host.strip("[]"), 80, type=socket.SOCK_STREAM):
+            assert not is_public(str(found[4][0])), host
+    assert not is_public("fe80::1%lo")

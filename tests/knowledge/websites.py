@@ -1,0 +1,107 @@
+"""Listeners on the loopback: one that nobody should call, and a site of a few pages."""
+
+import gzip
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
+
+PAGE = b"<html><head><title>Green tea</title></head><body><h1>Green tea</h1><p>Keep it cold."
+
+
+class Canary:
+    """It counts who calls."""
+
+    def __init__(self) -> None:
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self.socket.getsockname()[1])
+        self.address = f"127.0.0.1:{self.port}"
+        self.called = 0
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            try:
+                caller, _ = self.socket.accept()
+            except OSError:
+                return
+            self.called += 1
+            caller.close()
+
+
+class Site(ThreadingHTTPServer):
+    """Answers by path: see `_Handler`."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.place = f"127.0.0.1:{self.server_port}"
+        self.broken = False
+        self.hosts: list[str] = []  # as they were asked for
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A caller that went away is no error."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Site
+
+    def do_GET(self) -> None:
+        self.server.hosts.append(self.headers["Host"])
+        if self.server.broken:
+            return self.send_error(503)
+        name, _, rest = self.path.removeprefix("/").partition("/")
+        with suppress(ConnectionError):
+            getattr(self, f"_{name}")(rest)
+        return None
+
+    def _page(self, _rest: str) -> None:
+        self._answer(PAGE, "text/html; charset=utf-8")
+
+    def _to(self, rest: str) -> None:
+        self.send_response(302)
+        self.send_header("Location", unquote(rest))
+        self.end_headers()
+
+    def _again(self, rest: str) -> None:
+        times = int(rest)
+        self._to(f"/again/{times - 1}" if times > 1 else "/page")
+
+    def _picture(self, _rest: str) -> None:
+        self._answer(b"\x89PNG", "image/png")
+
+    def _packed(self, _rest: str) -> None:
+        self._answer(gzip.compress(PAGE), "text/html", ("Content-Encoding", "gzip"))
+
+    def _long(self, _rest: str) -> None:
+        self._answer(PAGE * 100, "text/html")
+
+    def _drip(self, _rest: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        for _ in range(100):
+            self.wfile.write(b"a")
+            time.sleep(0.1)
+
+    def _answer(self, body: bytes, kind: str, *more: tuple[str, str]) -> None:
+        self.send_response(200)
+        for name, said in (("Content-Type", kind), ("Content-Length", str(len(body))), *more):
+            self.send_header(name, said)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_said: object) -> None:
+        """Nobody reads it."""
+
+
+@contextmanager
+def served(site: Site) -> Iterator[Site]:
+    threading.Thread(target=site.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    try:
+        yield site
+    finally:
+        site.shutdown()
+        site.server_close()
