@@ -39,7 +39,7 @@ from context.wanted import Wanted
 from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.errors import TooLarge
-from knowledge.variants import DEFAULT, VARIANTS, Variant
+from kmapp.variants import DEFAULT, VARIANTS, Variant
 
 SAID = 20  # messages that lore may look at
 LEAST_KEPT = 1_000  # characters of a tool result that is kept when it is cleared
@@ -256,10 +256,8 @@ def assemble(request: Request, collected: Collected, found: Retrieved) -> Assemb
     report = reported(draft)
     report["decisions"] = [*before, *report["decisions"]]
     report |= {
-        "variant": collected.variant.name,
+        **collected.variant.versions(),
         "variant_by": collected.variant_by,
-        "index_version": collected.variant.index_version,
-        "algo_version": collected.variant.algo_version,
         "model": request.model or None,
         "cache": {"query_vector": "hit" if found.cached else "miss"},
         "policy": collected.policy.body(),

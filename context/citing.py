@@ -4,11 +4,11 @@ from typing import Any
 from uuid import UUID
 
 from context.calls import Snippet
+from kmapp.variants import Variant
 from knowledge.citations import citation_of
 from knowledge.models import LorebookEntry
 from knowledge.retrieval import Snippet as Passage
 from knowledge.triggers import Fired
-from knowledge.variants import Variant
 from memory.retrieval import Hit
 from rules.matching import Written
 
@@ -34,7 +34,7 @@ def of_memory(hit: Hit, variant: Variant) -> Snippet:
                 "conversation_id": entry.run_id or None,
             },
             "observed_at": entry.observed_at.isoformat(),
-            "variant": variant.name,
+            **variant.versions(),
         },
     )
 
@@ -42,12 +42,7 @@ def of_memory(hit: Hit, variant: Variant) -> Snippet:
 def of_document(snippet: Passage, variant: Variant) -> Snippet:
     first, last = snippet.chunks[0], snippet.chunks[-1]
     document = first.document
-    versions = {
-        "variant": variant.name,
-        "index_version": variant.index_version,
-        "algo_version": variant.algo_version,
-    }
-    citation = citation_of(document, first.text_row, first, last, versions)
+    citation = citation_of(document, first.text_row, first, last, variant.versions())
     return Snippet(
         source="knowledge",
         ref=str(first.pk),
@@ -74,7 +69,7 @@ def of_lore(row: LorebookEntry, fired: Fired, variant: Variant) -> Snippet:
             "title": row.name,
             "locator": {"source": row.source.name, "commit_id": str(row.commit_id)},
             "scope": {"account_id": str(row.account_id)},
-            "variant": variant.name,
+            **variant.versions(),
         },
     )
 
@@ -86,5 +81,5 @@ def rule_citation(account_id: UUID, rule: Written, variant: Variant) -> dict[str
         "title": rule.name,
         "locator": {"commit_id": str(rule.commit_id)},
         "scope": {"account_id": str(account_id)},
-        "variant": variant.name,
+        **variant.versions(),
     }

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from context import words
 from context.models import ContextCostReport, ReportQuerySet, ToolResultArchive
-from knowledge.variants import VARIANTS
+from kmapp.variants import VARIANTS
 
 
 class _Text(forms.TextInput):

@@ -19,7 +19,7 @@ from kmapp.providers.errors import Faulted, ProviderError
 from kmapp.providers.metrics import measured
 from kmapp.redaction import flags
 from kmapp.sealing import CannotOpen, unseal
-from knowledge.variants import HEADER
+from kmapp.variants import HEADER
 
 TEXT = 100_000  # characters of one result
 CITATION = 8_000  # of its citation, as JSON
@@ -102,7 +102,7 @@ def _snippet(remote: Remote, name: str, wanted: Wanted, result: _Result) -> Snip
             "ref": str(result.id),
             "title": _storable(result.title or "")[:500] or None,
             "observed_at": _storable(result.observed_at or "")[:50] or None,
-            "variant": wanted.variant.name,
+            **wanted.variant.versions(),
             "remote": remote.base_url,
         },
     )

@@ -179,6 +179,7 @@ def from_memory(wanted: Wanted, meaning: Meaning | None, found: Retrieved) -> No
         ),
         limit=wanted.limit,
         min_score=max(wanted.min_score, policy.min_score),
+        variant=wanted.variant,
     )
     hits = both_halves(wanted.account_id, asked, meaning)
     accessed(wanted.account_id, [hit.entry.pk for hit in hits])

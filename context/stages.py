@@ -13,7 +13,7 @@ from context.models import ContextSettings
 from context.models.archives import Within
 from context.policies import Policy
 from kmapp.accounts.actors import Actor
-from knowledge.variants import Variant
+from kmapp.variants import Variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from knowledge.variants import DEFAULT, Variant
+from kmapp.variants import DEFAULT, Variant
 
 REMOTE_SOURCES = ("memory", "knowledge")  # that another kmapp can answer for
 

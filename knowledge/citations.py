@@ -1,6 +1,6 @@
 """Citations: where exactly a text stands, and the text that stands there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,7 @@ from django.db.models import Value
 from django.db.models.functions import Substr
 
 from kmapp.errors import Gone, Invalid, NotFound
+from kmapp.variants import Versions
 from knowledge.models import ErasedKnowledge, KnowledgeChunk, KnowledgeDocument, KnowledgeText
 
 KIND = "knowledge_chunk"
@@ -51,7 +52,7 @@ def citation_of(
     text: KnowledgeText,
     first: KnowledgeChunk,
     last: KnowledgeChunk,
-    versions: Mapping[str, str],
+    versions: Versions,
 ) -> dict[str, Any]:
     """Where the span from one chunk to another stands. `document.source` is there."""
     source = document.source

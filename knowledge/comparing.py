@@ -6,9 +6,9 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
+from kmapp.variants import Variant
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from knowledge.retrieval import Search, search
-from knowledge.variants import Variant
 
 FIRST = 5  # documents of each answer
 SNIPPETS = 20  # of which some share a document

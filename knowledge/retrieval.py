@@ -18,13 +18,14 @@ from kmapp.search.fusion import fuse
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Collection, Meaning, Within, listed
 from kmapp.search.reranking import FAILED, reranked, wanted
+from kmapp.variants import DEFAULT, Variant
 from knowledge.citations import slices
+from knowledge.cuts import collection_of
 from knowledge.merging import Run, merged
 from knowledge.models import KnowledgeChunk, KnowledgeSource
 from knowledge.signals import Look, gather
 from knowledge.stamps import stamp_of
 from knowledge.texts import path_of
-from knowledge.variants import DEFAULT, Variant, collection_of
 
 ALONE = frozenset({"run"})  # a chunk by itself would count twice as the best of its run
 

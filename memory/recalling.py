@@ -15,6 +15,7 @@ from kmapp.search.asking import meaning_of
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Meaning
 from kmapp.search.spreading import strength
+from kmapp.variants import Variant
 from memory.graph import Edge, Walk
 from memory.models import MemoryEntry
 from memory.retrieval import Hit, Search, answer, rows_of
@@ -45,6 +46,7 @@ class Recalled:
     entries: Mapping[UUID, MemoryEntry]
     edges: Sequence[Edge]
     activation: Mapping[UUID, float]
+    variant: Variant
     decisions: Sequence[Mapping[str, Any]] = field(default_factory=list)
 
 
@@ -73,6 +75,7 @@ def recall(account_id: UUID, asked: Recall, meaning: Meaning | None = None) -> R
         entries=entries,
         edges=list(walk.edges.values()),
         activation=ranked,
+        variant=asked.search.variant,
         decisions=decisions,
     )
 

@@ -18,12 +18,15 @@ from kmapp.search.asking import meaning_of, scale_of
 from kmapp.search.fusion import Ranked, fuse
 from kmapp.search.queries import Meaning, Within
 from kmapp.search.reranking import reranked, wanted
+from kmapp.variants import DEFAULT, Variant
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.past import Past, tellable
 from memory.signals import gather
 from memory.texts import words_of
 
 USUAL = 10  # results
+# What says something of a memory only by what was said around it.
+SURROUNDINGS = frozenset({"context", "window", "near", "far", "run"})
 SPARE = 10  # more than asked for, where some said the same
 _LETTERS = re.compile(r"\W+")
 
@@ -45,6 +48,7 @@ class Search:
     filters: Q | None = None  # see memory.conditions
     as_of: datetime | None = None  # what would have been found then
     in_run: str = ""  # of this run only
+    variant: Variant = DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +99,8 @@ def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit
             ids = past.ids(rows_of(account_id, asked))
             within, reworded = Within.these(ids), past.reworded(ids)
         signals = gather(account_id, asked.query, meaning, within, reworded)
-        ranked = fuse(signals.query, signals.candidates, scale)
+        without = frozenset() if asked.variant.algorithm.by_run else SURROUNDINGS
+        ranked = fuse(signals.query, signals.candidates, scale, without=without)
         best = [each for each in ranked if each.score >= asked.min_score]
         rows = MemoryEntry.objects.of(account_id)
 
@@ -146,7 +151,7 @@ def _within(account_id: UUID, asked: Search) -> Within:
     """What may be found. Agents ask with the same ids and filters again and again."""
     if asked.filters is not None or asked.as_of:
         return Within.of(rows_of(account_id, asked))
-    return _filter(account_id, replace(asked, query="", limit=0, min_score=0.0))
+    return _filter(account_id, replace(asked, query="", limit=0, min_score=0.0, variant=DEFAULT))
 
 
 @lru_cache(maxsize=1_000)

@@ -14,7 +14,7 @@ from context.sources import SOURCES
 from context.stages import Request
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
-from knowledge.variants import Variant
+from kmapp.variants import Variant
 
 WINDOW = 128_000
 RESERVE = 4_096

@@ -19,8 +19,6 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
-from knowledge.api.reading import VARIANT, variant_of
-from knowledge.variants import HEADER
 
 MOST = 2_000_000_000
 
@@ -34,11 +32,11 @@ class Assemble(AgentView):
     scopes = {"POST": Scope.CONTEXT_WRITE}
     idempotent = True
 
-    @extend_schema(request=AssembleInput, parameters=[VARIANT], responses={201: AssembledCall})
+    @extend_schema(request=AssembleInput, responses={201: AssembledCall})
     def post(self, request: Request) -> Response:
-        variant = variant_of(request) if HEADER in request.headers else None
         asked = parse(AssembleInput, request)
-        done = PIPELINE.run(request_of(cast(AgentRequest, request), asked, variant))
+        done = PIPELINE.run(request_of(cast(AgentRequest, request), asked, self.asked_variant))
+        self.variant = done.assembled.collected.variant
         answer = Response(report_output.call_output(done), status=201)
         with acting(self.account):
             return self.seal(answer)

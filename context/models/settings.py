@@ -14,7 +14,7 @@ from context.assigning import WHOLE
 from context.policies import DEFAULT, BadPolicy, Policy
 from context.wanted import REMOTE_SOURCES, Remote
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
-from knowledge.variants import VARIANTS
+from kmapp.variants import VARIANTS
 
 LONGEST = 1_000_000  # characters
 LONGEST_KEPT = 36_500  # days

@@ -21,8 +21,8 @@ from context.policies import DEFAULT
 from context.views.policy_forms import PolicyForm, said
 from context.wanted import REMOTE_SOURCES
 from context.words import SOURCES
+from kmapp.variants import VARIANTS
 from kmapp.web.forms import Styled
-from knowledge.variants import VARIANTS
 
 PRICED = ("input", "output", "cached")
 

@@ -10,9 +10,9 @@ from context.costs import USUAL_DAYS, Period, totals
 from context.models import ContextSettings
 from context.results import Result, results
 from context.views.costs import CostsForm
+from kmapp.variants import VARIANTS
 from kmapp.web.http import WebRequest, account_id_for
 from kmapp.web.seats import reviewer_required
-from knowledge.variants import VARIANTS
 
 
 @require_safe

@@ -12,6 +12,7 @@ from rest_framework import serializers
 
 from kmapp.api.idempotency import HEADER
 from kmapp.api.shapes import described
+from kmapp.api.variants import TAGS, VARIANT
 
 Direction = Literal["request", "response"]
 
@@ -62,16 +63,18 @@ class AgentSchema(AutoSchema):
         return f"{said}\n\nNeeds the scope `{scope.value}`." if scope else said
 
     def get_override_parameters(self) -> list[Any]:
-        """Every POST that writes may be repeated safely."""
+        """Variants; and every POST that writes may be repeated safely."""
+        given = [VARIANT] if TAGS & set(self.get_tags()) else []
         if self.method != "POST" or not getattr(self.view, "idempotent", False):
-            return []
+            return given
         return [
+            *given,
             OpenApiParameter(
                 HEADER,
                 {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
                 OpenApiParameter.HEADER,
                 description="Repeat a request safely: the first answer is kept for 24 hours.",
-            )
+            ),
         ]
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:

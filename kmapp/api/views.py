@@ -18,7 +18,9 @@ from kmapp.accounts.authentication import AgentRequest, KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api import idempotency
 from kmapp.api.throttles import Budget, client_address, count
+from kmapp.api.variants import asked_variant
 from kmapp.errors import Denied
+from kmapp.variants import DEFAULT, HEADER, Variant
 
 OTHER_ACCOUNT = ("account_id", "tenant_id")
 OWN_TENANT = "default"  # what clients of single-tenant servers send
@@ -59,6 +61,8 @@ class AgentView(APIView):
     request: AgentRequest
     account: UUID
     actor: Actor
+    variant: Variant = DEFAULT  # which answers
+    asked_variant: Variant | None = None  # the one that the request names
     budget: Budget | None = None
     claim: idempotency.Claim | None = None
 
@@ -72,6 +76,8 @@ class AgentView(APIView):
         principal = cast(KeyPrincipal, request.auth)
         self.account, self.actor = principal.account_id, principal.actor
         refuse_other_accounts(request, principal)
+        self.asked_variant = asked_variant(request)
+        self.variant = self.asked_variant or DEFAULT
         key = request.headers.get(idempotency.HEADER)
         if key is not None and self.idempotent and request.method == "POST":
             self._claim(key, principal)
@@ -105,8 +111,9 @@ class AgentView(APIView):
     def finalize_response(
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> Response:
-        """Say what is left of the budget."""
+        """Say what is left of the budget, and which variant answered."""
         response = super().finalize_response(request, response, *args, **kwargs)
+        response.headers.setdefault(HEADER, self.variant.name)
         if self.budget:
             for name, value in self.budget.headers().items():
                 response.headers.setdefault(name, value)

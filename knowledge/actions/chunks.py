@@ -14,9 +14,9 @@ from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms
 from kmapp.search.lookups import Ids
 from knowledge.chunking import Chunk
+from knowledge.cuts import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
 from knowledge.texts import words_of
-from knowledge.variants import collection_of
 
 EMBED = "knowledge.chunks.embed"
 TOGETHER = 16  # chunks that one job embeds

@@ -10,10 +10,10 @@ from kmapp.search.actions import withdraw_vectors
 from kmapp.search.making import Text, embed_objects
 from kmapp.search.passages import Template, renderings
 from kmapp.search.registry import embeds
+from knowledge.cuts import CUTS, collection_of
 from knowledge.models import ChunkQuerySet, KnowledgeChunk
 from knowledge.stamps import touch
 from knowledge.texts import passage_of
-from knowledge.variants import CUTS, collection_of
 
 EXAMPLE_LENGTH = 80  # characters
 

@@ -18,6 +18,7 @@ from kmapp.search.lookups import Ids
 from knowledge.actions.chunks import EMBED
 from knowledge.actions.ingest import READ
 from knowledge.citations import gone
+from knowledge.cuts import CUTS, collection_of
 from knowledge.models import (
     ErasedKnowledge,
     KnowledgeChunk,
@@ -28,7 +29,6 @@ from knowledge.models import (
     LorebookEntry,
 )
 from knowledge.stamps import touch
-from knowledge.variants import CUTS, collection_of
 
 
 def erase_document(account_id: UUID, document_id: UUID, actor: Actor) -> Recording:

@@ -14,9 +14,9 @@ from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
 from knowledge.actions.chunks import Cutting, Settled, settle_chunks
 from knowledge.actions.preparing import Delivery, Prepared, Reading
+from knowledge.cuts import CUTS
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
 from knowledge.stamps import touch
-from knowledge.variants import CUTS
 
 READ = "knowledge.document.read"
 FETCH = "knowledge.document.fetch"

@@ -11,10 +11,10 @@ from tempfile import TemporaryFile
 
 from kmapp.accounts.acting import acting
 from knowledge.chunking import Chunk, Shape, chunked
+from knowledge.cuts import CUTS
 from knowledge.formats import Format, NotText, decoded, format_of, title_of
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.limited import Cutting, read_text
-from knowledge.variants import CUTS
 
 State = KnowledgeDocument.State
 # Bytes of a text that is read and cut where it arrives. Larger ones go to a worker, and from there

@@ -3,6 +3,7 @@
 from typing import cast
 
 from kmapp.redaction import flags
+from kmapp.variants import Variant
 from knowledge.api.shapes import (
     DocumentAnswer,
     KnowledgeCitation,
@@ -13,7 +14,6 @@ from knowledge.api.shapes import (
 from knowledge.citations import Quoted, citation_of
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from knowledge.retrieval import Snippet
-from knowledge.variants import Variant
 
 
 def source_output(source: KnowledgeSource) -> SourceAnswer:
@@ -57,19 +57,11 @@ def document_output(document: KnowledgeDocument) -> DocumentAnswer:
     }
 
 
-def versions_of(variant: Variant) -> dict[str, str]:
-    return {
-        "variant": variant.name,
-        "index_version": variant.index_version,
-        "algo_version": variant.algo_version,
-    }
-
-
 def snippet_output(snippet: Snippet, variant: Variant, *, explain: bool) -> SnippetAnswer:
     first, last = snippet.chunks[0], snippet.chunks[-1]
     document = first.document
     source = document.source
-    citation = citation_of(document, first.text_row, first, last, versions_of(variant))
+    citation = citation_of(document, first.text_row, first, last, variant.versions())
     answer: SnippetAnswer = {
         "id": first.pk,
         "text": snippet.text,

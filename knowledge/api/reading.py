@@ -3,41 +3,20 @@
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Invalid, NotFound
+from kmapp.errors import NotFound
 from knowledge.api import output
 from knowledge.api.serializers import GetInput, KnowledgeSearchInput
 from knowledge.api.shapes import KnowledgeSearchAnswer, QuotedAnswer
 from knowledge.citations import Place, quoted
 from knowledge.models import KnowledgeChunk
 from knowledge.retrieval import Search, search
-from knowledge.variants import DEFAULT, HEADER, VARIANTS, Variant
-
-VARIANT = OpenApiParameter(
-    HEADER,
-    str,
-    OpenApiParameter.HEADER,
-    description="Which versions answer.",
-    enum=list(VARIANTS),
-)
-
-
-def variant_of(request: Request) -> Variant:
-    said = request.headers.get(HEADER, DEFAULT.name)
-    if said not in VARIANTS:
-        known = ", ".join(VARIANTS)
-        raise Invalid(
-            f"There is no variant {said[:50]!r}: choose one of {known}.",
-            code="unknown_variant",
-            issues=[{"path": HEADER, "message": f"is none of {known}"}],
-        )
-    return VARIANTS[said]
 
 
 class SearchKnowledge(AgentView):
@@ -46,21 +25,19 @@ class SearchKnowledge(AgentView):
     scopes = {"POST": Scope.KNOWLEDGE_READ}
     bucket = "recall"
 
-    @extend_schema(
-        request=KnowledgeSearchInput, parameters=[VARIANT], responses={200: KnowledgeSearchAnswer}
-    )
+    @extend_schema(request=KnowledgeSearchInput, responses={200: KnowledgeSearchAnswer})
     def post(self, request: Request) -> Response:
-        variant = variant_of(request)
         asked = parse(KnowledgeSearchInput, request)
         explain = asked.pop("explain")
         lists = {name: tuple(value) for name, value in asked.items() if isinstance(value, list)}
-        found = search(self.account, Search(**{**asked, **lists}, variant=variant))
+        found = search(self.account, Search(**{**asked, **lists}, variant=self.variant))
         return Response(
             {
                 "results": [
-                    output.snippet_output(each, variant, explain=explain) for each in found.snippets
+                    output.snippet_output(each, self.variant, explain=explain)
+                    for each in found.snippets
                 ],
-                **output.versions_of(variant),
+                **self.variant.versions(),
                 "decisions": found.decisions,
             }
         )

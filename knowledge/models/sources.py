@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, Truth
-from knowledge.variants import DEFAULT
+from kmapp.variants import DEFAULT
 
 
 class SourceQuerySet(AccountQuerySet["KnowledgeSource"]):

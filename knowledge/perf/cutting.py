@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kmapp.variants import DEFAULT
 from knowledge.chunking import chunked
+from knowledge.cuts import CUTS
 from knowledge.folders import delivery_of, files_of
 from knowledge.formats import decoded, format_of, title_of
-from knowledge.variants import CUTS, DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

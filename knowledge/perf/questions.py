@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
+from kmapp.variants import Variant
 from knowledge.retrieval import Search, search
-from knowledge.variants import Variant
 
 QUESTIONS = Path(__file__).with_name("questions.json")
 FIRST = 5  # documents that are looked at

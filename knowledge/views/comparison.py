@@ -15,13 +15,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.afterwards import Afterwards
 from kmapp.errors import Invalid
+from kmapp.variants import DEFAULT, VARIANTS
 from kmapp.web.http import WebRequest, account_id_for, actor_for, back_to, sentence
 from kmapp.web.notices import tell
 from kmapp.web.seats import reviewer_required
 from knowledge.comparing import compared
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
 from knowledge.models.questions import LONGEST
-from knowledge.variants import DEFAULT, VARIANTS
 
 TEMPLATE = "knowledge/comparison/index.html"
 PAGE = 10  # questions: each is asked twice

@@ -19,8 +19,8 @@ from kmapp.web.seats import reviewer_required
 from knowledge.actions.erasing import erase_document
 from knowledge.actions.reading import read_again
 from knowledge.citations import slices
+from knowledge.cuts import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
-from knowledge.variants import collection_of
 
 CHUNKS = 20  # on one page
 PAGE = 50

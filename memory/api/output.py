@@ -6,6 +6,7 @@ from uuid import UUID
 
 from kmapp.ledger.models import Commit
 from kmapp.nodes import HostedNode
+from kmapp.variants import Variant
 from memory import retrieval
 from memory.api.ledger_shapes import LedgerCommit, Version
 from memory.api.shapes import (
@@ -92,7 +93,7 @@ def proposal_output(proposed: MemoryEntry, supersedes: UUID) -> Proposal:
     return {**entry_output(proposed), "supersedes": supersedes}
 
 
-def hit_output(hit: retrieval.Hit, *, explain: bool) -> Hit:
+def hit_output(hit: retrieval.Hit, variant: Variant, *, explain: bool) -> Hit:
     """A search result. With `explain`, the parts that add up to its score."""
     entry = hit.entry
     shown: Hit = {
@@ -110,14 +111,14 @@ def hit_output(hit: retrieval.Hit, *, explain: bool) -> Hit:
         "observed_at": entry.observed_at,
         "pinned": entry.pinned,
         "embedding_status": "READY" if hit.ready else "COLD" if hit.entry.is_cold else "PENDING",
-        "citations": [citation(entry)],
+        "citations": [citation(entry, variant)],
     }
     if explain:
         shown["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
     return shown
 
 
-def citation(entry: MemoryEntry) -> Citation:
+def citation(entry: MemoryEntry, variant: Variant) -> Citation:
     return {
         "node_id": entry.pk,
         "uri": uri(entry.pk, entry.kind, entry.account_id, entry.scope),
@@ -126,6 +127,7 @@ def citation(entry: MemoryEntry) -> Citation:
         "raw_ref": entry.raw_ref or None,
         "evidence_ref": entry.evidence_ref or None,
         "sources": entry.sources,
+        **variant.versions(),
     }
 
 

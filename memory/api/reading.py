@@ -36,11 +36,15 @@ class SearchMemories(AgentView):
     @extend_schema(request=SearchInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
         asked = parse(SearchInput, request)
-        found = search(self.account, search_of(asked))
+        found = search(self.account, search_of(asked, self.variant))
         accessed(self.account, [hit.entry.pk for hit in found.hits])
         return Response(
             {
-                "results": [output.hit_output(hit, explain=asked["explain"]) for hit in found.hits],
+                "results": [
+                    output.hit_output(hit, self.variant, explain=asked["explain"])
+                    for hit in found.hits
+                ],
+                **self.variant.versions(),
                 "decisions": found.decisions,
             }
         )

@@ -1,12 +1,13 @@
 """What agents are shown of what was recalled, field by field."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired
 from uuid import UUID
 
+from kmapp.variants import Versions
 from memory.api.shapes import Hit
 
 
-class RecallAnswer(TypedDict):
+class RecallAnswer(Versions):
     """What is known around a question. Nodes are as wide as the question asks; no embeddings."""
 
     tenant_id: UUID
@@ -25,7 +26,7 @@ class RecallTextAnswer(RecallAnswer):
     query: dict[str, str]
 
 
-class InjectAnswer(TypedDict):
+class InjectAnswer(Versions):
     """A block for a prompt, and the memories in it."""
 
     text: str

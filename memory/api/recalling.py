@@ -14,6 +14,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
 from kmapp.providers.active import active_model
 from kmapp.search.queries import Meaning
+from kmapp.variants import Variant
 from memory.accesses import accessed
 from memory.api import output, subgraph
 from memory.api.recall_shapes import InjectAnswer, RecallAnswer, RecallTextAnswer
@@ -29,7 +30,7 @@ DIMENSIONS = 4_096
 DEBUG_SEEDS = 20
 
 
-def search_of(asked: Mapping[str, Any]) -> Search:
+def search_of(asked: Mapping[str, Any], variant: Variant) -> Search:
     """What a request asks for, in the words of retrieval."""
     return Search(
         query=asked.get("query", ""),
@@ -42,6 +43,7 @@ def search_of(asked: Mapping[str, Any]) -> Search:
         observed_before=asked.get("observed_before"),
         filters=condition(asked["filters"]) if asked.get("filters") else None,
         as_of=asked.get("as_of"),
+        variant=variant,
     )
 
 
@@ -99,7 +101,7 @@ class _Recalling(AgentView):
     def answer(self, asked: Mapping[str, Any], meaning: Meaning | None = None) -> dict[str, Any]:
         self._admit_debugging(asked)
         wanted = Recall(
-            search=search_of(asked),
+            search=search_of(asked, self.variant),
             hops=asked["neighborhood_hops"],
             most_nodes=asked["max_nodes"],
             most_edges=asked["max_edges"],
@@ -184,7 +186,7 @@ class Inject(AgentView):
         asked = parse(InjectInput, request)
         made = inject(
             self.account,
-            search_of({**asked, "limit": 1, "min_score": 0.0}),
+            search_of({**asked, "limit": 1, "min_score": 0.0}, self.variant),
             most=asked.get("max_memories"),
             most_tokens=asked.get("token_budget"),
             least=asked.get("min_score"),
@@ -193,7 +195,10 @@ class Inject(AgentView):
         return Response(
             {
                 "text": made.text,
-                "memories": [output.hit_output(hit, explain=False) for hit in made.hits],
+                "memories": [
+                    output.hit_output(hit, self.variant, explain=False) for hit in made.hits
+                ],
+                **self.variant.versions(),
                 "query": asked["query"],
                 "threshold": made.threshold,
                 "has_relevant": made.has_relevant,

@@ -4,8 +4,10 @@ from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict
 from uuid import UUID
 
+from kmapp.variants import Versions
 
-class Citation(TypedDict):
+
+class Citation(Versions):
     """Where a memory comes from."""
 
     node_id: UUID
@@ -165,7 +167,7 @@ class Hit(TypedDict):
     explain: NotRequired[Explanation]
 
 
-class SearchAnswer(TypedDict):
+class SearchAnswer(Versions):
     """What was found, best first, and what was decided on the way."""
 
     results: list[Hit]

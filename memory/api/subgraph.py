@@ -47,6 +47,7 @@ def answer(account_id: UUID, found: Recalled, asked: Mapping[str, Any]) -> dict[
         },
         "ranked": ranked[: asked["ranked_limit"]],
         "context": _context(found, asked),
+        **found.variant.versions(),
         "decisions": list(found.decisions),
     }
     if asked["return_debug"]:
@@ -117,7 +118,7 @@ def _context(found: Recalled, asked: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "text": "".join(lines),
         "items": [_item(entry) for entry in kept],
-        "citations": [output.citation(entry) for entry in kept],
+        "citations": [output.citation(entry, found.variant) for entry in kept],
         "selection_policy": {"token_budget": most, "char_budget": letters},
         "selection_stats": {
             "considered": len(found.entries),

@@ -11,6 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Gone
+from kmapp.variants import DEFAULT
 from knowledge.actions.erasing import erase_document
 from knowledge.citations import Place, Quoted, citation_of, quoted
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
@@ -62,7 +63,7 @@ def drawn(account: Account, random: Random) -> list[tuple[Cited, str]]:
         if random.random() < 0.3 and at + 1 < len(chunks):
             following = chunks[at + 1]
             last = following if following.document_id == first.document_id else first
-        said = citation_of(first.document, first.text_row, first, last, {})
+        said = citation_of(first.document, first.text_row, first, last, DEFAULT.versions())
         found.append((said, first.text_row.text[first.start : last.end]))
     return found
 

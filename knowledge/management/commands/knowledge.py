@@ -16,10 +16,10 @@ from kmapp.search.models import Vector
 from knowledge.actions.sources import NewSource, change_source, ensure_source
 from knowledge.actions.syncing import sync
 from knowledge.actions.versions import cut_again
+from knowledge.cuts import CUTS
 from knowledge.folders import files_of, signature_of
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.limited import CannotRead
-from knowledge.variants import CUTS
 
 LOOK_SECONDS = 2.0
 

@@ -1,0 +1,67 @@
+"""Versions: how texts are cut (index) and how candidates are ranked (algorithm). Pure.
+
+A variant is a pair of both with a name; `X-KM-Variant` chooses one for a call. What a version does
+not touch stays as it is: memories are cut in one way only, so an index version changes nothing of
+theirs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypedDict
+
+HEADER = "X-KM-Variant"
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """How one algorithm version ranks."""
+
+    by_document: bool = False  # the best chunk of a document lifts its others
+    per_document: int = 2  # snippets of one document, before others had their turn
+    by_run: bool = True  # what was said around a memory lifts it
+
+
+ALGORITHMS: Mapping[str, Algorithm] = {
+    "1": Algorithm(),
+    "2": Algorithm(by_document=True),
+    "3": Algorithm(by_run=False),
+}
+
+
+class Versions(TypedDict):
+    """What answered."""
+
+    variant: str
+    index_version: str
+    algo_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    name: str
+    index_version: str
+    algo_version: str
+
+    @property
+    def algorithm(self) -> Algorithm:
+        return ALGORITHMS[self.algo_version]
+
+    def versions(self) -> Versions:
+        """As answers, citations and reports name it."""
+        return {
+            "variant": self.name,
+            "index_version": self.index_version,
+            "algo_version": self.algo_version,
+        }
+
+
+VARIANTS = {
+    variant.name: variant
+    for variant in (
+        Variant("v1", "1", "1"),
+        Variant("v2", "2", "1"),
+        Variant("v3", "1", "2"),
+        Variant("v4", "1", "3"),
+    )
+}
+DEFAULT = VARIANTS["v1"]

@@ -1,0 +1,86 @@
+"""`X-KM-Variant` on calls of memory: it ranks, and every answer names it."""
+
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from kmapp.accounts.models import ApiKey
+from kmapp.variants import HEADER
+from tests.agent import Agent
+from tests.fake_provider import FakeProvider
+from tests.memory.talking import work
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("provider")]
+SURROUNDED = {"near", "far", "run", "window", "context"}
+SAID = ["When does the kiln fire?", "At dawn, when the bread is done.", "Who brings wood?"]
+
+
+@pytest.fixture
+def client(key: tuple[ApiKey, str], provider: FakeProvider) -> APIClient:
+    client = APIClient(headers={"authorization": f"Bearer {key[1]}"})
+    for text in SAID:
+        said = {"text": text, "user_id": "mira", "run_id": "r1"}
+        assert client.post("/v1/memory/store", said, format="json").status_code == 201
+    work()  # the order of what was said
+    return client
+
+
+def ask(client: APIClient, path: str, variant: str | None, **more: Any) -> Any:
+    body = {"query": "When does the kiln fire?", "user_id": "mira", **more}
+    headers = {HEADER: variant} if variant else {}
+    answer = client.post(f"/v1/{path}", body, format="json", headers=headers)
+    assert answer.status_code < 300, answer.json()
+    assert answer.headers[HEADER] == (variant or "v1")
+    return answer.json()
+
+
+def test_one_ranks_by_surroundings_and_another_without(client: APIClient) -> None:
+    usual = ask(client, "memory/search", None, explain=True)
+    alone = ask(client, "memory/search", "v4", explain=True)
+    assert (usual["variant"], usual["algo_version"]) == ("v1", "1")
+    assert (alone["variant"], alone["algo_version"]) == ("v4", "3")
+    for answer, held in ((usual, SURROUNDED), (alone, set())):
+        for hit in answer["results"]:
+            assert SURROUNDED & hit["explain"]["parts"].keys() == held
+            assert hit["score"] == pytest.approx(sum(hit["explain"]["parts"].values()))
+            assert hit["citations"][0]["variant"] == answer["variant"]
+    scores = [{hit["text"]: hit["score"] for hit in each["results"]} for each in (usual, alone)]
+    # The answer stands beside the question: by itself it has hardly a word of it.
+    assert scores[0][SAID[1]] > scores[1][SAID[1]]
+
+
+@pytest.mark.parametrize("path", ["memory/recall_text", "memory/inject"])
+def test_other_ways_of_reading_name_it_too(client: APIClient, path: str) -> None:
+    answer = ask(client, path, "v4")
+    cited = (
+        answer["context"]["citations"]
+        if "context" in answer
+        else [each for memory in answer["memories"] for each in memory["citations"]]
+    )
+    assert answer["variant"] == "v4"
+    assert {each["variant"] for each in cited} == {"v4"}
+
+
+def test_calls_are_made_of_what_it_ranks(client: APIClient) -> None:
+    said = {"messages": [{"role": "user", "content": "When does the kiln fire?"}]}
+    cost = ask(client, "context/assemble", "v4", **said)["context_cost"]
+    cited = [each for each in cost["citations"] if each["kind"] == "memory_entry"]
+    assert cited
+    assert {each["algo_version"] for each in cited} == {"3"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["memory/search", "memory/store", "knowledge/search", "context/prepare", "tool-results/search"],
+)
+def test_one_that_is_unknown_is_refused_everywhere(client: APIClient, path: str) -> None:
+    answer = client.post(f"/v1/{path}", {}, format="json", headers={HEADER: "v9"})
+    assert (answer.status_code, answer.json()["error"]) == (400, "unknown_variant")
+
+
+def test_the_schema_offers_it(agent: Agent, client: APIClient) -> None:
+    paths = client.get("/v1/schema?format=json").json()["paths"]
+    for path, method in (("memory/search", "post"), ("tool-results", "get")):
+        names = [each["name"] for each in paths[f"/v1/{path}"][method]["parameters"]]
+        assert HEADER in names
