@@ -29,19 +29,19 @@ from context.messages import (
     words_of,
 )
 from context.models import ContextSettings
-from context.offering import name_of, offered
+from context.offering import offered
 from context.policies import Policy
 from context.reporting import reported
 from context.sources import QUESTION, Retrieved, retrieve
 from context.stages import Assembled, Collected, Recorded, Request
 from context.swapping import place, settled, standing_for, tool_of
 from context.wanted import Wanted
+from context.wanting import wanted_of
 from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.errors import TooLarge
 from kmapp.variants import DEFAULT, VARIANTS, Variant
 
-SAID = 20  # messages that lore may look at
 LEAST_KEPT = 1_000  # characters of a tool result that is kept when it is cleared
 SPARE = 2_000  # tokens that rules may add
 
@@ -210,34 +210,6 @@ def _older(
     kept = {key_of(slot): known[place(slot)].pk for slot in found if place(slot) in known}
     fresh = {key: draft.key_in(request.account_id) for key, draft in keepable.items()}
     return _Older(pointers={**kept, **fresh}, keepable=keepable)
-
-
-# --- Retrieve -------------------------------------------------------------------------------------
-
-
-def wanted_of(request: Request, collected: Collected) -> Wanted:
-    material = collected.material
-    names = tuple(dict.fromkeys(name_of(tool) for tool in request.tools))
-    return Wanted(
-        account_id=request.account_id,
-        query=collected.query,
-        sources=request.sources,
-        user_id=request.within.user_id,
-        agent_id=request.agent_id,
-        app_id=request.app_id,
-        run_id=request.within.conversation_id,
-        scope=request.scope,
-        limit=request.limit,
-        min_score=collected.policy.min_score,
-        deadline_ms=collected.policy.retrieval_ms,
-        knowledge_sources=request.knowledge_sources,
-        lorebooks=request.lorebooks,
-        said=[words_of(each) for each in material.messages[-SAID:]],
-        rules_context=request.rules_context,
-        tools=names,
-        variant=collected.variant,
-        remote=collected.settings.remote(),
-    )
 
 
 # --- Assemble -------------------------------------------------------------------------------------

@@ -182,7 +182,8 @@ def from_memory(wanted: Wanted, meaning: Meaning | None, found: Retrieved) -> No
         variant=wanted.variant,
     )
     hits = both_halves(wanted.account_id, asked, meaning)
-    accessed(wanted.account_id, [hit.entry.pk for hit in hits])
+    if wanted.counted:
+        accessed(wanted.account_id, [hit.entry.pk for hit in hits])
     found.snippets += [of_memory(hit, wanted.variant) for hit in hits]
 
 

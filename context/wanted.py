@@ -41,3 +41,13 @@ class Wanted:
     tools: tuple[str, ...] = ()
     variant: Variant = DEFAULT
     remote: Remote | None = None  # another kmapp, which is asked first
+    counted: bool = True  # whether what is found counts as used
+
+    def kept(self) -> dict[str, Any]:
+        """What a replay must know of it beside what a report and its inputs say anyway."""
+        return {
+            "sources": list(self.sources),
+            "limit": self.limit,
+            "scope": self.scope,
+            "knowledge_sources": list(self.knowledge_sources),
+        }

@@ -62,6 +62,7 @@ SIDE = {
     "window": _("Context window"),
     "reserve": _("Kept for the answer"),
     "profile": _("Tool profile"),
+    "variant": _("Variant, asked anew"),
 }
 PRUNING = {
     "soft_trim,hard_clear": _("shortened, then moved out"),

@@ -9,7 +9,7 @@ from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from context.actions.replays import Changes, Replay, beside, recordings
+from context.actions.replays import Changes, Replay, beside, recordings, varied
 from context.comparing import Distribution, Pair, distribution
 from context.models import (
     ContextComparison,
@@ -129,7 +129,11 @@ def _piece(made: ContextComparison, ids: Sequence[UUID], prices: Mapping[str, An
         rows = list(ContextCostReport.objects.of(account_id).filter(pk__in=ids))
         known = recordings(account_id, rows)
     left, right = Changes(**made.left), Changes(**made.right)
-    replays = [beside(known[pk], left, right) for pk in ids if pk in known]
+    replays = [
+        beside(varied(account_id, known[pk], left, right), left, right)
+        for pk in ids
+        if pk in known and (known[pk].wanted is not None or not (left.variant or right.variant))
+    ]
     with acting(account_id):
         ContextDifference.objects.bulk_create(_row(made, replay, prices) for replay in replays)
         made.keep(done=made.done + len(ids), gone=made.gone + len(ids) - len(replays))

@@ -17,6 +17,7 @@ from context.budget import key_of
 from context.models import ContextBody, ContextCitation, ContextCostReport, ContextInput
 from context.reporting import SECTIONS, called_tools, cost_of, tool_tokens
 from context.stages import Assembled, Recorded, Request
+from context.wanting import wanted_of
 from kmapp.accounts.acting import acting
 from kmapp.redaction import redact, redact_json
 
@@ -127,6 +128,7 @@ def _keep_inputs(request: Request, assembled: Assembled, row: ContextCostReport)
         "nonce": material.nonce,
         "pointers": {key: str(pk) for key, pk in material.pointers.items()},
         "query": redact(collected.query, kinds)[0],
+        "wanted": wanted_of(request, collected).kept(),
     }
     if summary := material.compacted:
         rest["compacted"] = {**asdict(summary), "text": redact(summary.text, kinds)[0]}

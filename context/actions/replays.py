@@ -1,18 +1,32 @@
-"""Recorded calls made again: of the same material, under the same policy or another."""
+"""Recorded calls made again: of the same material, under the same policy or another.
+
+Under another variant, memory and knowledge are asked again, as they are now: `varied`.
+"""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
 from context.budget import DoesNotFit, Draft, fitted
 from context.calls import Bound, Compacted, Material, Section, Snippet
-from context.models import ContextBody, ContextCostReport, ContextInput
+from context.fence import nonce_for
+from context.models import ContextBody, ContextCostReport, ContextInput, ContextSettings
 from context.policies import DEFAULT, Policy
 from context.reporting import SECTIONS, reported
+from context.sources import retrieve
+from context.wanted import Wanted
+from kmapp.accounts.acting import acting
 from kmapp.errors import Gone
+from kmapp.providers.errors import ProviderError
+from kmapp.variants import VARIANTS
 
+VARIED = ("memory", "knowledge")  # what a variant ranks; lore and rules stay as they were
+UNHURRIED = 10_000  # milliseconds: nobody waits as a call does
+FAILURES = frozenset(
+    {"km_timeout", "km_circuit_open", "km_provider_error", "km_fallback_local", "retrieval_failed"}
+)
 SCALARS = ("profile", "provider", "language", "nonce")
 
 
@@ -23,6 +37,9 @@ class Recording:
     report: ContextCostReport
     material: Material
     policy: Policy
+    query: str = ""
+    wanted: Mapping[str, Any] | None = None  # how it was looked for; older rows do not say
+    found: Mapping[str, Sequence[Snippet]] = field(default_factory=dict)  # by variant
 
 
 def recordings(account_id: UUID, reports: Sequence[ContextCostReport]) -> dict[UUID, Recording]:
@@ -37,6 +54,8 @@ def recordings(account_id: UUID, reports: Sequence[ContextCostReport]) -> dict[U
             report=row,
             material=_material(row, inputs[row.pk], bodies),
             policy=DEFAULT.with_changes(row.report["policy"]),
+            query=inputs[row.pk].rest["query"],
+            wanted=inputs[row.pk].rest.get("wanted"),
         )
         for row in reports
         if row.pk in inputs and all(pk in bodies for pk in bodies_of(inputs[row.pk]))
@@ -91,6 +110,7 @@ class Changes:
     window: int | None = None
     reserve: int | None = None
     profile: str | None = None
+    variant: str | None = None  # None: what was found then
 
     def on(self, recording: Recording) -> tuple[Material, Policy]:
         given = {
@@ -99,6 +119,11 @@ class Changes:
             if (value := getattr(self, name)) is not None
         }
         material = replace(recording.material, **given)
+        if self.variant:
+            snippets = recording.found[self.variant]
+            taken = any(material.nonce in each.text for each in snippets)
+            nonce = nonce_for([each.text for each in snippets]) if taken else material.nonce
+            material = replace(material, snippets=snippets, nonce=nonce)
         return material, recording.policy.with_changes(self.policy)
 
 
@@ -158,6 +183,51 @@ def _told(draft: Draft | None) -> dict[str, Any]:
 
 
 AS_IT_WAS = Changes(policy={})
+
+
+def varied(account_id: UUID, recording: Recording, *changes: Changes) -> Recording:
+    """With what would be found today under the variants that the changes name.
+
+    Opens `acting` itself. Raises Gone for a call that was recorded before calls said how they
+    looked, and ProviderError when a source does not answer: half an answer would compare nothing.
+    """
+    names = dict.fromkeys(each.variant for each in changes if each.variant)
+    if names and recording.wanted is None:
+        raise Gone(
+            "How this call looked for evidence was not kept: it cannot be varied.",
+            code="inputs_expired",
+        )
+    return replace(recording, found={name: _found(account_id, recording, name) for name in names})
+
+
+def _found(account_id: UUID, recording: Recording, variant: str) -> list[Snippet]:
+    report, kept, material = recording.report, recording.wanted or {}, recording.material
+    asked = tuple(name for name in kept["sources"] if name in VARIED)
+    with acting(account_id):
+        remote = ContextSettings.objects.here(account_id).remote()
+    found = retrieve(
+        Wanted(
+            account_id=account_id,
+            query=recording.query,
+            sources=asked,
+            user_id=report.user_id,
+            agent_id=report.agent_id,
+            app_id=report.app_id,
+            run_id=report.conversation_id,
+            scope=kept["scope"],
+            limit=kept["limit"],
+            min_score=recording.policy.min_score,
+            deadline_ms=UNHURRIED,
+            knowledge_sources=tuple(kept["knowledge_sources"]),
+            variant=VARIANTS[variant],
+            remote=remote,
+            counted=False,
+        )
+    )
+    if failed := [each for each in found.decisions if each["action"] in FAILURES]:
+        raise ProviderError(f"A source did not answer: {failed[0]['action']}.")
+    others = [each for each in material.snippets if each.source not in VARIED]
+    return [*others, *found.snippets]
 
 
 def again(recording: Recording, changes: Changes = AS_IT_WAS) -> Replay:

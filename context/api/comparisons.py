@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from context.actions.comparisons import MOST, Summary, Wished, found, start, summary
 from context.actions.replays import Changes
-from context.api.replays import ReplayInput, changes_of
+from context.api.replays import ReplayInput, changes_of, check_may_vary
 from context.api.report_shapes import CallDifference
 from context.api.serializers import IdField
 from context.models import ContextComparison, ContextDifference
@@ -144,6 +144,7 @@ class Comparisons(AgentView):
             agent_id=asked.get("agent_id") or "",
             model=asked.get("model") or "",
         )
+        check_may_vary(self.request.auth, wished.left, wished.right)
         with acting(self.account):
             made = start(self.account, self.actor, wished)
             return self.seal(Response(brief(made), status=202))

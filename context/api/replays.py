@@ -10,14 +10,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context.actions.outcomes import one
-from context.actions.replays import Changes, again, recording_of
-from context.api.assemble_input import MOST_TOKENS, check_policy
+from context.actions.replays import VARIED, Changes, again, recording_of, varied
+from context.api.assemble_input import MOST_TOKENS, READS, check_policy
 from context.api.report_shapes import Replayed
 from context.offering import PROFILES
 from kmapp.accounts.acting import acting
+from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import Invalid
+from kmapp.errors import Denied, Invalid
+from kmapp.variants import VARIANTS
 
 
 class ReplayInput(serializers.Serializer[Any]):
@@ -31,6 +33,11 @@ class ReplayInput(serializers.Serializer[Any]):
         min_value=0, max_value=MOST_TOKENS, required=False
     )
     tool_profile = serializers.ChoiceField(tuple(PROFILES), required=False)
+    variant = serializers.ChoiceField(
+        tuple(VARIANTS),
+        required=False,
+        help_text="Memory and knowledge are asked again. By default what was found stands.",
+    )
 
     def validate_policy(self, value: dict[str, Any]) -> dict[str, Any]:
         """Each value is one that calls can be assembled by."""
@@ -43,7 +50,18 @@ def changes_of(asked: Mapping[str, Any]) -> Changes:
         window=asked.get("context_window_tokens"),
         reserve=asked.get("reserved_output_tokens"),
         profile=asked.get("tool_profile"),
+        variant=asked.get("variant"),
     )
+
+
+def check_may_vary(principal: KeyPrincipal, *changes: Changes) -> None:
+    """Whoever has memory and knowledge asked again must be one whom they answer."""
+    missing = [scope for scope in (READS[name] for name in VARIED) if not principal.may(scope)]
+    if missing and any(each.variant for each in changes):
+        raise Denied(
+            f"Another variant asks memory and knowledge again: the key needs {missing[0].value}.",
+            code="missing_scope",
+        )
 
 
 class Replay(AgentView):
@@ -60,7 +78,10 @@ class Replay(AgentView):
         asked = parse(ReplayInput, request)
         with acting(self.account):
             recording = recording_of(self.account, one(self.account, pk))
-        changes = changes_of(asked)
+        named = self.asked_variant.name if self.asked_variant else None
+        changes = changes_of({"variant": named, **asked})
+        check_may_vary(self.request.auth, changes)
+        recording = varied(self.account, recording, changes)
         material, policy = changes.on(recording)
         if material.budget <= 0:
             raise Invalid(
@@ -68,4 +89,6 @@ class Replay(AgentView):
                 issues=[{"path": "reserved_output_tokens", "message": "leaves nothing"}],
             )
         done = again(recording, changes)
-        return Response({"report_id": pk, "policy": policy.body(), **done.differences})
+        variant = changes.variant or recording.report.variant
+        told = {"report_id": pk, "policy": policy.body(), "variant": variant}
+        return Response({**told, **done.differences})

@@ -141,6 +141,7 @@ class CallDifference(TypedDict):
 
 
 class Replayed(CallDifference):
-    """The same, with the other policy whole."""
+    """The same, with the other policy whole, and the variant that it was retrieved by."""
 
     policy: dict[str, Any]
+    variant: str

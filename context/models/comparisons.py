@@ -14,7 +14,7 @@ from kmapp.outbox.measurements import Measurement
 class ContextComparison(Measurement):
     """Both sides say what is to be different from the calls as they were recorded."""
 
-    # As `Changes` takes them: policy, window, reserve, profile.
+    # As `Changes` takes them: policy, window, reserve, profile, variant.
     left = models.JSONField(_("one side"))
     right = models.JSONField(_("the other side"))
     agent_id = models.CharField(_("agent"), max_length=200, blank=True)

@@ -211,7 +211,7 @@ def _row(row: ContextDifference) -> dict[str, Any]:
 
 def told(side: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What is different on a side, as label and value."""
-    given = {**{name: side[name] for name in ("window", "reserve", "profile")}, **side["policy"]}
+    given = {**{name: side.get(name) for name in words.SIDE}, **side["policy"]}
     return [
         (str(SIDES[name]), in_words(name, value))
         for name, value in given.items()

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from context import words
 from context.offering import PROFILES
 from context.policies import DEFAULT, BadPolicy
+from kmapp.variants import VARIANTS
 from kmapp.web.forms import Styled
 from kmapp.web.templatetags.web import listed
 
@@ -117,6 +118,12 @@ class SideForm(PolicyForm):
         choices=[("", "–"), *((n, n) for n in PROFILES)],
     )
 
+    variant = forms.ChoiceField(
+        label=words.SIDE["variant"],
+        required=False,
+        choices=[("", "–"), *((n, n) for n in VARIANTS)],
+    )
+
     def __init__(self, *args: Any, spoken: str, **kwargs: Any) -> None:
         """The fields stand in a table of both sides: each says of which it is."""
         super().__init__(*args, **kwargs)
@@ -130,5 +137,6 @@ class SideForm(PolicyForm):
             "window": self.cleaned_data["window"],
             "reserve": self.cleaned_data["reserve"],
             "profile": self.cleaned_data["profile"] or None,
+            "variant": self.cleaned_data["variant"] or None,
         }
         return {"policy": self.changes(), **own}

@@ -3,12 +3,19 @@
 from typing import Any
 
 import pytest
+from pytest_django import Settings
+from rest_framework.test import APIClient
 
+from context.actions.settings import change_settings
 from context.models import ContextInput
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from memory.accesses import taken
+from tests import makers
 from tests.agent import Agent
 from tests.context.calling import talk
+from tests.fake_provider import FakeProvider
 
 pytestmark = pytest.mark.django_db
 
@@ -75,3 +82,83 @@ def test_a_call_whose_inputs_are_gone_is_not_made_again(agent: Agent, acme: Acco
 )
 def test_changes_that_make_no_sense_are_refused(agent: Agent, wrong: Any) -> None:
     assert again(agent, made(agent), 400, **wrong)["issues"]
+
+
+@pytest.fixture
+def documented(agent: Agent, provider: FakeProvider) -> Any:
+    """A call that found a passage which the index of v2 does not have."""
+    document = {"ref": "kiln.md", "text": "# Kiln\n\nThe kiln is by the pond."}
+    said = {"source": {"name": "manual", "kind": "file_set"}, "documents": [document]}
+    agent.post("knowledge/ingest", said)
+    call = made(agent, sources=["memory", "knowledge"], user_id="u")
+    assert [each["kind"] for each in call["context_cost"]["citations"]] == ["knowledge_chunk"]
+    return call
+
+
+def test_another_variant_finds_what_is_known_before(agent: Agent, documented: Any) -> None:
+    [item] = [i for i in documented["context_cost"]["items"] if i["kind"] == "snippet"]
+    replay = again(agent, documented, variant="v2")
+    assert replay["variant"] == "v2"
+    assert replay["evidence_lost"] == [f"knowledge:{item['ref']}"]
+    assert replay["tokens"]["memory_knowledge"]["after"] == 0
+    same = again(agent, documented, variant="v1")
+    assert same["evidence_lost"] == same["evidence_gained"] == []
+    assert same["tokens"]["total"]["before"] == same["tokens"]["total"]["after"]
+    by_header = agent.post(
+        f"context/reports/{documented['report_id']}/replay", {}, 200, **{"X-KM-Variant": "v2"}
+    )
+    assert by_header == replay
+
+
+def test_it_is_asked_as_things_are_now_and_counts_as_no_use(
+    agent: Agent, acme: Account, documented: Any
+) -> None:
+    new = agent.post("memory/store", {"text": "The kiln moved to the wood.", "user_id": "u"}, 201)
+    taken(acme.pk)
+    assert again(agent, documented, variant="v1")["evidence_gained"] == [f"memory:{new['id']}"]
+    assert taken(acme.pk) == {}
+    assert again(agent, documented)["evidence_gained"] == []
+
+
+def test_many_calls_are_compared_by_variant(agent: Agent, documented: Any) -> None:
+    sides = {"left": {"variant": "v1"}, "right": {"variant": "v2"}}
+    asked = agent.post("context/comparisons", sides, 202)
+    makers.settle()
+    said = agent.get(f"context/comparisons/{asked['id']}")
+    assert (said["status"], said["gone"], said["right"]["variant"]) == ("succeeded", 0, "v2")
+    assert (said["summary"]["changed"], said["summary"]["evidence_lost"]) == (1, 1)
+
+
+def test_an_older_call_says_that_it_cannot_be_varied(
+    agent: Agent, acme: Account, documented: Any
+) -> None:
+    with acting(acme):
+        row = ContextInput.objects.of(acme).get()
+        del row.rest["wanted"]
+        row.save()
+    assert again(agent, documented, 410, variant="v2")["error"] == "inputs_expired"
+    assert again(agent, documented)["evidence_lost"] == []
+    asked = agent.post("context/comparisons", {"right": {"variant": "v2"}}, 202)
+    makers.settle()
+    assert agent.get(f"context/comparisons/{asked['id']}")["gone"] == 1
+
+
+def test_who_may_not_read_memory_may_not_have_it_asked(acme: Account, documented: Any) -> None:
+    secret = makers.key(acme, scopes=["context:read", "context:write"])[1]
+    other = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    assert again(other, documented, 403, variant="v2")["error"] == "missing_scope"
+    other.post("context/comparisons", {"right": {"variant": "v2"}}, 403)
+    assert again(other, documented)["evidence_lost"] == []
+
+
+def test_half_an_answer_is_none(
+    agent: Agent, acme: Account, documented: Any, settings: Settings
+) -> None:
+    far = "http://127.0.0.1:9"
+    settings.REMOTE_BASE_URLS = [far]
+    with acting(acme):
+        remote = {"remote_url": far, "remote_key": "key", "remote_sources": ["memory"]}
+        change_settings(acme.pk, remote, actor=SYSTEM)
+    said = again(agent, documented, 503, variant="v3")
+    assert said["error"] == "km_provider_error"
+    assert "km_fallback_local" in said["message"]
