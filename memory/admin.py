@@ -25,6 +25,7 @@ from memory.models import (
     MemoryVersion,
     ReviewLease,
     SavedView,
+    TopicSuggestion,
     Triage,
 )
 
@@ -168,6 +169,18 @@ class FindingAdmin(ReadOnly):
     list_filter = ("kind",)
     list_select_related = ("entry", "other")
     search_fields = ("=entry__id", "=other__id")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(TopicSuggestion)
+class TopicSuggestionAdmin(ReadOnly):
+    """Topics that would be one, or two, if they were founded today."""
+
+    list_display = ("topic", "kind", "other", "score", "state", "decided_by", "created_at")
+    list_filter = ("kind", "state")
+    list_select_related = ("topic", "other")
+    search_fields = ("=topic__id", "=other__id")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.errors import Conflict
 from kmapp.outbox.registry import Answers, GiveUp, Job, Later, on
 from kmapp.providers import chat
@@ -11,11 +12,22 @@ from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refu
 from memory.actions import bulk
 from memory.actions.adding import EXTRACT, NO_CHAT_MODEL
 from memory.actions.asking import BadAnswer
+from memory.actions.consolidation import suggest
 from memory.actions.embedding import embed_entries
 from memory.actions.extraction import extract
 from memory.actions.order import put_in_order
-from memory.actions.owed import BULK, BULK_UNDO, EMBED, ORDER, RELATE, TRIAGE, owe_relations
+from memory.actions.owed import (
+    BULK,
+    BULK_UNDO,
+    EMBED,
+    ORDER,
+    RELATE,
+    TOPICS,
+    TRIAGE,
+    owe_relations,
+)
 from memory.actions.relating import relate
+from memory.actions.topics import grow_topics
 from memory.actions.triage import triage, triage_embedded
 
 PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
@@ -77,6 +89,13 @@ def compare(jobs: Sequence[Job]) -> None:
 def relate_memories(jobs: Sequence[Job]) -> None:
     for job in jobs:
         relate(job.account_id, [UUID(each) for each in job.payload["entries"]])
+
+
+@on(TOPICS, batch=100, queue="clustering", alone=True)
+def let_topics_grow(jobs: Sequence[Job]) -> None:
+    """However often it was asked for meanwhile, once."""
+    grow_topics(jobs[0].account_id, SYSTEM)
+    suggest(jobs[0].account_id)
 
 
 @on(BULK)

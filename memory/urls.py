@@ -24,6 +24,7 @@ from memory.views import (
     saved,
     summary,
     taking,
+    topics,
 )
 from memory.views import entries as pages
 from memory.views import erasure as erasure_page
@@ -69,6 +70,15 @@ urlpatterns = [
     path("memory/<uuid:pk>/revert/", pages.revert, name="revert"),
     path("memory/<uuid:pk>/undo/", review.undo, name="undo"),
     path("memory/summary/", summary.summary, name="summary"),
+    path("topics/", topics.topics, name="topics"),
+    path("topics/<uuid:pk>/", topics.topic, name="topic"),
+    path("topics/<uuid:pk>/map/", topics.neighbourhood, name="topic_map"),
+    path("topics/<uuid:pk>/rename/", topics.rename, name="topic_rename"),
+    path("topics/<uuid:pk>/promote/", topics.promote, name="topic_promote"),
+    path("topics/<uuid:pk>/merge/", topics.merge, name="topic_merge"),
+    path("topics/<uuid:pk>/part/", topics.part, name="topic_part"),
+    path("topics/suggestions/<uuid:pk>/follow/", topics.follow, name="topic_follow"),
+    path("topics/suggestions/<uuid:pk>/decline/", topics.decline, name="topic_decline"),
     path("lab/", lab.lab, name="lab"),
     path("policy/", policy.policy, name="policy"),
     path("policy/set/", policy.set_policy, name="policy_set"),

@@ -29,6 +29,7 @@ from memory.models import (
     MemoryExport,
     ReviewLease,
     SavedView,
+    TopicSuggestion,
     Triage,
 )
 from rules.models import Rule, RuleDecision, RulePromotion
@@ -156,5 +157,6 @@ def _at_the_desk(account: Account, entry: MemoryEntry) -> None:
     seen = {"need": "flagged", "version": 1, "by_meaning": True, "checked_at": now}
     Triage.objects.update_or_create(entry=entry, defaults=seen | common)
     ReviewLease.objects.create(entry=entry, holder="system", token=uuid4(), until=now, **common)
+    TopicSuggestion.objects.create(topic=entry, kind="split", score=0.4, **common)
     run = BulkRun.objects.create(deed="approve", actor="system", asked=1, created_at=now, **common)
     BulkPart.objects.create(run=run, number=1, chosen=[], **common)

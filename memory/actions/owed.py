@@ -1,9 +1,10 @@
-"""What a change of memories owes: vectors, and the order of runs."""
+"""What a change of memories owes: vectors, the order of runs, and topics."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.models import OutboxEvent
 from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors
 from memory.models import MemoryEntry
@@ -13,6 +14,7 @@ EMBED = "memory.entry.embed"
 ORDER = "memory.run.order"
 TRIAGE = "memory.entry.triage"
 RELATE = "memory.entry.relate"
+TOPICS = "memory.topics.grow"
 BULK = "memory.review.bulk"
 BULK_UNDO = "memory.review.bulk_undo"
 
@@ -66,3 +68,10 @@ def owe_relations(account_id: UUID, entries: Sequence[UUID], cause: UUID) -> Non
         job_key=f"{entries[0]}:{cause}", payload={"entries": [str(each) for each in entries]}
     )
     publish(account_id, RELATE, [task])
+
+
+def owe_topics(account_id: UUID) -> None:
+    """Queue topics to grow, if anything was embedded since they last did."""
+    newest = OutboxEvent.objects.of(account_id).filter(topic=RELATE).order_by("-pk").first()
+    if newest:
+        publish(account_id, TOPICS, [Task(job_key=str(newest.pk), payload={})])

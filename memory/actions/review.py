@@ -96,11 +96,11 @@ def approve(
 
     What it supersedes stops counting, in the same commit.
     """
-    corrected = _corrected(decision.account_id, values) if values else {}
+    better = corrected(decision.account_id, values) if values else {}
     with _within(decision, commit) as made:
         entry = decision.make(
             Event.APPROVE,
-            {**corrected, "status": Status.ACTIVE},
+            {**better, "status": Status.ACTIVE},
             when={Status.PROPOSED},
             commit=made,
         )
@@ -127,7 +127,7 @@ def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> Memo
     """
     for each in sorted((decision, into), key=lambda one: one.entry_id):
         locked(each.account_id, each.entry_id, each.version)  # in one order, whoever merges
-    corrected = _corrected(decision.account_id, values)
+    better = corrected(decision.account_id, values)
     sources = {"sources": values["sources"]} if "sources" in values else {}
     with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as commit:
         decision.make(
@@ -135,7 +135,7 @@ def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> Memo
         )
         return into.make(
             Event.MERGE,
-            {**corrected, **sources, "status": Status.ACTIVE},
+            {**better, **sources, "status": Status.ACTIVE},
             when={Status.ACTIVE, Status.PROPOSED},
             commit=commit,
         )
@@ -162,11 +162,11 @@ def forget(decision: Decision, *, commit: Recording | None = None) -> MemoryEntr
 
 def edit(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
     """Correct a memory."""
-    corrected = _corrected(decision.account_id, values)
-    return decision.make(Event.UPDATE, corrected, when={Status.ACTIVE, Status.PROPOSED})
+    better = corrected(decision.account_id, values)
+    return decision.make(Event.UPDATE, better, when={Status.ACTIVE, Status.PROPOSED})
 
 
-def _corrected(account_id: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
+def corrected(account_id: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
     """What may be rewritten. The account's redaction holds for corrections too."""
     account = Account.objects.get(pk=account_id)
     return {

@@ -47,7 +47,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
+class Group:
     """Memories that the same people see, with their topics; in the order of their ids."""
 
     audience: Audience
@@ -60,7 +60,7 @@ class _Group:
 def grow_topics(account_id: UUID, actor: Actor) -> Run:
     """Find topics for memories that have none. Reads and reckons outside of the commit."""
     with acting(account_id):
-        groups = _groups(account_id)
+        groups = groups_of(account_id)
     run, plans = Run(), []
     for group in groups:
         known = sorted({topic for topic in group.topics if topic})
@@ -76,7 +76,7 @@ def grow_topics(account_id: UUID, actor: Actor) -> Run:
             plans.append((group, known, members))
     if plans:
         with acting(account_id):
-            _hold(account_id)
+            hold_topics(account_id)
             with recording(account_id, actor, reason=REASON) as commit:
                 for group, known, members in plans:
                     _apply(commit, group, known, members, run)
@@ -85,7 +85,7 @@ def grow_topics(account_id: UUID, actor: Actor) -> Run:
 
 def _apply(
     commit: Recording,
-    group: _Group,
+    group: Group,
     known: Sequence[UUID],
     members: Mapping[int, Sequence[int]],
     run: Run,
@@ -94,8 +94,8 @@ def _apply(
     for topic, places in sorted(members.items()):
         ids = [group.ids[place] for place in places]
         if topic < len(known):
-            run.joined += _draw(commit.account_id, known[topic], ids)
-            _count(commit, known[topic])
+            run.joined += draw_members(commit.account_id, known[topic], ids)
+            count_members(commit, known[topic])
         else:
             name = background.name([group.texts[place] for place in places])
             founded = _found(commit, group.audience, ids, name)
@@ -124,7 +124,7 @@ def _found(commit: Recording, audience: Audience, ids: Sequence[UUID], name: str
     )
     status = _status(Status.DRAFT, len(ids))
     batch = Batch(entries=[draft], reason=REASON, embed=False, status=status)
-    _draw(commit.account_id, write_in(commit, batch).entries[0].pk, ids)
+    draw_members(commit.account_id, write_in(commit, batch).entries[0].pk, ids)
     return 1
 
 
@@ -134,7 +134,7 @@ def _status(before: str, members: int) -> str:
     return Status.ACTIVE if grown else before
 
 
-def _draw(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> int:
+def draw_members(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> int:
     """Membership, both ways: seen from the memory and from the topic."""
     now = timezone.now()
     ends = [(pk, topic, Type.PART_OF) for pk in ids] + [
@@ -158,11 +158,23 @@ def _draw(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> int:
 
 
 def members_of(account_id: UUID, topic: UUID) -> AccountQuerySet[MemoryEdge]:
-    """The edges from its members."""
-    return MemoryEdge.objects.of(account_id).filter(dst=topic, type=Type.PART_OF)
+    """The edges from its members: its own, and those of topics that were merged into it."""
+    whole, found = {topic}, {topic}
+    while found:
+        found = set(_merged(account_id).filter(src__in=found).values_list("dst_id", flat=True))
+        found -= whole
+        whole |= found
+    return MemoryEdge.objects.of(account_id).filter(dst__in=whole, type=Type.PART_OF)
 
 
-def _count(commit: Recording, pk: UUID) -> None:
+def _merged(account_id: UUID) -> AccountQuerySet[MemoryEdge]:
+    """Edges from topics to those that were merged into them, and still are."""
+    return MemoryEdge.objects.of(account_id).filter(
+        type=Type.SUPERSEDES, dst__kind=Kind.TOPIC, dst__status=Status.SUPERSEDED
+    )
+
+
+def count_members(commit: Recording, pk: UUID) -> None:
     """Say how many belong to it; with enough, agents are told of it."""
     topic = locked(commit.account_id, pk)
     number = members_of(commit.account_id, pk).count()
@@ -179,7 +191,7 @@ def _count(commit: Recording, pk: UUID) -> None:
     )
 
 
-def _groups(account_id: UUID) -> list[_Group]:
+def groups_of(account_id: UUID) -> list[Group]:
     rows = MemoryEntry.objects.of(account_id).current().exclude(kind__in=[Kind.TOPIC, Kind.ENTITY])
     seen: dict[Audience, list[tuple[UUID, str]]] = defaultdict(list)
     names = ("pk", "content", "scope", "visibility", "user_id", "agent_id", "run_id")
@@ -189,7 +201,7 @@ def _groups(account_id: UUID) -> list[_Group]:
     return [_group(account_id, audience, sorted(found)) for audience, found in sorted(seen.items())]
 
 
-def _group(account_id: UUID, audience: Audience, found: Sequence[tuple[UUID, str]]) -> _Group:
+def _group(account_id: UUID, audience: Audience, found: Sequence[tuple[UUID, str]]) -> Group:
     ids = [pk for pk, _ in found]
     vectors = dict(
         Vector.objects.of(account_id)
@@ -202,12 +214,9 @@ def _group(account_id: UUID, audience: Audience, found: Sequence[tuple[UUID, str
         )
         .values_list("object_id", "embedding")
     )
-    edges = MemoryEdge.objects.of(account_id).filter(
-        src__in=ids, type=Type.PART_OF, dst__kind=Kind.TOPIC, dst__status__in=LIVING
-    )
-    topics = dict(edges.order_by("-dst_id").values_list("src_id", "dst_id"))
+    topics = topics_among(account_id, ids)
     kept = [(pk, text) for pk, text in found if pk in vectors]
-    return _Group(
+    return Group(
         audience=audience,
         ids=[pk for pk, _ in kept],
         texts=[text for _, text in kept],
@@ -216,7 +225,36 @@ def _group(account_id: UUID, audience: Audience, found: Sequence[tuple[UUID, str
     )
 
 
-def _hold(account_id: UUID) -> None:
+def topics_among(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, UUID]:
+    """The living topic of each memory; of one that was merged, what it was merged into."""
+    into = dict(_merged(account_id).order_by("-src_id").values_list("dst_id", "src_id"))
+    edges = MemoryEdge.objects.of(account_id).filter(
+        src__in=ids, type=Type.PART_OF, dst__kind=Kind.TOPIC
+    )
+    found = edges.order_by("-dst_id").values_list("src_id", "dst_id", "dst__status")
+    topics: dict[UUID, UUID] = {}
+    for memory, topic, status in found:
+        if status in LIVING:
+            topics[memory] = topic
+        elif status == Status.SUPERSEDED and memory not in topics:
+            topics[memory] = _last(into, topic)
+    living = MemoryEntry.objects.of(account_id).filter(
+        pk__in=set(topics.values()), status__in=LIVING
+    )
+    known = set(living.values_list("pk", flat=True))
+    return {memory: topic for memory, topic in topics.items() if topic in known}
+
+
+def _last(into: Mapping[UUID, UUID], topic: UUID) -> UUID:
+    """Where it ended up after all merges."""
+    passed = set()
+    while topic in into and topic not in passed:
+        passed.add(topic)
+        topic = into[topic]
+    return topic
+
+
+def hold_topics(account_id: UUID) -> None:
     """One run at a time: two would found the same topics."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -6,6 +6,7 @@ from memory.models.leases import ReviewLease
 from memory.models.listing import MemoryExport, SavedView
 from memory.models.ratings import MemoryRating
 from memory.models.settings import MemorySettings
+from memory.models.topics import TopicSuggestion
 from memory.models.triage import Finding, Need, Triage
 from memory.models.versions import ErasedEntry, MemoryVersion
 
@@ -25,6 +26,7 @@ __all__ = [
     "Need",
     "ReviewLease",
     "SavedView",
+    "TopicSuggestion",
     "Triage",
     "Viewer",
 ]

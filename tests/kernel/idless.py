@@ -26,6 +26,7 @@ WITHOUT_IDS = {
     "api:version",
     "api:schema",
     "api:docs",
+    "memory:topics",
     "knowledge:api_ingest",
     "knowledge:api_search",
     "knowledge:api_sources",

@@ -30,6 +30,7 @@ class Names:
     report: UUID
     comparison: UUID
     proposal: UUID
+    suggestion: UUID
     client_id: str
     edge: UUID
     key: UUID
@@ -150,6 +151,14 @@ PROBES = {
     "memory:revert": Probe("entry", _form(**V1, to="1")),
     "memory:rate": Probe("entry", _form(outcome="positive")),
     "memory:undo": Probe("entry", _form(**V1)),
+    "memory:topic": Probe("entry"),
+    "memory:topic_map": Probe("entry"),
+    "memory:topic_rename": Probe("entry", _form(**V1, name="Mine now")),
+    "memory:topic_promote": Probe("entry", _form(**V1)),
+    "memory:topic_merge": Probe("entry", lambda names: [{"into": str(names.proposal)}]),
+    "memory:topic_part": Probe("entry", _form(**V1)),
+    "memory:topic_follow": Probe("suggestion"),
+    "memory:topic_decline": Probe("suggestion"),
     "memory:review": Probe(said=lambda names: [{"at": str(names.proposal)}]),
     # Whoever is not there is left alone: nothing is said of them, and nothing done.
     "memory:bulk": Probe(

@@ -28,7 +28,7 @@ from knowledge.models import (
     KnowledgeSource,
     LorebookEntry,
 )
-from memory.models import BulkRun, MemoryEdge, SavedView
+from memory.models import BulkRun, MemoryEdge, SavedView, TopicSuggestion
 from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
 from tests.kernel.idless import CHOSEN, WITHOUT_IDS
@@ -82,6 +82,7 @@ def theirs(rival: Account) -> Names:
             report=ContextCostReport.objects.of(rival)[0].pk,
             comparison=ContextComparison.objects.of(rival)[0].pk,
             proposal=waiting.pk,
+            suggestion=TopicSuggestion.objects.of(rival)[0].pk,
             client_id=entry.client_id or "",
             edge=MemoryEdge.objects.of(rival)[0].pk,
             key=ApiKey.objects.of(rival)[0].pk,

@@ -34,6 +34,7 @@ from memory.models import (
     MemoryExport,
     ReviewLease,
     SavedView,
+    TopicSuggestion,
     Triage,
 )
 from tests import makers
@@ -129,6 +130,7 @@ def fill_the_queue(account: Account, entries: Sequence[MemoryEntry]) -> None:
     for number, entry in enumerate(entries):
         BulkPart.objects.create(run=run, number=number, chosen=[], **common)
         Finding.objects.create(entry=entry, kind="risk", name=f"r{run.pk.hex[-8:]}", **common)
+        TopicSuggestion.objects.get_or_create(account=account, topic=entry, kind="split", score=0.4)
         if not Triage.objects.filter(entry=entry).exists():
             Triage.objects.create(
                 entry=entry, need="new", version=1, by_meaning=False, checked_at=now, **common

@@ -16,6 +16,7 @@ from kmapp.accounts.models import Account
 from kmapp.errors import DomainError
 from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
+from memory.actions.consolidation import suggest
 from memory.actions.importing import Imported, Line, Problem, import_lines
 from memory.actions.rebuilding import rebuild
 from memory.actions.topics import LIVING, grow_topics
@@ -88,6 +89,7 @@ class Command(BaseCommand):
 
     def _topics(self, account: Account, form: str) -> None:
         run = grow_topics(account.pk, SYSTEM)
+        suggested = suggest(account.pk)
         with acting(account):
             rows = MemoryEntry.objects.of(account).filter(
                 kind=MemoryEntry.Kind.TOPIC, status__in=LIVING
@@ -113,7 +115,7 @@ class Command(BaseCommand):
         if form != "json":
             self.stdout.write(
                 f"{run.founded:,} topics are new, {run.joined:,} memories joined one, "
-                f"{run.alone:,} belong to none."
+                f"{run.alone:,} belong to none. Suggestions about topics: {suggested:,}."
             )
 
     def _import(self, account: Account, name: str, problems: Path | None) -> None:

@@ -1,0 +1,84 @@
+"""The map of a topic: its memories among those of the topics nearest to it."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from kmapp.providers.active import active_model
+from kmapp.search.models import Vector
+from kmapp.search.queries import Collection, Meaning, Within, nearest
+from memory.actions.topics import members_of, topics_among
+from memory.audiences import Audience
+from memory.clustering import Vectors
+from memory.mapping import HEIGHT, WIDTH, placed
+from memory.models import MemoryEntry
+from memory.models.entries import COLLECTION
+
+OWN, BESIDE = 150, 60  # memories drawn: of the topic itself, of each beside it
+NEAREST = 200  # memories among which the topics beside it are told
+TOPICS = 3
+
+
+def map_of(topic: MemoryEntry) -> dict[str, Any] | None:
+    """Points with their texts, and which topics they belong to; None while there are no vectors."""
+    account_id = topic.account_id
+    own = _some(topic, OWN)
+    vectors = _vectors(account_id, own)
+    if not vectors:
+        return None
+    near = _near(topic, np.mean(list(vectors.values()), axis=0))
+    theirs: dict[UUID, list[UUID]] = defaultdict(list)
+    for pk, of in near.items():
+        if len(theirs[of]) < BESIDE:
+            theirs[of].append(pk)
+    beside = _largest(topic, theirs)
+    groups = [(topic, own), *((other, theirs.get(other.pk, [])) for other in beside)]
+    vectors |= _vectors(account_id, [pk for _, ids in groups[1:] for pk in ids])
+    shown = [(number, pk) for number, (_, ids) in enumerate(groups) for pk in ids if pk in vectors]
+    points = placed(np.array([vectors[pk] for _, pk in shown], dtype=np.float32))
+    texts = MemoryEntry.objects.of(account_id).only("pk", "content", "account_id")
+    known = texts.in_bulk([pk for _, pk in shown])
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "topics": [each for each, _ in groups],
+        "points": [
+            {"at": point, "group": number, "entry": known[pk]}
+            for (number, pk), point in zip(shown, points, strict=True)
+            if pk in known
+        ][::-1],  # its own are drawn last, over the others
+    }
+
+
+def _some(topic: MemoryEntry, most: int) -> list[UUID]:
+    """Members, the newest."""
+    edges = members_of(topic.account_id, topic.pk).order_by("-src_id")
+    return list(edges.values_list("src_id", flat=True)[:most])
+
+
+def _vectors(account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Sequence[float]]:
+    rows = Vector.objects.of(account_id).filter(
+        collection=COLLECTION, part=0, model=active_model().pk, state=Vector.State.READY
+    )
+    found = rows.filter(object_id__in=list(ids)).values_list("object_id", "embedding")
+    return {pk: vector for pk, vector in found if vector is not None}
+
+
+def _near(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
+    """The memories nearest to its middle that are told to the same people, with their topics."""
+    rows = MemoryEntry.objects.of(topic.account_id).current()
+    within = Within.of(rows.filter(**Audience.of_entry(topic).fields))
+    collection = Collection(account_id=topic.account_id, name=COLLECTION)
+    meaning = Meaning.of(active_model(), middle.tolist())
+    near = nearest(collection, meaning, within=within, limit=NEAREST)
+    return topics_among(topic.account_id, list(near))
+
+
+def _largest(topic: MemoryEntry, theirs: Mapping[UUID, Sequence[UUID]]) -> list[MemoryEntry]:
+    """The other topics that most of these belong to."""
+    others = sorted(theirs.keys() - {topic.pk}, key=lambda pk: (-len(theirs[pk]), pk))[:TOPICS]
+    found = MemoryEntry.objects.of(topic.account_id).in_bulk(others)
+    return [found[pk] for pk in others if pk in found]

@@ -1,0 +1,182 @@
+"""Topics: which there are, what belongs to each, where it lies, and what people make of them."""
+
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.db.models import IntegerField, Value
+from django.db.models.fields.json import KT
+from django.db.models.functions import Cast, Coalesce
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from kmapp.errors import Invalid
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    fragment,
+    number,
+    sentence,
+    uuid_or_404,
+)
+from kmapp.web.notices import tell
+from kmapp.web.seats import reviewer_required
+from memory.actions import curating
+from memory.actions.review import Decision
+from memory.actions.topics import LIVING, members_of
+from memory.audiences import Audience
+from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion
+from memory.views.forms import REASON
+from memory.views.topic_map import map_of
+
+PAGE = 50
+SUGGESTED = 10  # shown at once
+OTHERS = 200  # topics that one may be merged into
+NAME = 200  # characters
+STATES = {"": LIVING, "active": ("active",), "draft": ("draft",)}
+
+
+@require_safe
+@reviewer_required
+def topics(request: WebRequest) -> HttpResponse:
+    """The largest first."""
+    state, words = request.GET.get("state", ""), request.GET.get("q", "").strip()[:NAME]
+    rows = _topics(request).filter(status__in=STATES.get(state, LIVING))
+    if words:
+        rows = rows.filter(title__icontains=words.replace("\x00", ""))
+    held = Coalesce(Cast(KT("slots__member_count"), IntegerField()), Value(0))
+    rows = rows.annotate(held=held).order_by("-held", "pk")
+    open_ones = TopicSuggestion.objects.of(account_id_for(request)).filter(state="open")
+    context = {
+        "page": Paginator(rows, PAGE).get_page(request.GET.get("page")),
+        "state": state,
+        "words": words,
+        "suggestions": open_ones.select_related("topic", "other").order_by("-score", "pk")[
+            :SUGGESTED
+        ],
+    }
+    return render(request, fragment(request, "memory/topics/index.html", "list"), context)
+
+
+@require_safe
+@reviewer_required
+def topic(request: WebRequest, pk: UUID) -> HttpResponse:
+    """One that was merged or forgotten is told as the memory that it is."""
+    found = get_object_or_404(MemoryEntry.objects.of(account_id_for(request)), pk=pk)
+    if found.kind != MemoryEntry.Kind.TOPIC or found.status not in LIVING:
+        return redirect("memory:entry", pk=pk)
+    members = members_of(found.account_id, pk).order_by("-created_at", "-pk")
+    page = Paginator(members.select_related("src"), PAGE).get_page(request.GET.get("page"))
+    context: dict[str, Any] = {"topic": found, "page": page, "longest": NAME}
+    template = fragment(request, "memory/topics/detail.html", "members")
+    if template.endswith(".html"):
+        context |= {
+            "others": _others(found),
+            "merged": curating.merged_into(found.account_id, pk),
+        }
+    return render(request, template, context)
+
+
+@require_safe
+@reviewer_required
+def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
+    """The map, which takes longer than the page that it is part of."""
+    found = get_object_or_404(_topics(request), pk=pk)
+    context = {"topic": found, "map": map_of(found)}
+    return render(request, "memory/topics/detail.html#map", context)
+
+
+@require_POST
+@reviewer_required
+def rename(request: WebRequest, pk: UUID) -> HttpResponse:
+    found = curating.rename(_decision(request, pk), sentence(request, "name", NAME))
+    return _done(request, found, _("Renamed."))
+
+
+@require_POST
+@reviewer_required
+def promote(request: WebRequest, pk: UUID) -> HttpResponse:
+    found = curating.promote(_decision(request, pk))
+    return _done(request, found, _("Promoted. Agents are told of this topic."))
+
+
+@require_POST
+@reviewer_required
+def merge(request: WebRequest, pk: UUID) -> HttpResponse:
+    into = request.POST.get("into") or request.GET.get("into")
+    if not into:
+        raise Invalid(_("Choose the topic to merge this one into."))
+    gone = curating.merge(_decision(request, pk), uuid_or_404(into))
+    tell(request, _("Merged. This topic has the memories of both."), undo=_undo(gone))
+    return _go(request, reverse("memory:topic", args=[into]))
+
+
+@require_POST
+@reviewer_required
+def part(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Take back that this topic was merged, also long after."""
+    again = curating.part(_decision(request, pk))
+    tell(request, _("They are two topics again."))
+    return _go(request, reverse("memory:topic", args=[again.pk]))
+
+
+@require_POST
+@reviewer_required
+def follow(request: WebRequest, pk: UUID) -> HttpResponse:
+    said, changed = curating.follow(account_id_for(request), pk, actor_for(request))
+    if said.kind == TopicSuggestion.Kind.SPLIT:  # merged back, all is as it was
+        undo = f"{reverse('memory:topic_merge', args=[changed.pk])}?into={said.topic_id}"
+        tell(request, _("Split. The memories that left have a topic of their own."), undo=undo)
+    else:
+        tell(request, _("Merged. The larger topic has the memories of both."), undo=_undo(changed))
+    return _go(request, reverse("memory:topics"))
+
+
+@require_POST
+@reviewer_required
+def decline(request: WebRequest, pk: UUID) -> HttpResponse:
+    curating.decline(account_id_for(request), pk, actor_for(request))
+    tell(request, _("Declined. It is not suggested again."))
+    return _go(request, reverse("memory:topics"))
+
+
+def _go(request: WebRequest, there: str) -> HttpResponse:
+    """On to a page, also for a part of one that was asked for, such as a notice."""
+    if request.htmx:
+        return HttpResponse(headers={"HX-Redirect": there})
+    return redirect(there)
+
+
+def _topics(request: WebRequest) -> EntryQuerySet:
+    return MemoryEntry.objects.of(account_id_for(request)).filter(kind=MemoryEntry.Kind.TOPIC)
+
+
+def _others(found: MemoryEntry) -> list[MemoryEntry]:
+    """What is told to the same people, by name."""
+    rows = curating.topics_of(found.account_id).exclude(pk=found.pk)
+    alike = rows.filter(**Audience.of_entry(found).fields)
+    return list(alike.only("pk", "title", "account_id").order_by("title", "pk")[:OTHERS])
+
+
+def _decision(request: WebRequest, pk: UUID) -> Decision:
+    version = number(request.POST.get("version", ""))
+    return Decision(
+        account_id=account_id_for(request),
+        entry_id=pk,
+        actor=actor_for(request),
+        version=version,
+        reason=sentence(request, "reason", REASON),
+    )
+
+
+def _done(request: WebRequest, found: MemoryEntry, said: str) -> HttpResponse:
+    tell(request, said, undo=_undo(found))
+    return redirect("memory:topic", pk=found.pk)
+
+
+def _undo(changed: MemoryEntry) -> str:
+    return f"{reverse('memory:undo', args=[changed.pk])}?version={changed.version}"

@@ -1,0 +1,245 @@
+"""What people make of topics, what is suggested about them, and that it can be taken back."""
+
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.errors import Conflict, Invalid, NotFound
+from kmapp.ledger.models import Commit
+from memory.actions import curating, review
+from memory.actions.consolidation import suggest
+from memory.actions.entries import write
+from memory.actions.owed import owe_topics
+from memory.actions.review import Decision
+from memory.actions.topics import draw_members, grow_topics, members_of
+from memory.clustering import NONE
+from memory.consolidating import modularity, suggestions
+from memory.drafts import Batch, NewEntry
+from memory.mapping import EDGE, HEIGHT, WIDTH, placed
+from memory.models import MemoryEntry, TopicSuggestion
+from memory.tasks import let_topics_grow
+from tests import makers
+from tests.agent import Agent
+from tests.fake_provider import FakeProvider
+
+pytestmark = pytest.mark.django_db
+
+
+def clouds(number: int, each: int, *, apart: float = 1.0) -> "np.ndarray":
+    dice = np.random.default_rng(7)
+    middles = apart * dice.normal(size=(number, 64))
+    points = np.repeat(middles, each, axis=0) + 0.35 * dice.normal(size=(number * each, 64)) + 3
+    return points.astype(np.float32)
+
+
+def test_two_halves_of_one_cloud_should_be_one() -> None:
+    points = clouds(4, 20)
+    topics = [0] * 10 + [1] * 10 + [2] * 20 + [3] * 20 + [4] * 20
+    [found] = suggestions(points, topics)
+    assert (found.topic, found.other, found.leaving) == (0, 1, ())
+    assert 0.2 <= found.score <= 1
+
+
+def test_two_clouds_in_one_topic_should_be_two() -> None:
+    points = clouds(4, 20)
+    [found] = suggestions(points, [0] * 40 + [1] * 20 + [2] * 20)
+    assert (found.topic, found.other) == (0, NONE)
+    assert set(found.leaving) in ({*range(20)}, {*range(20, 40)})
+
+
+def test_what_is_well_grouped_is_left_alone() -> None:
+    topics = [n // 20 for n in range(80)]
+    assert suggestions(clouds(4, 20), topics) == []
+    assert suggestions(clouds(4, 20), [NONE] * 80) == []
+
+
+def test_modularity() -> None:
+    pair = [{1: 1.0}, {0: 1.0}, {3: 1.0}, {2: 1.0}]
+    assert modularity(pair, [0, 0, 1, 1]) == pytest.approx(0.5)
+    assert modularity(pair, [0, 0, 0, 0]) == pytest.approx(0.0)
+    assert modularity([{}, {}], [0, 1]) == 0
+
+
+def test_a_map_is_filled_and_always_the_same() -> None:
+    points = placed(clouds(3, 10))
+    assert points == placed(clouds(3, 10))
+    assert {min(p.x for p in points), min(p.y for p in points)} == {EDGE}
+    assert (max(p.x for p in points), max(p.y for p in points)) == (WIDTH - EDGE, HEIGHT - EDGE)
+    assert placed(np.zeros((0, 4), dtype=np.float32)) == []
+    assert placed(np.ones((2, 4), dtype=np.float32)) == [(WIDTH // 2, HEIGHT // 2)] * 2
+    assert len(placed(np.ones((1, 1), dtype=np.float32))) == 1
+
+
+def written(account: Account, texts: list[str], **more: Any) -> list[MemoryEntry]:
+    entries = [NewEntry(text=text, title=text, **more) for text in texts]
+    batch = Batch(entries=entries, status="active")
+    return list(write(account_id=account.pk, actor=SYSTEM, batch=batch).entries)
+
+
+def topic(account: Account, name: str, members: int, **ids: str) -> MemoryEntry:
+    """One with so many memories of its own."""
+    with acting(account):
+        entries = written(account, [f"{name} memory {n}" for n in range(members)], **ids)
+        held = {"member_count": members}
+        [made] = written(account, [name], kind="topic", metadata=held, **ids)
+        draw_members(account.pk, made.pk, [entry.pk for entry in entries])
+    return made
+
+
+def state(account: Account) -> list[tuple[object, ...]]:
+    rows = MemoryEntry.objects.of(account).filter(kind="topic")
+    return sorted(rows.values_list("pk", "title", "content", "status", "slots__member_count"))
+
+
+def of(entry: MemoryEntry) -> Decision:
+    return Decision(account_id=entry.account_id, entry_id=entry.pk, actor=SYSTEM)
+
+
+def number(entry: MemoryEntry) -> int:
+    return members_of(entry.account_id, entry.pk).count()
+
+
+def test_merging_and_taking_it_back(acme: Account) -> None:
+    small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 6)
+    with acting(acme):
+        before = state(acme)
+        commits = Commit.objects.of(acme).count()
+        gone = curating.merge(of(small), large.pk)
+        assert (gone.status, number(large)) == ("superseded", 9)
+        assert [each.pk for each in curating.merged_into(acme.pk, large.pk)] == [small.pk]
+        large.refresh_from_db()
+        assert large.slots["member_count"] == 9
+        review.undo(Decision(account_id=acme.pk, entry_id=gone.pk, actor=SYSTEM))
+        assert [row[:4] for row in state(acme)] == [row[:4] for row in before]
+        assert (number(small), number(large)) == (3, 6)
+        assert Commit.objects.of(acme).count() == commits + 2
+
+
+def test_a_chain_of_merges_is_parted_from_its_end(acme: Account) -> None:
+    one, two, three = topic(acme, "One", 3), topic(acme, "Two", 4), topic(acme, "Three", 5)
+    with acting(acme):
+        curating.merge(of(one), two.pk)
+        curating.merge(of(two), three.pk)
+        assert number(three) == 12
+        again = curating.part(of(two))
+        assert (again.status, number(two), number(three)) == ("active", 7, 5)
+        again.refresh_from_db()
+        assert again.slots["member_count"] == 7
+        curating.merge(of(three), two.pk)  # the other way round
+        assert number(two) == 12
+        with pytest.raises(Conflict):
+            curating.part(of(two))
+
+
+def test_splitting_and_merging_back(acme: Account) -> None:
+    whole = topic(acme, "Everything", 8)
+    with acting(acme):
+        ids = sorted(members_of(acme.pk, whole.pk).values_list("src_id", flat=True))
+        new = curating.split(of(whole), ids[:3])
+        assert (number(new), number(whole)) == (3, 5)
+        assert new.title != whole.title
+        with pytest.raises(Conflict):
+            curating.split(of(whole), ids[:3])  # they left
+        with pytest.raises(Conflict):
+            curating.split(of(whole), ids[3:])  # nobody would be left
+        curating.merge(of(new), whole.pk)
+        assert number(whole) == 8
+
+
+def test_what_is_refused(acme: Account) -> None:
+    shared, own = topic(acme, "Tea", 3), topic(acme, "Tea", 3, user_id="mira", visibility="user")
+    with acting(acme):
+        fact = MemoryEntry.objects.of(acme).filter(kind="fact")[0]
+        with pytest.raises(Conflict):
+            curating.merge(of(shared), own.pk)  # told to other people
+        with pytest.raises(Invalid):
+            curating.merge(of(shared), shared.pk)
+        with pytest.raises(NotFound):
+            curating.merge(of(fact), shared.pk)
+        with pytest.raises(Invalid):
+            curating.rename(of(shared), "")
+        with pytest.raises(Conflict):
+            curating.promote(of(shared))  # no draft
+        stale = Decision(account_id=acme.pk, entry_id=shared.pk, actor=SYSTEM, version=9)
+        with pytest.raises(Conflict):
+            curating.rename(stale, "Other")
+
+
+def test_a_name_that_was_given_stays(agent: Agent, acme: Account, provider: FakeProvider) -> None:
+    texts = [f"{sort} tea steeps" for sort in ("oolong", "green", "white", "black")]
+    nodes = [{"text": text, "user_id": "mira"} for text in texts]
+    agent.post("memory/write", {"nodes": nodes}, 201)
+    makers.settle()
+    grow_topics(acme.pk, SYSTEM)
+    with acting(acme):
+        found = MemoryEntry.objects.of(acme).get(kind="topic")
+        assert found.status == "draft"
+        curating.rename(of(found), "Steeping")
+        curating.promote(of(found))
+    nodes = [{"text": "red tea steeps", "user_id": "mira"}]
+    agent.post("memory/write", {"nodes": nodes}, 201)
+    makers.settle()
+    grow_topics(acme.pk, SYSTEM)
+    with acting(acme):
+        found.refresh_from_db()
+        assert (found.title, found.content, found.status) == ("Steeping", "Steeping", "active")
+    assert agent.get("memory/verify")["ok"]
+
+
+def test_topics_grow_once_something_was_embedded(
+    agent: Agent, acme: Account, provider: FakeProvider
+) -> None:
+    let_topics_grow()
+    makers.settle()
+    with acting(acme):
+        assert not MemoryEntry.objects.of(acme).filter(kind="topic").exists()
+    texts = [f"{sort} tea steeps" for sort in ("oolong", "green", "white", "black")]
+    agent.post("memory/write", {"nodes": [{"text": t, "user_id": "m"} for t in texts]}, 201)
+    makers.settle()
+    let_topics_grow()
+    makers.settle()
+    with acting(acme):
+        assert MemoryEntry.objects.of(acme).filter(kind="topic").count() == 1
+        commits = Commit.objects.of(acme).count()
+        owe_topics(acme.pk)
+    assert makers.settle() == 0
+    with acting(acme):
+        assert Commit.objects.of(acme).count() == commits
+
+
+def test_suggestions_are_renewed_followed_and_declined(
+    agent: Agent, acme: Account, provider: FakeProvider
+) -> None:
+    small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 4)
+    with acting(acme):
+        open_one = TopicSuggestion.objects.create(
+            account=acme, kind="merge", topic=small, other=large, score=0.5
+        )
+        curating.decline(acme.pk, open_one.pk, SYSTEM)
+        with pytest.raises(NotFound):
+            curating.follow(acme.pk, open_one.pk, SYSTEM)
+    assert suggest(acme.pk) == 0
+    with acting(acme):
+        kept = TopicSuggestion.objects.of(acme).get()
+        assert (kept.state, kept.decided_by) == ("declined", "system")
+        more = topic(acme, "More tea", 6)
+        there = members_of(acme.pk, more.pk).values_list("src_id", flat=True)
+        ids = sorted(str(pk) for pk in there)
+        asked = TopicSuggestion.objects.create(
+            account=acme, kind="split", topic=more, members=ids[:3], score=0.5
+        )
+        said, new = curating.follow(acme.pk, asked.pk, SYSTEM)
+        assert (said.topic_id, number(new), number(more)) == (more.pk, 3, 3)
+        assert {UUID(each) for each in ids[:3]} == set(
+            members_of(acme.pk, new.pk).values_list("src_id", flat=True)
+        )
+        asked.refresh_from_db()
+        assert asked.state == "followed"
+    suggest(acme.pk)
+    with acting(acme):
+        assert not TopicSuggestion.objects.of(acme).filter(state="followed").exists()

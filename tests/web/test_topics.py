@@ -1,0 +1,131 @@
+"""Topics in the browser: the list, one with its map, and what a person does about them."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from memory.actions.topics import members_of
+from memory.models import MemoryEntry, TopicSuggestion
+from tests.fake_provider import FakeProvider
+from tests.makers import settle
+from tests.memory.test_curating import topic
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def reviewer(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def page(client: Client, address: str, **asked: Any) -> str:
+    answer = client.get(address, asked)
+    assert answer.status_code == 200, answer.content
+    return answer.content.decode()
+
+
+def test_the_list_is_empty_then_largest_first(reviewer: Client, acme: Account) -> None:
+    assert "No topics yet" in page(reviewer, "/topics/")
+    topic(acme, "Oolong", 3)
+    topic(acme, "Tea", 6, user_id="mira", visibility="user")
+    shown = page(reviewer, "/topics/")
+    assert shown.index("Tea") < shown.index("Oolong")
+    assert "mira" in shown
+    assert "everyone" in shown
+    assert "No such topic" in page(reviewer, "/topics/", state="draft")
+    assert "Oolong" not in page(reviewer, "/topics/", q="tea")
+
+
+def test_many_take_no_more_queries(
+    reviewer: Client, acme: Account, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    made = [topic(acme, f"Topic {n}", 3) for n in range(12)]
+    with acting(acme):
+        for other in made[1:]:
+            TopicSuggestion.objects.create(
+                account=acme, kind="merge", topic=other, other=made[0], score=0.4
+            )
+    with django_assert_max_num_queries(12):
+        page(reviewer, "/topics/")
+
+
+def test_one_with_its_map(
+    reviewer: Client,
+    acme: Account,
+    provider: FakeProvider,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    tea, bike = topic(acme, "Tea", 4), topic(acme, "Bike", 4)
+    address = f"/topics/{tea.pk}/"
+    assert "cannot be drawn" in page(reviewer, f"{address}map/")
+    settle()
+    with django_assert_max_num_queries(16):
+        assert "Tea memory 3" in page(reviewer, address)
+    with django_assert_max_num_queries(18):
+        shown = page(reviewer, f"{address}map/")
+    assert shown.count('class="own"') == 5, "its memories, and the key"
+    assert shown.count('class="group-1"') == 5
+    assert f"/topics/{bike.pk}/" in shown
+    assert "Tea memory 3" in shown
+
+
+def test_a_fact_is_no_topic(reviewer: Client, acme: Account) -> None:
+    tea = topic(acme, "Tea", 3)
+    with acting(acme):
+        fact = members_of(acme.pk, tea.pk)[0].src_id
+    assert reviewer.get(f"/topics/{fact}/").headers["Location"] == f"/memory/{fact}/"
+
+
+def test_deeds_and_their_undo(reviewer: Client, acme: Account) -> None:
+    small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 6)
+    renamed = reviewer.post(
+        f"/topics/{small.pk}/rename/", {"name": "Wulong", "version": "1"}, follow=True
+    )
+    assert "Wulong" in renamed.content.decode()
+    assert "Renamed." in renamed.content.decode()
+    stale = reviewer.post(f"/topics/{small.pk}/merge/", {"into": str(large.pk), "version": "1"})
+    assert stale.status_code == 409
+    merged = reviewer.post(
+        f"/topics/{small.pk}/merge/", {"into": str(large.pk), "version": "2"}, follow=True
+    ).content.decode()
+    assert "9 memories" in merged
+    assert "Merged into this one" in merged
+    assert f"/memory/{small.pk}/undo/?version=3" in merged
+    parted = reviewer.post(f"/topics/{small.pk}/part/", {"version": "3"}, follow=True)
+    assert "3 memories" in parted.content.decode()
+    nowhere = reviewer.post(f"/topics/{small.pk}/merge/", {"version": "4"})
+    assert nowhere.status_code == 400
+    assert "Choose the topic" in nowhere.content.decode()
+
+
+def test_suggestions_are_followed_and_declined(reviewer: Client, acme: Account) -> None:
+    small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 8)
+    with acting(acme):
+        ids = sorted(members_of(acme.pk, large.pk).values_list("src_id", flat=True))
+        split, join = (
+            TopicSuggestion.objects.create(account=acme, score=0.4, **more)
+            for more in (
+                {"kind": "split", "topic": large, "members": [str(pk) for pk in ids[:3]]},
+                {"kind": "merge", "topic": small, "other": large},
+            )
+        )
+    shown = page(reviewer, "/topics/")
+    assert "3 memories would leave" in shown
+    said = reviewer.post(f"/topics/suggestions/{split.pk}/follow/", follow=True).content.decode()
+    with acting(acme):
+        new = MemoryEntry.objects.of(acme).filter(kind="topic").latest("pk")
+    undo = f"/topics/{new.pk}/merge/?into={large.pk}"
+    assert undo in said
+    back = reviewer.post(undo, headers={"HX-Request": "true"})
+    assert back.headers["HX-Redirect"] == f"/topics/{large.pk}/"
+    with acting(acme):
+        assert members_of(acme.pk, large.pk).count() == 8
+    reviewer.post(f"/topics/suggestions/{join.pk}/decline/")
+    again = reviewer.post(f"/topics/suggestions/{join.pk}/follow/")
+    assert again.status_code == 404
+    assert "Suggested" not in page(reviewer, "/topics/")
