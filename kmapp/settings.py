@@ -207,6 +207,7 @@ CELERY_BEAT_SCHEDULE = {
     "write down what was told": _every(timedelta(seconds=30), "memory.tasks.write_down_accesses"),
     "keep to retention": _every(HOUR, "memory.tasks.keep_to_retention"),
     "let memories cool": _every(HOUR, "memory.tasks.let_cool"),
+    "let topics grow": _every(timedelta(minutes=10), "memory.tasks.let_topics_grow"),
     "suggest what to do with rules": _every(HOUR, "rules.tasks.suggest"),
     "drop old decisions": _every(HOUR, "rules.tasks.keep_to_retention"),
     "erase old tool results": _every(HOUR, "context.tasks.keep_to_retention"),
