@@ -14,12 +14,12 @@ from context.actions.preparing import known_results
 from context.actions.recording import record
 from context.actions.summaries import known_summary
 from context.assigning import assigned
-from context.bodies import digest_of, written
+from context.bodies import body_of
 from context.budget import DoesNotFit, Draft, fitted, key_of
 from context.calls import ANTHROPIC, OPENAI, Material, Section
 from context.drafts import NewResult
 from context.fence import nonce_for
-from context.measure import of_messages
+from context.measure import of_message, of_messages
 from context.messages import (
     SYSTEM,
     Message,
@@ -92,12 +92,12 @@ def collect(request: Request) -> Collected:
     """The conversation as a model can be given it, and what is known of it already."""
     leading, rest = _split(request.messages)
     messages = without_orphans(rest)
-    texts = [written(message) for message in messages]
-    bodies = [digest_of(request.account_id, text) for text in texts]
+    bodies = [body_of(request.account_id, message) for message in messages]
+    sizes = [of_message(message) for message in messages]
     with acting(request.account_id):
         settings = ContextSettings.objects.here(request.account_id)
         policy = settings.assembly().with_changes(request.policy)
-        tight = _is_tight(request, messages, policy)
+        tight = _is_tight(request, of_messages(leading) + sum(sizes), policy)
         older = _older(request, settings, messages, policy) if tight else _Older()
         language = request.language or settings.language
         summary = known_summary(request, bodies, language) if tight else None
@@ -108,6 +108,7 @@ def collect(request: Request) -> Collected:
         decisions.append({"action": "drop_orphans", "messages": len(rest) - len(messages)})
     material = Material(
         messages=messages,
+        sizes=sizes,
         window=request.window,
         reserve=request.reserve,
         sections=[*_instructions(leading), *request.sections],
@@ -130,7 +131,6 @@ def collect(request: Request) -> Collected:
         query=(request.query or _last_words(messages))[:QUESTION],
         decisions=decisions,
         bodies=bodies,
-        texts=texts,
         keepable=older.keepable,
     )
 
@@ -148,10 +148,10 @@ def _instructions(leading: Sequence[Message]) -> list[Section]:
     return [Section(name="instructions", text=text) for text in texts if text]
 
 
-def _is_tight(request: Request, messages: Sequence[Message], policy: Policy) -> bool:
+def _is_tight(request: Request, size: int, policy: Policy) -> bool:
     """Whether more than what is retrieved may have to give way."""
     tools = offered(request.tools, request.groups, strict=policy.strict_tools)
-    size = of_messages(request.messages) + sum(tool.tokens for tool in tools)
+    size += sum(tool.tokens for tool in tools)
     size += sum(tokens.count(section.text) for section in request.sections)
     return size + SPARE > request.window - request.reserve
 

@@ -52,9 +52,9 @@ class Draft:
         self.material, self.policy = material, policy
         self.decisions: list[dict[str, Any]] = []
         self.prefix = prefix_of(material)
-        self.rows = [
-            Row(at, message, of_message(message)) for at, message in enumerate(material.messages)
-        ]
+        sizes = material.sizes or [of_message(message) for message in material.messages]
+        sized = enumerate(zip(material.messages, sizes, strict=True))
+        self.rows = [Row(at, message, size) for at, (message, size) in sized]
         self.offer()
         self.profile = material.profile
         self.compacted: Compacted | None = None

@@ -81,6 +81,7 @@ class Material:
     # Where a tool result can be had again, by the place of its text; and an earlier summary.
     pointers: Mapping[str, UUID] = field(default_factory=dict)
     compacted: Compacted | None = None
+    sizes: Sequence[int] = ()  # tokens of each message, where somebody has counted them
 
     @property
     def budget(self) -> int:

@@ -61,7 +61,6 @@ class Collected:
     query: str
     decisions: Sequence[Mapping[str, Any]]
     bodies: Sequence[UUID]  # salted digests of the messages
-    texts: Sequence[str]  # the messages as they are kept
     keepable: Mapping[str, NewResult]  # tool results that are kept once they are cleared
 
 

@@ -1,6 +1,5 @@
 """Writing down what a call was given: the account of it, and for a while what it was made of."""
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,7 +11,7 @@ from django.utils import timezone
 from context.actions.archives import keep
 from context.actions.retelling import at_first
 from context.actions.summaries import keep_summary
-from context.bodies import digest_of, written
+from context.bodies import body_of, written
 from context.budget import key_of
 from context.models import ContextBody, ContextCitation, ContextCostReport, ContextInput
 from context.reporting import SECTIONS, called_tools, cost_of, tool_tokens
@@ -104,12 +103,11 @@ def _keep_citations(assembled: Assembled, row: ContextCostReport) -> None:
 def _keep_inputs(request: Request, assembled: Assembled, row: ContextCostReport) -> None:
     account_id, collected = request.account_id, assembled.collected
     material, kinds = collected.material, collected.settings.account.redact
-    bodies = dict(zip(collected.bodies, collected.texts, strict=True))
+    bodies: dict[UUID, Any] = dict(zip(collected.bodies, material.messages, strict=True))
 
     def kept(value: Any) -> str:
-        text = written(value)
-        key = digest_of(account_id, text)
-        bodies[key] = text
+        key = body_of(account_id, value)
+        bodies[key] = value
         return str(key)
 
     rest = {
@@ -146,7 +144,7 @@ def _keep_inputs(request: Request, assembled: Assembled, row: ContextCostReport)
 _KNOWN = "SELECT id, used_on FROM context_contextbody WHERE account_id = %s AND id = ANY (%s)"
 
 
-def keep_bodies(account_id: UUID, texts: Mapping[UUID, str], kinds: Collection[str]) -> None:
+def keep_bodies(account_id: UUID, values: Mapping[UUID, Any], kinds: Collection[str]) -> None:
     """Keep what is not kept yet, without what the account wants blacked out. Inside `acting`.
 
     A row that was last used on an earlier day is held while its day is moved on, so that the
@@ -154,7 +152,7 @@ def keep_bodies(account_id: UUID, texts: Mapping[UUID, str], kinds: Collection[s
     """
     today = timezone.now().date()
     with connection.cursor() as cursor:  # an array: hundreds of placeholders take longer to write
-        cursor.execute(_KNOWN, [account_id, list(texts)])
+        cursor.execute(_KNOWN, [account_id, list(values)])
         known = dict(cursor.fetchall())
     stale = [pk for pk, day in known.items() if day < today]
     if stale:
@@ -164,12 +162,14 @@ def keep_bodies(account_id: UUID, texts: Mapping[UUID, str], kinds: Collection[s
         known = {pk: day for pk, day in known.items() if day >= today or pk in there}
     ContextBody.objects.bulk_create(
         [
-            ContextBody(id=pk, account_id=account_id, text=_cleaned(text, kinds), used_on=today)
-            for pk, text in sorted(item for item in texts.items() if item[0] not in known)
+            ContextBody(
+                id=pk, account_id=account_id, text=_cleaned(values[pk], kinds), used_on=today
+            )
+            for pk in sorted(values.keys() - known.keys())
         ],
         ignore_conflicts=True,  # another call of the conversation was first
     )
 
 
-def _cleaned(text: str, kinds: Collection[str]) -> str:
-    return written(redact_json(json.loads(text), kinds)[0])
+def _cleaned(value: Any, kinds: Collection[str]) -> str:
+    return written(redact_json(value, kinds)[0])

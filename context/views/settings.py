@@ -80,8 +80,10 @@ def _page(
 
 
 def _said(name: str, value: Any) -> str:
-    if not value or name not in ("policy", "prices", "variants"):
+    if not value or name not in ("policy", "prices", "variants", "remote_sources"):
         return listed(value)
+    if name == "remote_sources":
+        return listed([str(words.SOURCES[each]) for each in value])
     if name == "policy":
         return "; ".join(f"{words.POLICY[one]}: {in_words(one, it)}" for one, it in value.items())
     if name == "prices":

@@ -114,7 +114,7 @@ def test_a_sound_conversation_stays_as_it_is(messages: list[dict[str, Any]]) -> 
 
 
 @given(conversations(), st.data())
-@settings(max_examples=300)
+@settings(max_examples=1_000)
 def test_whatever_is_cut_no_half_of_a_call_is_left(
     messages: list[dict[str, Any]], data: st.DataObject
 ) -> None:

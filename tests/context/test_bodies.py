@@ -1,0 +1,26 @@
+"""Parts of calls have one digest, remembered or not."""
+
+from uuid import uuid4
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from context.bodies import body_of, digest_of, written
+
+ACCOUNT, OTHER = uuid4(), uuid4()
+leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+values = st.recursive(
+    leaves, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8
+)
+
+
+@given(values)
+def test_a_remembered_digest_is_that_of_what_is_written(value: object) -> None:
+    fresh = digest_of(ACCOUNT, written(value))
+    assert body_of(ACCOUNT, value) == body_of(ACCOUNT, value) == fresh
+    assert body_of(OTHER, value) != fresh
+
+
+def test_what_is_written_otherwise_is_another() -> None:
+    alike = [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": True, "b": 2}, {"a": 1.0, "b": 2}]
+    assert len({body_of(ACCOUNT, value) for value in alike}) == len(alike)
