@@ -16,6 +16,7 @@ from kmapp.text import terms
 from knowledge.merging import Spot
 
 CANDIDATES = 100  # from each list
+NEAREST = 2 * CANDIDATES  # vectors: a chunk has about two
 SEEDS = 30  # of each list, whose neighbours become candidates too
 
 
@@ -52,7 +53,7 @@ def gather(look: Look, text: str, meaning: Meaning | None) -> Signals:
     collection, within = look.collection, look.within
     words = queries.weigh(collection, terms(text))
     by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
-    near = queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
+    near = queries.nearest(collection, meaning, within=within, limit=NEAREST) if meaning else {}
     seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
     shapes = _shapes(collection.account_id, within, {*by_words, *near}, seeds)
     measures = measured(collection, words, meaning, shapes, beside=collection.name, near=near)

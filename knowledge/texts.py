@@ -1,18 +1,29 @@
 """What of a chunk is embedded, and what it is found by."""
 
+from collections.abc import Iterator, Sequence
+
 from kmapp.search.passages import Passage
+from knowledge.chunking import Shape, chunked
 from knowledge.models import KnowledgeChunk
 
+# Of a part of a chunk that has a vector of its own. One vector for several sections says a little
+# of each: a question is nearer to the one that answers it.
+PART_TOKENS = 160
 
-def path_of(title: str, headings: "list[str] | tuple[str, ...]") -> str:
+
+def path_of(title: str, headings: Sequence[str]) -> str:
     """Where a chunk stands, as a reader would say it: the title, then the headings below it."""
     below = [heading for heading in headings if heading != title]
     return " > ".join([title, *below] if title else below)
 
 
-def passage_of(chunk: KnowledgeChunk, title: str) -> Passage:
-    """A chunk as an embedding model is told of it: few passages name what they are about."""
-    return Passage(text=f"{path_of(title, chunk.headings)}\n{chunk.text}")
+def passages_of(chunk: KnowledgeChunk, title: str) -> Iterator[Passage]:
+    """The parts of a chunk as an embedding model is told of them: few name what they are about."""
+    text = chunk.text_row
+    parts = chunked(chunk.text, Shape(text.shape), tokens=PART_TOKENS, language=text.language)
+    for part in parts:
+        inside = [heading for heading in part.headings if heading not in chunk.headings]
+        yield Passage(text=f"{path_of(title, [*chunk.headings, *inside])}\n{part.text}")
 
 
 def words_of(chunk: KnowledgeChunk, title: str, ref: str) -> str:

@@ -13,7 +13,7 @@ from kmapp.search.registry import embeds
 from knowledge.cuts import CUTS, collection_of
 from knowledge.models import ChunkQuerySet, KnowledgeChunk
 from knowledge.stamps import touch
-from knowledge.texts import passage_of
+from knowledge.texts import passages_of
 
 EXAMPLE_LENGTH = 80  # characters
 
@@ -38,12 +38,18 @@ def _embed(
     index_version: str, model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> Mapping[UUID, Exception]:
     def read(*, hold: bool) -> Iterator[Text]:
-        rows = KnowledgeChunk.objects.of(account_id).filter(pk__in=ids).select_related("document")
+        rows = (
+            KnowledgeChunk.objects.of(account_id)
+            .filter(pk__in=ids)
+            .select_related("document", "text_row")
+            .defer("text_row__text")
+        )
         template = Template(model.passage_template)
         held = rows.select_for_update(no_key=True, of=("self",)) if hold else rows
         for chunk in held.order_by("pk"):
-            passage = passage_of(chunk, chunk.document.title)
-            for number, text in enumerate(renderings(template, passage)):
+            passages = passages_of(chunk, chunk.document.title)
+            texts = [text for each in passages for text in renderings(template, each)]
+            for number, text in enumerate(texts):
                 yield Text.of(collection_of(index_version), chunk.pk, number, text)
 
     return embed_objects(model, account_id, ids, read=read)

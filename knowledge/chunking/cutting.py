@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from kmapp.search.passages import token_estimate
 from knowledge.chunking.headings import Section, markdown_sections, plain_sections
@@ -124,19 +124,22 @@ def _packed(
     """
     ends = [*(section.start for section in sections[1:]), len(text)]
     held: tuple[int, int, tuple[str, ...]] | None = None
+    depth = 0  # of the first that is held
     for section, end in zip(sections, ends, strict=True):
-        if held and end - held[0] <= capacity and _belongs(held[2], section.headings):
-            held = (held[0], end, held[2])
+        if held and end - held[0] <= capacity and len(section.headings) >= depth:
+            held = (held[0], end, _shared(held[2], section.headings))
             continue
         if held:
             yield held
-        held = (section.start, end, section.headings)
+        held, depth = (section.start, end, section.headings), len(section.headings)
     if held:
         yield held
 
 
-def _belongs(held: tuple[str, ...], following: tuple[str, ...]) -> bool:
-    return len(following) >= len(held)
+def _shared(held: tuple[str, ...], following: tuple[str, ...]) -> tuple[str, ...]:
+    """The path that leads to both."""
+    pairs = zip(held, following, strict=False)
+    return tuple(one for one, other in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _split(

@@ -33,10 +33,19 @@ def test_a_chunk_knows_the_headings_above_it() -> None:
     assert paths[-1] == ("C",)
 
 
-def test_small_sections_travel_together_under_the_first() -> None:
+def test_small_sections_travel_together() -> None:
     text = "# Kinds\n\n" + "\n\n".join(f"## K{i}\n\nShort." for i in range(3))
     [chunk] = cut(text)
     assert chunk.headings == ("Kinds",)
+
+
+def test_a_chunk_of_several_sections_stands_under_the_path_that_they_share() -> None:
+    text = "# Kinds\n\n" + "Long. " * 300
+    text += "\n\n## Green\n\nShort.\n\n## Black\n\nShort.\n\n# Water\n\nSoft."
+    *_, kinds, water = cut(text)
+    assert kinds.headings == ("Kinds",)
+    assert ("Green" in kinds.text, "Black" in kinds.text) == (True, True)
+    assert water.headings == ("Water",)
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,24 @@ def test_an_edit_embeds_only_the_chunk_that_changed(acme: Account, provider: Fak
     assert second.changed == ["tea.md"]
     assert (second.chunks.made, second.chunks.retired) == (1, 1)
     assert second.chunks.kept == first.chunks.made - 1
-    [text] = embedded(provider)
-    assert "hill 33" in text
+    parts = embedded(provider)
+    assert {part.partition("\n")[0] for part in parts} == {'"Tea > Kind 3'}
+    assert sum("hill 33" in part for part in parts) == 1
+
+
+def test_each_part_of_a_chunk_has_a_vector_under_its_headings(
+    acme: Account, provider: FakeProvider
+) -> None:
+    leaves, water = "Picked by hand in spring. " * 15, "Soft, and never too hot. " * 20
+    deliver(acme, {"tea.md": f"# Tea\n\n## Leaves\n\n{leaves}\n\n## Water\n\n{water}"})
+    settle()
+    with acting(acme):
+        [chunk] = KnowledgeChunk.objects.of(acme)
+        assert Vector.objects.of(acme).filter(object_id=chunk.pk, state="READY").count() == 2
+    first, second = embedded(provider)
+    assert first.startswith('"Tea\n# Tea\n\n## Leaves\n')
+    assert second.startswith('"Tea > Water\n')
+    assert "Soft" not in first
 
 
 def test_lines_before_a_chunk_move_it_and_embed_nothing(
