@@ -58,7 +58,7 @@ def merged(
             continue
         run = [best.id]
         if merge:
-            run = _grown(run, best.score * NEARLY_AS_GOOD, found, spots, at, taken)
+            run = _grown(run, best.plain * NEARLY_AS_GOOD, found, spots, at, taken)
         taken.update(run)
         runs.append(
             Run(

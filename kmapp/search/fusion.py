@@ -13,8 +13,9 @@ The caller delivers, for one question:
 
 What there is not, is left out: an entry without a run, a predecessor or a vector loses nothing by
 it (see `spreading`, and `_evidence`). Each signal is put on a fixed scale from 0 to 1 and weighted;
-the weights sum to 1, so a score lies in 0..1 and is the sum of its named parts. Only surroundings
-look at other candidates; no scale depends on them, so a minimum score means one thing.
+the weights sum to 1, so a score lies in 0..1 and is the sum of its named parts; see `level` for how
+it means the same in each language. Only surroundings look at other candidates; no scale depends on
+them, so a minimum score means one thing.
 """
 
 import json
@@ -27,6 +28,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
+from kmapp.search.level import bend
 from kmapp.search.spreading import linked, spread
 from kmapp.text import chinese_share, opening, terms
 
@@ -140,15 +142,17 @@ class Ranked(NamedTuple):
     """A candidate with its score, and what it is the sum of."""
 
     id: UUID
-    score: float
+    score: float  # on the scale of all languages
+    plain: float  # the weighted sum itself
     said: Signals
     weights: Weights
 
     @property
     def parts(self) -> dict[str, float]:
         """Made where they are asked for: of hundreds of candidates a few are shown."""
+        share = self.score / self.plain if self.plain else 1.0
         return {
-            name: weight * value
+            name: weight * value * share
             for name, weight, value in zip(Signals._fields, self.weights.of, self.said, strict=True)
             if weight is not None
         }
@@ -180,10 +184,11 @@ def fuse(
     `without` names signals that these candidates do not have; the others share their weight.
     """
     found = list(candidates)
-    ranked = []
+    ranked, power = [], bend(query.text)
     for each, (said, meaning) in zip(found, signals(query, found, scale), strict=True):
         weights = _weights(meaning, without)
-        ranked.append(Ranked(each.id, sum(map(mul, weights.factors, said)), said, weights))
+        plain = sum(map(mul, weights.factors, said))
+        ranked.append(Ranked(each.id, plain**power, plain, said, weights))
     return sorted(ranked, key=lambda result: (-result.score, result.id))
 
 

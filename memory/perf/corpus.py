@@ -100,7 +100,11 @@ class Words:
 def questions(file: Path, template: str, vectors: Vectors) -> list[Asked]:
     """Every question of a file with the candidates that the product would look at."""
     with gzip.open(file, "rt", encoding="utf-8") as opened:
-        collections = json.load(opened)["collections"]
+        return asked_of(json.load(opened)["collections"], template, vectors)
+
+
+def asked_of(collections: Sequence[dict[str, Any]], template: str, vectors: Vectors) -> list[Asked]:
+    """The same, of what such a file holds."""
     whole = [item for each in collections for item in each["items"]]
     words = Words([words_of(_passage(item)) for item in whole])
     asked, start = [], 0

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kmapp.search.fusion import Candidate, Query, Ranked, Scale, fuse
+from kmapp.search.level import bend
 
 ENGLISH = Query(text="Where did Ann move?", idf=(4.0, 3.0, 2.0))
 CHINESE = Query(text="小红搬到哪里了", idf=(4.0, 3.0, 2.0))
@@ -52,7 +53,7 @@ candidates = st.lists(
 def test_the_parts_sum_to_a_score_between_0_and_1(query: Query, given_: list[Candidate]) -> None:
     for result in fuse(query, given_):
         assert 0 <= result.score <= 1
-        assert result.score == sum(result.parts.values())
+        assert result.score == pytest.approx(sum(result.parts.values()), abs=1e-12)
         assert min(result.parts.values()) >= 0
 
 
@@ -83,7 +84,7 @@ def test_terms_held_by_the_neighbours_count() -> None:
     pair = [one(1, holds=1, neighbours=[UUID(int=3)]), one(3, holds=6, neighbours=[UUID(int=1)])]
     ranked = {each.id.int: each for each in fuse(ENGLISH, [*pair, one(2, holds=1)])}
     assert ranked[1].parts["window"] > ranked[2].parts["window"]
-    assert ranked[1].parts["covered"] == ranked[2].parts["covered"]
+    assert ranked[1].said.covered == ranked[2].said.covered
 
 
 def test_an_edge_carries_evidence_as_far_as_it_is_strong() -> None:
@@ -187,3 +188,10 @@ def test_hundreds_of_candidates_are_fused_in_milliseconds() -> None:
     started = time.process_time()
     fuse(ENGLISH, chain)
     assert time.process_time() - started < 0.1
+
+
+def test_a_score_is_bent_by_the_language_asked_in() -> None:
+    [english], [chinese] = (fuse(query, [one(cosine=0.85)]) for query in (ENGLISH, CHINESE))
+    assert english.score == pytest.approx(english.plain**0.56)
+    assert chinese.score == pytest.approx(chinese.plain)
+    assert 0.56 < bend("What is 茉莉花茶?") < 1

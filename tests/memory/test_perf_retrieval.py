@@ -12,6 +12,7 @@ import pytest
 from kmapp.providers.actions import TEMPLATE
 from memory.perf import quality, tuning
 from memory.perf.corpus import Asked, Vectors, alone, questions
+from memory.perf.level import LEAST, PAIRS, measured_level
 from memory.perf.tuning import NAMES, Source, examples, held_out, learn, taught, with_weights
 from tests.fake_provider import vector_of
 
@@ -118,3 +119,11 @@ def test_the_page_tells_of_every_signal_and_of_the_scale(asked: list[Asked]) -> 
     for name in NAMES:
         assert f"| {name}: " in page
     assert "| 0.9 to 1.0 |" in page
+
+
+def test_a_least_score_is_measured_in_both_languages(tmp_path: Path) -> None:
+    lines = [*measured_level(TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))]
+    assert lines[0].count("held out") == 2
+    assert [line.split("|")[1].strip() for line in lines[2:]] == [f"{each:.2f}" for each in LEAST]
+    pairs = json.loads(PAIRS.read_text())
+    assert len(pairs["en"]) == len(pairs["zh"]) == 40

@@ -19,6 +19,7 @@ from kmapp.providers.models import EmbeddingModel
 from kmapp.search import fusion
 from memory.perf import quality, tuning
 from memory.perf.corpus import Vectors, questions
+from memory.perf.level import measured_level
 from memory.perf.tuning import Source, learn, taught
 
 WEIGHTS = Path(fusion.__file__).with_name("weights.json")
@@ -28,8 +29,9 @@ LONG = 500  # questions from which a file also teaches what entries are worth al
 
 class Command(BaseCommand):
     help = (
-        "Learns the weights of search from files of labelled questions (tune), or tells how well "
-        "search does on them with each of its signals left out (table). Needs no database."
+        "Learns the weights of search from files of labelled questions (tune); tells how well "
+        "search does on them with each of its signals left out (table), and whether a score means "
+        "the same in both languages (level). Needs no database."
     )
     requires_system_checks: list[str] = []
 
@@ -40,12 +42,17 @@ class Command(BaseCommand):
         for verb in (tuner, table):
             verb.add_argument("files", nargs="+", type=Path, metavar="FILE.json.gz")
             verb.add_argument("--vectors", type=Path, help="keep the vectors in this file")
+        verbs.add_parser("level", help="whether a score means the same in both languages")
         tuner.add_argument("--out", type=Path, default=WEIGHTS)
         table.add_argument("--out", type=Path, help="write Markdown to this file")
 
     def handle(self, *args: Any, **options: Any) -> None:
         with _embedding() as embed, TemporaryDirectory() as folder:
-            kept = options["vectors"] or Path(folder) / "vectors.sqlite"
+            kept = options.get("vectors") or Path(folder) / "vectors.sqlite"
+            if options["verb"] == "level":
+                for line in measured_level(TEMPLATE, Vectors(kept, embed)):
+                    self.stdout.write(line)
+                return
             sources = [
                 self._source(file, Vectors(kept, embed), options["verb"])
                 for file in options["files"]
