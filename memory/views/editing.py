@@ -66,6 +66,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
     try:
         after = _change(request, pk, form, changed)
     except Conflict as refusal:
+        row = _found(request, pk)  # as whoever was first has left it
         if refusal.code == "stale_version":
             return _overtaken(request, row, form, seen)
         form.add_error(None, refusal.message)

@@ -1,0 +1,105 @@
+"""Two people correct one memory at once: one does, the other is shown both (reliability 6)."""
+
+import re
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
+from io import StringIO
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.conf import settings
+from django.core.management import call_command
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.models import Commit
+from memory.actions.entries import write
+from memory.drafts import Batch, NewEntry
+from memory.models import MemoryEntry, MemoryVersion
+from tests import makers
+from tests.web.browser import served
+
+PAIRS = 50
+AT_ONCE = 10  # pairs
+TOKEN = "t" * 64
+
+
+def remember(account: Account) -> list[UUID]:
+    drafts = [NewEntry(text=f"Gate {n} opens at nine.", user_id="u") for n in range(PAIRS)]
+    with acting(account):
+        written = write(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=drafts))
+    return [entry.pk for entry in written.entries]
+
+
+def cookie_of(user: User) -> str:
+    client = Client()
+    client.force_login(user)
+    session = client.cookies[settings.SESSION_COOKIE_NAME].value
+    return f"{settings.SESSION_COOKIE_NAME}={session}; {settings.CSRF_COOKIE_NAME}={TOKEN}"
+
+
+def correct(
+    base: str, cookie: str, pk: UUID, text: str, start: threading.Barrier
+) -> tuple[int, str]:
+    """Send the form as a browser does, once both have connected: the status and the page."""
+    form = urlencode({"content": text, "title": "", "kind": "fact", "tags": "", "version": "1"})
+    headers = {
+        "Cookie": cookie,
+        "X-CSRFToken": TOKEN,
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    with closing(HTTPConnection(base.removeprefix("http://"), timeout=60)) as line:
+        line.connect()
+        start.wait(60)
+        line.request("POST", f"/memory/{pk}/edit/", form, headers)
+        answer = line.getresponse()
+        return answer.status, answer.read().decode()
+
+
+def said(pk: UUID, who: str) -> str:
+    return f"Gate {pk} opens at ten, says {who}."
+
+
+def race(base: str, cookies: Sequence[str], ids: Sequence[UUID]) -> list[list[tuple[int, str]]]:
+    """For each memory what the first and the second person were answered."""
+    with ThreadPoolExecutor(2 * AT_ONCE) as people:
+        asked = []
+        for pk in ids:
+            start = threading.Barrier(2)
+            both = zip(cookies, ("the first", "the second"), strict=True)
+            asked.append(
+                [people.submit(correct, base, c, pk, said(pk, who), start) for c, who in both]
+            )
+        return [[each.result() for each in pair] for pair in asked]
+
+
+def test_of_two_who_correct_the_same_version_one_does(
+    committed: str, acme: Account, alice: User
+) -> None:
+    ids = remember(acme)
+    bob = makers.member(acme, "bob", role="reviewer")
+    with acting(acme):
+        before = Commit.objects.of(acme).count()
+    with served() as base:
+        answers = race(base, [cookie_of(alice), cookie_of(bob)], ids)
+
+    statuses = [sorted(status for status, _ in pair) for pair in answers]
+    assert statuses == [[302, 409]] * PAIRS
+    with acting(acme):
+        rows = MemoryEntry.objects.in_bulk(ids)
+        for pk, pair in zip(ids, answers, strict=True):
+            first_won = pair[0][0] == 302
+            won, lost = ("the first", "the second") if first_won else ("the second", "the first")
+            assert (rows[pk].content, rows[pk].version) == (said(pk, won), 2)
+            shown = pair[1 if first_won else 0][1]
+            assert f"{said(pk, lost)}</textarea>" in shown  # what was typed is kept
+            assert f"says {won}" in re.sub("<[^>]*>", "", shown)  # beside what is there now
+            assert 'name="version" value="2"' in shown
+        assert MemoryVersion.objects.filter(entry_id__in=ids, event="UPDATE").count() == PAIRS
+        assert Commit.objects.of(acme).count() == before + PAIRS
+    call_command("fsck", stdout=StringIO())
