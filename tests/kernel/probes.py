@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from context.placeholders import Archived, placeholder
+from tests.kernel.names import Names
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 REFUSED = {403, 404}
@@ -17,38 +17,6 @@ NOT_A_METHOD = 405
 CHANGING = re.compile(
     r"\"tokens\":{[^{}]*}|\b[A-Za-z0-9]{64}\b|[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|\bc0\b|name-of-[a-z]+"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """One id of each sort."""
-
-    account: UUID
-    slug: str
-    entry: UUID
-    archive: UUID
-    report: UUID
-    comparison: UUID
-    proposal: UUID
-    suggestion: UUID
-    client_id: str
-    edge: UUID
-    key: UUID
-    member: UUID
-    delivery: UUID
-    commit: UUID
-    event: UUID
-    run: UUID
-    rule: UUID
-    decision: UUID
-    promotion: UUID
-    source: UUID
-    document: UUID
-    chunk: UUID
-    view: UUID
-    lorebook: UUID
-    lore: UUID
-    question: UUID
 
 
 Said = Mapping[str, Any]

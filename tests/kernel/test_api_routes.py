@@ -7,9 +7,11 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from kmapp.accounts.models import User
 from kmapp.accounts.scopes import Scope
 from kmapp.api.errors import is_api
 from kmapp.api.views import AgentView
+from kmapp.ids import uuid7
 
 OPEN = {"health", "v1/health", "v1/version", "v1/schema", "v1/docs"}
 CHANGES = (":write", ":erase", "admin")
@@ -46,6 +48,15 @@ def test_every_method_names_its_scope_and_every_name_is_a_method(view: type[Agen
     assert methods == set(view.scopes)
     assert set(view.scopes.values()) <= set(Scope)
     assert view.bucket in ("write", "recall", "debug")
+
+
+def test_no_endpoint_knows_a_session(client: Client, ada: User) -> None:
+    """Reliability 35, ASVS 3.5.1: who is signed in on pages is nobody here."""
+    client.force_login(ada)
+    for path, view in VIEWS.items():
+        for method in view.scopes:
+            answer = client.generic(method, "/" + re.sub(r"<.*?>", str(uuid7()), path))
+            assert answer.status_code == 401, (method, path)
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=list(VIEWS))

@@ -14,31 +14,19 @@ from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
-from context.models import ContextComparison, ContextCostReport, ToolResultArchive
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account, ApiKey, Membership, User
+from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
 from kmapp.ids import uuid7
-from kmapp.ledger.models import Commit
-from kmapp.outbox.models import Delivery, OutboxEvent
-from knowledge.models import (
-    KnowledgeChunk,
-    KnowledgeDocument,
-    KnowledgeQuestion,
-    KnowledgeSource,
-    LorebookEntry,
-)
-from memory.models import BulkRun, MemoryEdge, SavedView, TopicSuggestion
-from rules.models import Rule, RuleDecision, RulePromotion
 from tests import makers
 from tests.kernel.idless import CHOSEN, WITHOUT_IDS
+from tests.kernel.names import Names, names_of
 from tests.kernel.probes import (
     CHANGING,
     METHODS,
     NOT_A_METHOD,
     PROBES,
     ROUTES,
-    Names,
     Said,
 )
 from tests.kernel.test_api_routes import VIEWS
@@ -71,37 +59,7 @@ def theirs(rival: Account) -> Names:
     entry = fill(rival)[0]
     member = makers.member(rival, "rita", role="admin")
     waiting = proposed(rival, "Rival wants everyone to know this.")[0]
-    with acting(rival):
-        delivery = Delivery.objects.of(rival)[0]
-        Delivery.objects.filter(pk=delivery.pk).update(failed_at=delivery.due_at)
-        return Names(
-            account=rival.pk,
-            slug=rival.slug,
-            entry=entry.pk,
-            archive=ToolResultArchive.objects.of(rival)[0].pk,
-            report=ContextCostReport.objects.of(rival)[0].pk,
-            comparison=ContextComparison.objects.of(rival)[0].pk,
-            proposal=waiting.pk,
-            suggestion=TopicSuggestion.objects.of(rival)[0].pk,
-            client_id=entry.client_id or "",
-            edge=MemoryEdge.objects.of(rival)[0].pk,
-            key=ApiKey.objects.of(rival)[0].pk,
-            member=Membership.objects.of(rival).get(user=member).pk,
-            delivery=delivery.pk,
-            commit=Commit.objects.of(rival)[0].pk,
-            view=SavedView.objects.of(rival)[0].pk,
-            event=OutboxEvent.objects.of(rival)[0].pk,
-            run=BulkRun.objects.of(rival)[0].pk,
-            rule=Rule.objects.of(rival).filter(state="active")[0].pk,
-            decision=RuleDecision.objects.of(rival)[0].pk,
-            promotion=RulePromotion.objects.of(rival)[0].pk,
-            source=KnowledgeSource.objects.of(rival).of_documents()[0].pk,
-            document=KnowledgeDocument.objects.of(rival)[0].pk,
-            chunk=KnowledgeChunk.objects.of(rival)[0].pk,
-            lorebook=KnowledgeSource.objects.of(rival).lorebooks()[0].pk,
-            lore=LorebookEntry.objects.of(rival)[0].pk,
-            question=KnowledgeQuestion.objects.of(rival)[0].pk,
-        )
+    return names_of(rival, entry=entry, proposal=waiting, member=member)
 
 
 def nobodys(names: Names) -> Names:

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.test import Client
 
@@ -11,7 +12,11 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
+from kmapp.api.errors import is_api
+from kmapp.ids import uuid7
+from tests.kernel.test_api_routes import ROUTES
 from tests.makers import PASSWORD
+from tests.web.staff import staff
 
 pytestmark = pytest.mark.urls("tests.web.urls")
 HTMX = {"HX-Request": "true"}
@@ -27,6 +32,16 @@ POLICY = {
     "frame-ancestors 'none'",
     "object-src 'none'",
 }
+
+
+# Every address of the product and of the stock admin, and what answers there.
+VIEWS = {
+    "/" + re.sub(r"<.*?>|\(.*", str(uuid7()), path): pattern.callback for path, pattern in ROUTES
+}
+
+
+def policy_of(answer: Any) -> set[str]:
+    return set(answer.headers["Content-Security-Policy"].split("; "))
 
 
 @pytest.fixture
@@ -191,9 +206,38 @@ def test_every_answer_carries_the_policy(at_desk: Client) -> None:
     }
     for status, answer in answers.items():
         assert answer.status_code == status
-        assert set(answer.headers["Content-Security-Policy"].split("; ")) == POLICY
+        assert policy_of(answer) == POLICY
         assert answer.headers["X-Frame-Options"] == "DENY"
         assert "kmapp</title>" in page(answer)
+
+
+def test_every_address_carries_the_policy(client: Client, db: None) -> None:
+    """Reliability 35, of a stranger; the walk in a browser sees what members are shown."""
+    told = set()
+    for path in VIEWS:
+        answer = client.get(path)
+        told.add(answer.status_code)
+        assert policy_of(answer) == POLICY, path
+        assert answer.headers["X-Content-Type-Options"] == "nosniff", path
+    assert told == {200, 302, 401, 405}
+
+
+def test_no_deed_of_a_page_is_done_without_its_token(acme: Account) -> None:
+    """Reliability 35, ASVS 3.5.1: nor for a page of somebody else's that has the token."""
+    forger = Client(enforce_csrf_checks=True)
+    forger.force_login(staff(acme, "boss"))
+    forger.cookies[settings.CSRF_COOKIE_NAME] = token = "t" * 32
+    elsewhere = {"X-CSRFToken": token, "Origin": "https://evil.example"}
+    pages = {path: view for path, view in VIEWS.items() if not is_api(path)}
+    assert [path for path, view in pages.items() if getattr(view, "csrf_exempt", False)] == []
+    ours = [path for path in pages if not path.startswith("/admin/")]
+    for path in [*ours, "/admin/", "/admin/memory/memoryentry/"]:
+        assert forger.post(path).status_code == 403, path
+        assert forger.post(path, headers=elsewhere).status_code == 403, path
+    for method in ("PUT", "PATCH", "DELETE"):
+        assert forger.generic(method, "/keys/").status_code == 403
+    assert forger.post("/keys/", headers={"X-CSRFToken": token}).status_code == 405
+    assert len(ours) > 70
 
 
 def test_our_own_failure_needs_no_database(client: Client) -> None:

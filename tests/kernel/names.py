@@ -1,0 +1,86 @@
+"""One id of every sort that an address may name, of one account."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from context.models import ContextComparison, ContextCostReport, ToolResultArchive
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, ApiKey, Membership, User
+from kmapp.ledger.models import Commit
+from kmapp.outbox.models import Delivery, OutboxEvent
+from knowledge.models import (
+    KnowledgeChunk,
+    KnowledgeDocument,
+    KnowledgeQuestion,
+    KnowledgeSource,
+    LorebookEntry,
+)
+from memory.models import BulkRun, MemoryEdge, MemoryEntry, SavedView, TopicSuggestion
+from rules.models import Rule, RuleDecision, RulePromotion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """One id of each sort."""
+
+    account: UUID
+    slug: str
+    entry: UUID
+    archive: UUID
+    report: UUID
+    comparison: UUID
+    proposal: UUID
+    suggestion: UUID
+    client_id: str
+    edge: UUID
+    key: UUID
+    member: UUID
+    delivery: UUID
+    commit: UUID
+    event: UUID
+    run: UUID
+    rule: UUID
+    decision: UUID
+    promotion: UUID
+    source: UUID
+    document: UUID
+    chunk: UUID
+    view: UUID
+    lorebook: UUID
+    lore: UUID
+    question: UUID
+
+
+def names_of(account: Account, *, entry: MemoryEntry, proposal: MemoryEntry, member: User) -> Names:
+    """The first of each; a delivery that failed."""
+    with acting(account):
+        delivery = Delivery.objects.of(account)[0]
+        Delivery.objects.filter(pk=delivery.pk).update(failed_at=delivery.due_at)
+        return Names(
+            account=account.pk,
+            slug=account.slug,
+            entry=entry.pk,
+            archive=ToolResultArchive.objects.of(account)[0].pk,
+            report=ContextCostReport.objects.of(account)[0].pk,
+            comparison=ContextComparison.objects.of(account)[0].pk,
+            proposal=proposal.pk,
+            suggestion=TopicSuggestion.objects.of(account)[0].pk,
+            client_id=entry.client_id or "",
+            edge=MemoryEdge.objects.of(account)[0].pk,
+            key=ApiKey.objects.of(account)[0].pk,
+            member=Membership.objects.of(account).get(user=member).pk,
+            delivery=delivery.pk,
+            commit=Commit.objects.of(account)[0].pk,
+            view=SavedView.objects.of(account)[0].pk,
+            event=OutboxEvent.objects.of(account)[0].pk,
+            run=BulkRun.objects.of(account)[0].pk,
+            rule=Rule.objects.of(account).filter(state="active")[0].pk,
+            decision=RuleDecision.objects.of(account)[0].pk,
+            promotion=RulePromotion.objects.of(account)[0].pk,
+            source=KnowledgeSource.objects.of(account).of_documents()[0].pk,
+            document=KnowledgeDocument.objects.of(account)[0].pk,
+            chunk=KnowledgeChunk.objects.of(account)[0].pk,
+            lorebook=KnowledgeSource.objects.of(account).lorebooks()[0].pk,
+            lore=LorebookEntry.objects.of(account)[0].pk,
+            question=KnowledgeQuestion.objects.of(account)[0].pk,
+        )

@@ -1,0 +1,235 @@
+"""Payloads in every text that an account keeps, as if all its doors had let all of them in."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from psycopg.errors import UniqueViolation
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from kmapp.accounts.models import Account, AccountOwned, User
+from tests.kernel.fsck.tampering import Intruder
+from tests.payloads import PAYLOADS
+from tests.web.staff import MODELS
+
+TEXTS = [payload.text for payload in PAYLOADS]
+WORD = "the-word-of-somebody"
+# What only our own code writes, and reads back: nobody's words.
+OURS = re.compile(
+    r"sha256$|hash$|digest$|signature$|^key_id$|^prefix$|fingerprint$|_by$|^(actor|holder|rater)$"
+    r"|^(topic|job_key|handler|queue|collection|index_versions?|shape|language|password|slug)$"
+    r"|_ids$|^(redact|scopes|refs|flags|actions|variants?|fallback|target|review_keys)$"
+)
+OUR_COLUMNS = {
+    "ledger_commit.diff",
+    "ledger_seal.object_type",
+    "ledger_seal.op",
+    "outbox_outboxevent.payload",
+    "outbox_delivery.reason",
+    "memory_bulkpart.chosen",
+    "memory_memorysettings.forget_after",
+    "memory_finding.name",
+    "rules_rulebacktest.examples",
+    "rules_rulesuggestion.evidence",
+    "context_contextcomparison.left",
+    "context_contextcomparison.right",
+    "context_contextsettings.policy",
+    "context_contextinput.rest",
+}
+JSON_TEXTS = {"context_contextbody.text"}
+# JSON as the product keeps it, where the rows of tests say nothing.
+_TEXT = {"text": WORD, "title": WORD, "url": WORD, WORD: [WORD]}
+_TOOL = {"tool": {"prefer": [WORD], "deny": [WORD]}}
+_ENTRY = {"title": WORD, "slots": _TEXT, "tags": [WORD], "entities": [WORD], "sources": [_TEXT]}
+SHAPES: dict[str, Any] = {
+    "ledger_note.input": _TEXT,
+    "memory_memoryentry.slots": _TEXT,
+    "memory_memoryentry.sources": [_TEXT, WORD],
+    "memory_memoryversion.state": _ENTRY,
+    "memory_extraction.metadata": _TEXT,
+    "memory_extraction.result": {"facts": [WORD]},
+    "memory_memorysettings.categories": {WORD: WORD},
+    "memory_finding.details": {"excerpt": WORD, "pairs": [[WORD, WORD]], "negated": WORD},
+    "rules_rule.then": _TOOL | {"output": {WORD: WORD}},
+    "rules_rule.exceptions": [{WORD: WORD}],
+    "rules_ruledecision.policy": _TOOL | {"output": {WORD: WORD}},
+    "rules_ruledecision.denied": {WORD: WORD},
+    "rules_ruleobservation.after": {"ordered": [WORD], "selected": WORD},
+    "context_toolresultarchive.tool_input": _TEXT,
+    "context_toolresultarchive.sources": [WORD],
+    "context_contextcostreport.tool_tokens": {WORD: 3},
+    "context_contextdifference.differences": {"tools_lost": [WORD], "tools_gained": [WORD]},
+    "context_contextsettings.tool_thresholds": {WORD: 3},
+    "context_contextsettings.prices": {WORD: {"input": 1}},
+}
+
+
+def columns_of(model: type[models.Model]) -> "Iterator[models.Field[Any, Any]]":
+    """The columns that hold somebody's words."""
+    for column in model._meta.concrete_fields:
+        inner = getattr(column, "base_field", column)
+        if not isinstance(inner, models.CharField | models.TextField | models.JSONField):
+            continue
+        ours = OURS.search(column.attname) or _name(model, column) in OUR_COLUMNS
+        if not inner.choices and not ours:
+            yield column
+
+
+def _name(model: type[models.Model], column: "models.Field[Any, Any]") -> str:
+    return f"{model._meta.db_table}.{column.attname}"
+
+
+@dataclass
+class Planter:
+    """Puts the payloads where `words` stand, and wherever a column is all somebody's words."""
+
+    intruder: Intruder
+    words: Sequence[str]
+    planted: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def plant(self) -> None:
+        for model in MODELS:
+            if columns := list(columns_of(model)):
+                self._plant_in(model, columns)
+
+    def name(self, account: Account, person: User, number: int) -> None:
+        """What stands on every page: the names of the account and of whoever looks at it."""
+        name, most = TEXTS[number % len(TEXTS)], 150
+        self.intruder.run("UPDATE accounts_account SET name = %s WHERE id = %s", name, account.pk)
+        change = "UPDATE accounts_user SET first_name = %s, last_name = %s WHERE id = %s"
+        self.intruder.run(change, packed(number, most), packed(number + 1, most), person.pk)
+
+    def _plant_in(
+        self, model: type[models.Model], columns: "Sequence[models.Field[Any, Any]]"
+    ) -> None:
+        table, pk = model._meta.db_table, model._meta.pk.attname
+        cursor = self.intruder.connection.cursor(row_factory=dict_row)
+        rows = cursor.execute(f"SELECT * FROM {table} ORDER BY {pk}").fetchall()  # noqa: S608 - names of ours
+        for number, row in enumerate(rows):
+            said = self._said(model, columns, row, number)
+            names = ", ".join(f'"{name}" = %s' for name in said)
+            change = f"UPDATE {table} SET {names} WHERE {pk} = %s"  # noqa: S608 - names of ours
+            self.intruder.run(change, *said.values(), row[pk])
+        if issubclass(model, AccountOwned) and any(map(_room, columns)):
+            self._copy(model, columns, rows)
+
+    def _copy(
+        self,
+        model: type[models.Model],
+        columns: "Sequence[models.Field[Any, Any]]",
+        rows: Sequence[dict[str, Any]],
+    ) -> None:
+        """Short columns hold few payloads: so many rows that all of them stand in some."""
+        table, pk = model._meta.db_table, model._meta.pk.attname
+        for number in range(len(rows), len(TEXTS)):
+            row = rows[number % len(rows)]
+            said = self._said(model, columns, row, number)
+            made: dict[str, Any] = row | said | {pk: uuid4()}
+            made = {n: Jsonb(v) if isinstance(v, dict) else v for n, v in made.items()}
+            names = '", "'.join(made)
+            holes = ", ".join(["%s"] * len(made))
+            copy = f'INSERT INTO {table} ("{names}") VALUES ({holes})'  # noqa: S608 - names of ours
+            try:
+                self.intruder.run(copy, *made.values())
+            except UniqueViolation:
+                return
+
+    def _said(
+        self,
+        model: type[models.Model],
+        columns: "Sequence[models.Field[Any, Any]]",
+        row: dict[str, Any],
+        number: int,
+    ) -> dict[str, Any]:
+        """What stands in the columns of a row."""
+        said: dict[str, Any] = {}
+        for column in columns:
+            name, room = _name(model, column), _room(column)
+            old = row[column.attname]
+            if isinstance(column, models.JSONField):
+                said[column.attname] = Jsonb(self._spread(_shaped(old, SHAPES.get(name)), TEXTS))
+            elif isinstance(column, ArrayField):
+                most = column.base_field.max_length or 10_000
+                said[column.attname] = [text for text in TEXTS if len(text) <= most]
+            elif name in JSON_TEXTS:
+                said[column.attname] = json.dumps(self._spread(json.loads(old), TEXTS))
+            else:
+                said[column.attname] = packed(number, room) if room else " ".join(TEXTS)
+            self.planted[name] |= _payloads_in(said[column.attname])
+        return said
+
+    def _spread(self, value: Any, texts: Sequence[str]) -> Any:
+        """Lists and the keys of objects get an item for each payload, texts hold them all."""
+        if isinstance(value, str):
+            for word in self.words:
+                value = value.replace(word, " ".join(texts))
+            return value
+        if isinstance(value, list):
+            return [self._spread(one, some) for one in value for some in self._each(one, texts)]
+        if isinstance(value, dict):
+            return {
+                self._spread(key, some): self._spread(one, some)
+                for key, one in value.items()
+                for some in self._each(key, texts)
+            }
+        return value
+
+    def _each(self, value: Any, texts: Sequence[str]) -> Sequence[Sequence[str]]:
+        """One at a time, where somebody's words stand in it."""
+        if any(_holds(value, word) for word in self.words):
+            return [[text] for text in texts]
+        return [texts]
+
+
+def _shaped(value: Any, shape: Any) -> Any:
+    if isinstance(value, dict) and isinstance(shape, dict):
+        return value | shape
+    return value if shape is None else shape
+
+
+def _room(column: "models.Field[Any, Any]") -> int:
+    """How long a text may be, where not all fit; 0: as long as it likes."""
+    most = getattr(column, "max_length", None) or 0
+    return most if most < len(" ".join(TEXTS)) else 0
+
+
+def packed(number: int, room: int) -> str:
+    """So many payloads as fit: twenty rows hold all of them where three fit, sixty rows always."""
+    start = 3 * number + number // 20
+    turned = [TEXTS[(start + i) % len(TEXTS)] for i in range(len(TEXTS))]
+    text = turned[0]
+    for more in turned[1:]:
+        if len(text) + 1 + len(more) > room:
+            break
+        text += f" {more}"
+    return text
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Every text in a value, keys too."""
+    if isinstance(value, Jsonb):
+        yield from _strings(value.obj)
+    elif isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for one in [*value, *value.values()]:
+            yield from _strings(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _strings(one)
+
+
+def _holds(value: Any, text: str) -> bool:
+    return any(text in one for one in _strings(value))
+
+
+def _payloads_in(value: Any) -> set[str]:
+    whole = "\n".join(_strings(value))
+    return {text for text in TEXTS if text in whole or json.dumps(text)[1:-1] in whole}

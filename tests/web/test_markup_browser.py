@@ -1,0 +1,175 @@
+"""What people and agents write never becomes markup (reliability 34; ASVS 1.2.1, 3.2.2).
+
+Sixty payloads stand in every text of an account, and every page there is is opened.
+"""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from playwright.sync_api import Route
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from kmapp.api.errors import is_api
+from memory.models import MemoryEntry
+from tests import makers
+from tests.context.calling import call, talk, tool
+from tests.estate import estate
+from tests.fake_provider import FakeProvider
+from tests.kernel.fsck.tampering import Intruder
+from tests.kernel.names import Names, names_of
+from tests.kernel.probes import NOT_A_METHOD, PROBES, ROUTES
+from tests.payloads import PAYLOADS
+from tests.rules.making import rule, select
+from tests.web.browser import Visitor
+from tests.web.planting import TEXTS, WORD, Planter
+from tests.web.reviewing import proposed
+from tests.web.staff import MODELS, address
+from tests.web.walking import Garden, Walk, Watch
+
+pytestmark = pytest.mark.browser
+SCRIPTS = ("vendor/htmx/htmx.min.js", "js/poll.js")
+SAME_AUDIENCE = """
+UPDATE memory_memoryentry AS one
+SET (scope, user_id, agent_id, app_id, run_id, visibility)
+  = (other.scope, other.user_id, other.agent_id, other.app_id, other.run_id, other.visibility)
+FROM memory_memoryentry AS other WHERE one.id = %s AND other.id = %s
+"""
+ASKED = {"memory:review_merge": "?with={}", "memory:forget_these": "?kind=fact"}
+# Tables whose rows are too few, or too much bound to others, to hold all payloads in short columns.
+FEW = {
+    *("accounts_account.name", "rules_rulefeedback.run_id", "knowledge_knowledgetext.revision"),
+    *(f"context_contextsummary.{name}" for name in ("conversation_id", "thread_id", "user_id")),
+    *(f"providers_embeddingmodel.{each}_prefix" for each in ("query", "passage")),
+    *("providers_embeddingmodel.name", "providers_embeddingmodel.passage_template"),
+    "search_vector.error",
+}
+
+
+@pytest.fixture
+def watch(visitor: Visitor) -> Watch:
+    watch = Watch(visitor.base)
+    watch.over(visitor.page)
+    return watch
+
+
+# --- The payloads ---------------------------------------------------------------------------------
+
+
+def test_each_payload_does_harm_on_a_careless_page(visitor: Visitor, watch: Watch) -> None:
+    """Or the pages of ours would prove nothing by being quiet."""
+    policy = visitor.page.request.get(f"{visitor.base}/sign-in/").headers["content-security-policy"]
+    scripts = "".join(f'<script defer src="/static/{path}"></script>' for path in SCRIPTS)
+    quiet, shown = [], [""]
+
+    def answer(route: Route) -> None:
+        headers = {"Content-Security-Policy": policy, "Content-Type": "text/html"}
+        body = f"<!doctype html><head>{scripts}</head><body>{shown[-1]}</body>"
+        route.fulfill(body=body, headers=headers)
+
+    visitor.page.route("**/careless/", answer)
+    # Asked for is enough: nobody is led away from the page that is next.
+    visitor.page.route("**/canary", lambda route: route.fulfill(status=204))
+    for payload in PAYLOADS:
+        shown.append(payload.careless())
+        visitor.go("/careless/")
+        if payload.where == "link":
+            visitor.page.locator("#go").click()
+        if not waited(visitor, watch):
+            quiet.append(payload)
+    assert quiet == []
+    assert len(PAYLOADS) == 60
+
+
+def waited(visitor: Visitor, watch: Watch) -> list[str]:
+    for _tenth in range(20):
+        if found := watch.noticed(visitor):
+            return found
+        visitor.page.wait_for_timeout(100)
+    return []
+
+
+# --- The pages ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def garden(committed: str, provider: FakeProvider) -> Iterator[Garden]:
+    made = estate("Acme")
+    account, boss, word = made.account, made.admin, made.word
+    User.objects.filter(pk=boss.pk).update(is_staff=True, is_superuser=True)
+    proposal = proposed(account, f"The {word} opens at ten.")[0]
+    grow(account, word)
+    makers.settle()
+    with acting(account):
+        entry = MemoryEntry.objects.of(account).get(client_id=f"{word}-1")
+    names = names_of(account, entry=entry, proposal=proposal, member=boss)
+    intruder = Intruder(committed)
+    planter = Planter(intruder, [WORD, word, "curl"])
+    planter.plant()
+    intruder.run(SAME_AUDIENCE, proposal.pk, entry.pk)
+    yield Garden(account, boss, names, planter)
+    intruder.connection.close()
+
+
+def grow(account: Account, word: str) -> None:
+    """More rows, where a copy of one would not be a row of its own."""
+    for number in range(40):
+        makers.member(account, f"m{number}", role="reviewer")
+        rule(account, f"Draft {number} {word}")
+    for _each in TEXTS:
+        makers.key(account)
+    rule(account, f"One {word}", "active", when={})
+    rule(account, f"Other {word}", "active", when={}, then={"tool": {"prefer": ["curl"]}})
+    select(account, {"n": 0, "word": word})
+    call(account, talk(1, word=word), sources=("memory",), tools=[tool(word)], model=word)
+
+
+def pages(names: Names) -> Iterator[tuple[str, str]]:
+    """Every page of the product of these things: the name and the address."""
+    for name, path in ROUTES.items():
+        probe = PROBES.get(name)
+        pk = [getattr(names, probe.pk)] if probe and probe.pk else []
+        address = reverse(name, args=pk)
+        if not is_api(f"/{path}") and Client().get(address).status_code != NOT_A_METHOD:
+            yield name, address + ASKED.get(name, "").format(names.entry)
+
+
+def tables(account: Account) -> Iterator[str]:
+    """Every list of the stock admin, and a row of each."""
+    for model in MODELS:
+        yield address(model)
+        with acting(account):
+            row = model.objects.order_by("pk").first()  # type: ignore[attr-defined]
+        yield address(model, f"{quote(str(row.pk))}/change/") if row else address(model)
+
+
+def test_no_payload_becomes_markup_on_any_page(
+    visitor: Visitor, watch: Watch, garden: Garden
+) -> None:
+    planted = garden.planter.planted
+    assert {name for name, texts in planted.items() if len(texts) < len(TEXTS)} <= FEW
+    assert all(planted.values())
+    visitor.sign_in(garden.boss)
+    walk = Walk(visitor, watch, garden)
+    all_pages = dict(pages(garden.names))
+    visitor.prefers(theme="dark", language="zh-hans")
+    for path in all_pages.values():
+        walk.open(path)
+    visitor.prefers(theme="light", language="en")
+    walk.go_everywhere(all_pages)
+    for path in tables(garden.account):
+        walk.open(path)
+    walk.approve(garden.names.proposal)
+    assert walk.harm == []
+
+
+@pytest.mark.parametrize("form", ["csv", "ndjson"])
+def test_a_file_that_is_taken_away_is_no_page(client: Client, alice: User, form: str) -> None:
+    client.force_login(alice)
+    answer = client.post("/memory/export/", {"form": form})
+    assert answer.headers["Content-Disposition"].startswith("attachment;")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert not answer.headers["Content-Type"].startswith("text/html")
