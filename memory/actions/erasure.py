@@ -25,6 +25,7 @@ from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
 from memory.actions.counting import Counted
 from memory.actions.owed import owe_order
+from memory.actions.people import forget_people
 from memory.drafts import clean, key_of
 from memory.models import (
     BulkPart,
@@ -98,6 +99,7 @@ def erase(
     with recording(account_id, actor, input={"erased": len(ids)}, reason=kept) as commit:
         _mark(account_id, gone, commit)
         _remove(account_id, ids, commit)
+        forget_people(account_id, {row.user_id for row in gone}, commit)
         # What a vector was made of can be guessed from it: these held the text that came before.
         drop_vectors(account_id, [CONTEXT_COLLECTION], list(after))
         owe_order(account_id, [entries[pk] for pk in after if pk in entries], commit.id)

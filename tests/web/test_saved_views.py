@@ -1,13 +1,18 @@
 """Saved views: one's own and shared, checked when they are opened."""
 
+import re
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from memory.models import SavedView
+from memory.actions.exports import record_export
+from memory.models import MemoryExport, SavedView
 from tests import makers
 from tests.web.test_entries import at_desk, page, remember
 
@@ -76,3 +81,28 @@ def test_one_sees_ones_own_and_what_is_shared(at_desk: Client, acme: Account, ad
 @pytest.mark.parametrize("name", ["", " ", "\x00"])
 def test_a_view_has_a_name(at_desk: Client, acme: Account, name: str) -> None:
     assert at_desk.post("/memory/views/", {"name": name, "query": ""}).status_code == 400
+
+
+def test_who_is_erased_is_named_by_no_view_and_no_export(
+    acme: Account, alice: User, ada: User
+) -> None:
+    remember(acme, "Ann likes tea.", user_id="ann")
+    remember(acme, "Anna likes tea.", user_id="anna")
+    kept = {"Everybody": "status=active", "Hers": "user_id=anna", "Annals": "q=tea"}
+    gone = {"By id": "user_id=ann", "Seen with ann": "q=tea", "Asked": "q=what+does+ann+like%3F"}
+    for name, query in {**kept, **gone}.items():
+        view_of(acme, alice, name, query=query, shared=True)
+    with acting(acme):
+        for query in ("user_id=ann", "user_id=anna"):
+            record_export(acme.pk, SYSTEM, form=MemoryExport.Form.CSV, query=query, number=1)
+    admin = Client()
+    admin.force_login(ada)
+    counted = page(admin.get("/memory/erase/?user_id=ann"))
+    [ticket] = re.findall(r'name="ticket" value="([^"]+)"', counted)
+    said = {"ticket": ticket, "count": "1", "typed": "erase 1"}
+    done = admin.post("/memory/erase/?user_id=ann", said)
+    assert done.status_code == 302, page(done)
+    with acting(acme):
+        assert {view.name for view in SavedView.objects.all()} == set(kept)
+        assert [row.query for row in MemoryExport.objects.all()] == ["user_id=anna"]
+    call_command("fsck", stdout=StringIO())
