@@ -46,6 +46,7 @@ FEW = {
     *(f"providers_embeddingmodel.{each}_prefix" for each in ("query", "passage")),
     *("providers_embeddingmodel.name", "providers_embeddingmodel.passage_template"),
     "search_vector.error",
+    "context_contextsettings.remote_url",
 }
 
 
