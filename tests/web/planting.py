@@ -34,6 +34,7 @@ OUR_COLUMNS = {
     "outbox_outboxevent.payload",
     "outbox_delivery.reason",
     "memory_bulkpart.chosen",
+    "memory_topicsuggestion.members",
     "memory_memorysettings.forget_after",
     "memory_finding.name",
     "rules_rulebacktest.examples",

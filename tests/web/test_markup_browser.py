@@ -4,6 +4,7 @@ Sixty payloads stand in every text of an account, and every page there is is ope
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
@@ -12,15 +13,18 @@ from django.urls import reverse
 from playwright.sync_api import Route
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
+from memory.actions.entries import write
+from memory.drafts import Batch, End, NewEdge, NewEntry
 from memory.models import MemoryEntry
 from tests import makers
 from tests.context.calling import call, talk, tool
 from tests.estate import estate
 from tests.fake_provider import FakeProvider
 from tests.kernel.fsck.tampering import Intruder
-from tests.kernel.names import Names, names_of
+from tests.kernel.names import names_of
 from tests.kernel.probes import NOT_A_METHOD, PROBES, ROUTES
 from tests.payloads import PAYLOADS
 from tests.rules.making import rule, select
@@ -106,12 +110,13 @@ def garden(committed: str, provider: FakeProvider) -> Iterator[Garden]:
     makers.settle()
     with acting(account):
         entry = MemoryEntry.objects.of(account).get(client_id=f"{word}-1")
+        topic = MemoryEntry.objects.of(account).get(kind="topic")
     names = names_of(account, entry=entry, proposal=proposal, member=boss)
     intruder = Intruder(committed)
     planter = Planter(intruder, [WORD, word, "curl"])
     planter.plant()
     intruder.run(SAME_AUDIENCE, proposal.pk, entry.pk)
-    yield Garden(account, boss, names, planter)
+    yield Garden(account, boss, names, topic.pk, planter)
     intruder.connection.close()
 
 
@@ -124,15 +129,22 @@ def grow(account: Account, word: str) -> None:
         makers.key(account)
     rule(account, f"One {word}", "active", when={})
     rule(account, f"Other {word}", "active", when={}, then={"tool": {"prefer": ["curl"]}})
+    with acting(account):
+        draft = NewEntry(text=f"What {word} is.", kind="topic", title=word, client_id="topic")
+        of_it = NewEdge(type="part_of", src=End(client_id=f"{word}-1"), dst=End(client_id="topic"))
+        write(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=[draft], edges=[of_it]))
     select(account, {"n": 0, "word": word})
     call(account, talk(1, word=word), sources=("memory",), tools=[tool(word)], model=word)
 
 
-def pages(names: Names) -> Iterator[tuple[str, str]]:
+def pages(garden: Garden) -> Iterator[tuple[str, str]]:
     """Every page of the product of these things: the name and the address."""
+    names = garden.names
+    of_topics = replace(names, entry=garden.topic)
     for name, path in ROUTES.items():
         probe = PROBES.get(name)
-        pk = [getattr(names, probe.pk)] if probe and probe.pk else []
+        shown = of_topics if name.startswith("memory:topic") else names
+        pk = [getattr(shown, probe.pk)] if probe and probe.pk else []
         address = reverse(name, args=pk)
         if not is_api(f"/{path}") and Client().get(address).status_code != NOT_A_METHOD:
             yield name, address + ASKED.get(name, "").format(names.entry)
@@ -155,12 +167,12 @@ def test_no_payload_becomes_markup_on_any_page(
     assert all(planted.values())
     visitor.sign_in(garden.boss)
     walk = Walk(visitor, watch, garden)
-    all_pages = dict(pages(garden.names))
+    all_pages = dict(pages(garden))
     visitor.prefers(theme="dark", language="zh-hans")
     for path in all_pages.values():
         walk.open(path)
     visitor.prefers(theme="light", language="en")
-    walk.go_everywhere(all_pages)
+    assert set(all_pages) - walk.go_everywhere(all_pages) == set()
     for path in tables(garden.account):
         walk.open(path)
     walk.approve(garden.names.proposal)
