@@ -1,13 +1,17 @@
 """Ten long tool results: what placeholders save, and that what was planted is found again."""
 
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from context import scenario
 from context.scenario import run, table
 from kmapp.accounts.models import Account
+from tests import makers
 from tests.agent import Agent
+from tests.web.browser import served
 
 
 @pytest.mark.django_db
@@ -26,3 +30,17 @@ def test_the_conversation_costs_a_fraction(agent: Agent, acme: Account) -> None:
     assert passages.found == 9
     # Each turn reads its own result whole, once: nothing can save more than that.
     assert placeholders.total > 10 * whole.tokens[0] * 0.99
+
+
+@pytest.mark.usefixtures("committed", "provider")
+def test_the_script_runs_it_against_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scenario, "TURNS", 2)
+    monkeypatch.setattr(scenario, "LENGTH", 12_000)
+    secret, out = makers.key(makers.account("Acme"))[1], StringIO()
+    monkeypatch.setattr("context.management.commands.context_scenario.table", repr)
+    with served() as url:
+        call_command("context_scenario", "--url", url, "--key", secret, stdout=out)
+        with pytest.raises(CommandError, match="401"):
+            call_command("context_scenario", "--url", url, "--key", "none", stdout=out)
+    assert "name='accumulated'" in out.getvalue()
+    assert "found=1" in out.getvalue()
