@@ -21,7 +21,9 @@ ROLE_MARKUP = [
     pattern(
         "#",
         r"(?:^|\n)[ \t]{0,4}#{1,6} ?(?:system|(?:new )?instructions?|developer|assistant"
-        r"|系统(?:指令|提示|消息)?|指令)\b[ \t]{0,3}(?:[:：]|\n|$)",
+        r"|系统(?:指令|提示|消息)?|指令)\b[ \t]{0,3}(?:[:：]|$|\n\s{0,5}(?:you\b|ignore|forget"
+        r"|always"
+        r"|never|from now|the (?:assistant|ai|model|user)|你|您|忽略|忘|从现在|请|必须))",
     ),
     pattern(
         "system developer 系统",
@@ -54,7 +56,8 @@ TOOL_CALL = [
         "arg param input",
         rf"{_Q}(?:name|tool|function|action|method){_Q}{_COLON}\s{{0,5}}{_Q}[\w.:/-]{{1,60}}{_Q}"
         rf"\s{{0,5}},\s{{0,5}}{_Q}(?:arguments|parameters|params|input|args|kwargs){_Q}{_COLON}"
-        rf"|{_Q}(?:arguments|parameters|params|input|args){_Q}{_COLON}\s{{0,5}}\{{[^{{}}]{{0,300}}\}}"
+        rf"|{_Q}(?:arguments|parameters|params|input"
+        rf"|args){_Q}{_COLON}\s{{0,5}}\{{[^{{}}]{{0,300}}\}}"
         rf"\s{{0,5}},\s{{0,5}}{_Q}(?:name|tool|function){_Q}{_COLON}",
     ),
     pattern(

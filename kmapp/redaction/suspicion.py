@@ -10,9 +10,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 
+from kmapp.redaction.deeds import ENGLISH_DEEDS
 from kmapp.redaction.folding import fold
 from kmapp.redaction.markup import REMOTE_CONTENT, ROLE_MARKUP, TOOL_CALL
 from kmapp.redaction.patterns import Pattern, any_found
+from kmapp.redaction.signals import many_weak_signals
 from kmapp.redaction.speech import ENGLISH
 from kmapp.redaction.speech_zh import CHINESE
 
@@ -64,6 +66,11 @@ def _mixed(text: str, seen: str) -> bool:
 
 def _any(patterns: Sequence[Pattern]) -> Callable[[str, str], bool]:
     return lambda text, seen: any_found(patterns, seen)
+
+
+def _instructions(text: str, seen: str) -> bool:
+    """Sentences that are known for it, or many words that are at home there."""
+    return any_found(_SAID["instructions"], seen) or many_weak_signals(seen)
 
 
 def _encoded(text: str, seen: str) -> bool:
@@ -129,7 +136,7 @@ _MARKS = {
     "mixed_scripts": (_MIXED,),
 }
 _SAID = {
-    "instructions": (*ENGLISH, *CHINESE),
+    "instructions": (*ENGLISH, *ENGLISH_DEEDS, *CHINESE),
     "role_markup": tuple(ROLE_MARKUP),
     "tool_call": tuple(TOOL_CALL),
     "remote_content": tuple(REMOTE_CONTENT),
@@ -140,6 +147,7 @@ _TESTS: dict[str, Callable[[str, str], bool]] = {
     "tag_characters": _tags,
     "mixed_scripts": _mixed,
     **{name: _any(patterns) for name, patterns in _SAID.items()},
+    "instructions": _instructions,
     "encoded_text": _encoded,
 }
 FLAGS = tuple(_TESTS)

@@ -14,6 +14,7 @@ from context.placeholders import Archived, archive_of, placeholder
 from context.policies import Policy
 from kmapp import tokens
 from tests.poison import HARMLESS, POISONED
+from tests.suspicion import samples
 
 KEY = UUID("0193a7c0-0000-7000-8000-000000000001")
 RULE = "━" * 37
@@ -219,7 +220,7 @@ def outside(block: str, nonce: str) -> str:
 
 
 def test_poison_stays_inside() -> None:
-    for text in [*HOSTILE, *HARMLESS]:
+    for text in [*HOSTILE, *HARMLESS, *(sample.text for sample in samples())]:
         nonce = fence.nonce_for([text])
         item = fence.Item(id="m-1", source="memory", trust="untrusted", text=text)
         block = fence.fenced([item, item], nonce)

@@ -19,6 +19,7 @@ from memory.models import Finding, MemoryEntry, Triage
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.makers import settle
+from tests.suspicion import samples
 
 LYON = "The warehouse in Lyon closes at six on Fridays."
 
@@ -70,6 +71,18 @@ def test_proposals_are_grouped_by_what_they_need(agent: Agent, acme: Account) ->
     assert against.score > 0.8
     risk = findings(acme, made["flagged"])["risk"]
     assert (risk.name, "Ignore all" in risk.details["excerpt"]) == ("instructions", True)
+
+
+def test_no_hostile_text_gets_anywhere_by_itself(agent: Agent, acme: Account) -> None:
+    """Reliability 39: two hundred are offered for everyone, and all of them wait for a person."""
+    texts = [sample.text for sample in samples() if sample.hostile]
+    nodes = [{"text": text, "visibility": "account"} for text in texts]
+    for start in range(0, len(nodes), 50):
+        agent.post("memory/write", {"nodes": nodes[start : start + 50]}, 201)
+    with acting(acme):
+        rows = MemoryEntry.objects.of(acme)
+        assert rows.filter(status="proposed", visibility="account", pinned=False).count() == 200
+        assert rows.exclude(flags=[]).count() >= 180
 
 
 def test_what_the_writer_says_of_others_counts_first(agent: Agent, acme: Account) -> None:
