@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from time import monotonic
 from typing import IO, Any, BinaryIO
 
 from django.conf import settings
@@ -72,17 +73,41 @@ def read_archive(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
 
 def _frames(parser: str, file: BinaryIO, cut: Mapping[str, Any]) -> Iterator[Frame]:
     with _process(parser, file, json.dumps(cut)) as process:
-        out = process.stdout
-        assert out is not None  # noqa: S101 - a pipe, as asked for
-        while True:
-            head = _head(out)
-            if head is None:
-                raise CannotRead(_why_it_died(process))
-            if "refused" in head:
-                raise CannotRead(str(head["refused"]))
-            if head.get("done"):
-                return
-            yield head, _body(out, head, process)
+        watch = _Watch(process)
+        while (frame := watch.next()) is not None:
+            yield frame
+
+
+class _Watch:
+    """Waits for frames, in all no longer than a parser may take.
+
+    What is done with a frame meanwhile is not the parser's time: a large archive takes longer.
+    """
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self.process, self.left = process, float(WALL_SECONDS)
+
+    def next(self) -> Frame | None:
+        """The next frame; None after the last one."""
+        started = monotonic()
+        timer = threading.Timer(self.left, self.process.kill)
+        timer.start()
+        try:
+            return _frame(self.process)
+        finally:
+            timer.cancel()
+            self.left = max(0.0, self.left - (monotonic() - started))
+
+
+def _frame(process: "subprocess.Popen[bytes]") -> Frame | None:
+    out = process.stdout
+    assert out is not None  # noqa: S101 - a pipe, as asked for
+    head = _head(out)
+    if head is None:
+        raise CannotRead(_why_it_died(process))
+    if "refused" in head:
+        raise CannotRead(str(head["refused"]))
+    return None if head.get("done") else (head, _body(out, head, process))
 
 
 @contextmanager
@@ -100,12 +125,9 @@ def _process(parser: str, file: BinaryIO, cut: str) -> Iterator["subprocess.Pope
         cwd="/",
         start_new_session=True,
     )
-    watch = threading.Timer(WALL_SECONDS, process.kill)
-    watch.start()
     try:
         yield process
     finally:
-        watch.cancel()
         process.kill()
         process.wait()
         if process.stdout:

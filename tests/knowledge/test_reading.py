@@ -2,9 +2,11 @@
 
 import io
 import stat
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import docx
 import openpyxl
@@ -169,6 +171,21 @@ def test_a_reader_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(limited, "WALL_SECONDS", 0.01)
     with pytest.raises(CannotRead), Path("/dev/zero").open("rb") as endless:
         list(read_archive(endless))
+
+
+def test_who_takes_files_in_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    from knowledge.parsing import limited
+
+    monkeypatch.setattr(limited, "WALL_SECONDS", 3)
+    with TemporaryFile() as file:
+        with zipfile.ZipFile(file, "w") as made:
+            for name in ("a.md", "b.md", "c.md"):
+                made.writestr(name, f"# {name}")
+        names = []
+        for name, _ in read_archive(file):
+            time.sleep(1.2)
+            names.append(name)
+    assert names == ["a.md", "b.md", "c.md"]
 
 
 def test_a_picture_book_is_no_text(acme: Account) -> None:
