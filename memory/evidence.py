@@ -135,10 +135,15 @@ def _beside(row: Finding, other: MemoryEntry) -> Beside:
     )
 
 
+def warnings(entry: MemoryEntry) -> list[str | Promise]:
+    """Reasons to look twice, as they were kept with the text."""
+    return [WARNINGS.get(name, UNKNOWN) for name in entry.flags]
+
+
 def _warnings(entry: MemoryEntry, rows: Sequence[Finding], triage: Triage | None) -> list[Caution]:
     """As found by a worker; until one has looked, the names that were kept with the text."""
     if triage is None or triage.version != entry.version:
-        return [Caution(text=WARNINGS.get(name, UNKNOWN)) for name in entry.flags]
+        return [Caution(text=text) for text in warnings(entry)]
     sentences = WARNINGS | PERSONAL
     return [
         Caution(text=sentences.get(row.name, UNKNOWN), excerpt=row.details.get("excerpt", ""))

@@ -20,6 +20,7 @@ from kmapp.web.seats import reviewer_required
 from kmapp.web.who import names_of
 from memory.actions import erasure, review
 from memory.actions.review import Decision
+from memory.evidence import warnings
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.views import story
 from memory.views.comparison import comparison
@@ -120,6 +121,7 @@ def _shown(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
         "entry": row,
+        "warnings": warnings(row),
         "steps": steps,
         "older": older,
         "ratings": ratings,
