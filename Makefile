@@ -51,8 +51,8 @@ bench-retrieval: runtime ## what search finds, with each signal left out; DATA="
 chaos: development ## kill real processes while work is done; SHORT=1 for a few minutes only
 	@$(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest -n 0 -m chaos
 
-browser: development ## only the tests that need a browser
-	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m browser
+browser: development ## only the tests that need a browser, each page in both themes and languages
+	@$(ALONE) WHOLE_MATRIX=1 $(PY) -m pytest -n $(JOBS) -m browser
 
 shots: development ## pictures for the docs, of a running kmapp that `make demo` filled
 	@$(PY) -m tests.shots

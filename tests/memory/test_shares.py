@@ -17,12 +17,13 @@ from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.perf.seed import seed, slug_of
 from memory.perf.vectors import Cloud
+from tests.chaos.measure import SHORT
 
-NUMBER = 20_000
+LONG = [pytest.mark.chaos, pytest.mark.skipif(SHORT, reason="the short form has 12,000")]
+NUMBERS = [12_000, pytest.param(20_000, marks=LONG)]
 LARGE, SMALL, TINY = 30.0, 1.0, 0.1  # percent
 # No two alike, as accounts are named by their shares; what is left goes to the hundredth account.
 OTHERS = [0.70 + number / 10_000 for number in range(96)]
-SEARCHES = 100
 FIRST = 10
 EXACT = "enable_indexscan = off"
 BY_INDEX = "enable_sort = off"  # only the index gives vectors in order
@@ -39,39 +40,43 @@ def search(account: Account, meaning: Meaning, setting: str = "") -> set[UUID]:
         return set(nearest(collection, meaning, within=within, limit=FIRST))
 
 
-def questions() -> Iterator[Meaning]:
+def questions(number: int) -> Iterator[Meaning]:
     model = active_model()
-    for vector in Cloud(model.dimensions, np.random.default_rng(7)).draw(SEARCHES):
+    for vector in Cloud(model.dimensions, np.random.default_rng(7)).draw(number):
         yield Meaning.of(model, vector.tolist())
 
 
-def searched(account: Account, setting: str = "", *, after: Account) -> float:
+def searched(number: int, account: Account, setting: str = "", *, after: Account) -> float:
     """Each search finds ten, right after another account's on one connection. Gives recall@10."""
     right = 0
-    for meaning in questions():
+    for meaning in questions(number):
         assert len(search(after, meaning)) == FIRST
         found = search(account, meaning, setting)
         assert len(found) == FIRST
         right += len(found & search(account, meaning, EXACT))
-    return right / (SEARCHES * FIRST)
+    return right / (number * FIRST)
 
 
 @pytest.mark.timeout(900)
-def test_each_account_gets_its_share(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("number", NUMBERS)
+def test_each_account_gets_its_share(
+    committed: str, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     """One test, because the seed takes its time."""
     shares = [LARGE, SMALL, TINY, *OTHERS]
-    seed(NUMBER, shares, tell=lambda done: None, say=lambda text: None)
+    seed(number, shares, tell=lambda done: None, say=lambda text: None)
     assert len(every_account()) == 100
+    asked = number // 200
     large, small, tiny = (account_named(slug_of(share)) for share in (LARGE, SMALL, TINY))
 
     # As the product searches: few rows are measured one by one, many are found by the index.
     recall = {
-        "large": searched(large, after=small),
-        "small": searched(small, after=large),
-        "tiny": searched(tiny, after=large),
+        "large": searched(asked, large, after=small),
+        "small": searched(asked, small, after=large),
+        "tiny": searched(asked, tiny, after=large),
     }
     # By the index although few rows count: it goes on until it has enough of them.
     monkeypatch.setattr(queries, "FEW", 0)
-    recall["small, by the index"] = searched(small, BY_INDEX, after=large)
-    recall["tiny, by the index"] = searched(tiny, BY_INDEX, after=large)
+    recall["small, by the index"] = searched(asked, small, BY_INDEX, after=large)
+    recall["tiny, by the index"] = searched(asked, tiny, BY_INDEX, after=large)
     assert min(recall.values()) >= 0.95, recall
