@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
@@ -37,7 +38,7 @@ class Signals:
 
     query: Query
     candidates: Sequence[Candidate]
-    ready: frozenset[UUID]
+    ready: AbstractSet[UUID]
 
 
 def gather(
@@ -57,8 +58,9 @@ def gather(
     near = queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
     seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
     shapes = _shapes(account_id, within, {*by_words, *near}, seeds)
-    known = shapes.keys() - reworded.keys()
-    measures = measured(collection, words, meaning, known, beside=CONTEXT_COLLECTION, near=near)
+    for pk in reworded:
+        shapes.pop(pk, None)
+    measures = measured(collection, words, meaning, shapes, beside=CONTEXT_COLLECTION, near=near)
     return Signals(
         query=Query(text=text, idf=list(words.idf.values())),
         candidates=[
@@ -80,10 +82,9 @@ def gather(
                 fresh=shape.fresh,
             )
             for each, shape in shapes.items()
-            if each in known
         ]
         + [_as_it_was(pk, said, words) for pk, said in reworded.items()],
-        ready=frozenset(measures.cosine),
+        ready=measures.cosine.keys(),
     )
 
 

@@ -34,15 +34,21 @@ def measured(
 ) -> Measures:
     """Every figure of these objects, whichever list they came from; `near` has cosines found."""
     wanted = list(objects)
+    cosine, unknown = {}, []
+    for each in wanted:
+        if (figure := near.get(each)) is None:
+            unknown.append(each)
+        else:
+            cosine[each] = figure
     these = Ids(wanted).array
     statement, parameters = _BM25_OF, [*asked_for(collection, words), these]
     if meaning:
-        asked = {collection.name: Ids(each for each in wanted if each not in near).array}
+        asked = {collection.name: Ids(unknown).array}
         asked.setdefault(beside, these)
         for name, ids in asked.items():
             statement += _COSINES_OF.format(distance=meaning.distance, model=meaning.model.pk)
             parameters += [meaning.literal, collection.account_id, name, ids]
-    found: dict[str, dict[UUID, float]] = {"": {}, collection.name: {}, beside: {}}
+    found: dict[str, dict[UUID, float]] = {"": {}, beside: {}, collection.name: cosine}
     holds: dict[UUID, int] = {}
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
@@ -51,8 +57,6 @@ def measured(
                 found[name][each] = figure
             if held:
                 holds[each] = held
-    cosine = found[collection.name]
-    cosine.update((each, near[each]) for each in wanted if each in near)
     return Measures(bm25=found[""], holds=holds, cosine=cosine, beside=found[beside])
 
 
