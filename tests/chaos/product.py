@@ -25,10 +25,12 @@ from django.conf import settings
 
 from kmapp import env, processes, stack
 from kmapp.accounts.acting import acting
+from kmapp.accounts.models import account_ids
 from kmapp.embedded.valkey import Valkey
 from kmapp.ids import uuid7
 from kmapp.ledger.models import Seal
 from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.models import Delivery
 from kmapp.processes import Program
 from tests.chaos import handlers
 
@@ -202,6 +204,14 @@ class Product:
                 "kmapp.outbox.tasks.deliver", ["default"], queue="default", connection=fresh
             )
         return Jobs(self, account, events)
+
+    def is_idle(self) -> bool:
+        """Nothing is owed to anybody."""
+        for account_id in account_ids():
+            with acting(account_id):
+                if Delivery.objects.of(account_id).open().exists():
+                    return False
+        return True
 
 
 @dataclass(frozen=True, slots=True)
