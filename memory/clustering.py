@@ -36,13 +36,17 @@ class Grown:
     known: int
 
 
-def grow(vectors: Vectors, topics: Sequence[int]) -> Grown:
+def neighbours(vectors: Vectors) -> Graph:
+    """What `grow` goes by; reckoning it is what takes time: the square of how many there are."""
+    return mutual_neighbours(centred(vectors)) if len(vectors) else []
+
+
+def grow(graph: Graph, topics: Sequence[int]) -> Grown:
     """Give items without a topic one, where they belong; those that have one keep it.
 
     A second call with what the first returned changes nothing.
     """
     known = max(topics, default=NONE) + 1
-    graph = mutual_neighbours(centred(vectors))
     now = list(topics)
     for _ in range(ROUNDS):
         joined = _join(graph, now)

@@ -9,15 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from memory.clustering import (
-    NONE,
-    SMALLEST,
-    Graph,
-    Vectors,
-    centred,
-    communities,
-    mutual_neighbours,
-)
+from memory.clustering import NONE, SMALLEST, Graph, communities
 
 # From where on a grouping says something; of a graph without groups it is seldom above.
 SPLIT_FROM = 0.3
@@ -35,9 +27,8 @@ class Suggestion:
     score: float  # merge: share of the smaller one's connections; split: modularity
 
 
-def suggestions(vectors: Vectors, topics: Sequence[int]) -> list[Suggestion]:
+def suggestions(graph: Graph, topics: Sequence[int]) -> list[Suggestion]:
     """What should be merged or split, the clearest first; each topic is in one of them only."""
-    graph = mutual_neighbours(centred(vectors))
     found = sorted(
         [*_merges(graph, topics), *_splits(graph, topics)],
         key=lambda each: (-each.score, each.topic, each.other),

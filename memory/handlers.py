@@ -94,8 +94,8 @@ def relate_memories(jobs: Sequence[Job]) -> None:
 @on(TOPICS, batch=100, queue="clustering", alone=True)
 def let_topics_grow(jobs: Sequence[Job]) -> None:
     """However often it was asked for meanwhile, once."""
-    grow_topics(jobs[0].account_id, SYSTEM)
-    suggest(jobs[0].account_id)
+    run = grow_topics(jobs[0].account_id, SYSTEM)
+    suggest(jobs[0].account_id, run.groups)
 
 
 @on(BULK)

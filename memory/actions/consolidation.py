@@ -1,12 +1,11 @@
 """Suggesting what to do with topics. Nothing is merged or split unless a person decides so."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
-from django.db import transaction
-
 from kmapp.accounts.acting import acting
-from memory.actions.topics import Group, groups_of
+from memory.actions.topics import Group, hold_topics, topics_among
 from memory.clustering import NONE
 from memory.consolidating import Suggestion, suggestions
 from memory.models import TopicSuggestion
@@ -14,12 +13,16 @@ from memory.models import TopicSuggestion
 Kind, State = TopicSuggestion.Kind, TopicSuggestion.State
 
 
-def suggest(account_id: UUID) -> int:
-    """Renew the open suggestions. What a person declined stays declined. How many are open."""
+def suggest(account_id: UUID, groups: Sequence[Group]) -> int:
+    """Renew the open suggestions, by groups that were grown. What a person declined stays so.
+
+    Returns how many are open.
+    """
     with acting(account_id):
-        groups = groups_of(account_id)
-    found = [row for group in groups for row in _rows(account_id, group)]
-    with acting(account_id), transaction.atomic():
+        topics = topics_among(account_id)
+    found = [row for group in groups for row in _rows(account_id, group, topics)]
+    with acting(account_id):
+        hold_topics(account_id)
         rows = TopicSuggestion.objects.of(account_id)
         declined = rows.filter(state=State.DECLINED)
         decided = set(declined.values_list("kind", "topic_id", "other_id"))
@@ -29,19 +32,17 @@ def suggest(account_id: UUID) -> int:
     return len(fresh)
 
 
-def _rows(account_id: UUID, group: Group) -> Iterator[TopicSuggestion]:
-    known = sorted({topic for topic in group.topics if topic})
-    number = {topic: place for place, topic in enumerate(known)}
-    topics = [number[topic] if topic else NONE for topic in group.topics]
-    sizes = {place: topics.count(place) for place in number.values()}
-    for each in suggestions(group.vectors, topics) if known else ():
+def _rows(account_id: UUID, group: Group, topics: Mapping[UUID, UUID]) -> Iterator[TopicSuggestion]:
+    known, numbered = group.numbered(topics)
+    sizes = Counter(numbered)
+    for each in suggestions(group.graph, numbered) if known else ():
         yield _row(account_id, group, known, each, sizes)
 
 
 def _row(
     account_id: UUID,
     group: Group,
-    known: list[UUID],
+    known: Sequence[UUID],
     found: Suggestion,
     sizes: Mapping[int, int],
 ) -> TopicSuggestion:

@@ -7,27 +7,27 @@ So taking it back is putting the status back.
 from collections.abc import Collection
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import AccountQuerySet
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ids import uuid7
 from kmapp.ledger.actions import Recording, recording
 from memory.actions import review
-from memory.actions.entries import write_in
 from memory.actions.review import Decision
 from memory.actions.topics import (
     LIVING,
     count_members,
-    draw_members,
+    found,
     hold_topics,
     members_of,
 )
 from memory.actions.versions import change, locked
 from memory.audiences import Audience
 from memory.clustering import SMALLEST
-from memory.drafts import Batch, NewEntry
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.naming import Background
 
@@ -39,6 +39,14 @@ State = TopicSuggestion.State
 def topics_of(account_id: UUID) -> EntryQuerySet:
     """Topics that count or may come to: drafts and active ones."""
     return MemoryEntry.objects.of(account_id).filter(kind=Kind.TOPIC, status__in=LIVING)
+
+
+def suggested(account_id: UUID) -> AccountQuerySet[TopicSuggestion]:
+    """What waits for a decision, the clearest first; of what people changed since, nothing."""
+    rows = TopicSuggestion.objects.of(account_id).filter(
+        Q(other=None) | Q(other__status__in=LIVING), state=State.OPEN, topic__status__in=LIVING
+    )
+    return rows.select_related("topic", "other").order_by("-score", "pk")
 
 
 def rename(decision: Decision, name: str) -> MemoryEntry:
@@ -92,12 +100,12 @@ def split(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
     )
     name = Background(list(texts.values())).name([texts[pk] for pk in there])
     with recording(account_id, decision.actor, reason=decision.kept_reason) as commit:
-        new = _founded(commit, topic, name, len(there))
         edges.filter(src__in=there).delete()
         MemoryEdge.objects.of(account_id).filter(
             src=topic, dst__in=there, type=Type.DERIVED_FROM
         ).delete()
-        draw_members(account_id, new.pk, there)
+        audience, client_id = Audience.of_entry(topic), f"topic:{uuid7()}"
+        new = found(commit, audience, there, name, client_id, topic.status)
         count_members(commit, topic.pk)
         _follow(decision, {topic.pk}, TopicSuggestion.Kind.SPLIT)
     return new
@@ -124,11 +132,12 @@ def part(decision: Decision) -> MemoryEntry:
 
 def follow(account_id: UUID, suggestion: UUID, actor: Actor) -> tuple[TopicSuggestion, MemoryEntry]:
     """Do what a worker suggests. With it, the topic that was merged or founded."""
-    found = _open(account_id, suggestion)
-    decision = Decision(account_id=account_id, entry_id=found.topic_id, actor=actor)
-    if found.other_id is None:
-        return found, split(decision, [UUID(each) for each in found.members])
-    return found, merge(decision, found.other_id)
+    hold_topics(account_id)  # before the row, as whoever merges by hand does
+    said = _open(account_id, suggestion)
+    decision = Decision(account_id=account_id, entry_id=said.topic_id, actor=actor)
+    if said.other_id is None:
+        return said, split(decision, [UUID(each) for each in said.members])
+    return said, merge(decision, said.other_id)
 
 
 def decline(account_id: UUID, suggestion: UUID, actor: Actor) -> None:
@@ -186,25 +195,12 @@ def _supersede(account_id: UUID, by: UUID, topic: UUID) -> None:
     )
 
 
-def _founded(commit: Recording, topic: MemoryEntry, name: str, number: int) -> MemoryEntry:
-    draft = NewEntry(
-        text=name,
-        title=name,
-        kind=Kind.TOPIC,
-        client_id=f"topic:{uuid7()}",
-        metadata={"member_count": number},
-        **Audience.of_entry(topic)._asdict(),
-    )
-    batch = Batch(entries=[draft], reason=commit.reason, embed=False, status=topic.status)
-    return write_in(commit, batch).entries[0]
-
-
 def _open(account_id: UUID, suggestion: UUID) -> TopicSuggestion:
     rows = TopicSuggestion.objects.of(account_id).select_for_update()
-    found = rows.filter(pk=suggestion, state=State.OPEN).first()
-    if found is None:
+    said = rows.filter(pk=suggestion, state=State.OPEN).first()
+    if said is None:
         raise NotFound(_("There is no such suggestion any more."))
-    return found
+    return said
 
 
 def _follow(decision: Decision, topics: set[UUID], kind: str) -> None:

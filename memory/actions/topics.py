@@ -23,7 +23,7 @@ from kmapp.search.models import Vector
 from memory.actions.entries import write_in
 from memory.actions.versions import change, locked
 from memory.audiences import Audience
-from memory.clustering import NONE, Vectors, grow
+from memory.clustering import NONE, Graph, grow, neighbours
 from memory.drafts import Batch, NewEntry
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION
@@ -44,29 +44,33 @@ class Run:
     founded: int = 0
     joined: int = 0  # memories that belong to a topic now and did not before
     alone: int = 0  # memories that belong to none
+    groups: Sequence["Group"] = ()  # what it looked at
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Memories that the same people see, with their topics; in the order of their ids."""
+    """Memories that the same people see, in the order of their ids, and which are neighbours."""
 
     audience: Audience
     ids: Sequence[UUID]
     texts: Sequence[str]
-    vectors: Vectors
-    topics: Sequence[UUID | None]
+    graph: Graph
+
+    def numbered(self, topics: Mapping[UUID, UUID]) -> tuple[list[UUID], list[int]]:
+        """The topics that its memories have, and the place of each memory's among them or NONE."""
+        known = sorted({topics[pk] for pk in self.ids if pk in topics})
+        number = {topic: place for place, topic in enumerate(known)}
+        return known, [number[topics[pk]] if pk in topics else NONE for pk in self.ids]
 
 
 def grow_topics(account_id: UUID, actor: Actor) -> Run:
     """Find topics for memories that have none. Reads and reckons outside of the commit."""
     with acting(account_id):
-        groups = groups_of(account_id)
-    run, plans = Run(), []
+        groups, topics = _groups(account_id), topics_among(account_id)
+    run, plans = Run(groups=groups), []
     for group in groups:
-        known = sorted({topic for topic in group.topics if topic})
-        number = {topic: place for place, topic in enumerate(known)}
-        before = [number[topic] if topic else NONE for topic in group.topics]
-        grown = grow(group.vectors, before)
+        known, before = group.numbered(topics)
+        grown = grow(group.graph, before)
         run.alone += grown.topics.count(NONE)
         members: dict[int, list[int]] = defaultdict(list)
         for place, topic in enumerate(grown.topics):
@@ -106,26 +110,34 @@ def _apply(
 def _found(commit: Recording, audience: Audience, ids: Sequence[UUID], name: str) -> int:
     """Found the topic that begins with these, unless a person has put an end to it before."""
     client_id = f"topic:{min(ids)}"
-    scope, visibility, user_id, agent_id, run_id = audience
-    there = MemoryEntry.objects.of(commit.account_id).filter(scope=scope, client_id=client_id)
-    if there.exists():
+    rows = MemoryEntry.objects.of(commit.account_id)
+    if rows.filter(scope=audience.scope, client_id=client_id).exists():
         return 0
+    found(commit, audience, ids, name, client_id, _status(Status.DRAFT, len(ids)))
+    return 1
+
+
+def found(
+    commit: Recording,
+    audience: Audience,
+    ids: Sequence[UUID],
+    name: str,
+    client_id: str,
+    status: str,
+) -> MemoryEntry:
+    """A new topic of these memories, as part of a commit."""
     draft = NewEntry(
         text=name,
         title=name,
         kind=Kind.TOPIC,
         client_id=client_id,
-        scope=scope,
-        visibility=visibility,
-        user_id=user_id,
-        agent_id=agent_id,
-        run_id=run_id,
         metadata={"member_count": len(ids)},
+        **audience._asdict(),
     )
-    status = _status(Status.DRAFT, len(ids))
-    batch = Batch(entries=[draft], reason=REASON, embed=False, status=status)
-    draw_members(commit.account_id, write_in(commit, batch).entries[0].pk, ids)
-    return 1
+    batch = Batch(entries=[draft], reason=commit.reason, embed=False, status=status)
+    topic = write_in(commit, batch).entries[0]
+    draw_members(commit.account_id, topic.pk, ids)
+    return topic
 
 
 def _status(before: str, members: int) -> str:
@@ -191,49 +203,45 @@ def count_members(commit: Recording, pk: UUID) -> None:
     )
 
 
-def groups_of(account_id: UUID) -> list[Group]:
+def _groups(account_id: UUID) -> list[Group]:
     rows = MemoryEntry.objects.of(account_id).current().exclude(kind__in=[Kind.TOPIC, Kind.ENTITY])
     seen: dict[Audience, list[tuple[UUID, str]]] = defaultdict(list)
     names = ("pk", "content", "scope", "visibility", "user_id", "agent_id", "run_id")
-    for pk, text, *whose in rows.order_by("-pk").values_list(*names):
+    for pk, text, *whose in rows.order_by("-pk").values_list(*names).iterator():
         if len(group := seen[Audience.of(*whose)]) < MOST:
             group.append((pk, text))
-    return [_group(account_id, audience, sorted(found)) for audience, found in sorted(seen.items())]
+    groups = (_group(account_id, each, sorted(some)) for each, some in sorted(seen.items()))
+    return [group for group in groups if group.ids]
 
 
-def _group(account_id: UUID, audience: Audience, found: Sequence[tuple[UUID, str]]) -> Group:
-    ids = [pk for pk, _ in found]
-    vectors = dict(
-        Vector.objects.of(account_id)
-        .filter(
-            collection=COLLECTION,
-            part=0,
-            model=active_model().pk,
-            state=Vector.State.READY,
-            object_id__in=ids,
-        )
-        .values_list("object_id", "embedding")
+def _group(account_id: UUID, audience: Audience, some: Sequence[tuple[UUID, str]]) -> Group:
+    """Of those that have a vector."""
+    ready = Vector.objects.of(account_id).filter(
+        collection=COLLECTION,
+        part=0,
+        model=active_model().pk,
+        state=Vector.State.READY,
+        object_id__in=[pk for pk, _ in some],
     )
-    topics = topics_among(account_id, ids)
-    kept = [(pk, text) for pk, text in found if pk in vectors]
+    vectors = dict(ready.values_list("object_id", "embedding"))
+    kept = [(pk, text) for pk, text in some if pk in vectors]
     return Group(
         audience=audience,
         ids=[pk for pk, _ in kept],
         texts=[text for _, text in kept],
-        vectors=np.array([vectors[pk] for pk, _ in kept], dtype=np.float32),
-        topics=[topics.get(pk) for pk, _ in kept],
+        graph=neighbours(np.array([vectors[pk] for pk, _ in kept], dtype=np.float32)),
     )
 
 
-def topics_among(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, UUID]:
-    """The living topic of each memory; of one that was merged, what it was merged into."""
+def topics_among(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUID, UUID]:
+    """The living topic of each memory, or of all; of a merged one, what it was merged into."""
     into = dict(_merged(account_id).order_by("-src_id").values_list("dst_id", "src_id"))
-    edges = MemoryEdge.objects.of(account_id).filter(
-        src__in=ids, type=Type.PART_OF, dst__kind=Kind.TOPIC
-    )
-    found = edges.order_by("-dst_id").values_list("src_id", "dst_id", "dst__status")
+    edges = MemoryEdge.objects.of(account_id).filter(type=Type.PART_OF, dst__kind=Kind.TOPIC)
+    if ids is not None:
+        edges = edges.filter(src__in=ids)
+    belong = edges.order_by("-dst_id").values_list("src_id", "dst_id", "dst__status")
     topics: dict[UUID, UUID] = {}
-    for memory, topic, status in found:
+    for memory, topic, status in belong:
         if status in LIVING:
             topics[memory] = topic
         elif status == Status.SUPERSEDED and memory not in topics:

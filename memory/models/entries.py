@@ -213,6 +213,7 @@ class MemoryEntry(Truth):
             models.Index(fields=["account", "status", "created_at"], name="entries_by_status"),
             models.Index(fields=["account", "-created_at", "-id"], name="entries_newest_first"),
             models.Index(fields=["account", "written_sha256"], name="entries_by_body"),
+            models.Index(fields=["account", "status"], condition=Q(kind="topic"), name="topics"),
         ]
 
     embedding_ready_at: datetime | None  # set by with_embedding_state

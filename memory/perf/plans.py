@@ -21,6 +21,7 @@ from kmapp.outbox.models import Delivery
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.search.queries import ARE_FEW, STATISTICS, Meaning, Within
+from memory.actions.curating import topics_of
 from memory.models import MemoryEntry, Viewer
 from memory.perf.vectors import Cloud
 from memory.perf.words import Writer
@@ -94,9 +95,11 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
             list(rows.order_by("-created_at", "-pk").with_embedding_state(model.pk)[:PAGE])
         with overheard("review queue") as queue:
             list(rows.awaiting_review()[:PAGE])
+        with overheard("topics") as topics:
+            list(topics_of(account_id)[:PAGE])
         with overheard("dead letters") as dead:
             list(Delivery.objects.of(account_id).dead().order_by("-failed_at")[:PAGE])
-    return [*heard, *fetched, *page, *queue, *dead]
+    return [*heard, *fetched, *page, *queue, *topics, *dead]
 
 
 def whole_reads(account: Account, viewer: Viewer) -> list[str]:

@@ -12,7 +12,7 @@ from kmapp.providers.actions import TEMPLATE
 from kmapp.providers.active import active_model
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.search.passages import Passage, Template, renderings
-from memory.clustering import NONE, Vectors, agreement, grow
+from memory.clustering import NONE, Vectors, agreement, grow, neighbours
 
 DRAWS, ORDERS = 4, 5  # of dates, and of orders in which the sentences come: the mean is told
 DAYS = 180  # in which the sentences were said, one now and one then
@@ -53,7 +53,7 @@ def _run(
     vectors: Vectors, labels: Sequence[str], order: NDArray[np.int64]
 ) -> tuple[float, float, float, float]:
     """How well the topics agree with the labels, how many there are, and what is in none."""
-    found = grow(vectors[order], [NONE] * len(order)).topics
+    found = grow(neighbours(vectors[order]), [NONE] * len(order)).topics
     true = [labels[place] for place in order]
     kept = [(label, topic) for label, topic in zip(true, found, strict=True) if topic != NONE]
     index = agreement([label for label, _ in kept], [topic for _, topic in kept])

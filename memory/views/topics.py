@@ -50,14 +50,11 @@ def topics(request: WebRequest) -> HttpResponse:
         rows = rows.filter(title__icontains=words.replace("\x00", ""))
     held = Coalesce(Cast(KT("slots__member_count"), IntegerField()), Value(0))
     rows = rows.annotate(held=held).order_by("-held", "pk")
-    open_ones = TopicSuggestion.objects.of(account_id_for(request)).filter(state="open")
     context = {
         "page": Paginator(rows, PAGE).get_page(request.GET.get("page")),
         "state": state,
         "words": words,
-        "suggestions": open_ones.select_related("topic", "other").order_by("-score", "pk")[
-            :SUGGESTED
-        ],
+        "suggestions": curating.suggested(account_id_for(request))[:SUGGESTED],
     }
     return render(request, fragment(request, "memory/topics/index.html", "list"), context)
 

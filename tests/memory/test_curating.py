@@ -17,7 +17,7 @@ from memory.actions.entries import write
 from memory.actions.owed import owe_topics
 from memory.actions.review import Decision
 from memory.actions.topics import draw_members, grow_topics, members_of
-from memory.clustering import NONE
+from memory.clustering import NONE, neighbours
 from memory.consolidating import modularity, suggestions
 from memory.drafts import Batch, NewEntry
 from memory.mapping import EDGE, HEIGHT, WIDTH, placed
@@ -40,22 +40,22 @@ def clouds(number: int, each: int, *, apart: float = 1.0) -> "np.ndarray":
 def test_two_halves_of_one_cloud_should_be_one() -> None:
     points = clouds(4, 20)
     topics = [0] * 10 + [1] * 10 + [2] * 20 + [3] * 20 + [4] * 20
-    [found] = suggestions(points, topics)
+    [found] = suggestions(neighbours(points), topics)
     assert (found.topic, found.other, found.leaving) == (0, 1, ())
     assert 0.2 <= found.score <= 1
 
 
 def test_two_clouds_in_one_topic_should_be_two() -> None:
     points = clouds(4, 20)
-    [found] = suggestions(points, [0] * 40 + [1] * 20 + [2] * 20)
+    [found] = suggestions(neighbours(points), [0] * 40 + [1] * 20 + [2] * 20)
     assert (found.topic, found.other) == (0, NONE)
     assert set(found.leaving) in ({*range(20)}, {*range(20, 40)})
 
 
 def test_what_is_well_grouped_is_left_alone() -> None:
     topics = [n // 20 for n in range(80)]
-    assert suggestions(clouds(4, 20), topics) == []
-    assert suggestions(clouds(4, 20), [NONE] * 80) == []
+    assert suggestions(neighbours(clouds(4, 20)), topics) == []
+    assert suggestions(neighbours(clouds(4, 20)), [NONE] * 80) == []
 
 
 def test_modularity() -> None:
@@ -212,6 +212,25 @@ def test_topics_grow_once_something_was_embedded(
         assert Commit.objects.of(acme).count() == commits
 
 
+def test_what_has_no_vector_yet_has_no_topic(
+    agent: Agent, acme: Account, provider: FakeProvider
+) -> None:
+    nodes = [{"text": f"{sort} tea steeps", "user_id": "mira"} for sort in ("green", "white")]
+    agent.post("memory/write", {"nodes": nodes}, 201)
+    run = grow_topics(acme.pk, SYSTEM)
+    assert (run.founded, run.alone, list(run.groups)) == (0, 0, [])
+
+
+def test_suggestions_about_what_was_merged_are_not_shown(acme: Account) -> None:
+    one, two, three = topic(acme, "One", 3), topic(acme, "Two", 3), topic(acme, "Three", 3)
+    with acting(acme):
+        TopicSuggestion.objects.create(account=acme, kind="merge", topic=one, other=two, score=0.5)
+        TopicSuggestion.objects.create(account=acme, kind="split", topic=three, score=0.4)
+        assert [each.topic for each in curating.suggested(acme.pk)] == [one, three]
+        curating.merge(of(two), three.pk)
+        assert [each.topic for each in curating.suggested(acme.pk)] == [three]
+
+
 def test_suggestions_are_renewed_followed_and_declined(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
@@ -223,7 +242,7 @@ def test_suggestions_are_renewed_followed_and_declined(
         curating.decline(acme.pk, open_one.pk, SYSTEM)
         with pytest.raises(NotFound):
             curating.follow(acme.pk, open_one.pk, SYSTEM)
-    assert suggest(acme.pk) == 0
+    assert suggest(acme.pk, grow_topics(acme.pk, SYSTEM).groups) == 0
     with acting(acme):
         kept = TopicSuggestion.objects.of(acme).get()
         assert (kept.state, kept.decided_by) == ("declined", "system")
@@ -240,6 +259,6 @@ def test_suggestions_are_renewed_followed_and_declined(
         )
         asked.refresh_from_db()
         assert asked.state == "followed"
-    suggest(acme.pk)
+    suggest(acme.pk, ())
     with acting(acme):
         assert not TopicSuggestion.objects.of(acme).filter(state="followed").exists()

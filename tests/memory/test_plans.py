@@ -34,6 +34,7 @@ WANTED = {
     "nearest": ("Index Scan", "vectors_nearest_1_memory"),
     "list page": ("Index Scan", "entries_newest_first"),
     "review queue": ("Index Scan", "entries_by_status"),
+    "topics": ("Index Scan", "topics"),
 }
 
 

@@ -12,7 +12,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from memory.actions.topics import grow_topics
-from memory.clustering import NONE, agreement, grow
+from memory.clustering import NONE, agreement, grow, neighbours
 from memory.models import MemoryEdge, MemoryEntry
 from memory.naming import Background
 from tests import makers
@@ -36,7 +36,7 @@ def clouds(number: int, each: int, *, seed: int = 5) -> tuple["np.ndarray", list
 
 def test_what_belongs_together_is_found() -> None:
     points, of = clouds(12, 20)
-    found = grow(points, [NONE] * len(of))
+    found = grow(neighbours(points), [NONE] * len(of))
     assert agreement(of, found.topics) > 0.9
     assert found.topics.count(NONE) / len(of) < 0.1
 
@@ -44,16 +44,16 @@ def test_what_belongs_together_is_found() -> None:
 def test_five_thousand_twice_are_the_same() -> None:
     points, _ = clouds(100, 50)
     nobody = [NONE] * len(points)
-    once = grow(points, nobody)
-    assert grow(points, nobody).topics == once.topics
-    assert grow(points, once.topics).topics == once.topics
+    once = grow(neighbours(points), nobody)
+    assert grow(neighbours(points), nobody).topics == once.topics
+    assert grow(neighbours(points), once.topics).topics == once.topics
     assert len(set(once.topics)) >= 80
 
 
 def test_what_comes_later_joins_and_nobody_is_moved() -> None:
     points, of = clouds(6, 30)
-    first = grow(points[:150], [NONE] * 150)
-    later = grow(points, [*first.topics, *[NONE] * 30])
+    first = grow(neighbours(points[:150]), [NONE] * 150)
+    later = grow(neighbours(points), [*first.topics, *[NONE] * 30])
     assert later.topics[:150] == [
         new if old == NONE else old for old, new in zip(first.topics, later.topics, strict=False)
     ]
@@ -63,11 +63,11 @@ def test_what_comes_later_joins_and_nobody_is_moved() -> None:
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_few_make_no_topic(number: int) -> None:
     points, _ = clouds(1, number)
-    assert grow(points, [NONE] * number).topics == [NONE] * number
+    assert grow(neighbours(points), [NONE] * number).topics == [NONE] * number
 
 
 def test_equal_points_are_no_trouble() -> None:
-    assert len(grow(np.ones((40, 8), dtype=np.float32), [NONE] * 40).topics) == 40
+    assert len(grow(neighbours(np.ones((40, 8), dtype=np.float32)), [NONE] * 40).topics) == 40
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ class Command(BaseCommand):
 
     def _topics(self, account: Account, form: str) -> None:
         run = grow_topics(account.pk, SYSTEM)
-        suggested = suggest(account.pk)
+        suggested = suggest(account.pk, run.groups)
         with acting(account):
             rows = MemoryEntry.objects.of(account).filter(
                 kind=MemoryEntry.Kind.TOPIC, status__in=LIVING
