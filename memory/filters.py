@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from memory.models import MemoryEntry
-from memory.models.entries import COLD, COLLECTION
+from memory.models.entries import COLLECTION
 
 Rows = QuerySet[MemoryEntry]
 State = Vector.State
@@ -86,10 +86,10 @@ class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no 
         failed = Exists(mine.filter(state=State.FAILED))
         if value == State.FAILED:
             return rows.filter(failed)
-        ready = Exists(mine.filter(state=State.READY)) & ~Exists(mine.exclude(state=State.READY))
-        if value == State.READY:
-            return rows.filter(ready)
-        return rows.exclude(failed | ready).exclude(tier__in=COLD)
+        pending = Exists(mine.filter(state=State.PENDING))
+        if value == State.PENDING:
+            return rows.filter(pending & ~failed)
+        return rows.filter(Exists(mine.filter(state=State.READY)) & ~pending & ~failed)
 
     def observed_since(self, rows: Rows, name: str, value: date) -> Rows:
         return rows.filter(observed_at__gte=_midnight(value))

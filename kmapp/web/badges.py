@@ -34,6 +34,7 @@ BADGES = {
     # How far the machine has come with it.
     "pending": Badge(_("Pending"), "circle-dashed", "is-amber"),
     "running": Badge(_("Running"), "activity", "is-amber"),
+    "none": Badge(_("Words only"), "minus", "is-plain"),
     "cold": Badge(_("Cold"), "archive", "is-plain"),
     "ready": Badge(_("Ready"), "circle-check", "is-plain"),
     "succeeded": Badge(_("Done"), "circle-check", "is-green"),

@@ -234,8 +234,8 @@ class MemoryEntry(Truth):
 
     @property
     def embedding_state(self) -> str:
-        """READY, FAILED or PENDING for a model, or COLD: it waits for none.
+        """READY, FAILED or PENDING for a model; COLD or NONE: it waits for none.
 
         The queryset must say with_embedding_state.
         """
-        return self.embedding_worst or ("COLD" if self.is_cold else str(Vector.State.PENDING))
+        return self.embedding_worst or ("COLD" if self.is_cold else "NONE")

@@ -92,3 +92,10 @@ def test_nobody_takes_the_id_of_another_accounts_client_id(agent: Agent, rival: 
     refused = agent.post("memory/store", {"text": "Mine.", "id": taken}, 400)
     assert refused["issues"][0]["path"] == "nodes.0.id"
     agent.post("memory/store", {"text": "Mine.", "id": str(uuid4())}, 201)
+
+
+def test_what_shall_not_be_embedded_waits_for_no_vector(agent: Agent) -> None:
+    nodes = [{"text": "Unsaid.", "user_id": "u"}]
+    written = agent.post("memory/write", {"nodes": nodes, "auto_embed": False}, 201)
+    told = agent.post("memory/get", {"id": written["nodes"][0]["id"]})
+    assert told["embedding_status"] == "NONE"

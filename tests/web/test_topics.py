@@ -8,6 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
+from kmapp.search.models import Vector
 from memory.actions.topics import members_of
 from memory.models import MemoryEntry, TopicSuggestion
 from tests.fake_provider import FakeProvider
@@ -129,3 +130,15 @@ def test_suggestions_are_followed_and_declined(reviewer: Client, acme: Account) 
     again = reviewer.post(f"/topics/suggestions/{join.pk}/follow/")
     assert again.status_code == 404
     assert "Suggested" not in page(reviewer, "/topics/")
+
+
+def test_a_topic_waits_for_no_vector(reviewer: Client, acme: Account) -> None:
+    topic(acme, "Tea", 3)
+    with acting(acme):
+        Vector.objects.of(acme).filter(
+            object_id__in=MemoryEntry.objects.of(acme).filter(kind="topic").values("pk")
+        ).delete()
+    shown = page(reviewer, "/memory/", kind="topic")
+    assert "Words only" in shown
+    assert "Tea · Tea" not in shown
+    assert "Nothing matches" in page(reviewer, "/memory/", kind="topic", embedding="PENDING")
