@@ -120,7 +120,8 @@ def part(decision: Decision) -> MemoryEntry:
     into = rows.filter(src__kind=Kind.TOPIC).first()
     if topic.kind != Kind.TOPIC or topic.status != Status.SUPERSEDED or into is None:
         raise Conflict(_("This topic is not merged into another one."))
-    before = MemoryVersion.objects.of(account_id).get(entry=topic, version=topic.version - 1)
+    versions = MemoryVersion.objects.of(account_id).filter(entry=topic)
+    before = versions.exclude(state__status=Status.SUPERSEDED).latest("version")
     with recording(account_id, decision.actor, reason=decision.kept_reason) as commit:
         held = {"member_count": members_of(account_id, topic.pk).count()}
         values = {"status": before.state["status"], "slots": {**topic.slots, **held}}

@@ -14,6 +14,7 @@ from kmapp.ledger.models import Commit
 from memory.actions import curating, review
 from memory.actions.consolidation import suggest
 from memory.actions.entries import write
+from memory.actions.feedback import rate
 from memory.actions.owed import owe_topics
 from memory.actions.review import Decision
 from memory.actions.topics import draw_members, grow_topics, members_of
@@ -126,6 +127,7 @@ def test_a_chain_of_merges_is_parted_from_its_end(acme: Account) -> None:
         curating.merge(of(one), two.pk)
         curating.merge(of(two), three.pk)
         assert number(three) == 12
+        rate(of(two), "negative")  # a later version of what was merged
         again = curating.part(of(two))
         assert (again.status, number(two), number(three)) == ("active", 7, 5)
         again.refresh_from_db()
