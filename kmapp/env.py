@@ -1,7 +1,9 @@
 """Environment variables, typed and loud: a value we cannot read stops the start and says why."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -71,3 +73,14 @@ def database(url: str) -> dict[str, object]:
 def broker(url: str) -> str:
     """The same Redis as Celery writes it: kombu has its own name for a unix socket."""
     return "redis+socket" + url.removeprefix("unix") if url.startswith("unix:") else url
+
+
+_NOT_PSYCOPG = {"pool", "options", "server_side_binding", "prepare_threshold", "isolation_level"}
+
+
+def address(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A DATABASES entry as psycopg's own connection parameters."""
+    named = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host"}
+    found = {to: entry[name] for name, to in {**named, "PORT": "port"}.items()}
+    extra = {k: v for k, v in entry.get("OPTIONS", {}).items() if k not in _NOT_PSYCOPG}
+    return {k: v for k, v in {**found, **extra}.items() if v}

@@ -373,3 +373,5 @@ LOGGING = {"level": env.text("LOG_LEVEL", "INFO"), "json": env.flag("LOG_JSON", 
 
 CHECKPOINT_FILE = env.folder("CHECKPOINT_FILE", DATA_DIR / "checkpoints" / "checkpoints.ndjson")
 CHECKPOINT_KEY_FILE = env.folder("CHECKPOINT_KEY_FILE", KEYS_DIR / "checkpoint.ed25519")
+# Where `manage.py backup` writes, unless told otherwise.
+BACKUPS_DIR = env.folder("BACKUPS_DIR", DATA_DIR / "backups")

@@ -7,6 +7,8 @@ import os
 import shutil
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -17,6 +19,7 @@ from kmapp.embedded.part import Part, make_runtime_dir
 from kmapp.embedded.postgres import Postgres
 from kmapp.embedded.valkey import Valkey
 from kmapp.processes import CannotStart, Program
+from kmapp.runfiles import lock
 
 QUEUES = "default,embedding,extraction,clustering,sweep"
 
@@ -28,14 +31,37 @@ def parts() -> list[list[Part]]:
     make_runtime_dir(embedded.runtime_dir(data))
     stages: list[list[Part]] = []
     if not env.text("DATABASE_URL"):
-        sockets = embedded.postgres_sockets(data)
-        stages.append([Postgres(data / "postgres", sockets, logs / "postgres.log")])
+        stages.append([_postgres(data)])
     if not env.text("REDIS_URL"):
         socket_path = embedded.valkey_socket(data)
         stages.append([Valkey(data / "valkey", socket_path, logs / "valkey.log")])
     if embedders := _embedders(logs):
         stages.append(embedders)
     return stages
+
+
+def _postgres(data: Path) -> Postgres:
+    log = data / "logs" / "postgres.log"
+    return Postgres(data / "postgres", embedded.postgres_sockets(data), log)
+
+
+@contextmanager
+def database_server() -> Iterator[None]:
+    """The database for one command: the embedded one is started for it when it does not run."""
+    data: Path = settings.DATA_DIR
+    server = _postgres(data)
+    if env.text("DATABASE_URL") or server.answers():
+        yield
+        return
+    make_runtime_dir(embedded.runtime_dir(data))
+    server.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with lock(data), server:
+        yield
+
+
+def may_provision() -> bool:
+    """Whether the server's superuser is ours to be."""
+    return not env.text("DATABASE_URL") or bool(env.text("DATABASE_SUPERUSER_URL"))
 
 
 def _embedders(logs: Path) -> list[Part]:

@@ -27,7 +27,7 @@ def pending_extractions(account_id: UUID) -> int:
 
 
 @check("chat_model")
-def chat_model() -> Report:
+def chat_model(_account_id: UUID) -> Report:
     """Without one nothing is broken: what needs it waits."""
     configured = chat.configured()
     facts = {"configured": configured, "vision": chat.can_see()}

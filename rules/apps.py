@@ -7,4 +7,5 @@ class RulesConfig(AppConfig):
     name = "rules"
 
     def ready(self) -> None:
+        import_module("rules.actions.people")  # hears of whom nothing is to be left
         import_module("rules.api.nodes")  # takes the rules of a batch

@@ -25,6 +25,7 @@ from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.api.cache import ValkeyCache
 from kmapp.api.pulse import last_seen
 from kmapp.api.views import AlwaysJSON
+from kmapp.ledger.standing import behind
 from kmapp.providers import breaker
 
 log = structlog.get_logger()
@@ -43,14 +44,14 @@ class Part:
     """A part that is asked for each detailed health request."""
 
     name: str
-    ask: Callable[[], Report]
+    ask: Callable[[UUID], Report]  # given the account of whoever asks
     essential: bool
 
 
 _parts: list[Part] = []
 _figures: dict[str, Callable[[UUID], Any]] = {}
 
-Ask = Callable[[], Report]
+Ask = Callable[[UUID], Report]
 Count = Callable[[UUID], Any]
 
 
@@ -75,7 +76,7 @@ def figure(name: str) -> Callable[[Count], Count]:
 
 
 @check("database", essential=True)
-def database() -> Report:
+def database(_account_id: UUID) -> Report:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         cursor.fetchone()
@@ -83,25 +84,34 @@ def database() -> Report:
 
 
 @check("broker")
-def broker() -> Report:
+def broker(_account_id: UUID) -> Report:
     return Report(ok=cast(ValkeyCache, cache).ping())
 
 
 @check("worker")
-def worker() -> Report:
+def worker(_account_id: UUID) -> Report:
     return _alive("worker")
 
 
 @check("scheduler")
-def scheduler() -> Report:
+def scheduler(_account_id: UUID) -> Report:
     return _alive("scheduler")
 
 
 @check("embedder")
-def embedder() -> Report:
+def embedder(_account_id: UUID) -> Report:
     circuits = breaker.states()
     state = circuits.get(settings.EMBEDDING_BASE_URL, "closed")
     return Report(ok=state != "open", facts={"circuit": state})
+
+
+@check("ledger")
+def ledger(account_id: UUID) -> Report:
+    """Whether the account's chain reaches what was signed of it outside the database."""
+    found = behind(account_id)
+    if found is None:
+        return Report(ok=True)
+    return Report(ok=False, facts={"signed": found.signed, "ends": found.ends})
 
 
 def _alive(process: str) -> Report:
@@ -128,7 +138,7 @@ class Health(APIView):
             return Response(_body("down", {"database": {"ok": False}}), status=503)
         if principal is None:
             return Response(_body("ok", {}))
-        reports = {part.name: _ask(part) for part in _parts}
+        reports = {part.name: _ask(part, principal.account_id) for part in _parts}
         status = _status(reports)
         body = _body(status, {name: _shown(report) for name, report in reports.items()})
         if status != "down":
@@ -141,9 +151,9 @@ def _body(status: str, parts: dict[str, Any]) -> dict[str, Any]:
     return {"ok": status == "ok", "status": status, "now": time.time(), **parts}
 
 
-def _ask(part: Part) -> Report:
+def _ask(part: Part, account_id: UUID) -> Report:
     try:
-        return part.ask()
+        return part.ask(account_id)
     except Exception as error:  # noqa: BLE001 - a part that cannot be asked is not well
         log.warning("unhealthy", part=part.name, error=type(error).__name__)
         return Report(ok=False, facts={"error": type(error).__name__})

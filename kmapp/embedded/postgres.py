@@ -48,6 +48,9 @@ SETTINGS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] %u ",
+    # Statements and details of errors hold people's words; whoever asked names the error too.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
 }
 PLAIN = {"LC_ALL": "C", "TZ": "UTC"}  # nothing of the caller's shell gets into the cluster
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
@@ -87,7 +90,7 @@ class Postgres(Part):
         return Program(
             name="postgres",
             argv=[str(self._binaries() / "postgres"), "-D", str(data), *options],
-            ready=self._answers,
+            ready=self.answers,
             env=PLAIN | self._pardon(),
             account=self.account,
             # SIGTERM would wait for every idle client; SIGINT ends sessions and checkpoints.
@@ -99,7 +102,8 @@ class Postgres(Part):
     def url(self, role: str = ROLES["superuser"], database: str = "postgres") -> str:
         return f"postgresql://{role}@/{database}?host={self.sockets}"
 
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
+        """Whether it runs and takes connections."""
         try:
             psycopg.connect(self.url(), connect_timeout=2).close()
         except psycopg.OperationalError:

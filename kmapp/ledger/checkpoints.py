@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from uuid import UUID
 
 import structlog
@@ -13,6 +14,7 @@ from kmapp.accounts.models import account_ids
 from kmapp.ledger.chain import BEGINNING, Head, Link, Problem, verify
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.signing import Signed, Statement, append, sign, signing_key
+from kmapp.ledger.standing import last_signed
 from kmapp.ledger.verify import BLOCK, link_of
 
 log = structlog.get_logger()
@@ -55,10 +57,8 @@ def checkpoint() -> list[Signing]:
 
 def _look(account_id: UUID) -> Signing | None:
     """Where the chain stands, and the first thing that is wrong since the last checkpoint."""
-    with acting(account_id):
-        last = Checkpoint.objects.of(account_id).order_by("-seq").first()
-    head = before = Head(last.seq, last.commit_hash) if last else BEGINNING
-    if last and not _is_there(account_id, head):
+    head = before = _last_signed(account_id)
+    if head != BEGINNING and not _is_there(account_id, head):
         gone = Problem(head.seq, "rewritten", "is not the commit that was signed")
         return Signing(account_id=account_id, head=head, problem=gone)
     for links in _since(account_id, head):
@@ -67,6 +67,14 @@ def _look(account_id: UUID) -> Signing | None:
             return Signing(account_id=account_id, head=head, problem=problem)
         head = Head(links[-1][0].seq, links[-1][1])
     return None if head == before else Signing(account_id=account_id, head=head)
+
+
+def _last_signed(account_id: UUID) -> Head:
+    """By the file or by its copies in the database, whichever knows more: either can be lost."""
+    with acting(account_id):
+        copy = Checkpoint.objects.of(account_id).order_by("-seq").first()
+    known = [last_signed().get(account_id), copy and Head(copy.seq, copy.commit_hash)]
+    return max((head for head in known if head), key=attrgetter("seq"), default=BEGINNING)
 
 
 def _is_there(account_id: UUID, head: Head) -> bool:

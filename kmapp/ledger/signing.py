@@ -95,12 +95,23 @@ def public_path(path: Path) -> Path:
 
 def public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
     """The public keys in a PEM file, by key id. See `public_path`."""
+    return _keys_in(path.read_text(), path.name)
+
+
+def keep_public_keys(pem: bytes, path: Path) -> None:
+    """Add the public keys of another place to a file of them."""
+    for key in _keys_in(pem.decode(), "The other file").values():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _publish(key, path)
+
+
+def _keys_in(text: str, name: str) -> dict[str, Ed25519PublicKey]:
     end = "-----END PUBLIC KEY-----\n"
     keys = {}
-    for block in path.read_text().split(end)[:-1]:
+    for block in text.split(end)[:-1]:
         key = serialization.load_pem_public_key((block + end).encode())
         if not isinstance(key, Ed25519PublicKey):
-            raise TypeError(f"{path} holds a {type(key).__name__}, not an Ed25519 key.")
+            raise TypeError(f"{name} holds a {type(key).__name__}, not an Ed25519 key.")
         keys[key_id(key)] = key
     return keys
 
@@ -149,10 +160,11 @@ def read(path: Path) -> Iterator[Signed | Damaged]:
     """What the file says, line by line; signatures are not checked here."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            yield _parse(line, number)
+            yield parse(line, number)
 
 
-def _parse(line: bytes, number: int) -> Signed | Damaged:
+def parse(line: bytes, number: int) -> Signed | Damaged:
+    """One line of the file."""
     if not line.endswith(b"\n"):
         return Damaged(number, "cut short", torn=True)
     try:

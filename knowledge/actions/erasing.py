@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
@@ -12,11 +11,9 @@ from kmapp.copies import forget_copies
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
-from kmapp.outbox.models import Delivery
+from kmapp.outbox.silencing import silence_errors
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
-from knowledge.actions.chunks import EMBED
-from knowledge.actions.ingest import READ
 from knowledge.citations import gone
 from knowledge.cuts import CUTS, collection_of
 from knowledge.models import (
@@ -81,7 +78,7 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__any_of=these)
     chunk_ids = list(chunks.values_list("pk", flat=True))
     collections = [collection_of(version) for version in CUTS]
-    _silence_errors(account_id, [*ids, *chunk_ids])
+    silence_errors(account_id, [*ids, *chunk_ids])
     drop_documents(account_id, collections, chunk_ids)
     drop_vectors(account_id, collections, chunk_ids)
     forget_copies(account_id, chunk_ids)
@@ -106,16 +103,3 @@ def _forget(account_id: UUID, ids: Sequence[UUID]) -> None:
     notes = Note.objects.of(account_id).filter(commit_id__in=seals.values("commit_id"))
     notes.update(salt=None, input=None, reason="")
     IdempotentRequest.objects.of(account_id).naming(list(ids)).forget()
-
-
-def _silence_errors(account_id: UUID, ids: Sequence[UUID]) -> None:
-    """Complaints of providers and readers may quote the text that they were sent."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT DISTINCT e.id FROM outbox_outboxevent e, jsonb_path_query(e.payload, '$.**') v "
-            "WHERE e.account_id = %s AND e.topic = ANY (%s) AND jsonb_typeof(v) = 'string' "
-            "AND v #>> '{}' = ANY (%s)",
-            [account_id, [EMBED, READ], [str(pk) for pk in ids]],
-        )
-        events = [row[0] for row in cursor.fetchall()]
-    Delivery.objects.of(account_id).filter(event__any_of=Ids(events)).update(last_error="")

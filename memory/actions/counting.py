@@ -23,6 +23,7 @@ class Counted:
     account_id: UUID
     actor: Actor
     ids: Sequence[UUID]  # in their order
+    person: str = ""  # of whom everything is meant
 
     @property
     def ticket(self) -> str:
@@ -30,7 +31,7 @@ class Counted:
 
     @property
     def _said(self) -> list[str]:
-        named = sha256("".join(map(str, self.ids)).encode()).hexdigest()
+        named = sha256("".join([self.person, *map(str, self.ids)]).encode()).hexdigest()
         return [str(self.account_id), str(self.actor), named]
 
     def refuse_unless(self, ticket: str) -> None:

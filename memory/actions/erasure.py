@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import CASCADE
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,11 +14,11 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
 from kmapp.api.models import IdempotentRequest
-from kmapp.copies import forget_copies
+from kmapp.copies import count_kept_of, forget_copies
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
-from kmapp.outbox.models import Delivery
+from kmapp.outbox.silencing import silence_errors
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
@@ -56,6 +55,7 @@ class Extent:
     answers: int
     notes: int  # inputs and reasons of commits
     shared: int  # other memories that were written in one of these commits
+    elsewhere: int  # what other apps keep of people of whom no memory is left
     ticket: str
 
 
@@ -67,9 +67,16 @@ class Erased:
     commit_id: UUID
 
 
-def extent(account_id: UUID, rows: EntryQuerySet, actor: Actor) -> Extent:
-    """Count what these memories have left in the account. Changes nothing."""
-    ids = _ids(rows)
+def extent(account_id: UUID, rows: EntryQuerySet, actor: Actor, *, person: str = "") -> Extent:
+    """Count what these memories have left in the account. Changes nothing.
+
+    With `person` the rows are all of one person's: then there need not be any.
+    """
+    elsewhere = count_kept_of(account_id, [person] if person else [])
+    ids = _ids(rows, may_be_none=elsewhere > 0)
+    people = {*rows.values_list("user_id", flat=True).distinct()} - {""}
+    if people and not person:
+        elsewhere = count_kept_of(account_id, people - _staying(account_id, people, ids))
     everything = _Traces(account_id, ids)
     return Extent(
         memories=len(ids),
@@ -79,16 +86,23 @@ def extent(account_id: UUID, rows: EntryQuerySet, actor: Actor) -> Extent:
         answers=everything.answers.count(),
         notes=everything.notes.exclude(salt=None).count(),
         shared=everything.siblings.values("entry_id").distinct().count(),
-        ticket=_counted(account_id, actor, ids).ticket,
+        elsewhere=elsewhere,
+        ticket=_counted(account_id, actor, ids, person).ticket,
     )
 
 
 def erase(
-    account_id: UUID, rows: EntryQuerySet, actor: Actor, *, ticket: str, reason: str = ""
+    account_id: UUID,
+    rows: EntryQuerySet,
+    actor: Actor,
+    *,
+    ticket: str,
+    reason: str = "",
+    person: str = "",
 ) -> Erased:
     """Erase what was counted, in one commit. There is no way back."""
-    ids = _ids(rows)
-    _counted(account_id, actor, ids).refuse_unless(ticket)
+    ids = _ids(rows, may_be_none=bool(person and count_kept_of(account_id, [person])))
+    _counted(account_id, actor, ids, person).refuse_unless(ticket)
     after = _successors(account_id, ids)
     held = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
     entries = {row.pk: row for row in held.select_for_update(no_key=True)}
@@ -99,7 +113,9 @@ def erase(
     with recording(account_id, actor, input={"erased": len(ids)}, reason=kept) as commit:
         _mark(account_id, gone, commit)
         _remove(account_id, ids, commit)
-        forget_people(account_id, {row.user_id for row in gone}, commit)
+        forget_people(account_id, {person, *(row.user_id for row in gone)}, commit)
+        if not commit.diff:  # of a person who had nothing but records
+            commit.erase("memory.person", commit.id)
         # What a vector was made of can be guessed from it: these held the text that came before.
         drop_vectors(account_id, [CONTEXT_COLLECTION], list(after))
         owe_order(account_id, [entries[pk] for pk in after if pk in entries], commit.id)
@@ -130,9 +146,16 @@ class _Traces:
         self.siblings = written.exclude(entry__any_of=these)
 
 
-def _ids(rows: EntryQuerySet) -> list[UUID]:
+def _staying(account_id: UUID, people: Collection[str], ids: Sequence[UUID]) -> set[str]:
+    """Those of whom there are other memories."""
+    others = MemoryEntry.objects.of(account_id).filter(user_id__in=people)
+    others = others.exclude(id__any_of=Ids(ids))
+    return {*others.values_list("user_id", flat=True).distinct()}
+
+
+def _ids(rows: EntryQuerySet, *, may_be_none: bool) -> list[UUID]:
     ids = list(rows.order_by("pk").values_list("pk", flat=True)[: MOST + 1])
-    if not ids:
+    if not ids and not may_be_none:
         raise NotFound(_("There is no such memory."))
     if len(ids) > MOST:
         raise Invalid(
@@ -143,8 +166,8 @@ def _ids(rows: EntryQuerySet) -> list[UUID]:
     return ids
 
 
-def _counted(account_id: UUID, actor: Actor, ids: Sequence[UUID]) -> Counted:
-    return Counted(act=ACT, account_id=account_id, actor=actor, ids=ids)
+def _counted(account_id: UUID, actor: Actor, ids: Sequence[UUID], person: str) -> Counted:
+    return Counted(act=ACT, account_id=account_id, actor=actor, ids=ids, person=person)
 
 
 def _successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
@@ -179,7 +202,7 @@ def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
     for row in everything.hanging:
         commit.erase(row._meta.label_lower, row.pk)
     everything.answers.forget()
-    _silence_errors(account_id, ids)
+    silence_errors(account_id, ids)
     everything.runs.update(reason="")
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
     drop_documents(account_id, [COLLECTION], ids)
@@ -198,15 +221,3 @@ def _hanging(account_id: UUID, ids: Sequence[UUID]) -> list[Truth]:
             rows: AccountQuerySet[Truth] = AccountQuerySet(model).of(account_id).filter(**named)
             found |= {row.pk: row for row in rows.exclude(commit=None)}
     return list(found.values())
-
-
-def _silence_errors(account_id: UUID, ids: Sequence[UUID]) -> None:
-    """Providers' complaints may quote the text that they were sent."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT DISTINCT e.id FROM outbox_outboxevent e, jsonb_path_query(e.payload, '$.**') v "
-            "WHERE e.account_id = %s AND jsonb_typeof(v) = 'string' AND v #>> '{}' = ANY (%s)",
-            [account_id, [str(pk) for pk in ids]],
-        )
-        events = [row[0] for row in cursor.fetchall()]
-    Delivery.objects.of(account_id).filter(event__any_of=Ids(events)).update(last_error="")

@@ -1,4 +1,4 @@
-"""What is kept under a person's id beside their memories: saved views, and records of exports."""
+"""What is kept under a person's id beside their memories: here, and in other apps."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -8,8 +8,9 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from kmapp.copies import forget_kept_of
 from kmapp.ledger.actions import Recording
-from memory.models import MemoryEntry, MemoryExport, SavedView
+from memory.models import Extraction, MemoryEntry, MemoryExport, SavedView
 
 Kept = TypeVar("Kept", SavedView, MemoryExport)
 
@@ -22,6 +23,8 @@ def forget_people(account_id: UUID, people: Collection[str], commit: Recording) 
     """
     remembered = MemoryEntry.objects.of(account_id).filter(user_id__in=people)
     gone = {*people} - {*remembered.values_list("user_id", flat=True).distinct()} - {""}
+    forget_kept_of(account_id, gone, commit)
+    Extraction.objects.of(account_id).filter(user_id__in=gone).delete()
     views = list(_naming(SavedView.objects.of(account_id), gone))
     SavedView.objects.of(account_id).filter(pk__in=[row.pk for row in views]).delete()
     exports = list(_naming(MemoryExport.objects.of(account_id), gone))

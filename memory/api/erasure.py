@@ -21,6 +21,11 @@ from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry
 
 WHOSE = ("user_id", "agent_id", "app_id", "run_id")
 NAMED = 1_000
+BESIDE = {"user_id", "confirm_token", "reason"}
+ON_DISK = (
+    "No query finds it any more. Files of the database may hold it until an operator has run"
+    " manage.py scrub; backups and exports hold what was in them."
+)
 
 
 class EraseInput(Ids):
@@ -56,6 +61,10 @@ class EraseInput(Ids):
 class Erase(AgentView):
     """Erase memories for good. Ask twice: the first answer counts, and says how to confirm.
 
+    With the last memory of a person goes everything else under their `user_id`: tool results, calls
+    and what those were made of, decisions about tools. A `user_id` alone means all of that, also
+    where there is no memory.
+
     The ledger keeps proving that something was there, and says nothing of what it was.
     """
 
@@ -66,15 +75,16 @@ class Erase(AgentView):
     def post(self, request: Request) -> Response:
         asked = parse(EraseInput, request)
         with acting(self.account):
-            rows = self._rows(asked)
+            rows, person = self._rows(asked), _person(asked)
             if "confirm_token" not in asked:
-                return Response(self._counted(rows))
+                return Response(self._counted(rows, person))
             done = erasure.erase(
                 self.account,
                 rows,
                 self.actor,
                 ticket=asked["confirm_token"],
                 reason=asked.get("reason", ""),
+                person=person,
             )
             return self.seal(Response(self._erased(done)))
 
@@ -101,8 +111,8 @@ class Erase(AgentView):
         if ErasedEntry.objects.of(self.account).filter(pk__in=named).exists():
             raise Gone("Nothing is left of them: they were erased.")
 
-    def _counted(self, rows: EntryQuerySet) -> ErasureCount:
-        found = erasure.extent(self.account, rows, self.actor)
+    def _counted(self, rows: EntryQuerySet, person: str) -> ErasureCount:
+        found = erasure.extent(self.account, rows, self.actor, person=person)
         return {
             "erased": False,
             "count": found.memories,
@@ -112,6 +122,7 @@ class Erase(AgentView):
                 "vectors": found.vectors,
                 "stored_answers": found.answers,
                 "inputs_and_reasons": found.notes,
+                "kept_elsewhere": found.elsewhere,
             },
             "confirm_token": found.ticket,
             "expires_in_seconds": int(VALID.total_seconds()),
@@ -124,4 +135,11 @@ class Erase(AgentView):
             "count": done.memories,
             "commit_id": commit.pk,
             "commit_hash": commit.commit_hash,
+            "note": ON_DISK,
         }
+
+
+def _person(asked: dict[str, Any]) -> str:
+    """The person whose everything is meant: named alone, and nothing narrows it."""
+    narrowed = any(value for name, value in asked.items() if name not in BESIDE)
+    return "" if narrowed else str(asked.get("user_id") or "")

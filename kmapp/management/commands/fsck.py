@@ -9,10 +9,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from kmapp import env
 from kmapp.ledger.fsck import Findings, Options, check
 from kmapp.management.accounts import account_named
-
-NOT_PSYCOPG = {"pool", "options", "server_side_binding", "prepare_threshold", "isolation_level"}
 
 
 class Command(BaseCommand):
@@ -37,7 +36,7 @@ class Command(BaseCommand):
         started = perf_counter()
         findings = check(
             Options(
-                address=address(settings.DATABASES["default"]),
+                address=env.address(settings.DATABASES["default"]),
                 checkpoints=options["checkpoints"] or settings.CHECKPOINT_FILE,
                 public_keys=options["public_key"] or [key.with_name(key.name + ".pub")],
                 accounts=[str(account_named(options["account"]).pk)] if options["account"] else [],
@@ -66,11 +65,3 @@ class Command(BaseCommand):
             f" {findings.versions:,} versions and {findings.checkpoints:,} checkpoints"
             f" in {seconds:.1f} s: {'all as sealed' if findings.ok else 'NOT as sealed'}"
         )
-
-
-def address(database: dict[str, Any]) -> dict[str, Any]:
-    """Django's entry as psycopg's connection parameters."""
-    named = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host"}
-    address = {to: database[name] for name, to in {**named, "PORT": "port"}.items()}
-    extra = {k: v for k, v in database.get("OPTIONS", {}).items() if k not in NOT_PSYCOPG}
-    return {k: v for k, v in {**address, **extra}.items() if v}

@@ -1,10 +1,17 @@
 """manage.py prepare: everything between a running server and the first request, in one process."""
 
+import json
+from io import StringIO
+
+import structlog
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from kmapp import env
+from kmapp import stack
+from kmapp.ledger.standing import Behind, all_behind
+
+log = structlog.get_logger()
 
 UNREACHABLE = """\
 The owner's database does not answer. If its roles are not made yet:
@@ -12,14 +19,32 @@ The owner's database does not answer. If its roles are not made yet:
 
 
 class Command(BaseCommand):
-    help = "Provisions the server if we may, migrates, and prints what bootstrap made as JSON."
+    help = (
+        "Provisions the server if we may, migrates, and prints as JSON what bootstrap made and"
+        " which chains end before what was signed of them."
+    )
     requires_system_checks = []
 
     def handle(self, **_: object) -> None:
-        if not env.text("DATABASE_URL") or env.text("DATABASE_SUPERUSER_URL"):
+        if stack.may_provision():
             call_command("provision", stdout=self.stderr)
         try:
             call_command("migrate", database="owner", interactive=False, stdout=self.stderr)
         except OperationalError as error:
             raise CommandError(f"{str(error).strip()}\n{UNREACHABLE}") from error
-        call_command("bootstrap", json=True, stdout=self.stdout)
+        made = StringIO()
+        call_command("bootstrap", json=True, stdout=made)
+        behind = all_behind()
+        for each in behind:
+            log.error(
+                "ledger_behind_checkpoint",
+                account=str(each.account_id),
+                signed=each.signed,
+                ends=each.ends,
+            )
+        told = {"made": json.loads(made.getvalue()), "behind": [_said(each) for each in behind]}
+        self.stdout.write(json.dumps(told))
+
+
+def _said(each: Behind) -> str:
+    return f"account {each.account_id} {each}"

@@ -5,7 +5,8 @@ from argparse import ArgumentParser
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from kmapp import embedded, env
+from kmapp import env
+from kmapp.management.database import server_url
 from kmapp.provision import CannotProvision, Login, provision
 
 
@@ -36,7 +37,7 @@ class Command(BaseCommand):
             raise CommandError("DATABASE_OWNER_URL and DATABASE_URL name different databases.")
         try:
             provision(
-                url or self._embedded(),
+                server_url(url),
                 database=str(app["NAME"]),
                 owner=Login(str(owner["USER"]), str(owner["PASSWORD"])),
                 app=Login(str(app["USER"]), str(app["PASSWORD"])),
@@ -44,11 +45,3 @@ class Command(BaseCommand):
         except CannotProvision as refusal:
             raise CommandError(str(refusal)) from refusal
         self.stdout.write(f"The database {app['NAME']} is ready for migrate.")
-
-    def _embedded(self) -> str:
-        if env.text("DATABASE_URL"):
-            raise CommandError(
-                "Say how to reach your server as a superuser:"
-                " --url postgresql://superuser:password@host:port/postgres"
-            )
-        return embedded.server_url(settings.DATA_DIR)

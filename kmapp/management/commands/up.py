@@ -30,6 +30,14 @@ Write a first memory; it will wait for your review on the page:
 
 Ctrl-C stops everything.
 """
+BEHIND = """
+WARNING: the database is not the one that was signed.
+
+  {accounts}
+
+An older backup was put back, or commits were taken away or replaced. kmapp runs, so that you can
+look; nothing is signed over. See "Backup and restore" in docs/operations.md, and: manage.py fsck
+"""
 NOT_KEPT = "(shown once, when it was made)"
 NO_OWNER = """\
 DATABASE_URL is set and DATABASE_OWNER_URL is not. kmapp uses two roles of your server: one owns and
@@ -50,15 +58,17 @@ class Command(BaseCommand):
         supervisor = Supervisor(settings.DATA_DIR, self._say)
         try:
             with supervisor.holding():
-                self._start(supervisor)
+                behind = self._start(supervisor)
                 self._greet(time.monotonic() - began)
+                self._warn(behind)
                 supervisor.watch()
         except Stopped:
             self._say("Stopped before everything had started.")
         except CannotStart as reason:
             raise CommandError(str(reason)) from reason
 
-    def _start(self, supervisor: Supervisor) -> None:
+    def _start(self, supervisor: Supervisor) -> list[str]:
+        """Start everything. Returns which chains end before what was signed of them."""
         if "owner" not in settings.DATABASES:
             raise CannotStart(NO_OWNER)
         stack.check_ports()
@@ -69,14 +79,21 @@ class Command(BaseCommand):
                 part.prepare()
             patience = max(part.patience for part in stage)
             supervisor.start(*[part.program() for part in stage], patience=patience)
-        _keep(json.loads(supervisor.run(stack.command("prepare"))))
+        prepared = json.loads(supervisor.run(stack.command("prepare")))
+        _keep(prepared["made"])
         supervisor.start(stack.web(), stack.worker(), stack.beat())
         supervisor.wait("health", stack.health)
+        behind: list[str] = prepared["behind"]
+        return behind
 
     def _greet(self, seconds: float) -> None:
         unknown = dict.fromkeys(("account", "email", "password", "api_key"), NOT_KEPT)
         facts = {"seconds": seconds, "url": stack.url(), "logs": settings.DATA_DIR / "logs"}
         self._say(GREETING.format(**unknown | _kept() | facts))
+
+    def _warn(self, behind: list[str]) -> None:
+        if behind:
+            self._say(BEHIND.format(accounts="\n  ".join(behind)))
 
     def _say(self, text: str) -> None:
         self.stdout.write(text)

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.afterwards import Afterwards
 from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.ledger.standing import behind
 from kmapp.ledger.verify import Checked, verify_soon
 from kmapp.web.http import WebRequest, account_id_for, fragment, number
 from kmapp.web.seats import reviewer_required
@@ -27,6 +28,7 @@ def ledger(request: WebRequest) -> HttpResponse:
         rows = rows.filter(seq__lt=below)
     found = list(rows[: PAGE + 1])
     context = {
+        "behind": behind(account_id),
         "commits": found[:PAGE],
         "more": found[PAGE - 1].seq if len(found) > PAGE else None,
         "names": names_of(row.actor for row in found),

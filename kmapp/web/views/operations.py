@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from kmapp.ledger.standing import behind
 from kmapp.outbox.actions import replay
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 from kmapp.outbox.outcomes import outcome
@@ -28,9 +29,11 @@ def dead_letters(account_id: UUID, most: int) -> int:
 @require_safe
 @reviewer_required
 def operations(request: WebRequest) -> HttpResponse:
-    rows = Delivery.objects.of(account_id_for(request))
+    account_id = account_id_for(request)
+    rows = Delivery.objects.of(account_id)
     dead = rows.dead().select_related("event").order_by("-failed_at")
     context = {
+        "behind": behind(account_id),
         "queues": _queues(rows.open()),
         "page": Paginator(dead, 50).get_page(request.GET.get("page")),
     }

@@ -10,13 +10,13 @@ from uuid import UUID
 import pytest
 from django.conf import settings
 
+from kmapp import env
 from kmapp.ids import uuid7
 from kmapp.ledger.canonical import digest
 from kmapp.ledger.chain import Link, commit_hash
 from kmapp.ledger.fsck.chain import walk
 from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.source import opened
-from kmapp.management.commands.fsck import address
 from tests.kernel.fsck.living import Ledger
 
 COMMITS = 100_000
@@ -27,7 +27,7 @@ SECONDS = 5.0
 def test_100_000_commits_take_no_more_than_5_seconds(ledger: Ledger) -> None:
     """Reliability figure 26, in processor time of fsck: other processes share the machine."""
     _grow(ledger, COMMITS)
-    with opened(address(settings.DATABASES["default"])) as source:
+    with opened(env.address(settings.DATABASES["default"])) as source:
         source.enter(str(ledger.account.pk))
         findings, started = Findings(), process_time()
         walk(source, findings, {})

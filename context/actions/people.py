@@ -1,0 +1,88 @@
+"""What is kept under a person's id: tool results, summaries, calls and what those were made of."""
+
+from collections.abc import Collection, Sequence
+from uuid import UUID
+
+from django.db import connection
+
+from context.actions.archives import words_of
+from context.models import (
+    ContextBody,
+    ContextCitation,
+    ContextCostReport,
+    ContextDifference,
+    ContextInput,
+    ContextSummary,
+    ToolResultArchive,
+)
+from context.models.archives import COLLECTION
+from kmapp.api.models import IdempotentRequest
+from kmapp.copies import OfPeople, keeps_of_people
+from kmapp.ledger.actions import Recording
+from kmapp.outbox.silencing import silence_errors
+from kmapp.search.actions import drop_vectors, unindex_terms
+
+# What these inputs and summaries are made of, and no other is.
+BODIES = """
+WITH used AS (
+  SELECT report_id AS holder, unnest(messages || tools) AS body FROM context_contextinput
+   WHERE account_id = %(account)s
+  UNION ALL
+  SELECT i.report_id, (v #>> '{}')::uuid FROM context_contextinput i,
+    jsonb_path_query(i.rest, '$.**') v
+   WHERE i.account_id = %(account)s AND jsonb_typeof(v) = 'string' AND v #>> '{}' ~ %(uuid)s
+  UNION ALL
+  SELECT id, unnest(bodies) FROM context_contextsummary WHERE account_id = %(account)s)
+SELECT body FROM used GROUP BY body HAVING bool_and(holder = ANY (%(holders)s))
+"""
+UUID_SHAPE = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+
+
+def count(account_id: UUID, people: Collection[str]) -> int:
+    return (
+        ToolResultArchive.objects.of(account_id).filter(user_id__in=people).count()
+        + ContextSummary.objects.of(account_id).filter(user_id__in=people).count()
+        + ContextCostReport.objects.of(account_id).filter(user_id__in=people).count()
+    )
+
+
+def forget(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+    """Erase them. Parts of calls that another person's call shares stay with that."""
+    archives = list(ToolResultArchive.objects.of(account_id).filter(user_id__in=people))
+    summaries = ContextSummary.objects.of(account_id).filter(user_id__in=people)
+    reports = ContextCostReport.objects.of(account_id).filter(user_id__in=people)
+    calls = list(reports.values_list("pk", flat=True))
+    texts = list(summaries.values_list("pk", flat=True))
+    _forget_bodies(account_id, [*calls, *texts])
+    ContextInput.objects.of(account_id).filter(report_id__in=calls).delete()
+    ContextCitation.objects.of(account_id).filter(report_id__in=calls).delete()
+    ContextDifference.objects.of(account_id).filter(report_id__in=calls).delete()
+    reports.delete()
+    summaries.delete()
+    _forget_archives(account_id, archives, commit)
+    named = [*calls, *texts, *(each.pk for each in archives)]
+    IdempotentRequest.objects.of(account_id).naming(named).forget()
+    silence_errors(account_id, named)
+
+
+def _forget_bodies(account_id: UUID, holders: Sequence[UUID]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            BODIES, {"account": account_id, "holders": list(holders), "uuid": UUID_SHAPE}
+        )
+        bodies = [row[0] for row in cursor.fetchall()]
+    ContextBody.objects.of(account_id).filter(pk__in=bodies).delete()
+
+
+def _forget_archives(
+    account_id: UUID, archives: Sequence[ToolResultArchive], commit: Recording
+) -> None:
+    ids = [each.pk for each in archives]
+    for each in archives:
+        commit.erase(ToolResultArchive._meta.label_lower, each.pk)
+    unindex_terms(account_id, COLLECTION, {each.pk: words_of(each) for each in archives})
+    drop_vectors(account_id, [COLLECTION], ids)
+    ToolResultArchive.objects.of(account_id).filter(pk__in=ids).delete()
+
+
+keeps_of_people(OfPeople(count=count, forget=forget))

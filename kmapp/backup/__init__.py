@@ -1,0 +1,9 @@
+"""Backups: the whole database, and what was signed of it, in one file that is whole or not there.
+
+`making` writes the file, `restoring` reads it back into an empty database; `rehearsing` does that
+beside the live one and compares. PostgreSQL's own programs carry the rows.
+"""
+
+
+class BackupError(Exception):
+    """A reason for the person at the terminal."""

@@ -1,0 +1,97 @@
+"""Whether each chain still reaches what was signed of it outside the database.
+
+A database that was put back to an earlier day is whole in itself, and nothing in it knows better:
+only the signed file does. This is asked on every start, by health and on the pages; it believes
+the file. `manage.py fsck` also checks the signatures.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from uuid import UUID
+
+from django.conf import settings
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import account_ids
+from kmapp.ledger.chain import Head
+from kmapp.ledger.models import Commit
+from kmapp.ledger.signing import Signed, parse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behind:
+    """An account whose chain is not the one that was signed."""
+
+    account_id: UUID
+    signed: int  # the number of the last signed commit
+    ends: int  # the number of the last commit that is there
+
+    def __str__(self) -> str:
+        if self.ends < self.signed:
+            return f"ends at commit {self.ends}, but commit {self.signed} was signed"
+        return f"has another commit {self.signed} than the one that was signed"
+
+
+def behind(account_id: UUID) -> Behind | None:
+    """What is missing of this account. One query, when nothing is."""
+    signed = last_signed().get(account_id)
+    if signed is None:
+        return None
+    with acting(account_id):
+        commits = Commit.objects.of(account_id)
+        if commits.filter(seq=signed.seq, commit_hash=signed.commit_hash).exists():
+            return None
+        ends = commits.order_by("-seq").values_list("seq", flat=True).first() or 0
+    return Behind(account_id=account_id, signed=signed.seq, ends=ends)
+
+
+def all_behind() -> list[Behind]:
+    """The same of every account, those too that are gone altogether."""
+    known = sorted({*account_ids(), *last_signed()})
+    return [found for account_id in known if (found := behind(account_id))]
+
+
+def last_signed() -> Mapping[UUID, Head]:
+    """The last signed head of every account, by the file of the settings."""
+    with _lock:
+        file = _files.setdefault(settings.CHECKPOINT_FILE, _File(settings.CHECKPOINT_FILE))
+        return file.heads()
+
+
+@dataclass
+class _File:
+    """The file, read once; afterwards only what was added to it."""
+
+    path: Path
+    inode: int = 0
+    offset: int = 0
+    known: dict[UUID, Head] = field(default_factory=dict)
+
+    def heads(self) -> Mapping[UUID, Head]:
+        if not self.path.exists():
+            return {}
+        with self.path.open("rb") as file:
+            found = self.path.stat()
+            if found.st_ino != self.inode or found.st_size < self.offset:  # another file
+                self.inode, self.offset, self.known = found.st_ino, 0, {}
+            file.seek(self.offset)
+            for line in file:
+                if not line.endswith(b"\n"):  # being written, or cut short by a crash
+                    break
+                self.offset += len(line)
+                self._take(line)
+        return dict(self.known)
+
+    def _take(self, line: bytes) -> None:
+        record = parse(line, 0)
+        if isinstance(record, Signed):
+            said = record.statement
+            before = self.known.get(said.account)
+            if before is None or said.seq >= before.seq:
+                self.known[said.account] = Head(said.seq, said.commit_hash)
+
+
+_files: dict[Path, _File] = {}
+_lock = Lock()

@@ -1,0 +1,63 @@
+"""manage.py backup: the database and what was signed of it, in one file, while everything runs."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kmapp import stack
+from kmapp.backup import BackupError
+from kmapp.backup.bundle import Contents
+from kmapp.backup.making import back_up
+from kmapp.ledger.signing import public_path
+from kmapp.management.database import owner_address
+from kmapp.management.progress import Progress
+from kmapp.processes import CannotStart
+
+KILOBYTE = 1024
+
+
+class Command(BaseCommand):
+    help = "Writes a backup that `restore` reads. A backup that is interrupted leaves no file."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "file", type=Path, nargs="?", help=f"default: a new one in {settings.BACKUPS_DIR}"
+        )
+
+    def handle(self, *, file: Path | None, **_: Any) -> None:
+        path = file or fresh_name()
+        try:
+            with stack.database_server():
+                contents = make(path)
+        except (BackupError, CannotStart) as reason:
+            raise CommandError(str(reason)) from reason
+        self.stdout.write(
+            f"{path}: {sum(contents.rows.values()):,} rows of {len(contents.heads):,} accounts,"
+            f" {path.stat().st_size / KILOBYTE**2:,.1f} MB"
+        )
+
+
+def fresh_name() -> Path:
+    """A name in the folder of backups, by the time."""
+    folder: Path = settings.BACKUPS_DIR
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    moment = f"{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005 - as this machine's clock shows
+    return folder / f"kmapp-{moment}.zip"
+
+
+def make(path: Path) -> Contents:
+    """Write the backup and say on stderr how far it is."""
+    progress = Progress("Kilobytes written")
+    contents = back_up(
+        path,
+        owner_address(),
+        signed=settings.CHECKPOINT_FILE,
+        keys=public_path(settings.CHECKPOINT_KEY_FILE),
+        tell=lambda size: progress.add(size // KILOBYTE),
+    )
+    progress.end()
+    return contents

@@ -1,0 +1,45 @@
+"""manage.py restore: read a backup back, into an empty database."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kmapp import stack
+from kmapp.backup import BackupError
+from kmapp.backup.restoring import put_signed_back, restore
+from kmapp.ledger.signing import public_path
+from kmapp.management.commands.backup import KILOBYTE
+from kmapp.management.database import owner_address
+from kmapp.management.progress import Progress
+from kmapp.processes import CannotStart
+
+
+class Command(BaseCommand):
+    help = "Restores a backup into the empty database of the settings, migrates and checks it."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, help="what `backup` has written")
+
+    def handle(self, *, file: Path, **_: Any) -> None:
+        try:
+            with stack.database_server():
+                self._restore(file)
+        except (BackupError, CannotStart) as reason:
+            raise CommandError(str(reason)) from reason
+
+    def _restore(self, file: Path) -> None:
+        if stack.may_provision():
+            call_command("provision", stdout=self.stderr)
+        progress = Progress("Kilobytes read")
+        contents = restore(file, owner_address(), tell=lambda size: progress.add(size // KILOBYTE))
+        progress.end()
+        self.stdout.write(f"{sum(contents.rows.values()):,} rows of {contents.made_at} are back.")
+        keys = public_path(settings.CHECKPOINT_KEY_FILE)
+        if put_signed_back(file, signed=settings.CHECKPOINT_FILE, keys=keys):
+            self.stdout.write(f"Its checkpoints are in {settings.CHECKPOINT_FILE}.")
+        call_command("migrate", database="owner", interactive=False, verbosity=0)
+        call_command("fsck", stdout=self.stdout)

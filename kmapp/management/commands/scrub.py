@@ -1,0 +1,58 @@
+"""manage.py scrub: finish erasures on the disk."""
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from redis import Redis, RedisError
+
+from kmapp import stack
+from kmapp.backup import BackupError
+from kmapp.management.database import owner_address, server_url
+from kmapp.processes import CannotStart
+from kmapp.scrubbing import (
+    ScrubError,
+    renew_write_ahead_log,
+    rewrite_append_only_file,
+    rewrite_tables,
+)
+
+
+class Command(BaseCommand):
+    help = (
+        "Writes tables, indexes and logs of the database anew, so that no file holds what was"
+        " erased. Each table is locked while it is written: run it when little happens."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--url", default="", help="the server as a superuser; see provision")
+
+    def handle(self, *, url: str, **_: Any) -> None:
+        try:
+            with stack.database_server():
+                rewrite_tables(owner_address(), self._tell)
+                renew_write_ahead_log(server_url(url))
+            self._tell("write-ahead log: renewed")
+        except (BackupError, CannotStart, ScrubError, psycopg.Error) as reason:
+            raise CommandError(str(reason)) from reason
+        self._valkey()
+        older = sorted(Path(settings.BACKUPS_DIR).glob("*.zip"))
+        if older:
+            self.stdout.write("Not reached, and made before now:")
+            for path in older:
+                self.stdout.write(f"  {path}")
+
+    def _valkey(self) -> None:
+        try:
+            with Redis.from_url(settings.REDIS_URL, socket_timeout=60) as valkey:
+                rewritten = rewrite_append_only_file(valkey)
+        except (RedisError, ScrubError) as reason:
+            raise CommandError(f"Valkey, whose append-only file is to go too: {reason}") from reason
+        self._tell(f"valkey: {'rewritten' if rewritten else 'keeps no append-only file'}")
+
+    def _tell(self, said: str) -> None:
+        self.stdout.write(said)
+        self.stdout.flush()

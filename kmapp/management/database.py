@@ -1,0 +1,26 @@
+"""Where a command finds the database as its owner, and its server as the superuser."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+
+from kmapp import embedded, env
+
+
+def owner_address() -> dict[str, Any]:
+    """The owner's connection parameters: only the owner sees the rows of all accounts."""
+    if "owner" not in settings.DATABASES:
+        raise CommandError("Set DATABASE_OWNER_URL beside DATABASE_URL.")
+    return env.address(settings.DATABASES["owner"])
+
+
+def server_url(url: str = "") -> str:
+    """The server as its superuser: as given, as set, or the embedded one."""
+    known = url or env.text("DATABASE_SUPERUSER_URL")
+    if known or not env.text("DATABASE_URL"):
+        return known or embedded.server_url(settings.DATA_DIR)
+    raise CommandError(
+        "Say how to reach your server as a superuser:"
+        " --url postgresql://superuser:password@host:port/postgres"
+    )

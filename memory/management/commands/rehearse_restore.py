@@ -1,0 +1,131 @@
+"""manage.py rehearse_restore: restore a backup beside the live data, and compare."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from kmapp import stack
+from kmapp.backup import BackupError, rehearsing
+from kmapp.backup.bundle import Contents
+from kmapp.backup.restoring import restore
+from kmapp.ledger.fsck import Findings
+from kmapp.management.commands import backup
+from kmapp.management.database import owner_address, server_url
+from kmapp.management.progress import Progress
+from kmapp.processes import CannotStart
+from kmapp.provision import CannotProvision
+from memory.golden import Answer, answers, questions
+
+RECALLS = 100
+
+
+class Command(BaseCommand):
+    help = (
+        "Restores a backup into a scratch database of the same server, checks it there, compares it"
+        " with the live one and drops it. Exit code 1 when something differs."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "file",
+            type=Path,
+            nargs="?",
+            help=f"default: the newest in {settings.BACKUPS_DIR}, or one that is made now",
+        )
+        parser.add_argument("--recalls", type=int, default=RECALLS, help="how many are compared")
+        parser.add_argument("--url", default="", help="the server as a superuser; see provision")
+
+    def handle(self, *, file: Path | None, recalls: int, url: str, **_: Any) -> None:
+        self.wrong = 0
+        try:
+            with stack.database_server(), _backup(file) as path:
+                self._rehearse(path, recalls, server_url(url))
+        except (BackupError, CannotProvision, CannotStart) as reason:
+            raise CommandError(str(reason)) from reason
+        if self.wrong:
+            raise CommandError(f"{self.wrong} of these checks failed.")
+        self.stdout.write("The backup restores to the same truth.")
+
+    def _rehearse(self, path: Path, recalls: int, superuser_url: str) -> None:
+        with rehearsing.scratch(superuser_url) as name:
+            progress, began = Progress("Kilobytes read"), time.monotonic()
+            contents = restore(
+                path,
+                owner_address() | {"dbname": name},
+                tell=lambda size: progress.add(size // backup.KILOBYTE),
+            )
+            progress.end()
+            self.stdout.write(f"{path}, made {contents.made_at} by kmapp {contents.kmapp}")
+            self._say("restored", f"in {time.monotonic() - began:.1f} s", well=True)
+            self._rows(contents, rehearsing.restored(name))
+            self._fsck(rehearsing.checked(path, name))
+            standing = rehearsing.standing(contents.heads)
+            self._heads(standing)
+            with rehearsing.working_in(name):
+                asked = questions(recalls)
+                there = answers(asked)
+            self._recalls(standing, there, answers(asked))
+
+    def _rows(self, said: Contents, found: Contents) -> None:
+        differ = [
+            f"{table} {said.rows.get(table, 0):,} → {found.rows.get(table, 0):,}"
+            for table in sorted({*said.rows, *found.rows})
+            if said.rows.get(table) != found.rows.get(table)
+        ]
+        total = f"{sum(found.rows.values()):,} in {len(found.rows)} tables"
+        self._say("rows", "; ".join(differ) or f"{total}, as counted", well=not differ)
+
+    def _fsck(self, findings: Findings) -> None:
+        for problem in findings.problems[:10]:
+            self.stdout.write(f"  {problem}")
+        said = (
+            f"{findings.commits:,} commits, {findings.rows:,} rows, {findings.versions:,} versions"
+        )
+        self._say("fsck", f"{said}, {findings.found:,} problems", well=findings.ok)
+        reached = not any(p.kind in ("cut", "rewritten", "account") for p in findings.problems)
+        self._say(
+            "checkpoints", f"{findings.checkpoints:,} signed, the last one reached", well=reached
+        )
+
+    def _heads(self, standing: rehearsing.Standing) -> None:
+        said = f"{len(standing.equal)} equal, {len(standing.ancestors)} ancestors of the live head"
+        if standing.astray:
+            said += f", {len(standing.astray)} on no live chain"
+        self._say("heads", f"of {standing.heads} accounts {said}", well=not standing.astray)
+
+    def _recalls(
+        self, standing: rehearsing.Standing, there: Sequence[Answer], here: Sequence[Answer]
+    ) -> None:
+        """Equal where nothing was written since; elsewhere each memory finds itself."""
+        pairs = list(zip(there, here, strict=True))
+        still = [(old, new) for old, new in pairs if old.question.account_id in standing.equal]
+        moved = [old for old, _ in pairs if old.question.account_id not in standing.equal]
+        equal = sum(old.found == new.found for old, new in still)
+        said = f"{equal} of {len(still)} equal"
+        found = sum(answer.finds_itself for answer in moved)
+        if moved:
+            said += f"; where the live chain went on, {found} of {len(moved)} found"
+        self._say("recalls", said, well=(equal, found) == (len(still), len(moved)))
+
+    def _say(self, what: str, said: str, *, well: bool) -> None:
+        self.wrong += not well
+        self.stdout.write(f"  {what:<12} {'ok' if well else 'NOT OK':<7} {said}")
+
+
+@contextmanager
+def _backup(file: Path | None) -> Iterator[Path]:
+    """The one that was named, the newest there is, or one that is made for the rehearsal."""
+    known = sorted(settings.BACKUPS_DIR.glob("*.zip"), key=lambda path: path.stat().st_mtime)
+    if file or known:
+        yield file or known[-1]
+        return
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rehearsal.zip"
+        backup.make(path)
+        yield path

@@ -1,0 +1,74 @@
+"""A large database is backed up while it is written, and comes back equal."""
+
+import io
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+from django.core.management import call_command
+from django.db import connections
+from pytest_django import DjangoDbBlocker
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from memory.actions.entries import write
+from memory.drafts import Batch, NewEntry
+from tests import makers
+from tests.chaos.conftest import Place, speaking_to
+from tests.chaos.measure import amount
+
+pytestmark = pytest.mark.chaos
+
+ENTRIES = amount(100_000, 5_000)
+SECONDS = 120  # to restore them, with the index of their vectors
+
+
+@pytest.fixture
+def filled(place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[Account]:
+    """Many memories in quiet accounts, and one account that is written all the time."""
+    place.product("backed_up")
+    with django_db_blocker.unblock(), speaking_to(place.postgres, "backed_up"):
+        account = makers.account("Busy")
+        call_command("perf", "seed", str(ENTRIES), yes=True, stderr=io.StringIO())
+        call_command("checkpoint", stdout=io.StringIO())
+        yield account
+
+
+def write_until(account: Account, stop: Event) -> None:
+    while not stop.is_set():
+        with acting(account):
+            batch = Batch(entries=[NewEntry(text="The kettle is on again.", user_id="u")])
+            write(account_id=account.pk, actor=SYSTEM, batch=batch)
+    connections.close_all()
+
+
+def test_it_restores_in_time_to_the_same_answers(
+    filled: Account, place: Place, tmp_path: Path
+) -> None:
+    """Reliability 30: dump during writes; ancestor, fsck, 100 golden recalls, 100,000 in 120 s."""
+    stop, file, out = Event(), tmp_path / "kmapp.zip", io.StringIO()
+    writer = Thread(target=write_until, args=(filled, stop))
+    writer.start()
+    began = time.monotonic()
+    try:
+        call_command("backup", str(file), stdout=io.StringIO())
+    finally:
+        stop.set()
+        writer.join()
+    dumped = time.monotonic() - began
+    call_command("rehearse_restore", str(file), url=place.postgres.url(), stdout=out)
+    told = out.getvalue()
+    restored = re.search(r"restored +ok +in ([\d.]+) s", told)
+    assert restored
+    print(f"30: {ENTRIES:,} entries, dumped in {dumped:.1f} s\n{told}")
+    assert "NOT OK" not in told
+    assert "1 ancestors of the live head" in told
+    equal = re.search(r"(\d+) of (\d+) equal", told)
+    assert equal
+    assert equal[1] == equal[2]
+    assert int(equal[1]) >= 99  # the busy account has no vectors: nobody makes them here
+    assert float(restored[1]) <= SECONDS
