@@ -11,7 +11,7 @@ ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u 
   -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help up test check demo bench chaos tune bench-retrieval browser shots lock clean clean-data \
+.PHONY: help up test long check demo bench chaos tune bench-retrieval browser shots lock clean clean-data \
   runtime development
 .DEFAULT_GOAL := help
 
@@ -21,8 +21,12 @@ help: ## list the commands
 up: runtime ## run the product until Ctrl-C, in .kmapp (KMAPP_DATA_DIR) on port 8000 (PORT)
 	@exec $(PY) manage.py up
 
-test: development ## run every test but the slow ones of `make chaos`
-	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m "not chaos"
+test: development ## run every test but those of `make chaos` and `make long`
+	@rm -rf $(PROMISES)
+	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m "not chaos and not long" --promises=$(PROMISES)
+
+long: development ## run the longer forms of some tests
+	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m long
 
 check: development ## formatting, lint, types, imports, migrations
 	@$(PY) -m ruff format --check .
@@ -48,8 +52,18 @@ tune: runtime ## learn the weights of search; DATA="FILES" of labelled questions
 bench-retrieval: runtime ## what search finds, with each signal left out; DATA="FILES", OUT=FILE
 	@$(PY) manage.py retrieval table $(DATA) $(if $(VECTORS),--vectors $(VECTORS)) $(if $(OUT),--out $(OUT))
 
-chaos: development ## kill real processes while work is done; SHORT=1 for a few minutes only
-	@$(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest -n 0 -m chaos
+# What several runs say of the promises comes together here; `make test` begins anew.
+PROMISES := .promises
+
+chaos: development ## show that all promises are kept under fire; SHORT=1 for a few minutes, after `make test`
+	@kept=0; \
+	if [ -z "$(SHORT)" ]; then \
+	  rm -rf $(PROMISES); \
+	  $(ALONE) $(PY) -m pytest -n 2 -m "promise and not chaos" --promises=$(PROMISES) || kept=1; \
+	fi; \
+	$(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest -n 0 -m chaos --promises=$(PROMISES) || kept=1; \
+	$(PY) -m tests.promises $(PROMISES) || kept=1; \
+	exit $$kept
 
 browser: development ## only the tests that need a browser, each page in both themes and languages
 	@$(ALONE) WHOLE_MATRIX=1 $(PY) -m pytest -n $(JOBS) -m browser

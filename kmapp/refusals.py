@@ -1,6 +1,7 @@
 """What Django asks when no view could answer: the API speaks JSON, pages speak to people."""
 
 import sys
+from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 
@@ -25,6 +26,10 @@ def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def handler500(request: HttpRequest) -> HttpResponse:
     # Django asks while it handles the error, and does not pass it on.
+    error = sys.exc_info()[1]
     if api.is_api(request.path):
-        return api.server_error(request, sys.exc_info()[1])
+        return api.server_error(request, error)
+    found = error and api.translate(error)
+    if found and found.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        return web.unavailable(request, found.headers)
     return web.failed(request)

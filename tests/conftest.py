@@ -36,6 +36,7 @@ from kmapp.search import queries
 from tests import makers
 from tests.fake_provider import FakeProvider
 
+pytest_plugins = ["pytester", "tests.promises.plugin"]
 TEMPLATE = "kmapp_template"
 # How long an example takes says nothing on a busy machine; growth is measured where it matters.
 hypothesis.settings.register_profile("kmapp", deadline=None)

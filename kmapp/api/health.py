@@ -23,6 +23,7 @@ from rest_framework.views import APIView
 
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.api.cache import ValkeyCache
+from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.pulse import last_seen
 from kmapp.api.views import AlwaysJSON
 from kmapp.ledger.standing import behind
@@ -135,7 +136,7 @@ class Health(APIView):
         try:
             principal = cast("KeyPrincipal | None", request.auth)
         except DatabaseError:
-            return Response(_body("down", {"database": {"ok": False}}), status=503)
+            return _answer("down", _body("down", {"database": {"ok": False}}))
         if principal is None:
             return Response(_body("ok", {}))
         reports = {part.name: _ask(part, principal.account_id) for part in _parts}
@@ -143,8 +144,14 @@ class Health(APIView):
         body = _body(status, {name: _shown(report) for name, report in reports.items()})
         if status != "down":
             body |= {name: count(principal.account_id) for name, count in _figures.items()}
-        code = HTTPStatus.SERVICE_UNAVAILABLE if status == "down" else HTTPStatus.OK
-        return Response(body, status=code)
+        return _answer(status, body)
+
+
+def _answer(status: str, body: dict[str, Any]) -> Response:
+    if status == "down":
+        again = {"Retry-After": str(RETRY_AFTER)}
+        return Response(body, status=HTTPStatus.SERVICE_UNAVAILABLE, headers=again)
+    return Response(body)
 
 
 def _body(status: str, parts: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Refusals as pages: in our frame, and without a database when that is what failed."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
@@ -44,13 +45,32 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Our own mistake. Asks nothing of the session or the database: either may be what broke."""
-    context = _words(HTTPStatus.INTERNAL_SERVER_ERROR) | {
-        "text": _("The fault is ours and has been recorded. What you sent may not have been kept."),
+    """Our own mistake."""
+    text = _("The fault is ours and has been recorded. What you sent may not have been kept.")
+    return _alone(request, HTTPStatus.INTERNAL_SERVER_ERROR, text=text)
+
+
+def unavailable(request: HttpRequest, headers: Mapping[str, str]) -> HttpResponse:
+    """The database is full, away or slow; `headers` say when to come back."""
+    text = _("The database is busy. What you sent was not kept: try again in a moment.")
+    return _alone(request, HTTPStatus.SERVICE_UNAVAILABLE, text=text, headers=headers)
+
+
+def _alone(
+    request: HttpRequest,
+    status: HTTPStatus,
+    *,
+    text: str,
+    headers: Mapping[str, str] | None = None,
+) -> HttpResponse:
+    """Asks nothing of the session or the database: either may be what broke."""
+    context = _words(status) | {
+        "text": text,
         "request_id": getattr(request, "request_id", ""),
         "chrome": chrome(request, ask_user=False),
     }
-    return HttpResponse(render_to_string("web/refusal.html", context), status=500)
+    page = render_to_string("web/refusal.html", context)
+    return HttpResponse(page, status=status, headers=headers)
 
 
 def _answer(request: HttpRequest, status: HTTPStatus, *, text: str) -> HttpResponse:

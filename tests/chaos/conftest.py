@@ -5,8 +5,8 @@ Each test asks for the parts it needs, hurts some of them, and speaks for an acc
 
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -37,13 +37,13 @@ class Place:
     home: Path
     postgres: Postgres
 
-    def product(self, name: str) -> Product:
-        """A product of this name, of which nothing runs yet."""
+    def product(self, name: str, **more: str) -> Product:
+        """A product of this name, of which nothing runs yet; `more` is set in its environment."""
         with psycopg.connect(self.postgres.url(), autocommit=True) as server:
             server.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER {ROLES['owner']}")
         home = self.home / name
         home.mkdir()
-        return Product(home, self.postgres.url(ROLES["app"], name))
+        return Product(home, self.postgres.url(ROLES["app"], name), more=more)
 
 
 @contextmanager
@@ -88,6 +88,31 @@ def product(place: Place, whole: Product, django_db_blocker: DjangoDbBlocker) ->
     """The product, and this process in its database."""
     with django_db_blocker.unblock(), speaking_to(place.postgres, "whole"):
         yield whole
+
+
+Apart = Callable[..., AbstractContextManager[tuple[Product, Account]]]
+
+
+@pytest.fixture
+def apart(place: Place, django_db_blocker: DjangoDbBlocker) -> Apart:
+    """Gives a product beside the first, set as it is called, and an account in its database.
+
+    Within the block this process is in that database, too.
+    """
+
+    @contextmanager
+    def made(**more: str) -> Iterator[tuple[Product, Account]]:
+        name = f"apart_{next(_numbers)}"
+        product = place.product(name, **more)
+        with django_db_blocker.unblock(), speaking_to(place.postgres, name):
+            account = makers.account("Acme")
+            product.key = makers.key(account)[1]
+            try:
+                yield product, account
+            finally:
+                product.kill(*product.running)
+
+    return made
 
 
 @pytest.fixture

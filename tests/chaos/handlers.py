@@ -1,8 +1,9 @@
 """Jobs to interrupt. Each tells a file that it starts, and the ledger that it happened.
 
-None of them looks whether it happened before: what the outbox does twice is seen twice.
+But for ONCE, none of them looks whether it happened before: what the outbox does twice is seen.
 """
 
+import ctypes
 import os
 import signal
 import socket
@@ -19,12 +20,17 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
+from kmapp.ledger.models import Seal
 from kmapp.outbox.registry import Job, on
 
 SLOW = "chaos.slow"  # takes payload["seconds"], then happens
+ONCE = "chaos.once"  # the same, but as the product's own jobs do: not if it happened already
+POISON = "chaos.poison"  # the same, but payload["harm"] is done until somebody mends it
 LOOK = "chaos.look"  # sees whose rows there are, then happens
 EFFECT = "chaos.effect"
 STARTS = "starts"
+MENDED = "mended"
+RAISES, KILLS = "raises", "kills"
 DEAF = signal.SIGRTMIN  # whose main thread gets it listens to nothing but a silent socket, for ever
 
 
@@ -58,6 +64,14 @@ def happen(job: Job) -> None:
         commit.add(Effect(job.event_id, job.job_key), "ADD")
 
 
+def happened(job: Job) -> bool:
+    """Has it? Inside `acting`: nobody else finds out until we have committed."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [job.job_key])
+    seals = Seal.objects.of(job.account_id)
+    return seals.filter(object_type=EFFECT, object_id=job.event_id).exists()
+
+
 def tell(*words: object) -> None:
     """Add a line to the file of starts, at once and whole."""
     line = " ".join(map(str, words)) + "\n"
@@ -78,6 +92,36 @@ def slow(jobs: Sequence[Job]) -> None:
         tell(job.job_key, os.getpid())
         time.sleep(job.payload["seconds"])
         happen(job)
+
+
+@on(ONCE)
+def once(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        tell(job.job_key, os.getpid())
+        with acting(job.account_id):
+            known = happened(job)
+        if not known:
+            time.sleep(job.payload["seconds"])
+            with acting(job.account_id):
+                if not happened(job):
+                    happen(job)
+
+
+@on(POISON)
+def poison(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        tell(job.job_key, os.getpid())
+        if not (settings.DATA_DIR / MENDED).exists():
+            _harm(job.payload["harm"])
+        time.sleep(job.payload["seconds"])
+        happen(job)
+
+
+def _harm(how: str) -> None:
+    if how == RAISES:
+        raise RuntimeError("It never works.")
+    if how == KILLS:
+        ctypes.string_at(0)  # a segmentation fault
 
 
 @on(LOOK)

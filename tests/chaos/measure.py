@@ -5,12 +5,18 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
+import pytest
+
 SHORT = os.environ.get("CHAOS_SHORT") == "1"
 
 
 def amount(full: int, short: int) -> int:
     """How many: the whole figure, or fewer when there are only minutes (`make chaos SHORT=1`)."""
     return short if SHORT else full
+
+
+# In the short form of chaos an ordinary test speaks for these.
+long = pytest.mark.skipif(SHORT, reason="the short form has an ordinary test of it")
 
 
 def seconds_until(condition: Callable[[], bool], most: float) -> float:

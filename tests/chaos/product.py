@@ -45,6 +45,7 @@ class Answer:
     status: int
     body: Any
     seconds: float
+    headers: Mapping[str, str]
 
 
 def free_port() -> int:
@@ -62,6 +63,7 @@ class Product:
     key: str = ""  # of the agent that `post` and `get` speak for
     port: int = field(default_factory=free_port)
     provider_port: int = field(default_factory=free_port)
+    more: Mapping[str, str] = field(default_factory=dict)  # of its environment
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
     @property
@@ -88,7 +90,10 @@ class Product:
             "PORT": str(self.port),
             "THROTTLE_WRITE_PER_MINUTE": "1000000",
             "THROTTLE_RECALL_PER_MINUTE": "1000000",
+            "OPENAI_BASE_URL": f"http://127.0.0.1:{self.provider_port}/v1",
+            "CHAT_MODEL": "talker",
             "LOG_LEVEL": "INFO",
+            **self.more,
         }
 
     # --- Starting and hurting ---------------------------------------------------------------------
@@ -112,17 +117,24 @@ class Product:
     def _web(self) -> Program:
         return Program(name="web", argv=stack.web().argv, ready=self._web_answers)
 
-    def _worker(self) -> Program:
-        log = self.log("worker")
+    def _worker(self, name: str = "worker") -> Program:
+        log = self.log(name)
         before = log.stat().st_size if log.exists() else 0  # that is of its predecessors
         return Program(
-            name="worker",
+            name=name,
             argv=stack.worker().argv,
             ready=lambda: b" ready." in log.read_bytes()[before:],
         )
 
+    def _second_worker(self) -> Program:
+        return self._worker("second_worker")
+
     def _beat(self) -> Program:
         return Program(name="beat", argv=stack.beat().argv)
+
+    def _second_beat(self) -> Program:
+        own = ["--schedule", str(self.home / "second-schedule")]
+        return Program(name="second_beat", argv=[*stack.beat().argv, *own])
 
     def _start(self, program: Program) -> None:
         log = self.log(program.name)
@@ -149,26 +161,43 @@ class Product:
         process.wait(most)
         return time.monotonic() - began
 
+    def command(self, *words: str) -> None:
+        """Run one of the product's commands, as its operator does."""
+        environment = {**os.environ, **self.environment()}
+        subprocess.run(
+            [sys.executable, str(BASE / "manage.py"), *words],
+            env=environment,
+            check=True,
+            capture_output=True,
+            timeout=PATIENCE,
+        )
+
     # --- Talking to it ----------------------------------------------------------------------------
 
     def post(self, path: str, body: Any) -> Answer:
         return self.ask("POST", path, body)
 
-    def ask(self, method: str, path: str, body: Any = None, key: str = "") -> Answer:
-        """One request on a connection of its own. An answer that is not JSON is None."""
+    def ask(self, method: str, path: str, body: Any = None, **more: str) -> Answer:
+        """One request on a connection of its own; `more` is headers.
+
+        A path that begins with a slash is no path of the API. An answer that is not JSON is text.
+        """
         began = time.monotonic()
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        said = {"Authorization": f"Bearer {key or self.key}", "Content-Type": "application/json"}
+        said = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
+        said |= {name.replace("_", "-"): value for name, value in more.items()}
         try:
             content = None if body is None else json.dumps(body)
-            connection.request(method, f"/v1/{path}", content, said)
+            whole = path if path.startswith("/") else f"/v1/{path}"
+            connection.request(method, whole, content, said)
             answer = connection.getresponse()
-            text = answer.read()
+            text = answer.read().decode()
         finally:
             connection.close()
         seconds = time.monotonic() - began
         is_json = "json" in (answer.getheader("Content-Type") or "")
-        return Answer(answer.status, json.loads(text) if is_json else None, seconds)
+        found = json.loads(text) if is_json else text
+        return Answer(answer.status, found, seconds, dict(answer.getheaders()))
 
     def provider(self, **behaviour: Any) -> None:
         """Tell the provider how to behave."""
@@ -192,17 +221,22 @@ class Product:
 
     # --- Its jobs ---------------------------------------------------------------------------------
 
-    def owe(self, account: UUID, topic: str, count: int, **payload: Any) -> Jobs:
-        """Publish jobs and wake the worker."""
+    def owe(self, account: UUID, topic: str, count: int, *, times: int = 1, **payload: Any) -> Jobs:
+        """Publish jobs, and wake the worker by so many copies of one message."""
         first = uuid7()
         tasks = [Task(job_key=f"{first}:{number}", payload=payload) for number in range(count)]
         with acting(account):
             events = publish(account, topic, tasks)
         messenger = Celery(broker=env.broker(self.valkey.url()), set_as_current=False)
         with messenger.connection_for_write() as fresh:  # a kept one may be to a broker that died
-            messenger.send_task(
-                "kmapp.outbox.tasks.deliver", ["default"], queue="default", connection=fresh
-            )
+            for _copy in range(times):
+                messenger.send_task(
+                    "kmapp.outbox.tasks.deliver",
+                    ["default"],
+                    queue="default",
+                    task_id=str(first),
+                    connection=fresh,
+                )
         return Jobs(self, account, events)
 
     def is_idle(self) -> bool:
@@ -237,3 +271,12 @@ class Jobs:
 
     def all_happened(self) -> bool:
         return all(self.effects())
+
+    def all_settled(self) -> bool:
+        return all(each.done_at or each.failed_at for each in self.deliveries())
+
+    def deliveries(self) -> list[Delivery]:
+        """What became of each."""
+        with acting(self.account):
+            rows = Delivery.objects.of(self.account).filter(event_id__in=self.events.values())
+            return list(rows.select_related("event").order_by("event_id"))

@@ -12,17 +12,19 @@ from kmapp.accounts.models import Account
 from tests.chaos import handlers
 from tests.chaos.measure import amount, seconds_until
 from tests.chaos.product import Answer, Product
+from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.chaos
 
 QUEUED = 500
 
 
+@pytest.mark.promise(11)
 @pytest.mark.parametrize("time_of_many", range(amount(2, 1)))
 def test_a_broker_that_forgets_everything_loses_nothing(
-    time_of_many: int, product: Product, acme: Account
+    time_of_many: int, product: Product, acme: Account, measured: Measured
 ) -> None:
-    """Reliability 11: kill -9 with 500 queued, back empty; writes all 2xx, all done in 120 s."""
+    """Kill -9 with 500 queued, back empty; writes all 2xx, all done in 120 s."""
     product.have("valkey", "provider", "web", "worker", "beat")
     stop, answers = Event(), list[Answer]()
 
@@ -52,7 +54,7 @@ def test_a_broker_that_forgets_everything_loses_nothing(
     seconds_until(lambda: sum(jobs.effects()) >= QUEUED, 120 - (time.monotonic() - back))
     taken = time.monotonic() - back
     after = len(answers) - before - without
-    print(f"11: {before} writes before, {without} without, {after} after; done {taken:.1f} s")
+    measured(f"{before} + {without} + {after} writes a 201, {QUEUED} done {taken:.1f} s after it")
     assert {answer.status for answer in answers} == {201}
     assert without > before / 3, "writing did not wait for the broker"
     assert jobs.effects() == [1] * QUEUED

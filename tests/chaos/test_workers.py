@@ -10,8 +10,9 @@ from kmapp.accounts.models import Account
 from kmapp.outbox.tasks import SLICE
 from tests import makers
 from tests.chaos import handlers
-from tests.chaos.measure import SHORT, amount, seconds_until
+from tests.chaos.measure import amount, long, seconds_until
 from tests.chaos.product import Jobs, Product
+from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.chaos
 
@@ -25,25 +26,27 @@ def begun(product: Product, account: Account, count: int, seconds: float) -> Job
     return jobs
 
 
+@pytest.mark.promise(7)
 @pytest.mark.parametrize("time_of_many", range(amount(5, 2)))
 def test_a_job_survives_the_death_of_its_process(
-    time_of_many: int, product: Product, acme: Account
+    time_of_many: int, product: Product, acme: Account, measured: Measured
 ) -> None:
-    """Reliability 7: kill -9 of the child that does it; done once, within 15 s."""
+    """Kill -9 of the child that does it; done once, within 15 s."""
     jobs = begun(product, acme, 1, seconds=3)
     os.kill(int(jobs.starts()[0][1]), signal.SIGKILL)
     taken = seconds_until(lambda: jobs.effects() == [1], 15)
     time.sleep(5)  # a second run would be through by now
     assert jobs.effects() == [1]
     assert len(jobs.starts()) == 2
-    print(f"7: done {taken:.1f} s after the kill")
+    measured(f"once, {taken:.1f} s after the kill")
 
 
+@pytest.mark.promise(8)
 @pytest.mark.parametrize("time_of_many", range(amount(3, 1)))
 def test_a_job_survives_the_death_of_its_worker(
-    time_of_many: int, product: Product, acme: Account
+    time_of_many: int, product: Product, acme: Account, measured: Measured
 ) -> None:
-    """Reliability 8: kill -9 of the whole worker; done once by the next, within 60 s."""
+    """Kill -9 of the whole worker; done once by the next, within 60 s."""
     jobs = begun(product, acme, 1, seconds=3)
     product.kill("worker")
     killed = time.monotonic()
@@ -53,14 +56,15 @@ def test_a_job_survives_the_death_of_its_worker(
     time.sleep(5)
     assert jobs.effects() == [1]
     assert len(jobs.starts()) == 2
-    print(f"8: done {taken:.1f} s after the kill")
+    measured(f"once, {taken:.1f} s after the kill")
 
 
+@pytest.mark.promise(13)
 @pytest.mark.parametrize("seconds", [1.0, 4.0] if amount(1, 0) else [1.0])
 def test_a_worker_that_is_told_to_stop_loses_nothing(
-    seconds: float, product: Product, acme: Account
+    seconds: float, product: Product, acme: Account, measured: Measured
 ) -> None:
-    """Reliability 13: SIGTERM during 20 jobs; gone within 30 s, and all 20 happen once."""
+    """SIGTERM during 20 jobs; gone within 30 s, and all 20 happen once."""
     jobs = begun(product, acme, 20, seconds)
     taken = product.stop("worker", most=30)
     done = sum(jobs.effects())
@@ -70,11 +74,14 @@ def test_a_worker_that_is_told_to_stop_loses_nothing(
     seconds_until(lambda: sum(jobs.effects()) == 20, 20 * seconds + 40)
     time.sleep(seconds + 2)
     assert jobs.effects() == [1] * 20
-    print(f"13: gone after {taken:.1f} s with {done} of 20 done")
+    measured(f"gone after {taken:.1f} s with {done} of 20 done, then all 20 once")
 
 
-@pytest.mark.skipif(SHORT, reason="the short form does not wait for it")
-def test_a_worker_that_hears_nothing_starts_anew(product: Product, acme: Account) -> None:
+@pytest.mark.promise(11)
+@long
+def test_a_worker_that_hears_nothing_starts_anew(
+    product: Product, acme: Account, measured: Measured
+) -> None:
     """As Celery's consumer can be left after its broker came back: alive, and deaf."""
     jobs = begun(product, acme, 1, seconds=1)
     seconds_until(product.is_idle, 240)  # one that is busy is given minutes
@@ -87,11 +94,13 @@ def test_a_worker_that_hears_nothing_starts_anew(product: Product, acme: Account
     assert more.effects() == [1] * 20
     assert worker.poll() is None, "it is the same process"
     assert children.isdisjoint(start[1] for start in more.starts())
-    print(f"deaf: done {taken:.1f} s later")
+    measured(f"a deaf worker heard again after {taken:.0f} s")
 
 
+@long
+@pytest.mark.promise(24)
 def test_a_worker_sees_one_account_at_a_time(product: Product, acme: Account) -> None:
-    """Reliability 24, with a real worker: two accounts' jobs take turns on its connections."""
+    """With a real worker: two accounts' jobs take turns on its connections."""
     product.have("valkey", "worker", "beat")
     rival = makers.account(f"Rival of {acme.name}")
     batches = [

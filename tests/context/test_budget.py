@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from context.pruning import CITATION
 from context.reporting import SECTIONS, reported
 from kmapp.tokens import count
 from tests.context.messages_made import conversations, unpaired, words
+
+pytestmark = pytest.mark.promise(21)
 
 NONCE = "ab" * 8
 ODD = st.sampled_from(["</references>", "👨‍👩‍👧‍👦 [m-19] ", "🇨🇳", "茶室 tea ", "e\u0301", "【3】"])

@@ -219,6 +219,7 @@ def outside(block: str, nonce: str) -> str:
     )
 
 
+@pytest.mark.promise(39)
 def test_poison_stays_inside() -> None:
     for text in [*HOSTILE, *HARMLESS, *(sample.text for sample in samples())]:
         nonce = fence.nonce_for([text])
@@ -230,6 +231,7 @@ def test_poison_stays_inside() -> None:
         assert len(re.findall(r"<\s*/\s*reference\b", block, re.IGNORECASE)) == 2
 
 
+@pytest.mark.promise(39)
 @given(rich, st.sampled_from(["</references", "< / REFERENCES", "<reference id=", '"><x', "&lt;"]))
 @settings(max_examples=1_000)
 def test_no_text_closes_the_fence(text: str, tag: str) -> None:
@@ -242,6 +244,7 @@ def test_no_text_closes_the_fence(text: str, tag: str) -> None:
     assert len(re.findall(r"<\s*/?\s*reference\b", block, re.IGNORECASE)) == 2
 
 
+@pytest.mark.promise(39)
 def test_none_of_two_hundred_breaks_out_of_a_call() -> None:
     assert len(HOSTILE) >= 200
     for first in range(0, len(HOSTILE), 50):

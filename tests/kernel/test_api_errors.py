@@ -140,10 +140,11 @@ def test_a_strange_host_is_a_400_in_json(client: Client, settings: Any) -> None:
     assert answer.json().keys() == SHAPE
 
 
+@pytest.mark.promise(32)
 @pytest.mark.django_db
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda hostile: hostile.name)
 def test_a_hostile_body_is_refused_or_comes_back_as_it_was(agent: Client, hostile: Hostile) -> None:
-    """Reliability test 32, at the door."""
+    """At the door."""
     body = body_with(hostile, {"text": "ok", "metadata": MARK})
     answer = agent.generic("POST", "/v1/notes", body, content_type="application/json")
     if hostile.refused:

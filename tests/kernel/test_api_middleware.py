@@ -43,6 +43,7 @@ def _chunked(client: Client, source: Any) -> Any:
     return client.generic("POST", "/v1/notes", **environ)
 
 
+@pytest.mark.promise(33)
 @pytest.mark.django_db
 def test_a_body_over_the_limit_is_a_413(agent: Client, settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT
@@ -60,9 +61,9 @@ def test_a_chunked_body_is_read(agent: Client) -> None:
     assert answer.json()["text"] == "in pieces"
 
 
+@pytest.mark.promise(33)
 @pytest.mark.django_db
 def test_an_endless_chunked_body_is_a_413_and_is_not_kept(agent: Client, settings: Any) -> None:
-    """Reliability test 33."""
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT
     source = Endless()
     tracemalloc.start()
@@ -73,6 +74,7 @@ def test_an_endless_chunked_body_is_a_413_and_is_not_kept(agent: Client, setting
     assert source.given > 100 * most
 
 
+@pytest.mark.promise(33)
 @pytest.mark.django_db
 @pytest.mark.parametrize("trouble", [TimeoutError(), InvalidChunkSize(b"zz")], ids=repr)
 def test_a_body_that_does_not_come_whole_is_a_400(agent: Client, trouble: Exception) -> None:
@@ -84,6 +86,7 @@ def test_a_body_that_does_not_come_whole_is_a_400(agent: Client, trouble: Except
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
 
 
+@pytest.mark.promise(33)
 @pytest.mark.parametrize("length", ["-1", "1e9", "²", "x"])
 def test_a_strange_content_length_is_no_500(client: Client, length: str) -> None:
     answer = client.generic(

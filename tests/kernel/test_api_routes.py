@@ -50,8 +50,9 @@ def test_every_method_names_its_scope_and_every_name_is_a_method(view: type[Agen
     assert view.bucket in ("write", "recall", "debug")
 
 
+@pytest.mark.promise(35)
 def test_no_endpoint_knows_a_session(client: Client, ada: User) -> None:
-    """Reliability 35, ASVS 3.5.1: who is signed in on pages is nobody here."""
+    """ASVS 3.5.1: who is signed in on pages is nobody here."""
     client.force_login(ada)
     for path, view in VIEWS.items():
         for method in view.scopes:

@@ -32,8 +32,9 @@ def _note(client: Client, **headers: str) -> Any:
     return client.post("/v1/notes", {"text": "a"}, content_type="application/json", headers=headers)
 
 
+@pytest.mark.promise(38)
 def test_a_hundred_at_once_get_exactly_the_limit(committed: str, agent: Client) -> None:
-    """Reliability test 38; the sender's address may say what it likes."""
+    """The sender's address may say what it likes."""
 
     def knock(number: int) -> int:
         try:
@@ -45,6 +46,7 @@ def test_a_hundred_at_once_get_exactly_the_limit(committed: str, agent: Client) 
         assert Counter(pool.map(knock, range(100))) == {201: LIMIT, 429: 100 - LIMIT}
 
 
+@pytest.mark.promise(38)
 @pytest.mark.django_db
 def test_what_is_left_is_said_and_then_when_to_come_back(agent: Client) -> None:
     for used in range(1, LIMIT + 1):
@@ -59,6 +61,7 @@ def test_what_is_left_is_said_and_then_when_to_come_back(agent: Client) -> None:
     assert answer.headers["X-RateLimit-Remaining"] == "0"
 
 
+@pytest.mark.promise(38)
 @pytest.mark.django_db
 def test_keys_and_buckets_do_not_share(agent: Client, acme: Account) -> None:
     while _note(agent).status_code == 201:
@@ -72,6 +75,7 @@ def test_keys_and_buckets_do_not_share(agent: Client, acme: Account) -> None:
     assert _note(Client(), **{"X-Api-Key": other}).status_code == 201
 
 
+@pytest.mark.promise(38)
 @pytest.mark.django_db
 @pytest.mark.parametrize(("proxies", "passed"), [(0, LIMIT), (1, 2 * LIMIT)])
 def test_strangers_are_counted_by_the_address_that_our_proxies_saw(
@@ -97,6 +101,7 @@ def test_a_window_opens_with_its_first_request_and_closes(monkeypatch: pytest.Mo
     assert count("write", who).used == 1  # type: ignore[union-attr]
 
 
+@pytest.mark.promise(38)
 @pytest.mark.django_db
 def test_without_valkey_requests_pass_and_are_counted_as_unguarded(
     agent: Client, settings: Any

@@ -31,6 +31,8 @@ from memory.models import MemoryEntry
 from tests import makers
 from tests.conftest import drop, make_database, use_database
 
+pytestmark = pytest.mark.promise(30)
+
 TEXTS = ["Tea at nine.", "九点喝茶。", "The kettle is on."]
 
 

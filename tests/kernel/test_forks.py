@@ -1,4 +1,4 @@
-"""However many write at once, a chain has no forks and no gaps (reliability 29)."""
+"""However many write at once, a chain has no forks and no gaps."""
 
 import multiprocessing
 import threading
@@ -19,6 +19,7 @@ from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from tests.chaos.measure import SHORT
+from tests.promises.plugin import Measured
 
 WRITERS, COMMITS = 8, 50
 BATCHES, ROWS = 5, 1_000
@@ -78,6 +79,7 @@ def assert_one_line(account: Account, commits: int) -> None:
     assert checked.commits == commits
 
 
+@pytest.mark.promise(29)
 def test_writers_at_once_make_one_line(committed: str, acme: Account) -> None:
     """Nor do they slow each other down so far that one alone would do much better."""
     alone = written(acme, 1, each=COMMITS)
@@ -94,8 +96,9 @@ def commit_often(task: tuple[UUID, int, int]) -> None:
     connection.close()
 
 
+@pytest.mark.promise(29)
 @pytest.mark.chaos
-def test_writers_in_processes_are_fast(committed: str, acme: Account) -> None:
+def test_writers_in_processes_are_fast(committed: str, acme: Account, measured: Measured) -> None:
     tasks = [(acme.pk, 1, ROWS), *[(acme.pk, COMMITS, 1)] * WRITERS]
     connections.close_all()  # no child may speak on a connection of ours
     with multiprocessing.get_context("fork").Pool(len(tasks)) as pool:
@@ -105,6 +108,6 @@ def test_writers_in_processes_are_fast(committed: str, acme: Account) -> None:
         times = Commit.objects.of(acme).filter(seq__gt=1).order_by("seq")
         first, last = (each.created_at for each in (times[0], times.reverse()[0]))
     rate = WRITERS * COMMITS / (last - first).total_seconds()
-    print(f"{rate:.0f} commits/s")  # noqa: T201 - the figure, shown with -s
+    measured(f"{rate:.0f} commits a second")
     # The short form runs beside other tests on two processors: it holds the chain, not the figure.
     assert SHORT or rate >= PER_SECOND

@@ -1,4 +1,4 @@
-"""The database itself keeps accounts apart: it fails closed (reliability 23; ASVS 8.4.1)."""
+"""The database itself keeps accounts apart: it fails closed (ASVS 8.4.1)."""
 
 from collections.abc import Iterator
 
@@ -11,6 +11,8 @@ from django.db import DatabaseError, connection, transaction
 from kmapp import embedded
 from kmapp.accounts.acting import acting
 from tests.estate import Estate, account_tables, estate
+
+pytestmark = pytest.mark.promise(23)
 
 OWNER, APP = embedded.ROLES["owner"], embedded.ROLES["app"]
 APPEND_ONLY = "ledger_commit"  # refuses UPDATE to everyone

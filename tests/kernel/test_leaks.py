@@ -1,4 +1,4 @@
-"""Whoever comes next on a connection sees nothing of who was there before (reliability 24)."""
+"""Whoever comes next on a connection sees nothing of who was there before."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +16,9 @@ from kmapp.outbox import registry
 from kmapp.outbox.actions import Task, deliver_due, publish, resting
 from kmapp.outbox.registry import Job, on
 from tests import makers
+from tests.promises.plugin import Measured
+
+pytestmark = pytest.mark.promise(24)
 
 ALTERNATIONS = 1_000
 THREADS = 4
@@ -141,10 +144,11 @@ def test_the_turns_that_fail_fail(pair: tuple[UUID, UUID]) -> None:
             turn(pair[1])
 
 
-def test_nothing_leaks_on_one_connection(pair: tuple[UUID, UUID]) -> None:
+def test_nothing_leaks_on_one_connection(pair: tuple[UUID, UUID], measured: Measured) -> None:
     before = ask("SELECT pg_backend_pid()")
     assert alternate(pair, ALTERNATIONS) == []
     assert ask("SELECT pg_backend_pid()") == before
+    measured(f"0 leaks in {ALTERNATIONS:,} turns")
 
 
 @pytest.fixture

@@ -1,15 +1,22 @@
 """How deliveries are paid: who is called, who rests, and what a task frees of its former life."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
+from django.db import connection
+from django.db.models.functions import Now
+from pytest_django import Settings
+from structlog.testing import capture_logs
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
-from kmapp.outbox.actions import Task, deliver_due, publish, release, resting
+from kmapp.outbox.actions import Task, deliver_due, publish, release, replay, resting
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, Later, on
 from kmapp.outbox.turns import Turns
@@ -156,3 +163,96 @@ def test_who_gives_back_a_turn_calls_the_next_one(acme: Account) -> None:
     assert free == [False, True]
     assert deliver_due("default", call_help=help_comes) == 1
     assert free == [False, True, False], "nothing is left to call anybody for"
+
+
+# --- What comes twice, comes late or is done by many ----------------------------------------------
+
+
+@pytest.mark.promise(9)
+def test_who_comes_back_late_is_fenced(acme: Account) -> None:
+    starts: list[int] = []
+
+    @on(TOPIC)
+    def stands_still(jobs: Sequence[Job]) -> None:
+        starts.append(jobs[0].attempt)
+        if len(starts) == 1:
+            with acting(acme):
+                lapsed = Now() - timedelta(seconds=1)
+                Delivery.objects.of(acme).update(lease_until=lapsed)
+            assert deliver_due("default") == 1, "somebody else does it"
+            raise RuntimeError("what the first one has to say comes too late")
+
+    owe(acme, 1)
+    with capture_logs() as lines:
+        assert deliver_due("default") == 1
+    assert starts == [1, 2]
+    assert states(acme) == ["SUCCEEDED"]
+    with acting(acme):
+        assert Delivery.objects.of(acme).get().last_error == ""
+    assert [line["fenced"] for line in lines if line["event"] == "delivery_fenced"] == [1]
+
+
+@pytest.mark.promise(10)
+def test_what_comes_five_times_is_done_once(acme: Account) -> None:
+    done: Counter[str] = Counter()
+
+    @on(TOPIC, batch=7)
+    def work(jobs: Sequence[Job]) -> None:
+        done.update(job.job_key for job in jobs)
+
+    tasks = [Task(job_key=f"{uuid4()}:1", payload={}) for _each in range(100)]
+    task = uuid4()
+    for _time in range(5):
+        with acting(acme):
+            publish(acme.pk, TOPIC, tasks)
+        release(task)
+        deliver_due("default", task=task)
+    assert done == {each.job_key: 1 for each in tasks}
+
+
+@pytest.mark.promise(12)
+def test_what_always_fails_is_given_up_alone(acme: Account, settings: Settings) -> None:
+    settings.OUTBOX_MAX_ATTEMPTS = 2
+    done: list[UUID] = []
+    bad: set[UUID] = set()
+
+    @on(TOPIC)
+    def work(jobs: Sequence[Job]) -> None:
+        if jobs[0].id in bad:
+            raise RuntimeError("never")
+        done.append(jobs[0].id)
+
+    owe(acme, 200)
+    with acting(acme):
+        rows = Delivery.objects.of(acme)
+        bad.add(rows.order_by("pk")[100].pk)
+        for _attempt in range(2):
+            rows.update(due_at=Now())
+            deliver_due("default")
+        assert Counter(states(acme)) == {"SUCCEEDED": 199, "FAILED": 1}
+        assert rows.dead().get().attempts == 2
+        assert deliver_due("default") == 0
+        bad.clear()
+        assert replay(acme.pk) == 1
+    assert deliver_due("default") == 1
+    assert len(done) == len(set(done)) == 200
+
+
+@pytest.mark.promise(14)
+def test_many_who_sweep_at_once_do_each_job_once(committed: str, acme: Account) -> None:
+    done: list[str] = []
+
+    @on(TOPIC, batch=3)
+    def work(jobs: Sequence[Job]) -> None:
+        done.extend(job.job_key for job in jobs)
+
+    def sweep(_number: int) -> int:
+        try:
+            return deliver_due("default")
+        finally:
+            connection.close()
+
+    owe(acme, 200)
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(sweep, range(8))) == 200
+    assert len(done) == len(set(done)) == 200

@@ -1,4 +1,4 @@
-"""Reliability test 22: another account's ids are answered as if they were nobody's.
+"""Another account's ids are answered as if they were nobody's.
 
 A route is either probed here, or listed as one that takes no id; a new one fails until it is.
 """
@@ -30,15 +30,19 @@ from tests.kernel.probes import (
     Said,
 )
 from tests.kernel.test_api_routes import VIEWS
+from tests.promises.plugin import Measured
 from tests.test_house_rules import OWNED
 from tests.web.reviewing import proposed
 from tests.web.staff import fill
 
+pytestmark = pytest.mark.promise(22)
 
-def test_every_route_is_probed_or_takes_no_id() -> None:
+
+def test_every_route_is_probed_or_takes_no_id(measured: Measured) -> None:
     assert set(ROUTES) == PROBES.keys() | CHOSEN | WITHOUT_IDS
     assert {name for name in WITHOUT_IDS | CHOSEN if "<" in ROUTES[name]} == set()
     assert {name for name in PROBES if PROBES[name].pk} == {n for n in ROUTES if "<" in ROUTES[n]}
+    measured(f"{len(PROBES)} routes probed, {len(ROUTES) - len(PROBES)} take no id")
 
 
 def test_no_api_route_takes_an_id_that_is_not_probed(client: Client) -> None:

@@ -14,6 +14,7 @@ from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import CircuitOpen, ProviderError, Refused
 from tests.fake_provider import FakeProvider
 from tests.kernel.conftest import Form
+from tests.promises.plugin import Measured
 
 WINDOW = 0.6  # seconds that a circuit stays open
 
@@ -32,17 +33,20 @@ def outcome(embedder: OpenAIEmbedder) -> str:
     return "ok"
 
 
+@pytest.mark.promise(17)
 def test_it_opens_after_five_failures_and_sends_nothing_more(
-    provider: FakeProvider, embedder: OpenAIEmbedder, settings: Settings
+    provider: FakeProvider, embedder: OpenAIEmbedder, settings: Settings, measured: Measured
 ) -> None:
     settings.BREAKER_RESET_SECONDS = 30
     provider.become("error")
     outcomes = [outcome(embedder) for _ in range(200)]
+    measured(f"{provider.requests} of 200 calls reached it")
     assert provider.requests == 5
     assert outcomes == ["km_provider_error"] * 5 + ["km_circuit_open"] * 195
     assert states() == {provider.url: "open"}
 
 
+@pytest.mark.promise(17)
 def test_one_probe_a_window_and_closed_within_two_windows_of_healing(
     provider: FakeProvider, embedder: OpenAIEmbedder
 ) -> None:
@@ -61,6 +65,7 @@ def test_one_probe_a_window_and_closed_within_two_windows_of_healing(
     assert states() == {provider.url: "closed"}
 
 
+@pytest.mark.promise(17)
 def test_half_open_lets_one_through_at_a_time(
     provider: FakeProvider, embedder: OpenAIEmbedder
 ) -> None:

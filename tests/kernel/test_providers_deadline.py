@@ -14,6 +14,9 @@ from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError, ProviderTimeout
 from tests.fake_provider import FakeProvider
 from tests.kernel.conftest import Form
+from tests.promises.plugin import Measured
+
+pytestmark = pytest.mark.promise(18)
 
 
 @pytest.mark.parametrize(
@@ -28,13 +31,15 @@ from tests.kernel.conftest import Form
     ],
 )
 def test_a_query_never_waits_past_its_deadline(
-    provider: FakeProvider, form: Form, mode: str, value: str, code: str
+    provider: FakeProvider, form: Form, mode: str, value: str, code: str, measured: Measured
 ) -> None:
     provider.become(mode, retry_after=value)
     started = monotonic()
     with pytest.raises(ProviderError) as refusal:
         OpenAIEmbedder.for_queries(form).embed(["when?"], kind="query")
-    assert monotonic() - started <= 2.5
+    seconds = monotonic() - started
+    measured(f"{mode} {value}".strip() + f": {seconds:.1f} s")
+    assert seconds <= 2.5
     assert refusal.value.code == code
     assert provider.requests == 1
 

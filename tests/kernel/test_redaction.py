@@ -123,6 +123,7 @@ def api_key() -> str:
     return rng.choice(["sk-{}", "ghp_{}", "km_a1b2c3d4_{}", "xoxb-{}", "api_key={}"]).format(body)
 
 
+@pytest.mark.promise(39)
 @pytest.mark.parametrize("make", [mobile, card, resident_id, email, api_key])
 def test_at_least_95_of_100_are_found_in_any_format(make: Callable[[], str]) -> None:
     missed = []

@@ -1,4 +1,4 @@
-"""Reliability test 36: a page is fetched from where it may be, and nobody else is ever called."""
+"""A page is fetched from where it may be, and nobody else is ever called."""
 
 import socket
 import ssl
@@ -29,6 +29,8 @@ from tests.knowledge.addresses import NAMES, NUMBERS, ODD, PUBLIC
 from tests.knowledge.made import deliver
 from tests.knowledge.websites import PAGE, Canary, Site
 from tests.makers import settle
+
+pytestmark = pytest.mark.promise(36)
 
 LED_TO = ("http://127.0.0.1/a", "http://inside.test/a")
 Ask = Callable[..., KnowledgeDocument]

@@ -1,4 +1,4 @@
-"""Reliability test 37: what is delivered calls nobody, and cannot exhaust who reads it.
+"""What is delivered calls nobody, and cannot exhaust who reads it.
 
 Pages that are asked for by their address: `test_fetching`. ASVS 5.0: 1.3.6, 5.2.1, 5.2.3.
 """
@@ -75,6 +75,7 @@ class Watched(subprocess.Popen[bytes]):
             self.limits.append(resource.prlimit(self.pid, resource.RLIMIT_AS)[0])
 
 
+@pytest.mark.promise(37)
 @pytest.mark.parametrize("name", list(REASONS))
 def test_a_bomb_is_refused_in_time_and_harms_nobody(
     committed: str, acme: Account, name: str, monkeypatch: pytest.MonkeyPatch
@@ -101,6 +102,7 @@ def test_a_bomb_is_refused_in_time_and_harms_nobody(
         assert in_words(error) != error
 
 
+@pytest.mark.promise(37)
 def test_an_archive_of_archives_is_not_opened_further(acme: Account) -> None:
     deliver(acme, {"forty-two.zip": bombs.nested()})
     settle()
@@ -108,6 +110,7 @@ def test_an_archive_of_archives_is_not_opened_further(acme: Account) -> None:
         assert KnowledgeDocument.objects.of(acme).get().state == "ready"  # and holds no files
 
 
+@pytest.mark.promise(37)
 @pytest.mark.parametrize(
     "line",
     [
@@ -128,6 +131,7 @@ def test_what_is_cut_at_once_is_cut_soon(line: str) -> None:
         assert time.process_time() - started < 5
 
 
+@pytest.mark.promise(37)
 def test_nested_code_is_cut_at_once_only_while_it_is_short(acme: Account) -> None:
     short, long = "a+" * (CODE_AT_ONCE // 2), "a+" * CODE_AT_ONCE
     started = time.process_time()
@@ -139,6 +143,7 @@ def test_nested_code_is_cut_at_once_only_while_it_is_short(acme: Account) -> Non
     }
 
 
+@pytest.mark.promise(37)
 def test_a_large_text_is_never_whole_in_the_memory_of_who_takes_it_in(acme: Account) -> None:
     line = "The harvest was early this year, 今年收成早。\r\n".encode()
     large, text = line * (50_000_000 // len(line)), line * (300_000 // len(line))
@@ -179,6 +184,7 @@ def addresses(port: str) -> list[str]:
     return [*said, f"http://example.com/?to=http://127.0.0.1:{port}"]
 
 
+@pytest.mark.promise(36)
 def test_no_address_is_ever_called(agent: Agent, acme: Account, canary: Canary) -> None:
     with socket.create_connection(canary.socket.getsockname()[:2]):
         pass  # it does listen
@@ -222,6 +228,7 @@ CLOSINGS = [
 ]
 
 
+@pytest.mark.promise(39)
 @pytest.mark.parametrize("hostile", CLOSINGS)
 def test_a_document_cannot_close_its_fence(agent: Agent, acme: Account, hostile: str) -> None:
     deliver(

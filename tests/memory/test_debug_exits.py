@@ -1,4 +1,4 @@
-"""Reliability test 25: embeddings leave by one door, for admins, a little at a time."""
+"""Embeddings leave by one door, for admins, a little at a time."""
 
 import json
 import re
@@ -10,6 +10,8 @@ from rest_framework.test import APIClient
 from kmapp.accounts.models import Account
 from tests import makers
 from tests.agent import Agent
+
+pytestmark = pytest.mark.promise(25)
 
 FLOATS = re.compile(r"(?:-?\d+\.\d+(?:e-?\d+)?\s*,\s*){8}-?\d+\.\d+")
 TRUE: list[Any] = [True, "true", "True", "TRUE", "1", 1, "yes", "on", "t", "y"]

@@ -1,4 +1,4 @@
-"""Reliability test 32: hostile text in every field of every writer is refused, or comes back whole.
+"""Hostile text in every field of every writer is refused, or comes back whole.
 
 Refused is a 400 in the one shape; stored is equal code point for code point, but for what we do on
 purpose: a text is composed (NFC) with newline as line end, and a name has no white space around it.
@@ -16,6 +16,8 @@ from kmapp.ledger.models import Note
 from kmapp.text import normalise
 from tests.agent import Agent
 from tests.hostile import MARK, REFUSED, STORED, Hostile, body_with
+
+pytestmark = pytest.mark.promise(32)
 
 SHAPE = {"status", "error", "message", "detail", "details", "issues"}
 # Every text of a memory, and how long it may be.

@@ -1,4 +1,4 @@
-"""Writes that race are one write (reliability 3); writes that fail owe nothing (reliability 5)."""
+"""Writes that race are one write; writes that fail owe nothing."""
 
 import json
 import random
@@ -78,6 +78,7 @@ def race_batches(
         return list(racers.map(post, batches))
 
 
+@pytest.mark.promise(3)
 def test_racing_writes_of_one_client_id_are_one(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
@@ -94,6 +95,7 @@ def test_racing_writes_of_one_client_id_are_one(
     assert counts(acme) == after
 
 
+@pytest.mark.promise(3)
 def test_racing_writes_of_different_bodies_have_one_winner(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
@@ -105,6 +107,7 @@ def test_racing_writes_of_different_bodies_have_one_winner(
         assert MemoryEntry.objects.get().content == f"Guess {statuses.index(201)}."
 
 
+@pytest.mark.promise(3)
 def test_racing_batches_that_overlap_find_each_others_entries(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
@@ -160,6 +163,7 @@ def fails_at_commit(account: Account, number: int) -> None:
         edge.save(force_insert=True)
 
 
+@pytest.mark.promise(5)
 @pytest.mark.parametrize(
     ("fail", "error"),
     [

@@ -73,8 +73,9 @@ def test_proposals_are_grouped_by_what_they_need(agent: Agent, acme: Account) ->
     assert (risk.name, "Ignore all" in risk.details["excerpt"]) == ("instructions", True)
 
 
+@pytest.mark.promise(39)
 def test_no_hostile_text_gets_anywhere_by_itself(agent: Agent, acme: Account) -> None:
-    """Reliability 39: two hundred are offered for everyone, and all of them wait for a person."""
+    """Two hundred are offered for everyone, and all of them wait for a person."""
     texts = [sample.text for sample in samples() if sample.hostile]
     nodes = [{"text": text, "visibility": "account"} for text in texts]
     for start in range(0, len(nodes), 50):

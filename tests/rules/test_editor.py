@@ -121,6 +121,7 @@ def test_what_is_wrong_is_said_in_place_and_not_saved(
         assert not Rule.objects.of(acme).exists()
 
 
+@pytest.mark.promise(32)
 @pytest.mark.parametrize("hostile", HOSTILE, ids=lambda hostile: hostile.name)
 def test_hostile_json_is_refused_or_kept_as_words(at_desk: Client, hostile: Any) -> None:
     text = hostile.raw.decode(errors="replace")

@@ -8,7 +8,6 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry, MemoryVersion
 from tests import makers
-from tests.chaos.measure import SHORT
 from tests.web.browser import Visitor
 from tests.web.reviewing import proposed
 
@@ -26,10 +25,7 @@ def opened(page: Page, text: str) -> None:
     page.wait_for_load_state()  # keys are heard once the scripts are there
 
 
-LONG = [pytest.mark.chaos, pytest.mark.skipif(SHORT, reason="the short form clears 20")]
-
-
-@pytest.mark.parametrize("number", [20, pytest.param(300, marks=LONG)])
+@pytest.mark.parametrize("number", [20, pytest.param(300, marks=pytest.mark.long)])
 def test_a_queue_is_cleared_by_keyboard(reviewer: Visitor, acme: Account, number: int) -> None:
     texts = [f"Fact number {n} about warehouses." for n in range(number)]
     proposed(acme, *texts)

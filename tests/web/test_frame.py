@@ -211,8 +211,9 @@ def test_every_answer_carries_the_policy(at_desk: Client) -> None:
         assert "kmapp</title>" in page(answer)
 
 
+@pytest.mark.promise(35)
 def test_every_address_carries_the_policy(client: Client, db: None) -> None:
-    """Reliability 35, of a stranger; the walk in a browser sees what members are shown."""
+    """Of a stranger; the walk in a browser sees what members are shown."""
     told = set()
     for path in VIEWS:
         answer = client.get(path)
@@ -222,8 +223,9 @@ def test_every_address_carries_the_policy(client: Client, db: None) -> None:
     assert told == {200, 302, 401, 405}
 
 
+@pytest.mark.promise(35)
 def test_no_deed_of_a_page_is_done_without_its_token(acme: Account) -> None:
-    """Reliability 35, ASVS 3.5.1: nor for a page of somebody else's that has the token."""
+    """ASVS 3.5.1: nor for a page of somebody else's that has the token."""
     forger = Client(enforce_csrf_checks=True)
     forger.force_login(staff(acme, "boss"))
     forger.cookies[settings.CSRF_COOKIE_NAME] = token = "t" * 32
@@ -248,6 +250,16 @@ def test_our_own_failure_needs_no_database(client: Client) -> None:
     assert answer.status_code == 500
     assert "Something broke" in page(answer)
     assert "r-17" in page(answer)
+
+
+@pytest.mark.promise(15)
+def test_a_database_without_room_is_no_failure_of_ours(client: Client) -> None:
+    """No `db` here either."""
+    client.raise_request_exception = False
+    answer = client.get("/busy/")
+    assert answer.status_code == 503
+    assert int(answer.headers["Retry-After"]) > 0
+    assert "Not available right now" in page(answer)
 
 
 def test_pages_of_people_are_not_kept_by_proxies(at_desk: Client) -> None:

@@ -1,4 +1,4 @@
-"""What people and agents write never becomes markup (reliability 34; ASVS 1.2.1, 3.2.2).
+"""What people and agents write never becomes markup (ASVS 1.2.1, 3.2.2).
 
 Sixty payloads stand in every text of an account, and every page there is is opened.
 """
@@ -35,7 +35,7 @@ from tests.web.reviewing import proposed
 from tests.web.staff import MODELS, address
 from tests.web.walking import Garden, Walk, Watch
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.promise(34)]
 SCRIPTS = ("vendor/htmx/htmx.min.js", "js/poll.js")
 SAME_AUDIENCE = """
 UPDATE memory_memoryentry AS one

@@ -1,5 +1,6 @@
 """Pages that misbehave on purpose, beside the real ones."""
 
+from django.db import OperationalError
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.template import engines
@@ -12,6 +13,10 @@ from kmapp.web.http import WebRequest
 from kmapp.web.seats import admin_required, reviewer_required
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
+
+
+def busy(request: WebRequest) -> HttpResponse:
+    raise OperationalError
 
 
 def breaks(request: WebRequest) -> HttpResponse:
@@ -72,6 +77,7 @@ urlpatterns = [
     path("rows/", rows),
     path("box/", box),
     path("breaks/", breaks),
+    path("busy/", busy),
     path("refuses/", refuses),
     path("admins/", admins),
     path("tells/", tells),

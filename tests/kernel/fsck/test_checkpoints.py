@@ -18,6 +18,7 @@ from tests import makers
 from tests.kernel.fsck.living import Ledger
 
 
+@pytest.mark.promise(28)
 def test_a_rewritten_suffix_is_a_whole_chain_and_is_found(ledger: Ledger) -> None:
     links = ledger.links()
     forged = [*links[:3], *(_by(link, "user:" + str(link.id)) for link in links[3:])]
@@ -32,6 +33,7 @@ def _by(link: Any, actor: str) -> Any:
     return replace(link, actor=actor)
 
 
+@pytest.mark.promise(28)
 def test_a_cut_tail_is_found(ledger: Ledger) -> None:
     length = len(ledger.links())
     ledger.intruder.run(
@@ -43,6 +45,7 @@ def test_a_cut_tail_is_found(ledger: Ledger) -> None:
     assert ("cut", length) in [(problem["kind"], problem["seq"]) for problem in found]
 
 
+@pytest.mark.promise(28)
 def test_an_old_dump_put_back_whole_is_found(ledger: Ledger) -> None:
     """What was signed after the dump is missed: new commits, new accounts."""
     dump = settings.CHECKPOINT_FILE.read_bytes()

@@ -3,13 +3,16 @@
 import random
 from io import StringIO
 
+import pytest
 from django.conf import settings
 from django.core.management import call_command
 
 from tests import makers
 from tests.kernel.fsck.living import COMMITS, Ledger
+from tests.promises.plugin import Measured
 
 
+@pytest.mark.promise(26)
 def test_an_untouched_ledger_is_not_accused(ledger: Ledger) -> None:
     makers.settle()
     assert ledger.problems() == []
@@ -26,8 +29,9 @@ def test_signing_again_without_news_signs_nothing(ledger: Ledger) -> None:
     assert settings.CHECKPOINT_FILE.read_bytes() == before
 
 
+@pytest.mark.promise(26)
 def test_100_edits_of_any_column_of_any_commit_are_found_and_the_number_named(
-    ledger: Ledger,
+    ledger: Ledger, measured: Measured
 ) -> None:
     rng = random.Random(7)  # noqa: S311
     columns = list(ledger.intruder.columns("ledger_commit"))
@@ -43,6 +47,7 @@ def test_100_edits_of_any_column_of_any_commit_are_found_and_the_number_named(
             named = {problem["seq"] for problem in ledger.problems()}
         assert {seq, seq + 1, seq + 1000} & named, (column, seq, named)
     assert ledger.problems() == []
+    measured("100 of 100 found")
 
 
 def test_a_commit_dated_before_christ_is_found(ledger: Ledger) -> None:

@@ -7,6 +7,9 @@ from django.apps import apps
 
 from kmapp.ledger.fsck.tables import SEALED, kind_of
 from tests.kernel.fsck.living import COMMITS, Ledger
+from tests.promises.plugin import Measured
+
+pytestmark = pytest.mark.promise(27)
 
 SEALED_COLUMNS = [
     (table, column)
@@ -19,7 +22,7 @@ SEALED_COLUMNS = [
 ]
 
 
-def test_every_sealed_column_of_every_table_is_guarded(ledger: Ledger) -> None:
+def test_every_sealed_column_of_every_table_is_guarded(ledger: Ledger, measured: Measured) -> None:
     missed = []
     for table, column in SEALED_COLUMNS:
         ident = random.Random(column).choice(ledger.ids(table))  # noqa: S311
@@ -33,6 +36,7 @@ def test_every_sealed_column_of_every_table_is_guarded(ledger: Ledger) -> None:
             assert len(found) >= 2, (table, found)  # one has vanished, one was never sealed
         elif f"{kind_of(table)}:{ident}" not in {problem["object"] for problem in found}:
             missed.append((table, column, str(found)))
+    measured(f"{len(SEALED_COLUMNS) - len(missed)} of {len(SEALED_COLUMNS)} columns")
     assert not missed
     assert ledger.problems() == []
 

@@ -1,0 +1,55 @@
+"""Print the table of promises; fail if one of them was not kept, or not shown."""
+
+import argparse
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tests.promises.table import KEPT, Row, as_markdown, as_text, rows, runs
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / ".promises"  # as the Makefile has it
+DOCS = ROOT / "docs" / "promises.md"
+BEGIN, END = "<!-- the table: python -m tests.promises --docs -->", "<!-- end of the table -->"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
+    parser.add_argument("--docs", action="store_true", help=f"write it to {DOCS.name}, too")
+    options = parser.parse_args()
+    found = runs(options.folder)
+    table = rows(found)
+    short = [row.number for row in table if row.verdict != KEPT]
+    _say(as_text(table))
+    _say(f"\n{len(table) - len(short)} of {len(table)} promises were kept.")
+    if short:
+        _say(f"Not kept, or not shown by any test that ran: {', '.join(map(str, short))}.")
+    if options.docs and found:
+        _write(found, table)
+    return 1 if short else 0
+
+
+def _write(found: list[dict[str, Any]], table: list[Row]) -> None:
+    """Put the table in its place; the words around it stay."""
+    before, _, rest = DOCS.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    DOCS.write_text(f"{before}{BEGIN}\n\n{_where(found)}\n\n{as_markdown(table)}\n\n{END}{after}")
+
+
+def _where(found: list[dict[str, Any]]) -> str:
+    last = found[-1]
+    command = "make test` and `make chaos SHORT=1" if last["short"] else "make chaos"
+    return (
+        f"By `{command}` on {datetime.fromisoformat(last['began']):%-d %B %Y}, with {last['cores']}"
+        f" cores, PostgreSQL {last['postgres']} and Python {last['python']}."
+    )
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

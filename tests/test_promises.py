@@ -1,0 +1,100 @@
+"""Each promise has its tests, and the table says of each what came of them."""
+
+import ast
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.promises.register import PROMISES
+from tests.promises.table import BROKEN, KEPT, NOT_SHOWN, as_markdown, as_text, rows, runs
+
+TESTS = Path(__file__).parent
+
+
+def marks() -> Iterator[int]:
+    """The numbers that stand in marks anywhere in the tests."""
+    for path in TESTS.rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "promise"
+            ):
+                yield from map(ast.literal_eval, node.args)
+
+
+def test_there_are_forty_and_each_has_a_test() -> None:
+    assert list(PROMISES) == list(range(1, 41))
+    assert set(PROMISES) - set(marks()) <= {2, 31, 40}
+    assert set(marks()) <= set(PROMISES)
+
+
+def keep(folder: Path, name: str, tests: dict[str, tuple[str, list[int], list[str]]]) -> None:
+    said = {
+        test: {"outcome": outcome, "promises": numbers, "measured": figures}
+        for test, (outcome, numbers, figures) in tests.items()
+    }
+    (folder / f"{name}.json").write_text(json.dumps({"began": name, "tests": said}))
+
+
+def test_runs_are_one_table_and_the_last_word_counts(tmp_path: Path) -> None:
+    first = {"a": ("failed", [1], []), "b": ("passed", [2], ["9 ms"]), "c": ("skipped", [2, 3], [])}
+    keep(tmp_path, "2026-01-01", first)
+    keep(tmp_path, "2026-01-02", {"a": ("passed", [1], ["0 lost"]), "d": ("failed", [4], [])})
+    table = rows(runs(tmp_path))
+    assert len(table) == 40
+    assert [row.verdict for row in table[:4]] == [KEPT, KEPT, NOT_SHOWN, BROKEN]
+    assert table[0].cells()[4] == "0 lost; 1 of 1 tests passed"
+    assert table[1].cells()[4] == "9 ms; 1 of 1 tests passed, 1 skipped"
+    assert as_text(table).count(NOT_SHOWN) == 37
+    assert as_markdown(table).count("\n| 4 |") == 1
+
+
+@pytest.fixture
+def elsewhere(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A folder of other tests that notes promises, too."""
+    monkeypatch.setenv("PYTHONPATH", str(TESTS.parent))
+    monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
+    pytester.makeconftest('pytest_plugins = ["tests.promises.plugin"]')
+    pytester.makeini("[pytest]\nmarkers =\n  promise: numbers\n  chaos: hurts\n")
+    return pytester
+
+
+def test_what_a_test_measures_is_kept(elsewhere: pytest.Pytester) -> None:
+    elsewhere.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.promise(2, 1)
+        def test_good(measured):
+            measured("7 of 7")
+
+        @pytest.mark.promise(3)
+        def test_bad(measured):
+            measured("6 of 7")
+            assert 0
+
+        @pytest.mark.promise(4)
+        def test_that_does_not_begin(nothing):
+            pass
+
+        def test_other():
+            pass
+        """
+    )
+    elsewhere.runpytest_subprocess("--promises=kept", "-n2")
+    table = rows(runs(elsewhere.path / "kept"))
+    assert [row.verdict for row in table[:5]] == [KEPT, KEPT, BROKEN, BROKEN, NOT_SHOWN]
+    assert [row.figures for row in table[:4]] == [["7 of 7"], ["7 of 7"], ["6 of 7"], []]
+
+
+@pytest.mark.parametrize(("mark", "why"), [("promise(41)", "no promise"), ("chaos", "no promise")])
+def test_a_mark_that_promises_nothing_is_refused(
+    elsewhere: pytest.Pytester, mark: str, why: str
+) -> None:
+    elsewhere.makepyfile(f"import pytest\n\n@pytest.mark.{mark}\ndef test_it():\n    pass\n")
+    found = elsewhere.runpytest_subprocess()
+    assert found.ret == pytest.ExitCode.USAGE_ERROR
+    found.stderr.fnmatch_lines([f"*{why}*"])
