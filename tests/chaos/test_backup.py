@@ -20,6 +20,7 @@ from memory.drafts import Batch, NewEntry
 from tests import makers
 from tests.chaos.conftest import Place, speaking_to
 from tests.chaos.measure import amount
+from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.chaos
 
@@ -46,10 +47,11 @@ def write_until(account: Account, stop: Event) -> None:
     connections.close_all()
 
 
+@pytest.mark.promise(30)
 def test_it_restores_in_time_to_the_same_answers(
-    filled: Account, place: Place, tmp_path: Path
+    filled: Account, place: Place, tmp_path: Path, measured: Measured
 ) -> None:
-    """Reliability 30: dump during writes; ancestor, fsck, 100 golden recalls, 100,000 in 120 s."""
+    """Dump during writes; ancestor, fsck, 100 golden recalls, 100,000 in 120 s."""
     stop, file, out = Event(), tmp_path / "kmapp.zip", io.StringIO()
     writer = Thread(target=write_until, args=(filled, stop))
     writer.start()
@@ -64,7 +66,7 @@ def test_it_restores_in_time_to_the_same_answers(
     told = out.getvalue()
     restored = re.search(r"restored +ok +in ([\d.]+) s", told)
     assert restored
-    print(f"30: {ENTRIES:,} entries, dumped in {dumped:.1f} s\n{told}")
+    measured(f"{ENTRIES:,} memories dumped in {dumped:.0f} s, restored in {restored[1]} s")
     assert "NOT OK" not in told
     assert "1 ancestors of the live head" in told
     equal = re.search(r"(\d+) of (\d+) equal", told)

@@ -123,7 +123,7 @@ def test_a_backup_never_overwrites(lived: Account, file: Path) -> None:
 def test_a_killed_backup_leaves_no_file_that_looks_whole(
     committed: str, acme: Account, file: Path
 ) -> None:
-    """Reliability 30: kill -9 amid the dump; the next one takes its place."""
+    """Kill -9 amid the dump; the next one takes its place."""
     remember(acme, *(f"Note {number} {'long ' * 200}" for number in range(150)))
     url = embedded.database_url(settings.DATA_DIR, "owner")
     there = url.replace(f"/{embedded.DATABASE}?", f"/{committed}?")
@@ -226,7 +226,7 @@ def test_without_a_file_the_newest_is_rehearsed_or_one_is_made(
 
 
 def test_a_backup_amid_writes_ends_on_an_ancestor(lived: Account, file: Path) -> None:
-    """Reliability 30: writers go on while it dumps."""
+    """Writers go on while it dumps."""
     stop = threading.Event()
 
     def go_on() -> None:
