@@ -11,8 +11,8 @@ ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u 
   -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help up test long check demo bench chaos tune bench-retrieval browser shots lock clean clean-data \
-  runtime development
+.PHONY: help up test long check demo bench chaos soak tune bench-retrieval browser shots lock clean \
+  clean-data runtime development
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -64,6 +64,9 @@ chaos: development ## show that all promises are kept under fire; SHORT=1 for a 
 	$(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest -n 0 -m chaos --promises=$(PROMISES) || kept=1; \
 	$(PY) -m tests.promises $(PROMISES) || kept=1; \
 	exit $$kept
+
+soak: development ## half an hour of work while processes die; MINUTES=2 for less, OUT=FILE
+	@$(ALONE) $(PY) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OUT),--out $(OUT))
 
 browser: development ## only the tests that need a browser, each page in both themes and languages
 	@$(ALONE) WHOLE_MATRIX=1 $(PY) -m pytest -n $(JOBS) -m browser

@@ -21,8 +21,8 @@ from kmapp.text import terms
 from memory.models import MemoryEdge
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 
-CANDIDATES = 100  # from each list
-SEEDS = 30  # of each list, whose neighbours become candidates too
+CANDIDATES = 80  # from each list
+SEEDS = 20  # of each list, whose neighbours become candidates too
 HEAD = 64  # characters by which an entry's opening is told
 NEIGHBOURS = 200  # that come in over edges, from either side
 QUESTION_MARKS = frozenset("?？")
@@ -122,23 +122,26 @@ _SAID = "(origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
 # Spelled out: the statement is always the same, and writing it anew each time takes Django longer
 # than Postgres takes to answer it.
 _SHAPES = f"""
+WITH seeds (ids) AS (SELECT %s::uuid[])
 SELECT e.id, e.run_id, e.user_id, e.slots->>'speaker', left(e.content, %s),
   octet_length(e.content), right(rtrim(e.content), 1), e.importance, e.salience, e.pinned,
   CASE WHEN e.half_life_days > 0 THEN 0.5 ^ least(100, greatest(0,
     extract(epoch FROM now() - e.observed_at)::float8 / 86400 / e.half_life_days)) ELSE 1 END
 FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
   SELECT unnest(%s::uuid[])
-  UNION (SELECT src_id FROM memory_memoryedge
-    WHERE account_id = %s AND type = ANY (%s) AND {_SAID} AND dst_id = ANY (%s::uuid[]) LIMIT %s)
-  UNION (SELECT dst_id FROM memory_memoryedge
-    WHERE account_id = %s AND type = ANY (%s) AND {_SAID} AND src_id = ANY (%s::uuid[]) LIMIT %s))
+  UNION (SELECT src_id FROM memory_memoryedge WHERE account_id = %s AND type = ANY (%s) AND {_SAID}
+    AND dst_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s)
+  UNION (SELECT dst_id FROM memory_memoryedge WHERE account_id = %s AND type = ANY (%s) AND {_SAID}
+    AND src_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s))
 """  # noqa: S608 - constants
 _EDGES = f"""
+WITH known (ids) AS (SELECT %s::uuid[])
 SELECT src_id, dst_id, type, weight, confidence, decay_rate,
   extract(epoch FROM now() - coalesce(last_activated_at, created_at))::float8 / 86400
 FROM memory_memoryedge
 WHERE account_id = %s AND type = ANY (%s) AND {_SAID}
-  AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[])
+  AND src_id = ANY ((SELECT ids FROM known)::uuid[])
+  AND dst_id = ANY ((SELECT ids FROM known)::uuid[])
 """  # noqa: S608 - a constant
 
 
@@ -146,16 +149,18 @@ def _shapes(
     account_id: UUID, within: Within, found: Iterable[UUID], seeds: Iterable[UUID]
 ) -> dict[UUID, _Shape]:
     """The surroundings of what was found, and of what hangs together with the seeds."""
-    these, around = Ids(found).array, Ids(seeds).array
-    edges: list[Any] = [account_id, list(SPREADING), around, NEIGHBOURS]
+    edges: list[Any] = [account_id, list(SPREADING), NEIGHBOURS]
     with connection.cursor() as cursor:
         cursor.execute(
             _SHAPES.format(within=within.sql),
-            [HEAD, account_id, *within.parameters, these, *edges, *edges],
+            [
+                *(Ids(seeds).array, HEAD, account_id),
+                *within.parameters,
+                *(Ids(found).array, *edges, *edges),
+            ],
         )
         shapes = {row[0]: _shape(*row[1:]) for row in cursor.fetchall()}
-        known = Ids(shapes).array
-        cursor.execute(_EDGES, [account_id, list(SPREADING), known, known])
+        cursor.execute(_EDGES, [Ids(shapes).array, account_id, list(SPREADING)])
         for src, dst, kind, *carries in cursor.fetchall():
             _join(shapes[src], dst, kind, strength(*carries))
             _join(shapes[dst], src, kind, strength(*carries))

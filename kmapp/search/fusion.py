@@ -3,8 +3,8 @@
 The caller delivers, for one question:
 
 - `Query`: the text, and the idf of its distinct terms, unknown terms included.
-- the candidates: the union of the nearest vectors (100), the best words (100), and the neighbours
-  of the first 30 of each list. Neighbours are entries joined by an edge of order inside a run,
+- the candidates: the union of the nearest vectors (80), the best words (80), and the neighbours
+  of the first 20 of each list. Neighbours are entries joined by an edge of order inside a run,
   as far as this search may return them.
 - for every candidate, exactly and whichever list it came from: the cosine of its text (its best
   part), the cosine of its text read together with its predecessor, its BM25, which of the query's

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -40,18 +41,19 @@ def measured(
             unknown.append(each)
         else:
             cosine[each] = figure
-    these = Ids(wanted).array
-    statement, parameters = _BM25_OF, [*asked_for(collection, words), these]
+    given, arms = "WITH these (ids) AS (SELECT %s::uuid[])", [_BM25_OF]
+    parameters: list[Any] = [Ids(wanted).array]
+    told = asked_for(collection, words)
     if meaning:
-        asked = {collection.name: Ids(unknown).array}
-        asked.setdefault(beside, these)
-        for name, ids in asked.items():
-            statement += _COSINES_OF.format(distance=meaning.distance, model=meaning.model.pk)
-            parameters += [meaning.literal, collection.account_id, name, ids]
+        given += f", unknown (ids) AS (SELECT %s::uuid[]), asked (v) AS (SELECT %s::{meaning.size})"
+        parameters += [Ids(unknown).array, meaning.literal]
+        for name, ids in {beside: "these", collection.name: "unknown"}.items():
+            arms.append(_COSINES_OF.format(type=meaning.size, model=meaning.model.pk, ids=ids))
+            told += [collection.account_id, name]
     found: dict[str, dict[UUID, float]] = {"": {}, beside: {}, collection.name: cosine}
     holds: dict[UUID, int] = {}
     with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
+        cursor.execute(f"{given} {' UNION ALL '.join(arms)}", [*parameters, *told])
         for name, each, figure, held in cursor.fetchall():
             if math.isfinite(figure):
                 found[name][each] = figure
@@ -60,17 +62,18 @@ def measured(
     return Measures(bm25=found[""], holds=holds, cosine=cosine, beside=found[beside])
 
 
-# Ids stand in a subquery: of an array that it sees, Postgres weighs each element while it plans.
-_THESE = "ANY (ARRAY(SELECT unnest(%s::uuid[])))"
+# What is long is sent once: reading ids and vectors takes Postgres longer than using them. Ids
+# stand in a subquery: of an array that it sees, it weighs each element while it plans.
 _BM25_OF = (
     f"SELECT '', p.document, {SCORE}, "  # noqa: S608 - constants
     f"coalesce(bit_or(1::bigint << (q.place - 1)::int) FILTER (WHERE q.place <= {TERMS}), 0) "
     "FROM unnest(%s::text[], %s::float8[]) WITH ORDINALITY AS q (term, idf, place) "
     "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
-    f"WHERE p.document = {_THESE} GROUP BY p.document"
+    "WHERE p.document = ANY ((SELECT ids FROM these)::uuid[]) GROUP BY p.document"
 )
 _COSINES_OF = (
-    " UNION ALL SELECT collection, object_id, 1 - min({distance}), 0 FROM search_vector "  # noqa: S608
-    "WHERE account_id = %s AND model_id = {model:d} AND collection = %s AND state = 'READY' "
-    f"AND object_id = {_THESE} GROUP BY collection, object_id"
+    "SELECT collection, object_id, 1 - min(embedding::{type} <=> (SELECT v FROM asked)), 0 "
+    "FROM search_vector WHERE account_id = %s AND model_id = {model:d} AND collection = %s "
+    "AND state = 'READY' AND object_id = ANY ((SELECT ids FROM {ids})::uuid[]) "
+    "GROUP BY collection, object_id"
 )

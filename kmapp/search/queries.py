@@ -171,13 +171,19 @@ class Meaning:
 
     @classmethod
     def of(cls, model: EmbeddingModel, vector: Sequence[float]) -> Self:
-        return cls(model=model, literal=HalfVector(list(vector)).to_text())
+        # Postgres reads it anew for each statement: five digits say all that a half knows.
+        digits = [f"{number:.5g}" for number in HalfVector(list(vector)).to_list()]
+        return cls(model=model, literal=f"[{','.join(digits)}]")
+
+    @property
+    def size(self) -> str:
+        """The type of the vectors, as SQL spells it."""
+        return f"halfvec({self.model.dimensions:d})"
 
     @property
     def distance(self) -> str:
         """The one spelling of the distance that the index of the model knows."""
-        size = f"halfvec({self.model.dimensions:d})"
-        return f"embedding::{size} <=> %s::{size}"
+        return f"embedding::{self.size} <=> %s::{self.size}"
 
 
 def nearest(
@@ -188,24 +194,22 @@ def nearest(
     Where few objects count, each is measured. The index would walk past many others for each of
     them, which takes longer than the planner thinks.
     """
-    distance = meaning.distance
     # The index knows the bare distance only.
-    order = f"({distance}) + 0" if _are_few(collection, within) else distance
+    far = f"({meaning.distance}) + 0" if _are_few(collection, within) else meaning.distance
     best: dict[UUID, float] = {}
-    for found, cosine in _rows(
-        f"SELECT object_id, 1 - ({distance}) FROM search_vector "  # noqa: S608 - see above
+    for found, distance in _rows(
+        f"SELECT object_id, {far} AS far FROM search_vector "  # noqa: S608 - see above
         f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
-        f"AND state = 'READY' AND object_id IN ({within.sql}) ORDER BY {order} LIMIT %s",
+        f"AND state = 'READY' AND object_id IN ({within.sql}) ORDER BY far LIMIT %s",
         [
             meaning.literal,
             collection.account_id,
             collection.name,
             *within.parameters,
-            meaning.literal,
             limit,
         ],
     ):
-        best.setdefault(found, cosine)
+        best.setdefault(found, 1 - distance)
     return best
 
 

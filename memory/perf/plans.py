@@ -56,7 +56,7 @@ def overheard(name: str | None = None) -> Iterator[list[Statement]]:
     heard: list[Statement] = []
 
     def listen(execute: Callable[..., Any], sql: str, params: Any, *rest: Any) -> Any:
-        if sql.lstrip().startswith("SELECT") and "set_config" not in sql:
+        if sql.lstrip().startswith(("SELECT", "WITH")) and "set_config" not in sql:
             heard.append(Statement(name=name or _sender(), sql=sql, parameters=params))
         return execute(sql, params, *rest)
 

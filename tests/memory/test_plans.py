@@ -55,7 +55,7 @@ def found_by(account: Account, meaning: Meaning, viewer: Viewer | None = None) -
         rows = MemoryEntry.objects.of(account)
         rows = rows.current().visible_to(viewer) if viewer else rows
         collection = Collection(account_id=account.pk, name=COLLECTION)
-        return list(nearest(collection, meaning, within=Within.of(rows), limit=100))
+        return list(nearest(collection, meaning, within=Within.of(rows), limit=80))
 
 
 @pytest.mark.timeout(900)

@@ -65,17 +65,22 @@ class Intruder:
     @contextmanager
     def spoiled(self, table: str, column: str, ident: Any) -> Iterator[None]:
         """One column of one row says something else; afterwards the row is as it was."""
-        named = {"t": sql.Identifier(table), "c": sql.Identifier(column), "i": sql.Literal(ident)}
+        named = {
+            "t": sql.Identifier(table),
+            "c": sql.Identifier(column),
+            "i": sql.Literal(ident),
+            "kept": sql.Identifier(f"kept_{table}"),
+        }
         other = sql.SQL(self._other(table, column)).format(sql.Identifier(column))
-        self._do("CREATE TEMP TABLE kept AS SELECT * FROM {t} WHERE id = {i}", named)
+        self._do("CREATE TEMP TABLE {kept} AS SELECT * FROM {t} WHERE id = {i}", named)
         changed = self._do("UPDATE {t} SET {c} = {o} WHERE id = {i} RETURNING id", named, o=other)
         (now,) = changed.fetchall()
         try:
             yield
         finally:
             self._do("DELETE FROM {t} WHERE id = {n}", named, n=sql.Literal(now[0]))
-            self._do("INSERT INTO {t} TABLE kept", named)
-            self._do("DROP TABLE kept", named)
+            self._do("INSERT INTO {t} TABLE {kept}", named)
+            self._do("DROP TABLE {kept}", named)
 
     def rehash(self, links: list[Link], account: Any) -> None:
         """Hash a whole chain again, as one who knows the format does: every link fits."""

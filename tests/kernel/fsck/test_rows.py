@@ -1,6 +1,9 @@
 """Every sealed row, version, salt and note is guarded."""
 
 import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import zip_longest
 
 import pytest
 from django.apps import apps
@@ -11,32 +14,48 @@ from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.promise(27)
 
-SEALED_COLUMNS = [
-    (table, column)
+COLUMNS = {
+    table: sorted({str(field.column) for field in model._meta.concrete_fields} - SEALED[table])
     for table in SEALED
     for model in apps.get_models()
     if model._meta.db_table == table
-    for column in sorted(
-        {str(field.column) for field in model._meta.concrete_fields} - SEALED[table]
-    )
-]
+}
+ALONE = "accounts_account"  # whose row is wrong has a ledger that says nothing of the others
+
+
+def rounds() -> Iterator[dict[str, str]]:
+    """Columns to spoil at once, one of each table: to read everything takes its time."""
+    others = {table: columns for table, columns in COLUMNS.items() if table != ALONE}
+    for columns in zip_longest(*others.values()):
+        yield {table: column for table, column in zip(others, columns, strict=True) if column}
+    for column in COLUMNS[ALONE]:
+        yield {ALONE: column}
+
+
+def noticed(table: str, column: str, ident: object, found: list[str]) -> bool:
+    kind = f"{kind_of(table)}:"
+    if column != "id":
+        return f"{kind}{ident}" in found
+    # One row has vanished, one was never sealed.
+    return len([each for each in found if each.startswith(kind) or table == ALONE]) > 1
 
 
 def test_every_sealed_column_of_every_table_is_guarded(ledger: Ledger, measured: Measured) -> None:
     missed = []
-    for table, column in SEALED_COLUMNS:
-        ident = random.Random(column).choice(ledger.ids(table))  # noqa: S311
-        with ledger.intruder.spoiled(table, column, ident):
-            try:
-                found = ledger.problems()
-            except Exception as error:  # noqa: BLE001 - an fsck that stumbles is a miss too
-                found = []
-                missed.append((table, column, repr(error)))
-        if column == "id":
-            assert len(found) >= 2, (table, found)  # one has vanished, one was never sealed
-        elif f"{kind_of(table)}:{ident}" not in {problem["object"] for problem in found}:
-            missed.append((table, column, str(found)))
-    measured(f"{len(SEALED_COLUMNS) - len(missed)} of {len(SEALED_COLUMNS)} columns")
+    for spoiled in rounds():
+        idents = {
+            table: random.Random(column).choice(ledger.ids(table))  # noqa: S311
+            for table, column in spoiled.items()
+        }
+        with ExitStack() as stack:
+            for table, column in spoiled.items():
+                stack.enter_context(ledger.intruder.spoiled(table, column, idents[table]))
+            found = [problem["object"] for problem in ledger.problems()]
+        for table, column in spoiled.items():
+            if not noticed(table, column, idents[table], found):
+                missed.append((table, column))
+    columns = sum(map(len, COLUMNS.values()))
+    measured(f"{columns - len(missed)} of {columns} columns")
     assert not missed
     assert ledger.problems() == []
 

@@ -1,0 +1,91 @@
+"""Everybody who works with the deployment, in two accounts."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import django
+
+from tests.soak.deployment import Deployment
+from tests.soak.workers import Importer, Line, Reader, Reviewer, Worker, Writer
+
+if TYPE_CHECKING:
+    from kmapp.accounts.models import User
+
+TOKEN = "t" * 64
+WRITERS = {"Main": 2, "Rival": 1}  # and as many readers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crowd:
+    accounts: Mapping[str, str]  # ids by the tag that every text of the account begins with
+    writers: Sequence[Writer]
+    readers: Sequence[Reader]
+    reviewer: Reviewer
+    importer: Importer
+
+    @property
+    def everybody(self) -> Sequence[Worker]:
+        return [*self.writers, *self.readers, self.reviewer, self.importer]
+
+    @property
+    def answers(self) -> Counter[int]:
+        return sum((each.line.answers for each in self.everybody), Counter[int]())
+
+    @property
+    def wrong(self) -> Sequence[str]:
+        """Promises that were broken before their eyes."""
+        return [said for each in self.everybody for said in each.wrong]
+
+
+@contextmanager
+def gathered(there: Deployment, folder: Path) -> Iterator[Crowd]:
+    """Accounts, keys and a seat for each; `folder` is the importer's."""
+    os.environ |= there.environment
+    django.setup()
+    # What follows needs the settings.
+    from django.db import connections
+
+    from kmapp.management.accounts import account_named
+    from tests import makers
+
+    accounts = {"Main": account_named("main"), "Rival": makers.account("Rival")}
+    writers, readers = [], []
+    for tag, account in accounts.items():
+        key = makers.key(account, ("memory:read", "memory:write"))[1]
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        for number in range(WRITERS[tag]):
+            name = f"{tag.lower()}-{number}"
+            writers.append(Writer(f"w-{name}", tag, Line(there.port, headers), 4.0))
+            line = Line(there.port, headers)
+            readers.append(Reader(f"r-{name}", tag, line, 1.0, writer=writers[-1]))
+    person = makers.member(accounts["Main"], "reviewer", role="reviewer")
+    seat = Line(there.port, _seat(person))
+    desk = Line(there.port, {})
+    yield Crowd(
+        accounts={tag: str(account.pk) for tag, account in accounts.items()},
+        writers=writers,
+        readers=readers,
+        reviewer=Reviewer("reviewer", "Main", seat, 3.0),
+        importer=Importer("importer", "Main", desk, 90.0, deployment=there, folder=folder),
+    )
+    connections.close_all()
+
+
+def _seat(person: "User") -> Mapping[str, str]:
+    """What a browser sends in which this person has signed in."""
+    from django.conf import settings
+    from django.test import Client
+
+    browser = Client()
+    browser.force_login(person)
+    session = browser.cookies[settings.SESSION_COOKIE_NAME].value
+    return {
+        "Cookie": f"{settings.SESSION_COOKIE_NAME}={session}; {settings.CSRF_COOKIE_NAME}={TOKEN}",
+        "X-CSRFToken": TOKEN,
+        "Content-Type": "application/x-www-form-urlencoded",
+    }

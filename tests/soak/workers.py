@@ -1,0 +1,182 @@
+"""Who works with the deployment meanwhile. Each remembers what it was promised."""
+
+import http.client
+import json
+import random
+import re
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.soak.deployment import Deployment
+
+OK, CREATED, FOUND, CONFLICT, AWAY = 200, 201, 302, 409, 503
+BATCH = 3
+ENTRIES = 60  # of one imported file
+TRIES = 20
+THINGS = ("kettle", "lantern", "ladder", "rowing boat", "茶壶", "灯笼", "梯子", "小船")
+PLACES = ("the north gate", "dock seven", "the tea room", "北门", "七号码头", "茶室")
+
+
+@dataclass
+class Line:
+    """Speaks HTTP, a connection for each request, and counts what was answered."""
+
+    port: int
+    headers: Mapping[str, str]
+    answers: Counter[int] = field(default_factory=Counter)  # by status; 0 for none
+
+    def ask(self, method: str, path: str, body: str | None = None) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, body, dict(self.headers))
+            answer = connection.getresponse()
+            status, text = answer.status, answer.read().decode()
+        except (OSError, http.client.HTTPException):
+            status, text = 0, ""
+        finally:
+            connection.close()
+        self.answers[status] += 1
+        return status, text
+
+    def call(self, path: str, body: Any) -> tuple[int, Any]:
+        status, text = self.ask("POST", f"/v1/{path}", json.dumps(body))
+        return status, json.loads(text) if status in (OK, CREATED) else None
+
+
+@dataclass
+class Worker:
+    """Somebody who does the same again and again until told to stop."""
+
+    name: str
+    tag: str  # of the account: every text begins with it
+    line: Line
+    pause: float  # seconds
+    wrong: list[str] = field(default_factory=list, kw_only=True)  # broken promises
+
+    def work(self, stop: Event) -> None:
+        dice = random.Random(self.name)  # noqa: S311
+        number = 0
+        while not stop.is_set():
+            self.turn(number, dice, stop)
+            number += 1
+            stop.wait(self.pause * dice.uniform(0.5, 1.5))
+
+    def turn(self, number: int, dice: random.Random, stop: Event) -> None:
+        raise NotImplementedError
+
+
+def sentence(dice: random.Random) -> str:
+    return f"the {dice.choice(THINGS)} stands at {dice.choice(PLACES)}"
+
+
+@dataclass
+class Writer(Worker):
+    """Writes batches for one user, and proposals for everyone; repeats what was not answered."""
+
+    acknowledged: dict[str, str] = field(default_factory=dict)  # id by client id
+
+    def turn(self, number: int, dice: random.Random, stop: Event) -> None:
+        names = [f"{self.name}-{number}-{each}" for each in range(BATCH)]
+        nodes: list[dict[str, Any]] = [
+            {
+                "client_id": name,
+                "text": f"{self.tag}: note {name}, {sentence(dice)}.",
+                "user_id": "ann",
+                "run_id": f"{self.name}-{number // 20}",
+            }
+            for name in names
+        ]
+        nodes[-1] |= {"user_id": None, "run_id": None, "visibility": "account"}
+        while True:
+            status, told = self.line.call("memory/write", {"nodes": nodes})
+            if told:
+                self.acknowledged |= {node["client_id"]: node["id"] for node in told["nodes"]}
+                return
+            if status not in (0, AWAY):
+                self.wrong.append(f"{self.name}: a write was answered {status}")
+                return
+            time.sleep(0.5)  # also after the end: nothing is left half written
+
+
+@dataclass
+class Reader(Worker):
+    """Searches, and asks for what a writer was promised."""
+
+    writer: Writer
+
+    def turn(self, number: int, dice: random.Random, stop: Event) -> None:
+        query = f"Where is the {dice.choice(THINGS)}? ({number})"
+        _, told = self.line.call("memory/search", {"query": query, "user_id": "ann"})
+        for result in told["results"] if told else ():
+            if not result["text"].startswith(f"{self.tag}:"):
+                self.wrong.append(f"{self.name} was told of another account: {result['id']}")
+        known = list(self.writer.acknowledged.items())
+        if known:
+            client_id, pk = dice.choice(known)
+            status, told = self.line.call("memory/get", {"id": pk, "user_id": "ann"})
+            if told and told["client_id"] != client_id:
+                self.wrong.append(f"{self.name}: {pk} is another memory than it was")
+            # A proposal is not told to agents before a person said yes.
+            if status == 404 and not client_id.endswith(f"-{BATCH - 1}"):
+                self.wrong.append(f"{self.name}: {client_id} was lost")
+
+
+@dataclass
+class Reviewer(Worker):
+    """Approves what is first in the queue, in the pages that people use."""
+
+    approved: list[str] = field(default_factory=list)
+
+    def turn(self, number: int, dice: random.Random, stop: Event) -> None:
+        status, page = self.line.ask("GET", "/review/")
+        form = re.search(
+            r'action="(/review/([0-9a-f-]{36})/approve/[^"]*)".*?name="version" value="(\d+)"',
+            page,
+            re.DOTALL,
+        )
+        if status != OK or not form:
+            return
+        path, pk, version = form.groups()
+        status, _ = self.line.ask("POST", path, urlencode({"version": version}))
+        if status in (OK, FOUND):
+            self.approved.append(pk)
+        elif status not in (0, AWAY, CONFLICT):
+            self.wrong.append(f"{self.name}: a decision was answered {status}")
+
+
+@dataclass
+class Importer(Worker):
+    """Imports files with the command, each until the command says that all of it is there."""
+
+    deployment: Deployment
+    folder: Path
+    imported: list[str] = field(default_factory=list)  # client ids
+    repeats: int = 0
+
+    def turn(self, number: int, dice: random.Random, stop: Event) -> None:
+        file = self.folder / f"{number}.jsonl"
+        names = [f"{self.name}-{number}-{each}" for each in range(ENTRIES)]
+        lines = [{"object": "memories", "format": 1}] + [
+            {
+                "object": "entry",
+                "client_id": name,
+                "text": f"{self.tag}: line {name}, {sentence(dice)}.",
+                "user_id": "ann",
+            }
+            for name in names
+        ]
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        for _ in range(TRIES):
+            done = self.deployment.command("memories", "import", "--account", "main", str(file))
+            if done.returncode == 0:
+                self.imported += names
+                return
+            self.repeats += 1
+            time.sleep(1)
+        self.wrong.append(f"{self.name}: no import in {TRIES} tries, see {file}")
