@@ -35,6 +35,20 @@ SHAPELESS = {"utils.py", "helpers.py", "services.py", "managers.py", "common"}
 PUBLIC = {"web:sign_in", "web:sign_out", "web:preferences"}
 
 
+READ = re.compile(r'env\.(?:text|flag|integer|seconds|words|folder)\(\s*"([A-Z_]+)"')
+
+
+def test_every_variable_of_the_environment_is_in_the_docs() -> None:
+    told = "".join(
+        (settings.BASE_DIR / page).read_text() for page in ("README.md", "docs/operations.md")
+    )
+    read = {
+        name for path in PRODUCT for name in READ.findall((settings.BASE_DIR / path).read_text())
+    }
+    assert "KMAPP_DATA_DIR" in read
+    assert {name for name in read if f"`{name}`" not in told} == set()
+
+
 # --- The wall between accounts --------------------------------------------------------------------
 
 

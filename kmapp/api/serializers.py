@@ -7,6 +7,15 @@ from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
+ANYWHERE = frozenset({"account_id", "tenant_id"})  # every request may name its account
+
+
+class OneOrMore(serializers.ListField):
+    """A list; a single value stands for a list of one."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        return super().to_internal_value([data] if isinstance(data, str) else data)
+
 
 class Aliases(serializers.Serializer[Any]):
     """Accepts other names for a serializer's fields. Our own name wins; complaints use theirs."""
@@ -55,6 +64,18 @@ class Aliases(serializers.Serializer[Any]):
             if data.get(alias) is not None and data.get(ours) is None:
                 used[alias] = ours
         return used
+
+
+class Exact(Aliases):
+    """Refuses names it does not know: where much is lost, a misspelt condition is no condition."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            aliases = {alias for alias, ours in self.aliases.items() if ours in self.fields}
+            known = {*self.fields, *aliases, *ANYWHERE}
+            if unknown := sorted({str(name) for name in data} - known):
+                raise ValidationError(dict.fromkeys(unknown, "There is no such field."))
+        return super().to_internal_value(data)
 
 
 def _renamed(data: Mapping[str, Any], used: Mapping[str, str]) -> Mapping[str, Any]:

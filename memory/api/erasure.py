@@ -9,6 +9,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Exact, OneOrMore
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
@@ -28,16 +29,18 @@ ON_DISK = (
 )
 
 
-class EraseInput(Ids):
+class EraseInput(Exact, Ids):
     """Which memories: by id, by client id, or all of a user, an agent, an app or a run.
 
     Everything that is given narrows. Without `confirm_token` they are counted only.
     """
 
-    ids = serializers.ListField(
+    aliases = {**Ids.aliases, "id": "ids", "memory_ids": "ids", "client_id": "client_ids"}
+
+    ids = OneOrMore(
         child=serializers.UUIDField(), required=False, allow_empty=False, max_length=NAMED
     )
-    client_ids = serializers.ListField(
+    client_ids = OneOrMore(
         child=serializers.CharField(max_length=ID),
         required=False,
         allow_empty=False,

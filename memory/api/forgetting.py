@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Exact
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied
 from memory.actions import forgetting, review
@@ -29,7 +30,7 @@ WHOSE = ("user_id", "agent_id", "app_id", "run_id")
 NARROWING = ("kinds", "tags", "filters", "observed_before", "observed_after")
 
 
-class ForgetInput(Narrowing):
+class ForgetInput(Exact, Narrowing):
     """Which memory, by its id or client id; or which memories, by whose they are and filters.
 
     Everything that is given narrows. Many are counted only, until `confirm_token` comes with the

@@ -16,10 +16,11 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import OneOrMore
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from memory.api import output
-from memory.api.serializers import ID, Ids, viewer_of
+from memory.api.serializers import ID, OfKinds, viewer_of
 from memory.api.shapes import ListAnswer
 from memory.conditions import condition
 from memory.models import EntryQuerySet, MemoryEntry
@@ -29,19 +30,21 @@ PAGE = 50
 MOST = 200
 
 
-class ListInput(Ids):
+class ListInput(OfKinds):
     """Which memories, and which page of them."""
 
-    aliases = {**Ids.aliases, "memory_ids": "ids", "types": "kinds"}
+    aliases = {
+        **OfKinds.aliases,
+        "id": "ids",
+        "memory_ids": "ids",
+        "client_id": "client_ids",
+    }
 
-    ids = serializers.ListField(child=serializers.UUIDField(), max_length=MOST, required=False)
-    client_ids = serializers.ListField(
+    ids = OneOrMore(child=serializers.UUIDField(), max_length=MOST, required=False)
+    client_ids = OneOrMore(
         child=serializers.CharField(max_length=ID), max_length=MOST, required=False
     )
-    kinds = serializers.ListField(
-        child=serializers.ChoiceField(choices=MemoryEntry.Kind.choices), required=False
-    )
-    tags = serializers.ListField(
+    tags = OneOrMore(
         child=serializers.CharField(max_length=100), required=False, help_text="All of them."
     )
     status = serializers.ChoiceField(choices=MemoryEntry.Status.choices, required=False)

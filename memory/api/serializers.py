@@ -10,7 +10,7 @@ from typing import Any
 from rest_framework import serializers
 
 from kmapp import nodes
-from kmapp.api.serializers import Aliases
+from kmapp.api.serializers import Aliases, OneOrMore
 from memory.drafts import End, NewEdge, NewEntry
 from memory.models import MemoryEdge, MemoryEntry, Viewer
 from memory.retrieval import USUAL
@@ -215,13 +215,20 @@ class WriteInput(serializers.Serializer[Any]):
             node["visibility"] = MemoryEntry.Visibility.USER
 
 
-class Narrowing(Ids):
-    """Which memories may answer."""
+class OfKinds(Ids):
+    """Whose, and of which kinds: one, or several."""
 
-    kinds = serializers.ListField(
+    aliases = {**Ids.aliases, "kind": "kinds", "type": "kinds", "types": "kinds"}
+
+    kinds = OneOrMore(
         child=serializers.ChoiceField(choices=MemoryEntry.Kind.choices), required=False
     )
-    tags = serializers.ListField(child=serializers.CharField(max_length=100), required=False)
+
+
+class Narrowing(OfKinds):
+    """Which memories may answer."""
+
+    tags = OneOrMore(child=serializers.CharField(max_length=100), required=False)
     observed_after = serializers.DateTimeField(required=False)
     observed_before = serializers.DateTimeField(required=False)
     filters = serializers.DictField(required=False)

@@ -2,7 +2,7 @@
 
 import json
 import unicodedata
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
@@ -33,19 +33,24 @@ def describe(verbs: Any) -> None:
     finding = _verb(verbs, "search", "find memories by words and meaning")
     finding.add_argument("query")
     finding.add_argument("--user", default="", help="through this user's eyes")
+    finding.add_argument("--agent", default="", help="through this agent's eyes")
     finding.add_argument("--run", default="", help="from inside this run")
     finding.add_argument("--limit", type=int, default=10)
     finding.add_argument("--min-score", type=float, default=0.0)
     listing = _verb(verbs, "list", "the newest memories")
-    for name in ("user", "run", "kind", "status", "tag"):
+    for name in ("user", "agent", "run", "tag"):
         listing.add_argument(f"--{name}", default="")
+    listing.add_argument("--kind", choices=MemoryEntry.Kind.values)
+    listing.add_argument("--status", choices=MemoryEntry.Status.values)
     listing.add_argument("--limit", type=int, default=20)
     _verb(verbs, "get", "one memory, whole").add_argument("id", type=UUID)
     _verb(verbs, "history", "every state of one memory").add_argument("id", type=UUID)
     adding = _verb(verbs, "add", "remember one text")
     adding.add_argument("text")
-    for name in ("user", "run", "kind", "title"):
+    for name in ("user", "agent", "run", "title"):
         adding.add_argument(f"--{name}", default="")
+    adding.add_argument("--kind", choices=MemoryEntry.Kind.values, default="fact")
+    adding.add_argument("--importance", type=_share, help="from 0 to 1")
     adding.add_argument("--tag", action="append", default=[])
     changing = _verb(verbs, "update", "correct one memory")
     changing.add_argument("id", type=UUID)
@@ -63,23 +68,37 @@ def _verb(verbs: Any, name: str, meaning: str) -> ArgumentParser:
     return verb
 
 
+def _share(said: str) -> float:
+    """A number from 0 to 1."""
+    share = float(said)
+    if not 0 <= share <= 1:
+        raise ArgumentTypeError(f"{said} is not from 0 to 1")
+    return share
+
+
 def answer(account: Account, verb: str, said: Mapping[str, Any]) -> str:
     """Do it, and say what there is to say."""
     rows = VERBS[verb](account, Namespace(**said))
     if said["json"]:
         return json.dumps(rows, cls=DjangoJSONEncoder, ensure_ascii=False, indent=2)
-    return _table(rows, COLUMNS.get(verb, ()))
+    return table(rows, COLUMNS.get(verb, ()))
 
 
 def _search(account: Account, said: Namespace) -> Rows:
-    viewer = Viewer(user_id=said.user, run_id=said.run)
+    viewer = Viewer(user_id=said.user, agent_id=said.agent, run_id=said.run)
     asked = Search(query=said.query, viewer=viewer, limit=said.limit, min_score=said.min_score)
     hits = search(account.pk, asked).hits
     return [{"score": round(hit.score, 4), **_told(hit.entry)} for hit in hits]
 
 
 def _list(account: Account, said: Namespace) -> Rows:
-    named = {"user_id": said.user, "run_id": said.run, "kind": said.kind, "status": said.status}
+    named = {
+        "user_id": said.user,
+        "agent_id": said.agent,
+        "run_id": said.run,
+        "kind": said.kind,
+        "status": said.status,
+    }
     with acting(account):
         rows: EntryQuerySet = MemoryEntry.objects.of(account).order_by("-created_at", "-pk")
         rows = rows.filter(**{name: value for name, value in named.items() if value})
@@ -113,11 +132,13 @@ def _history(account: Account, said: Namespace) -> Rows:
 def _add(account: Account, said: Namespace) -> Rows:
     draft = NewEntry(
         text=said.text,
-        kind=said.kind or "fact",
+        kind=said.kind,
         title=said.title,
         tags=said.tag,
         user_id=said.user,
+        agent_id=said.agent,
         run_id=said.run,
+        **({} if said.importance is None else {"importance": said.importance}),
     )
     with acting(account):
         batch = Batch(entries=[draft], reason="manage.py memories add")
@@ -170,7 +191,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 }
 
 
-def _table(rows: Rows, columns: Sequence[str]) -> str:
+def table(rows: Rows, columns: Sequence[str]) -> str:
     """Columns side by side; without any, one line for each field."""
     if not columns:
         return "\n".join(f"{name:<14}{value}" for row in rows for name, value in row.items())

@@ -166,7 +166,10 @@ class UseSection(Section):
     inject_max_memories = forms.IntegerField(
         label=_("Memories put into a prompt, at most"), min_value=1, max_value=MOST_INJECTED
     )
-    min_score = _share(_("Least score that is told"), _("0 to 1. Answers below it are left out."))
+    min_score = _share(
+        _("Least score of what is put into a prompt"),
+        _("0 to 1. A search says for itself how good its answers must be."),
+    )
 
 
 class ExtractionSection(Section):

@@ -1,6 +1,7 @@
 """What `manage.py up` would start on this machine, and what it says when it cannot."""
 
 import os
+import runpy
 import shlex
 import shutil
 import socket
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.parse import urlsplit
 
 import pytest
 from pytest_django import Settings
@@ -46,6 +48,33 @@ def test_everything_is_embedded_until_a_setting_replaces_it(
     assert names() == [["Embedder"]]
     settings.EMBEDDING_IS_EMBEDDED = False
     assert names() == []
+
+
+@pytest.mark.parametrize(
+    ("said", "model", "host"),
+    [
+        ({}, "text-embedding-3-small", "chat.example"),
+        ({"EMBEDDING_BASE_URL": "http://tei.example/v1"}, "text-embedding-3-small", "tei.example"),
+        ({"EMBEDDING_BASE_URL": "embedded"}, "multilingual-e5-small", "127.0.0.1"),
+    ],
+)
+def test_our_embedder_can_stay_beside_a_chat_model(
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    said: dict[str, str],
+    model: str,
+    host: str,
+) -> None:
+    everything = {"KMAPP_DATA_DIR": str(tmp_path), "OPENAI_BASE_URL": "http://chat.example/v1"}
+    for name, value in {**everything, **said}.items():
+        monkeypatch.setenv(name, value)
+    read = runpy.run_path(str(settings.BASE_DIR / "kmapp" / "settings.py"))
+    assert read["EMBEDDING_MODEL"] == model
+    assert urlsplit(read["EMBEDDING_BASE_URL"]).hostname == host
+    assert urlsplit(read["EMBEDDING_BATCH_BASE_URL"]).hostname == host
+    assert read["EMBEDDING_IS_EMBEDDED"] == (host == "127.0.0.1")
+    assert read["OPENAI_BASE_URL"] == "http://chat.example/v1"
 
 
 def test_the_procfile_runs_what_up_runs(settings: Settings) -> None:

@@ -73,6 +73,29 @@ def test_everything_that_is_given_narrows(plain: Agent, acme: Account) -> None:
     assert statuses(acme)["Key."] == "forgotten"
 
 
+def test_a_condition_by_another_word_narrows_too(plain: Agent, acme: Account) -> None:
+    store(plain, "Tea.", user_id="ann", kind="preference", tags=["hot"])
+    store(plain, "Key.", user_id="ann", kind="fact")
+    assert forget(plain, user_id="ann", kind="preference", tags="hot")["count"] == 1
+    assert statuses(acme) == {"Tea.": "forgotten", "Key.": "active"}
+
+
+def test_a_misspelt_condition_forgets_and_erases_nothing(
+    plain: Agent, agent: Agent, acme: Account
+) -> None:
+    store(plain, "Key.", user_id="ann")
+    for asked, by, word in (
+        ("memory/forget", plain, "kindz"),
+        ("memory/forget", plain, "min_score"),
+        ("memory/erase", agent, "kinds"),
+        ("memory/erase", agent, "written_befor"),
+    ):
+        answer = by.post(asked, {"user_id": "ann", word: "x"}, 400)
+        assert [issue["path"] for issue in answer["issues"]] == [word]
+    account = {"account_id": str(acme.pk)}
+    assert plain.post("memory/forget", {"user_id": "ann", **account})["count"] == 1
+
+
 def test_a_run_of_a_user_is_not_reset_by_the_name_of_the_run(plain: Agent, acme: Account) -> None:
     store(plain, "Said in r.", run_id="r")
     store(plain, "Ann's, in a run of the same name.", user_id="ann", run_id="r")

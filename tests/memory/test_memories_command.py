@@ -39,6 +39,20 @@ def test_each_verb_tells_machines_what_it_did(stored: str) -> None:
     assert events[1:] == [("UPDATE", "Moved."), ("FORGET", "")]
 
 
+def test_what_is_added_is_as_said(acme: Account) -> None:
+    said = ("--agent", "a", "--kind", "skill", "--importance", "0.8", "--title", "Kilns")
+    [added] = rows("add", "Glaze twice.", *said)
+    [row] = rows("get", added["id"])
+    assert (row["agent_id"], row["kind"], row["importance"]) == ("a", "skill", 0.8)
+    assert [each["id"] for each in rows("list", "--agent", "a")] == [added["id"]]
+    assert rows("search", "glaze", "--agent", "a")[0]["id"] == added["id"]
+    assert rows("search", "glaze", "--agent", "b") == []
+    with pytest.raises(CommandError, match="not from 0 to 1"):
+        run("add", "Too much.", "--importance", "2")
+    with pytest.raises(CommandError, match="kind"):
+        run("add", "Unheard of.", "--kind", "bogus")
+
+
 def test_people_get_a_table_whose_columns_stand_below_each_other(stored: str) -> None:
     run("add", "窑炉中午点火，" * 20, "--user", "小红")
     lines = run("list").splitlines()

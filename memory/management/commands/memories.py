@@ -22,12 +22,13 @@ from memory.actions.rebuilding import rebuild
 from memory.actions.topics import LIVING, grow_topics
 from memory.exchange import UnknownFormat, Unreadable, read_object
 from memory.exporting import export
-from memory.management.verbs import VERBS, answer, describe
+from memory.management.verbs import VERBS, answer, describe, table
 from memory.models import MemoryEntry
 
 BLOCK = 500  # lines that become one commit
 MOST_TOLD = 20  # problems on the terminal; all of them go to the file of --problems
 STANDARD = "-"
+TOPIC = ("members", "state", "id", "user_id", "name")
 
 
 class Command(BaseCommand):
@@ -50,7 +51,7 @@ class Command(BaseCommand):
         describe(verbs)
         topics = verbs.add_parser("topics", help="let topics grow, and list them")
         topics.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
-        topics.add_argument("--json", action="store_true", help="for machines: a line each")
+        topics.add_argument("--json", action="store_true", help="one JSON document")
 
     def handle(self, *args: Any, **options: Any) -> None:
         account = account_named(options["account"])
@@ -64,7 +65,7 @@ class Command(BaseCommand):
         elif options["verb"] == "rebuild":
             self._rebuild(account)
         elif options["verb"] == "topics":
-            self._topics(account, "json" if options["json"] else "table")
+            self._topics(account, as_json=options["json"])
         else:
             self._import(account, options["file"], options["problems"])
 
@@ -87,14 +88,14 @@ class Command(BaseCommand):
         progress.end()
         self.stdout.write("Words are found now; workers make the vectors and the order of runs.")
 
-    def _topics(self, account: Account, form: str) -> None:
+    def _topics(self, account: Account, *, as_json: bool) -> None:
         run = grow_topics(account.pk, SYSTEM)
         suggested = suggest(account.pk, run.groups)
         with acting(account):
             rows = MemoryEntry.objects.of(account).filter(
                 kind=MemoryEntry.Kind.TOPIC, status__in=LIVING
             )
-            listed = [
+            listed: list[dict[str, Any]] = [
                 {
                     "id": str(row.pk),
                     "name": row.title,
@@ -104,19 +105,15 @@ class Command(BaseCommand):
                 }
                 for row in rows.order_by("pk")
             ]
-        for each in sorted(listed, key=lambda each: -int(str(each["members"]))):
-            if form == "json":
-                self.stdout.write(json.dumps(each, ensure_ascii=False))
-            else:
-                self.stdout.write(
-                    f"{each['members']:>6}  {each['state']:<6}  {each['user_id'] or '-':<12}  "
-                    f"{each['name']}"
-                )
-        if form != "json":
-            self.stdout.write(
-                f"{run.founded:,} topics are new, {run.joined:,} memories joined one, "
-                f"{run.alone:,} belong to none. Suggestions about topics: {suggested:,}."
-            )
+        listed.sort(key=lambda each: -int(each["members"]))
+        if as_json:
+            self.stdout.write(json.dumps(listed, ensure_ascii=False, indent=2))
+            return
+        self.stdout.write(table(listed, TOPIC))
+        self.stdout.write(
+            f"{run.founded:,} topics are new, {run.joined:,} memories joined one, "
+            f"{run.alone:,} belong to none. Suggestions about topics: {suggested:,}."
+        )
 
     def _import(self, account: Account, name: str, problems: Path | None) -> None:
         progress = Progress("Lines read")
