@@ -9,7 +9,7 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from kmapp.api.serializers import Aliases
+from kmapp.api.serializers import Aliases, OneOrMore
 from knowledge.actions.preparing import Delivery
 from knowledge.models import KnowledgeSource
 
@@ -100,23 +100,21 @@ class IngestInput(serializers.Serializer[Any]):
 class KnowledgeSearchInput(Aliases):
     """A question to the documents."""
 
-    aliases = {"top_k": "limit", "source": "sources"}
+    aliases = {"top_k": "limit", "source": "sources", "kind": "kinds"}
 
     query = serializers.CharField(max_length=10_000)
     limit = serializers.IntegerField(min_value=1, max_value=50, default=10)
-    sources = serializers.ListField(
+    sources = OneOrMore(
         child=serializers.CharField(max_length=200), max_length=50, required=False,
         help_text="Names or ids.",
     )  # fmt: skip
-    kinds = serializers.ListField(
+    kinds = OneOrMore(
         child=serializers.ChoiceField(choices=KnowledgeSource.Kind.choices), required=False
     )
-    trust = serializers.ListField(
+    trust = OneOrMore(
         child=serializers.ChoiceField(choices=KnowledgeSource.Trust.choices), required=False
     )
-    mime = serializers.ListField(
-        child=serializers.CharField(max_length=100), max_length=20, required=False
-    )
+    mime = OneOrMore(child=serializers.CharField(max_length=100), max_length=20, required=False)
     scope = serializers.CharField(max_length=200, required=False, allow_blank=True)
     version = serializers.CharField(
         max_length=200, required=False, help_text="The revision that documents came with."

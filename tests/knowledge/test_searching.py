@@ -122,6 +122,8 @@ def test_filters_narrow(agent: Agent, acme: Account) -> None:
         ({"scope": ""}, {"a"}),
         ({"version": "r1"}, {"a"}),
         ({"kinds": ["upload"]}, {"b"}),
+        ({"kind": "upload"}, {"b"}),
+        ({"source": "a"}, {"a"}),
         ({"sources": ["nowhere"]}, set()),
     ]
     for filters, wanted in cases:

@@ -64,6 +64,7 @@ def two(agent: Agent, acme: Account) -> dict[str, str]:
 
 QUESTIONS: list[tuple[str, dict[str, Any]]] = [
     ("search", {"query": f"lighthouse {SECRET}", "limit": 200, "explain": True}),
+    ("search", {"query": SECRET, "limit": 200, "filters": {"user_id": "bob"}}),
     ("recall_text", {"query_text": "lighthouse", "limit": 200, "include_meta": True}),
     ("recall_text", {"query_text": "lighthouse", "include_slots": True, "max_nodes": 200}),
     ("recall", {"query_embedding": [0.1] * 384, "limit": 200, "max_nodes": 200}),
@@ -82,6 +83,16 @@ def test_no_door_tells_what_is_anothers(
             told = json.dumps(agent.post(f"memory/{door}", {**asked, **viewer, **past}))
             assert f"Bob's {SECRET}" not in told, (door, viewer)
             assert not [pk for pk in hidden if pk in told], (door, viewer)
+
+
+def test_no_call_is_told_what_is_anothers(agent: Agent, two: dict[str, str]) -> None:
+    """A model is given what its user is told, however it is asked."""
+    asked = {"role": "user", "content": f"Who keeps the lighthouse, and what of the {SECRET}?"}
+    body = {"messages": [asked], "sources": ["memory"], "user_id": "ann", "run_id": "r"}
+    made = json.dumps(agent.post("context/assemble", body, 201))
+    assert "Ann keeps the lighthouse." in made
+    assert f"Bob's {SECRET}" not in made
+    assert not [pk for name, pk in two.items() if name not in ("ann", "run") and pk in made]
 
 
 def test_no_get_history_or_rating_by_anothers_name(agent: Agent, two: dict[str, str]) -> None:
