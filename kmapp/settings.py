@@ -328,10 +328,22 @@ AUTH_PASSWORD_VALIDATORS = [
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-SESSION_ENGINE = "django.contrib.sessions.backends.db"
+SESSION_ENGINE = "kmapp.web.sessions"
+# A session ends this long after signing in, and after this long without a request.
+SESSION_HOURS = env.integer("SESSION_HOURS", 12)
+SESSION_IDLE_MINUTES = env.integer("SESSION_IDLE_MINUTES", 120)
+SESSION_COOKIE_AGE = SESSION_HOURS * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = BEHIND_TLS
+# A browser takes a cookie of such a name over TLS from this very host only.
+COOKIE_PREFIX = "__Host-" if BEHIND_TLS else ""
+SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
+LANGUAGE_COOKIE_NAME = f"{COOKIE_PREFIX}django_language"
+THEME_COOKIE_NAME = f"{COOKIE_PREFIX}kmapp_theme"
+SECURE_HSTS_SECONDS = env.integer("HSTS_SECONDS", 365 * 24 * 3600) if BEHIND_TLS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = True
 CSRF_FAILURE_VIEW = "kmapp.web.errors.csrf_failure"
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 SECURE_REFERRER_POLICY = "same-origin"

@@ -2,11 +2,14 @@
 
 The window opens with the first request, so a burst from rest gets exactly its limit. When Valkey is
 away requests pass: a write that was refused is lost, one too many is not. Each such pass is counted
-in `kmapp_throttle_unguarded_total` and logged by the cache.
+in `kmapp_throttle_unguarded_total` and logged by the cache. Two doors are guarded without it, too:
+debugging is shut, and attempts to sign in are counted by each process for itself.
 """
 
 import math
 from dataclasses import dataclass
+from threading import Lock
+from time import monotonic
 from typing import cast
 
 from django.conf import settings
@@ -16,11 +19,15 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from kmapp.api.cache import ValkeyCache
-from kmapp.errors import OverBudget
+from kmapp.errors import OverBudget, Unavailable
 
 UNGUARDED = Counter("kmapp_throttle_unguarded", "Requests that passed because Valkey was away.")
 REFUSED = Counter("kmapp_throttle_refused", "Requests refused for their rate.", ["bucket"])
 WINDOW_MS = 60_000
+SHUT_WITHOUT = "debug"
+COUNTED_HERE_WITHOUT = "sign_in"
+RETRY = 5  # seconds
+MOST_HERE = 10_000  # addresses; when there are more, all begin anew
 COUNT = """
 local used = redis.call('INCR', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])
@@ -64,6 +71,13 @@ class Budget:
 def count(bucket: str, who: str) -> Budget | None:
     """Count one request. None: nobody could count it, so it passes."""
     counted = cast(ValkeyCache, cache).run(COUNT, f"throttle:{bucket}:{who}", WINDOW_MS)
+    if counted is None and bucket == SHUT_WITHOUT:
+        raise Unavailable(
+            "Debugging is shut while Valkey is away, as nobody can count. Try again later.",
+            retry_after=RETRY,
+        )
+    if counted is None and bucket == COUNTED_HERE_WITHOUT:
+        counted = _counted_here(who)
     if counted is None:
         UNGUARDED.inc()
         return None
@@ -74,6 +88,23 @@ def count(bucket: str, who: str) -> Budget | None:
         used=used,
         seconds=max(1, math.ceil(left_ms / 1000)),
     )
+
+
+_here: dict[str, tuple[float, int]] = {}  # when the window closes, and how many came in it
+_lock = Lock()
+
+
+def _counted_here(who: str) -> tuple[int, float]:
+    """How many in this window in this process, and the milliseconds until it closes."""
+    now = 1000 * monotonic()
+    with _lock:
+        closes, used = _here.get(who, (0.0, 0))
+        if closes <= now:
+            closes, used = now + WINDOW_MS, 0
+        if len(_here) >= MOST_HERE:
+            _here.clear()
+        _here[who] = closes, used + 1
+    return used + 1, closes - now
 
 
 def client_address(request: Request) -> str:

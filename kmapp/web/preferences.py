@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.http import HttpResponse
 
-THEME_COOKIE = "kmapp_theme"
+THEME_COOKIE = settings.THEME_COOKIE_NAME
 _YEAR = 365 * 24 * 3600
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from time import sleep
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.test import Client
 
 from kmapp.accounts.models import Account
 from kmapp.api.throttles import UNGUARDED, count
+from kmapp.errors import Unavailable
 from kmapp.ids import uuid7
 from tests import makers
 
@@ -93,8 +95,6 @@ def test_strangers_are_counted_by_the_address_that_our_proxies_saw(
 @pytest.mark.django_db
 def test_a_window_opens_with_its_first_request_and_closes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kmapp.api.throttles.WINDOW_MS", 150)
-    from time import sleep
-
     who = str(uuid7())
     assert [count("write", who).used for _ in range(3)] == [1, 2, 3]  # type: ignore[union-attr]
     sleep(0.2)
@@ -113,3 +113,32 @@ def test_without_valkey_requests_pass_and_are_counted_as_unguarded(
     assert {answer.status_code for answer in answers} == {201}
     assert "X-RateLimit-Limit" not in answers[0].headers
     assert UNGUARDED._value.get() == before + LIMIT + 3  # noqa: SLF001
+
+
+@pytest.fixture
+def without_valkey(settings: Any) -> None:
+    settings.CACHES = {"default": {**settings.CACHES["default"], "LOCATION": NOWHERE}}
+
+
+@pytest.mark.promise(38)
+def test_without_valkey_debugging_is_shut(without_valkey: None) -> None:
+    with pytest.raises(Unavailable) as refused:
+        count("debug", str(uuid7()))
+    assert refused.value.retry_after > 0
+
+
+@pytest.mark.promise(38)
+def test_without_valkey_each_process_counts_who_signs_in(
+    without_valkey: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kmapp.api.throttles.WINDOW_MS", 150)
+    here, there = str(uuid7()), str(uuid7())
+    counted = [count("sign_in", here) for _ in range(3)]
+    assert [budget.used for budget in counted if budget] == [1, 2, 3]
+    other = count("sign_in", there)
+    assert other
+    assert other.used == 1
+    sleep(0.2)
+    again = count("sign_in", here)
+    assert again
+    assert again.used == 1

@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 
+import structlog
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -19,6 +20,8 @@ from kmapp.web.preferences import remember
 from kmapp.web.seats import CHOSEN, reviewer_required
 from kmapp.web.sign_in import SignInForm
 
+log = structlog.get_logger()
+
 
 @sensitive_post_parameters("password")
 @never_cache
@@ -29,7 +32,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _ask(request, SignInForm(request))
     budget = throttles.count("sign_in", throttles.client_address(Request(request)))
-    if budget is not None and budget.used > budget.limit:
+    if budget and budget.used > budget.limit:
+        log.warning("sign_in_throttled", address=throttles.client_address(Request(request)))
         return _slow_down(request, budget.seconds)
     form = SignInForm(request, request.POST)
     if not form.is_valid():
@@ -59,7 +63,9 @@ def _slow_down(request: HttpRequest, seconds: int) -> HttpResponse:
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     logout(request)
-    return redirect("web:sign_in")
+    answer = redirect("web:sign_in")
+    answer.headers["Clear-Site-Data"] = '"cache"'  # "back" shows nobody what they saw
+    return answer
 
 
 @require_POST
@@ -84,5 +90,6 @@ def password(request: WebRequest) -> HttpResponse:
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
         return render(request, "web/session/password.html", {"form": form}, status=status)
     update_session_auth_hash(request, form.save())
+    log.info("password_changed", user=str(request.user.pk))
     tell(request, _("Your password is changed. You stay signed in here, and nowhere else."))
     return redirect("web:home")

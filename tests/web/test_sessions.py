@@ -1,0 +1,76 @@
+"""Who is signed in does not stay so for ever, and the log knows who came and went."""
+
+import runpy
+import time
+
+import pytest
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.test import Client
+from structlog.testing import capture_logs
+
+from kmapp.accounts.models import Account
+from kmapp.web.sessions import SEEN, SINCE
+from tests.makers import PASSWORD
+from tests.web.staff import staff
+
+SIGN_IN = "/sign-in/"
+
+
+@pytest.fixture
+def person(acme: Account, client: Client) -> Client:
+    client.force_login(staff(acme, "boss"))
+    return client
+
+
+def turn_back(client: Client, **hours: float) -> None:
+    session = client.session
+    for name, number in hours.items():
+        session[name] = time.time() - 3600 * number
+    session.save()
+
+
+def is_in(client: Client) -> bool:
+    answer = client.get("/review/")
+    assert answer.status_code in (200, 302)
+    return answer.status_code == 200
+
+
+def test_a_session_ends_after_a_working_day_however_busy(person: Client) -> None:
+    turn_back(person, **{SINCE: settings.SESSION_HOURS - 0.1})
+    assert is_in(person)
+    turn_back(person, **{SINCE: settings.SESSION_HOURS + 0.1})
+    assert not is_in(person)
+    assert SESSION_KEY not in person.session
+
+
+def test_a_session_ends_that_nobody_uses(person: Client) -> None:
+    idle = settings.SESSION_IDLE_MINUTES / 60
+    turn_back(person, **{SEEN: idle - 0.1})
+    assert is_in(person)
+    assert time.time() - person.session[SEEN] < 60, "a request is noted"
+    turn_back(person, **{SEEN: idle + 0.1})
+    assert not is_in(person)
+
+
+def test_the_log_knows_who_came_and_went_and_no_password(acme: Account, client: Client) -> None:
+    user = staff(acme, "boss")
+    with capture_logs() as logs:
+        for given in ("a wrong password", PASSWORD):
+            client.post(SIGN_IN, {"username": user.username, "password": given})
+        answer = client.post("/sign-out/")
+    events = [log for log in logs if "sign" in str(log["event"])]
+    assert [log["event"] for log in events] == ["sign_in_failed", "signed_in", "signed_out"]
+    assert [log.get("user") for log in events[1:]] == [str(user.pk)] * 2
+    assert all(log["address"] == "127.0.0.1" for log in events)
+    assert not any(word in str(logs) for word in ("a wrong password", PASSWORD))
+    assert answer.headers["Clear-Site-Data"] == '"cache"'
+
+
+def test_behind_tls_cookies_and_headers_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BEHIND_TLS", "True")
+    behind = runpy.run_path(str(settings.BASE_DIR / "kmapp" / "settings.py"))
+    assert behind["SESSION_COOKIE_NAME"].startswith("__Host-")
+    assert behind["CSRF_COOKIE_NAME"].startswith("__Host-")
+    assert behind["SESSION_COOKIE_SECURE"]
+    assert behind["SECURE_HSTS_SECONDS"] >= 365 * 24 * 3600
