@@ -25,6 +25,8 @@ def _kept_secret() -> str:
 
 
 SECRET_KEY = env.text("SECRET_KEY") or _kept_secret()
+# Older ones, which open what they sealed; nothing is sealed with them.
+SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 DEBUG = env.flag("DEBUG", default=False)
 HOST = env.text("HOST", "127.0.0.1")
 PORT = env.integer("PORT", 8000)

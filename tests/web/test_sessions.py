@@ -2,10 +2,12 @@
 
 import runpy
 import time
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
+from django.core.cache import cache
 from django.test import Client
 from structlog.testing import capture_logs
 
@@ -54,6 +56,7 @@ def test_a_session_ends_that_nobody_uses(person: Client) -> None:
 
 
 def test_the_log_knows_who_came_and_went_and_no_password(acme: Account, client: Client) -> None:
+    cache.clear()  # of others who tried to sign in
     user = staff(acme, "boss")
     with capture_logs() as logs:
         for given in ("a wrong password", PASSWORD):
@@ -65,6 +68,38 @@ def test_the_log_knows_who_came_and_went_and_no_password(acme: Account, client: 
     assert all(log["address"] == "127.0.0.1" for log in events)
     assert not any(word in str(logs) for word in ("a wrong password", PASSWORD))
     assert answer.headers["Clear-Site-Data"] == '"cache"'
+
+
+def test_whoever_is_made_inactive_is_out_at_once(acme: Account, client: Client) -> None:
+    user = staff(acme, "boss")
+    client.force_login(user)
+    assert is_in(client)
+    user.is_active = False
+    user.save()
+    assert not is_in(client)
+
+
+def test_guessing_is_slowed_down_and_logged(acme: Account, client: Client, settings: Any) -> None:
+    settings.THROTTLES = {**settings.THROTTLES, "sign_in": 3}
+    cache.clear()
+    guess = {"username": staff(acme, "boss").username, "password": "guess"}
+    with capture_logs() as logs:
+        answers = [client.post(SIGN_IN, guess) for _ in range(4)]
+    assert [answer.status_code for answer in answers] == [422, 422, 422, 429]
+    assert int(answers[-1].headers["Retry-After"]) > 0
+    assert [log["event"] for log in logs if log["log_level"] == "warning"] == [
+        *["sign_in_failed"] * 3,
+        "sign_in_throttled",
+    ]
+
+
+def test_scripts_and_other_sites_get_no_session(acme: Account, client: Client) -> None:
+    user = staff(acme, "boss")
+    answer = client.post(SIGN_IN, {"username": user.username, "password": PASSWORD})
+    cookie = answer.cookies[settings.SESSION_COOKIE_NAME]
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
+    assert client.trace("/").status_code == 405
 
 
 def test_behind_tls_cookies_and_headers_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
