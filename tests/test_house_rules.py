@@ -166,3 +166,21 @@ def test_migrations_are_named_and_in_one_line() -> None:
         if app in ours:
             assert re.fullmatch(r"\d{4}_[a-z_]+", name)
             assert "auto" not in name.split("_")
+
+
+# --- Docs -----------------------------------------------------------------------------------------
+
+DOCS = sorted(
+    path.relative_to(settings.BASE_DIR)
+    for path in (settings.BASE_DIR / "README.md", *(settings.BASE_DIR / "docs").rglob("*.md"))
+)
+NAMED = re.compile(rf"`((?:{'|'.join(OURS)}|tests|static|templates)/[\w./-]*\w\.\w+)`")
+LINKED = re.compile(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("page", DOCS, ids=str)
+def test_what_a_page_of_the_docs_points_at_is_there(page: Path) -> None:
+    text = (settings.BASE_DIR / page).read_text(encoding="utf-8")
+    named = {name: settings.BASE_DIR / name for name in NAMED.findall(text)}
+    linked = {name: settings.BASE_DIR / page.parent / name for name in LINKED.findall(text)}
+    assert [name for name, path in (named | linked).items() if not path.exists()] == []

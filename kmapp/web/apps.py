@@ -1,5 +1,3 @@
-from importlib import import_module
-
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin
 
@@ -8,9 +6,6 @@ class WebConfig(AppConfig):
     name = "kmapp.web"
     label = "web"
     default = True
-
-    def ready(self) -> None:
-        import_module("kmapp.web.sessions")  # it hears who signs in
 
 
 class AdminConfig(admin.AdminConfig):

@@ -65,7 +65,7 @@ def test_the_log_knows_who_came_and_went_and_no_password(acme: Account, client: 
     events = [log for log in logs if "sign" in str(log["event"])]
     assert [log["event"] for log in events] == ["sign_in_failed", "signed_in", "signed_out"]
     assert [log.get("user") for log in events[1:]] == [str(user.pk)] * 2
-    assert all(log["address"] == "127.0.0.1" for log in events)
+    assert all(log["address"] == "127.0.0.1" for log in events[:2])
     assert not any(word in str(logs) for word in ("a wrong password", PASSWORD))
     assert answer.headers["Clear-Site-Data"] == '"cache"'
 

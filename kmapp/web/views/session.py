@@ -31,15 +31,18 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return redirect(back_to(request, "web:home"))
     if request.method != "POST":
         return _ask(request, SignInForm(request))
-    budget = throttles.count("sign_in", throttles.client_address(Request(request)))
+    address = throttles.client_address(Request(request))
+    budget = throttles.count("sign_in", address)
     if budget and budget.used > budget.limit:
-        log.warning("sign_in_throttled", address=throttles.client_address(Request(request)))
+        log.warning("sign_in_throttled", address=address)
         return _slow_down(request, budget.seconds)
     form = SignInForm(request, request.POST)
     if not form.is_valid():
+        log.warning("sign_in_failed", address=address)  # what was typed may be a password
         return _ask(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     user = form.get_user()
     login(request, user)
+    log.info("signed_in", user=str(user.pk), address=address)
     return remember(
         redirect(back_to(request, "web:home")), theme=user.theme, language=user.language
     )
@@ -62,6 +65,7 @@ def _slow_down(request: HttpRequest, seconds: int) -> HttpResponse:
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
+    log.info("signed_out", user=str(request.user.pk))
     logout(request)
     answer = redirect("web:sign_in")
     answer.headers["Clear-Site-Data"] = '"cache"'  # "back" shows nobody what they saw
