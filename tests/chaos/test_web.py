@@ -1,0 +1,231 @@
+"""Web processes die before they answer, find no room in the database, are sent too much."""
+
+import http.client
+import multiprocessing
+import os
+import resource
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.ledger.models import Commit
+from memory.models import MemoryEntry
+from tests import makers
+from tests.chaos.conftest import Place
+from tests.chaos.cutting import CUT
+from tests.chaos.measure import amount, long, percentile
+from tests.chaos.product import Answer, Product
+from tests.promises.plugin import Measured
+
+pytestmark = pytest.mark.chaos
+
+CUTS = amount(100, 20)
+ASKED = amount(100, 24)
+PAGES = ("/", "/v1/health", "/memory/", "/sign-in/")
+CALLS = 100  # of whoever is not to notice
+MEGABYTE = 2**20
+
+
+# --- Answers that are lost ------------------------------------------------------------------------
+
+
+def insist(product: Product, body: Any, **headers: str) -> Answer:
+    """Ask again until there is an answer, as a client does."""
+    for _each in range(100):
+        try:
+            return product.ask("POST", "memory/store", body, **headers)
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("no answer in a hundred tries")
+
+
+@pytest.mark.promise(2)
+def test_a_write_whose_answer_was_lost_may_be_sent_again(
+    product: Product, acme: Account, measured: Measured
+) -> None:
+    """Half of them are known by their client_id, half by the key of the request."""
+    product.have("valkey", "provider", "web")
+    with acting(acme):
+        before = Commit.objects.of(acme).count()
+    for number in range(CUTS):
+        body = {"text": f"Note {number} of a short-lived process.", "user_id": "ann"}
+        name = f"cut-{number}"
+        known = {"Idempotency_Key": name} if number % 2 else {}
+        body |= {} if known else {"client_id": name}
+        with pytest.raises(OSError, match=r".*"):
+            product.ask("POST", "memory/store", body, **known, **{CUT: "now"})
+        with acting(acme):
+            [entry] = MemoryEntry.objects.of(acme).filter(content=body["text"])
+        again = [insist(product, body, **known) for _each in range(2)]
+        assert [answer.body["id"] for answer in again] == [str(entry.pk)] * 2
+        assert {answer.status for answer in again} == ({201} if known else {200})
+    with acting(acme):
+        assert MemoryEntry.objects.of(acme).count() == CUTS
+        assert Commit.objects.of(acme).count() == before + CUTS
+    measured(f"{CUTS} of {CUTS}: one memory, one commit, the same id")
+
+
+# --- A database without room ----------------------------------------------------------------------
+
+
+@pytest.mark.promise(15)
+def test_a_database_without_room_is_said_politely(
+    product: Product, acme: Account, place: Place, measured: Measured
+) -> None:
+    product.have("valkey", "provider")
+    if "web" in product.running:
+        product.kill("web")  # with the connections that it has
+    product.have("web")
+
+    session = signed_in(acme)
+
+    def ask(number: int) -> Answer:
+        if number % 3 == 0:
+            return product.ask("GET", PAGES[number // 3 % len(PAGES)], Cookie=session)
+        if number % 3 == 1:
+            return product.post("memory/search", {"query": f"Dock {number}?"})
+        return product.post("memory/store", {"text": f"Note {number}.", "user_id": "ann"})
+
+    with ExitStack() as held:
+        take_all_but(2, place, held)
+        with ThreadPoolExecutor(8) as threads:
+            answers = list(threads.map(ask, range(ASKED)))
+    released = time.monotonic()
+    while product.post("memory/store", {"text": "Room again.", "user_id": "ann"}).status != 201:
+        assert time.monotonic() - released <= 5
+    back = time.monotonic() - released
+    statuses = Counter(answer.status for answer in answers)
+    measured(f"{dict(sorted(statuses.items()))}; well {back:.1f} s after the release")
+    refused = [answer for answer in answers if answer.status >= 300]
+    assert {answer.status for answer in refused} == {503}
+    for answer in refused:
+        assert int(answer.headers["Retry-After"]) > 0, answer
+
+
+def signed_in(account: Account) -> str:
+    """The cookie of somebody who is."""
+    person = Client()
+    person.force_login(makers.member(account, f"ada-{account.slug}", role="admin"))
+    return f"{settings.SESSION_COOKIE_NAME}={person.cookies[settings.SESSION_COOKIE_NAME].value}"
+
+
+def take_all_but(few: int, place: Place, held: ExitStack) -> None:
+    """Hold so many connections to the server that only a few are left."""
+    counter = held.enter_context(psycopg.connect(place.postgres.url(), autocommit=True))
+
+    def one(query: str) -> int:
+        row = counter.execute(query).fetchone()
+        assert row
+        return int(row[0])
+
+    most = one("SELECT current_setting('max_connections')::int")
+    while one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'") < (
+        most - few
+    ):
+        held.enter_context(psycopg.connect(place.postgres.url()))
+
+
+# --- Too much, too slowly -------------------------------------------------------------------------
+
+
+def flood(port: int, key: str, told: Any) -> None:
+    """Send what is too large, over and over, and tell what was answered."""
+
+    def send(body: Any, *, chunked: bool = False) -> int:
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        said = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        line.request("POST", "/v1/memory/write", body, said, encode_chunked=chunked)
+        status = line.getresponse().status
+        line.close()
+        return status
+
+    nodes = b'{"nodes": [' + b",".join([b'{"text": "a", "user_id": "u"}'] * 10_000) + b"]}"
+    text = b'{"nodes": [{"text": "' + b"a" * MEGABYTE + b'"}]}'
+    while True:
+        told.put(("1 MB", send(text)))
+        told.put(("3 MB", send(b" " * 3 * MEGABYTE)))
+        told.put(("10,000 items", send(nodes)))
+        told.put(("200 MB", send((b" " * MEGABYTE for _each in range(200)), chunked=True)))
+
+
+def trickle(port: int, key: str) -> None:
+    """A request whose body never ends, a byte now and then."""
+    head = (
+        f"POST /v1/memory/write HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
+    )
+    while True:
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            line.sendall(head.encode())
+            try:
+                while True:
+                    line.sendall(b" ")
+                    time.sleep(0.5)
+            except OSError:
+                pass  # given up: the next one
+
+
+def memory_of(leader: int) -> list[int]:
+    """Bytes that each child of a process holds."""
+    children = Path(f"/proc/{leader}/task/{leader}/children").read_text().split()
+    pages = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in children]
+    return [number * resource.getpagesize() for number in pages]
+
+
+@long
+@pytest.mark.promise(33)
+def test_who_sends_too_much_holds_up_nobody(
+    product: Product, acme: Account, measured: Measured
+) -> None:
+    product.have("valkey", "provider", "web")
+
+    def p95() -> float:
+        asked = [{"query": f"Dock {number}?", "user_id": "ann"} for number in range(CALLS)]
+        answers = [product.post("memory/search", each) for each in asked]
+        assert {answer.status for answer in answers} == {200}
+        return percentile([answer.seconds for answer in answers], 0.95)
+
+    p95()
+    usual, before = p95(), max(memory_of(product.running["web"].pid))
+    told: Any = multiprocessing.get_context("fork").Queue()
+    crowd = [began(flood, product.port, product.key, told)]
+    crowd += [began(trickle, product.port, product.key) for _each in range(3)]
+    try:
+        statuses = {told.get(timeout=60) for _each in range(4)}
+        hurt = p95()
+        grown = max(memory_of(product.running["web"].pid)) - before
+    finally:
+        for each in crowd:
+            each.kill()
+            each.join()
+    measured(
+        f"{', '.join(f'{what}: {status}' for what, status in sorted(statuses))}; grown by"
+        f" {grown / MEGABYTE:.0f} MB; others' p95 {hurt * 1000:.0f} ms, {usual * 1000:.0f} ms alone"
+    )
+    assert {status for _, status in statuses} <= {400, 413}
+    assert grown <= 100 * MEGABYTE
+    assert hurt <= 2 * usual
+
+
+def began(work: Callable[..., None], *about: Any) -> Any:
+    """A process of its own: what sending costs its sender is nothing that the product takes."""
+
+    def send() -> None:
+        os.nice(19)
+        work(*about)
+
+    process = multiprocessing.get_context("fork").Process(target=send, daemon=True)
+    process.start()
+    return process
