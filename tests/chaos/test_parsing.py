@@ -8,14 +8,14 @@ import pytest
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from knowledge.models import KnowledgeDocument
-from tests.chaos.measure import amount, percentile, seconds_until
+from tests.chaos.measure import long, percentile, seconds_until
 from tests.chaos.product import Product
 from tests.promises.plugin import Measured
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, long]
 
-BOMBS = amount(6, 2)
-WRITES = amount(60, 20)
+BOMBS = 4
+WRITES = 40
 NESTED = base64.b64encode(b"a+" * 600_000).decode()  # keeps the code splitter until it is stopped
 
 

@@ -17,13 +17,11 @@ from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.perf.seed import seed, slug_of
 from memory.perf.vectors import Cloud
-from tests.chaos.measure import SHORT
 from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.promise(20)
 
-LONG = [pytest.mark.chaos, pytest.mark.skipif(SHORT, reason="the short form has 12,000")]
-NUMBERS = [12_000, pytest.param(20_000, marks=LONG)]
+NUMBERS = [12_000, pytest.param(20_000, marks=pytest.mark.long)]
 LARGE, SMALL, TINY = 30.0, 1.0, 0.1  # percent
 # No two alike, as accounts are named by their shares; what is left goes to the hundredth account.
 OTHERS = [0.70 + number / 10_000 for number in range(96)]

@@ -20,7 +20,6 @@ from memory.actions.entries import write
 from memory.drafts import Batch, End, NewEdge, NewEntry
 from memory.models import MemoryEntry
 from tests import makers
-from tests.chaos.measure import SHORT
 from tests.context.calling import call, talk, tool
 from tests.estate import estate
 from tests.fake_provider import FakeProvider
@@ -176,8 +175,7 @@ def test_no_payload_becomes_markup_on_any_page(
     assert walk.harm == []
 
 
-@pytest.mark.chaos
-@pytest.mark.skipif(SHORT, reason="the short form is the walk in English")
+@pytest.mark.long
 def test_nor_in_chinese(visitor: Visitor, watch: Watch, garden: Garden) -> None:
     visitor.sign_in(garden.boss)
     visitor.prefers(theme="dark", language="zh-hans")

@@ -25,7 +25,7 @@ SECONDS = 5.0
 
 
 @pytest.mark.promise(26)
-@pytest.mark.chaos
+@pytest.mark.long
 def test_100_000_commits_take_no_more_than_5_seconds(ledger: Ledger, measured: Measured) -> None:
     """In processor time of fsck: other processes share the machine."""
     _grow(ledger, COMMITS)
