@@ -92,7 +92,7 @@ def test_two_schedulers_do_no_harm(apart: Apart, measured: Measured) -> None:
             seconds_until(jobs.all_happened, 60)
         time.sleep(2)
         for name in ("beat", "second_beat"):
-            assert product.log(name).read_text().count("sweep the outbox") >= 5, name
+            assert product.log(name).read_text().count("sweep the outbox") > 2, name
         for jobs in batches:
             assert jobs.effects() == [1] * 10
         who = {start[1] for jobs in batches for start in jobs.starts()}

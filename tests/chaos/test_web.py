@@ -36,6 +36,7 @@ ASKED = amount(100, 24)
 PAGES = ("/", "/v1/health", "/memory/", "/sign-in/")
 CALLS = 100  # of whoever is not to notice
 MEGABYTE = 2**20
+PAUSE = 0.5  # seconds between two bodies that are too large
 
 
 # --- Answers that are lost ------------------------------------------------------------------------
@@ -144,6 +145,7 @@ def flood(port: int, key: str, told: Any) -> None:
     """Send what is too large, over and over, and tell what was answered."""
 
     def send(body: Any, *, chunked: bool = False) -> int:
+        time.sleep(PAUSE)
         line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         said = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         line.request("POST", "/v1/memory/write", body, said, encode_chunked=chunked)
