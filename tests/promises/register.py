@@ -167,7 +167,8 @@ PROMISES = {
     30: Promise(
         "A backup is the same truth.",
         "A dump during writes, put back elsewhere.",
-        "fsck clean, its head an ancestor of the live one, the same answers",
+        "fsck clean, its head an ancestor of the live one, the same answers;"
+        " 100,000 memories within 120 s (`make long`)",
     ),
     # --- Requests, input and abuse ----------------------------------------------------------------
     31: Promise(
