@@ -117,6 +117,11 @@ class Worth(Shape):
     should_store: bool
     reasoning: str = ""
 
+    @field_validator("reasoning")
+    @classmethod
+    def _short(cls, value: str) -> str:
+        return value[:REASON]
+
 
 class Rewriting(Shape):
     """A memory as it reads from now on."""

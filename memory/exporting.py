@@ -29,6 +29,14 @@ def export(account_id: UUID) -> Iterator[bytes]:
         after = page[-1][0]
 
 
+def lines_of(account_id: UUID) -> int:
+    """How many lines `export` has to tell just now."""
+    with acting(account_id):
+        entries = MemoryEntry.objects.of(account_id).count()
+        edges = MemoryEdge.objects.of(account_id).exclude(commit=None).count()
+    return 1 + entries + edges
+
+
 def export_these(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
     """The lines of these memories, in this order, and of the written edges between them.
 

@@ -230,17 +230,19 @@ def test_what_is_worth_keeping_of_a_task(
     ]
     answer = {"should_store": True, "reasoning": "New.", "memories": memories}
     provider.become(reply=lambda body: json.dumps(answer))
-    task = {"task_goal": "Brew gyokuro", "task_result": "Good at 50 °C", "user_id": "mira"}
-    handed = agent.post("memory/store_if_worthwhile", {**task, "execution_log": "1. boil"}, 202)
+    task = {"task_goal": "Brew gyokuro", "task_result": "Good at 50 °C", "execution_log": "1. boil"}
+    handed = agent.post("memory/store_if_worthwhile", {**task, "user_id": "mira"}, 202)
     work()
     result = agent.get(f"events/{handed['event_id']}")["result"]
     assert known(acme) == {"Steep gyokuro at 50 degrees.": "skill"}
     assert [each["item"] for each in result["dropped"]] == [1]
     assert [each["item"] for each in result["refused"]] == [2]
-    provider.become(reply=lambda body: json.dumps({**answer, "should_store": False}))
+    endless = {"should_store": False, "reasoning": "Because " * 10_000}
+    provider.become(reply=lambda body: json.dumps({**answer, **endless}))
     handed = agent.post("memory/store_if_worthwhile", task, 202)
     work()
-    assert agent.get(f"events/{handed['event_id']}")["result"]["should_store"] is False
+    result = agent.get(f"events/{handed['event_id']}")["result"]
+    assert (result["should_store"], len(result["reasoning"])) == (False, 500)
 
 
 def test_a_memory_is_changed_as_told(

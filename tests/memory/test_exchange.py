@@ -14,6 +14,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from memory.actions.review import Decision, forget, pin
+from memory.exporting import lines_of
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 from tests import makers
 from tests.agent import Agent
@@ -74,6 +75,7 @@ def test_everything_comes_back_as_it_was(
     assert told.startswith("4 memories and 1 edges are new here, 0 were here already.")
     command("export", str(again))
     assert again.read_bytes() == out.read_bytes()
+    assert lines_of(there.pk) == len(out.read_text().splitlines())
 
     makers.settle()
     with acting(there):

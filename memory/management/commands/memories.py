@@ -21,7 +21,7 @@ from memory.actions.importing import Imported, Line, Problem, import_lines
 from memory.actions.rebuilding import rebuild
 from memory.actions.topics import LIVING, grow_topics
 from memory.exchange import UnknownFormat, Unreadable, read_object
-from memory.exporting import export
+from memory.exporting import export, lines_of
 from memory.management.verbs import VERBS, answer, describe, table
 from memory.models import MemoryEntry
 
@@ -70,9 +70,7 @@ class Command(BaseCommand):
             self._import(account, options["file"], options["problems"])
 
     def _export(self, account: Account, name: str) -> None:
-        with acting(account):
-            total = MemoryEntry.objects.of(account).count()
-        progress = Progress("Lines written", total)
+        progress = Progress("Lines written", lines_of(account.pk))
         with _written(name) as out:
             for line in export(account.pk):
                 out.write(line)
