@@ -3,11 +3,9 @@
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-from django.db import connection
-
 from context.actions.archives import words_of
+from context.actions.retention import forget_bodies
 from context.models import (
-    ContextBody,
     ContextCitation,
     ContextCostReport,
     ContextDifference,
@@ -21,21 +19,6 @@ from kmapp.copies import OfPeople, keeps_of_people
 from kmapp.ledger.actions import Recording
 from kmapp.outbox.silencing import silence_errors
 from kmapp.search.actions import drop_vectors, unindex_terms
-
-# What these inputs and summaries are made of, and no other is.
-BODIES = """
-WITH used AS (
-  SELECT report_id AS holder, unnest(messages || tools) AS body FROM context_contextinput
-   WHERE account_id = %(account)s
-  UNION ALL
-  SELECT i.report_id, (v #>> '{}')::uuid FROM context_contextinput i,
-    jsonb_path_query(i.rest, '$.**') v
-   WHERE i.account_id = %(account)s AND jsonb_typeof(v) = 'string' AND v #>> '{}' ~ %(uuid)s
-  UNION ALL
-  SELECT id, unnest(bodies) FROM context_contextsummary WHERE account_id = %(account)s)
-SELECT body FROM used GROUP BY body HAVING bool_and(holder = ANY (%(holders)s))
-"""
-UUID_SHAPE = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
 
 def count(account_id: UUID, people: Collection[str]) -> int:
@@ -53,7 +36,7 @@ def forget(account_id: UUID, people: Collection[str], commit: Recording) -> None
     reports = ContextCostReport.objects.of(account_id).filter(user_id__in=people)
     calls = list(reports.values_list("pk", flat=True))
     texts = list(summaries.values_list("pk", flat=True))
-    _forget_bodies(account_id, [*calls, *texts])
+    forget_bodies(account_id, [*calls, *texts])
     ContextInput.objects.of(account_id).filter(report_id__in=calls).delete()
     ContextCitation.objects.of(account_id).filter(report_id__in=calls).delete()
     ContextDifference.objects.of(account_id).filter(report_id__in=calls).delete()
@@ -63,15 +46,6 @@ def forget(account_id: UUID, people: Collection[str], commit: Recording) -> None
     named = [*calls, *texts, *(each.pk for each in archives)]
     IdempotentRequest.objects.of(account_id).naming(named).forget()
     silence_errors(account_id, named)
-
-
-def _forget_bodies(account_id: UUID, holders: Sequence[UUID]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            BODIES, {"account": account_id, "holders": list(holders), "uuid": UUID_SHAPE}
-        )
-        bodies = [row[0] for row in cursor.fetchall()]
-    ContextBody.objects.of(account_id).filter(pk__in=bodies).delete()
 
 
 def _forget_archives(

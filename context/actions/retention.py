@@ -19,6 +19,20 @@ from kmapp.accounts.acting import acting
 from kmapp.copies import keeper
 
 BATCH = 1_000
+# What these inputs and summaries are made of, and no other is.
+BODIES = """
+WITH used AS (
+  SELECT report_id AS holder, unnest(messages || tools) AS body FROM context_contextinput
+   WHERE account_id = %(account)s
+  UNION ALL
+  SELECT i.report_id, (v #>> '{}')::uuid FROM context_contextinput i,
+    jsonb_path_query(i.rest, '$.**') v
+   WHERE i.account_id = %(account)s AND jsonb_typeof(v) = 'string' AND v #>> '{}' ~ %(uuid)s
+  UNION ALL
+  SELECT id, unnest(bodies) FROM context_contextsummary WHERE account_id = %(account)s)
+SELECT body FROM used GROUP BY body HAVING bool_and(holder = ANY (%(holders)s))
+"""
+UUID_SHAPE = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 ONE_DAY = timedelta(days=1)
 
 
@@ -68,5 +82,19 @@ def forget_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
         for each in rest["snippets"]
         if each["ref"] in refs
     }
+    forget_bodies(account_id, list(rows.values_list("report_id", flat=True)))
     rows.delete()
     ContextBody.objects.of(account_id).filter(pk__in=texts).delete()
+
+
+def forget_bodies(account_id: UUID, holders: Sequence[UUID]) -> None:
+    """Drop the parts of these calls and summaries that no other one has. Inside `acting`."""
+    if not holders:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = '60s'")  # it looks at all inputs once
+        cursor.execute(
+            BODIES, {"account": account_id, "holders": list(holders), "uuid": UUID_SHAPE}
+        )
+        bodies = [row[0] for row in cursor.fetchall()]
+    ContextBody.objects.of(account_id).filter(pk__in=bodies).delete()

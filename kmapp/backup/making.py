@@ -14,7 +14,10 @@ from kmapp.backup.postgres import Address, connect, running
 from kmapp.ledger.signing import Signed, parse
 
 # The owner's policies let it see all rows, and without the option pg_dump refuses.
-WORDS = ("--format=custom", "--enable-row-security", "--no-comments", "--no-owner")
+WORDS = (
+    *("--format=custom", "--compress=1"),  # more takes far longer and saves little
+    *("--enable-row-security", "--no-comments", "--no-owner"),
+)
 TABLES = (
     "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace"
     " AND c.relkind = 'r' ORDER BY 1"

@@ -1,0 +1,253 @@
+"""One person's words, brought in through every door, are in no file once they are erased."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.models.functions import Now
+from django.test import Client
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.outbox.models import Delivery
+from memory.models import Extraction
+from tests import makers
+from tests.chaos.conftest import ROLES, Place
+from tests.chaos.measure import seconds_until
+from tests.chaos.product import BASE, Product
+from tests.estate import account_tables
+
+pytestmark = pytest.mark.chaos
+
+LEAST = 50  # places
+
+
+@dataclass
+class Marks:
+    """Words that occur nowhere else, a new one for each place. They begin alike, for the search."""
+
+    stem: str = field(default_factory=lambda: f"q7{uuid4().hex[:10]}")
+    made: int = 0
+
+    def new(self) -> str:
+        self.made += 1
+        return f"{self.stem}n{self.made:02}"
+
+    def within(self, folder: Path) -> dict[str, int]:
+        """The files that hold any of them, however they got there."""
+        found: Counter[str] = Counter()
+        for file in folder.rglob("*"):
+            if file.is_file() and not file.is_symlink():
+                number = file.read_bytes().lower().count(self.stem.encode())
+                found.update({str(file.relative_to(folder)): number} if number else {})
+        return dict(found)
+
+
+@pytest.fixture
+def mark() -> Marks:
+    return Marks()
+
+
+@pytest.fixture
+def person(mark: Marks) -> str:
+    return mark.new()
+
+
+def into_memory(product: Product, mark: Marks, person: str) -> list[str]:
+    def node(**more: Any) -> dict[str, Any]:
+        return {"text": f"They like {mark.new()}.", "user_id": person, **more}
+
+    full = node(
+        title=mark.new(),
+        metadata={mark.new(): mark.new()},
+        tags=[mark.new()],
+        entities=[mark.new()],
+        sources=[{"quote": mark.new(), "url": f"https://x.example/{mark.new()}"}],
+        raw_ref=mark.new(),
+        evidence_ref=mark.new(),
+        client_id=mark.new(),
+        run_id=mark.new(),
+        agent_id=mark.new(),
+        app_id=mark.new(),
+        scope=mark.new(),
+    )
+    everyone = node(visibility="account")
+    said = {"nodes": [full, node(), everyone], "input_text": mark.new()}
+    written = ask(product, "memory/write", said, idempotent=True)
+    ids = [each["id"] for each in written["nodes"]]
+    ask(product, "memory/update", {"id": ids[1], "text": mark.new(), "reason": mark.new()})
+    ask(
+        product,
+        "memory/feedback",
+        {"id": ids[1], "outcome": "positive", "reason": mark.new(), "used_in": mark.new()},
+    )
+    ask(product, "memory/forget", {"id": ids[1], "reason": mark.new()})
+    ask(product, "memory/store", node(), idempotent=True)
+    for infer in (False, True):
+        said = {"messages": [{"role": "user", "content": mark.new()}], "infer": infer}
+        ask(product, "memory/add", {**said, "user_id": person, "metadata": {"a": mark.new()}})
+    for door in ("search", "recall_text", "inject"):
+        ask(product, f"memory/{door}", {"query": mark.new(), "user_id": person})
+    return ids
+
+
+def into_context(product: Product, mark: Marks, person: str) -> None:
+    within = {"user_id": person, "conversation_id": mark.new(), "thread_id": mark.new()}
+    result = {
+        "tool_name": "look",
+        "result": f"{mark.new()} " * 40,
+        "tool_input": {"query": mark.new()},
+        "sources": [mark.new()],
+        "tool_call_id": mark.new(),
+        "threshold": 0,
+    }
+    ask(product, "tool-results", {**result, **within}, idempotent=True)
+    ask(product, "tool-results/search", {"query": mark.new(), **within})
+    messages = [
+        {"role": "user", "content": mark.new()},
+        {"role": "assistant", "content": mark.new()},
+        {"role": "user", "content": mark.new()},
+    ]
+    call = {"messages": messages, "system": mark.new(), "model": "small", **within}
+    call |= {"window": 8_000, "query": mark.new()}
+    ask(product, "context/assemble", call, idempotent=True)
+    ask(product, "context/prepare", {"messages": messages, **within})
+
+
+def into_rules(product: Product, mark: Marks, person: str) -> None:
+    asked = {"context": {"said": mark.new()}, "candidates": ["bash"], "user_id": person}
+    made = ask(product, "memory/tools/select", {**asked, "run_id": mark.new()})
+    said = {"selected_tool": "bash", "outcome": "negative", "note": mark.new()}
+    said |= {"decision_id": made["decision"]["decision_id"], "input_text": mark.new()}
+    ask(product, "memory/tools/feedback", {**asked, **said})
+
+
+def into_knowledge(product: Product, mark: Marks) -> str:
+    document = {"ref": f"{mark.new()}.md", "text": f"# {mark.new()}\n\n{mark.new()}"}
+    source = {"name": mark.new(), "ref": f"https://x.example/{mark.new()}"}
+    said = {"source": source, "documents": [{**document, "title": mark.new()}]}
+    taken = ask(product, "knowledge/ingest", said, idempotent=True)
+    ask(product, "knowledge/search", {"query": mark.new()})
+    return str(taken["source"]["id"])
+
+
+def into_pages(account: Account, mark: Marks, person: str, ids: list[str], folder: Path) -> None:
+    browser = Client()
+    browser.force_login(makers.member(account, f"ada-{account.slug}", role="admin"))
+    view = {"name": f"All of {person}", "query": f"user_id={person}"}
+    assert browser.post("/memory/views/", view).status_code < 400
+    taken = browser.post(f"/memory/export/?user_id={person}", {"form": "csv"})
+    assert mark.stem in b"".join(taken.streaming_content).decode()  # type: ignore[arg-type]
+    decided = {"reason": mark.new(), "content": mark.new()}
+    assert browser.post(f"/review/{ids[2]}/edit/", decided).status_code < 500
+    assert browser.post(f"/memory/{ids[0]}/pin/", {"reason": mark.new()}).status_code < 500
+    line = f'{{"object":"entry","text":"{mark.new()}","user_id":"{person}"}}\n'
+    (folder / "in.jsonl").write_text(line)
+    call_command("memories", "import", str(folder / "in.jsonl"), account=account.slug, verbosity=0)
+    with acting(account):  # as a worker leaves what no model could be understood about
+        Extraction.objects.create(
+            account=account,
+            kind="conversation",
+            actor=str(SYSTEM),
+            user_id=person,
+            said={"messages": mark.new()},
+            problem=mark.new(),
+            answer=mark.new(),
+            observed_at=timezone.now(),
+            created_at=timezone.now(),
+        )
+
+
+def into_refusals(product: Product, mark: Marks) -> None:
+    """What is refused, and what fails, is told in no log."""
+    for path, body in (
+        (f"memory/{mark.new()}", {}),
+        ("memory/write", {"nodes": [{"text": mark.new(), "kind": mark.new()}]}),
+        ("memory/get", {"id": mark.new()}),
+        ("memory/search", {"query": mark.new(), "filters": {mark.new(): "x"}}),
+    ):
+        assert 400 <= product.post(path, body).status < 500
+    product.provider(mode="error")
+    text = {"text": mark.new(), "user_id": "somebody"}
+    gone = product.post("memory/store", text).body["id"]
+    product.post("memory/search", {"query": mark.new()})
+    product.provider(mode="ok")
+    erase(product, ids=[gone])
+
+
+def ask(product: Product, path: str, body: Any, *, idempotent: bool = False) -> Any:
+    more = {"Idempotency-Key": uuid4().hex} if idempotent else {}
+    answer = product.ask("POST", path, body, **more)
+    assert answer.status < 300, (path, answer.body)
+    return answer.body
+
+
+def erase(product: Product, **which: Any) -> Any:
+    counted = ask(product, "memory/erase", which)
+    return ask(product, "memory/erase", {**which, "confirm_token": counted["confirm_token"]})
+
+
+def rows_with(account: Account, stem: str) -> Iterator[str]:
+    """Every row of the account that still says it, as a query sees it."""
+    with acting(account), connection.cursor() as cursor:
+        for table, column in account_tables().items():
+            cursor.execute(
+                f"SELECT t::text FROM {table} t WHERE {column} = %s "  # noqa: S608
+                "AND lower(t::text) LIKE %s",
+                [account.pk, f"%{stem}%"],
+            )
+            yield from (f"{table}: {row[0][:200]}" for row in cursor.fetchall())
+
+
+def owed_now(account: Account) -> bool:
+    with acting(account):
+        return Delivery.objects.of(account).open().filter(due_at__lte=Now()).exists()
+
+
+def scrub(product: Product, place: Place) -> None:
+    owner = product.database.replace(ROLES["app"], ROLES["owner"])
+    surroundings = {"DATABASE_OWNER_URL": owner, "DATABASE_SUPERUSER_URL": place.postgres.url()}
+    subprocess.run(
+        [sys.executable, "manage.py", "scrub"],
+        env={**os.environ, **product.environment(), **surroundings},
+        cwd=BASE,
+        check=True,
+        timeout=300,
+    )
+
+
+def test_no_file_holds_what_was_erased(
+    product: Product, acme: Account, place: Place, mark: Marks, person: str, tmp_path: Path
+) -> None:
+    """50 markers, every door; erased and scrubbed, 0 are in rows, files, logs or Valkey."""
+    product.have("valkey", "provider", "web", "worker", "beat")
+    ids = into_memory(product, mark, person)
+    into_context(product, mark, person)
+    into_rules(product, mark, person)
+    source = into_knowledge(product, mark)
+    into_pages(acme, mark, person, ids, tmp_path)
+    into_refusals(product, mark)
+    assert mark.made >= LEAST
+    seconds_until(lambda: product.ask("GET", "health").body["pending_embeddings"] == 0, 60)
+    assert any("pg_wal" in name for name in mark.within(place.home)), "they reached the disk"
+    assert erase(product, user_id=person)["erased"]
+    assert product.ask("DELETE", f"knowledge/sources/{source}").status < 300
+    assert list(rows_with(acme, mark.stem)) == []
+    seconds_until(lambda: not owed_now(acme), 60)
+    assert list(rows_with(acme, mark.stem)) == []
+    assert mark.within(place.home), "files know more than queries"
+    scrub(product, place)
+    assert mark.within(place.home) == {}
+    assert product.ask("GET", "memory/verify").body["ok"]
+    print(f"erased: {mark.made} markers, 0 found in {place.home}")
