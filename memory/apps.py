@@ -11,3 +11,4 @@ class MemoryConfig(AppConfig):
         import_module("memory.outcomes")  # registers what became of extractions
         import_module("memory.tools")  # offers them to agents
         import_module("memory.views.review")  # registers the number of what waits
+        import_module("memory.views.quotas")  # tells what keys may still write

@@ -51,6 +51,8 @@ def _kept(kind: str, days: int) -> str:
 
 
 def _choice(name: str, value: Any, keys: Mapping[str, str]) -> str:
+    if value is None:
+        return _("the usual")
     if name == "review_keys":
         return keys.get(value) or _("a key that is gone")
     field: Any = (Account if name in OF_THE_ACCOUNT else MemorySettings)._meta.get_field(name)

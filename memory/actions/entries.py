@@ -18,6 +18,7 @@ from kmapp.search.actions import index_terms
 from memory.actions.edges import draw
 from memory.actions.known import known_by_id, said_before
 from memory.actions.owed import owe_triage, owe_vectors
+from memory.actions.quotas import refuse_beyond
 from memory.actions.versions import record_versions
 from memory.drafts import Batch, NewEntry, clean
 from memory.models import MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion
@@ -97,6 +98,7 @@ def _write_in(commit: Recording, batch: Batch, settings: MemorySettings) -> Writ
     }
     for entry in made.values() if batch.status else ():
         entry.status = batch.status
+    refuse_beyond(settings, actor, list(made.values()))
     # In the order of their ids: two batches with the same ids wait instead of deadlocking.
     MemoryEntry.objects.bulk_create(
         sorted(made.values(), key=lambda entry: entry.pk), batch_size=500

@@ -19,7 +19,7 @@ OF_TRIAGE = frozenset({"duplicate_score", "contradiction_score"})
 OF_MEMORY = OF_TRIAGE | frozenset(
     {"memory_enabled", "auto_store", "store_threshold", "inject_max_memories", "min_score"}
     | {"review_visibilities", "review_kinds", "review_keys", "forget_after"}
-    | {"instructions", "categories"}
+    | {"instructions", "categories", "daily_writes", "open_proposals"}
 )
 INPUT = "policy"  # the word in a commit's input under which the changes stand
 

@@ -214,6 +214,7 @@ class MemoryEntry(Truth):
             models.Index(fields=["account", "-created_at", "-id"], name="entries_newest_first"),
             models.Index(fields=["account", "written_sha256"], name="entries_by_body"),
             models.Index(fields=["account", "status"], condition=Q(kind="topic"), name="topics"),
+            models.Index(fields=["account", "created_by", "created_at"], name="entries_by_writer"),
         ]
 
     embedding_ready_at: datetime | None  # set by with_embedding_state

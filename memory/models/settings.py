@@ -19,6 +19,7 @@ LONGEST_KEPT = 36_500  # days
 LONGEST_TOLD = 4_000  # characters of instructions
 MOST_CATEGORIES = 30
 LONGEST_NAME, LONGEST_CATEGORY = 50, 300  # characters
+DAILY_WRITES, OPEN_PROPOSALS = 200_000, 2_000  # of a key, unless the account says otherwise
 SHARES = ("store_threshold", "min_score", "duplicate_score", "contradiction_score")
 
 
@@ -88,6 +89,19 @@ class MemorySettings(Truth):
     )
     duplicate_score = share(_("likeness of a near-duplicate"), ALIKE)
     contradiction_score = share(_("likeness of what may contradict"), SAME_MEANING)
+    # Empty: the usual. A number here would change what older commits sealed.
+    daily_writes = models.PositiveIntegerField(
+        _("memories that a key may write within a day"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+    )
+    open_proposals = models.PositiveIntegerField(
+        _("proposals of a key that may wait"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+    )
     forget_after = models.JSONField(
         _("days after which a kind is forgotten"), default=dict, blank=True, validators=[check_days]
     )
@@ -127,3 +141,11 @@ class MemorySettings(Truth):
     @property
     def bounds(self) -> Bounds:
         return Bounds(alike=self.duplicate_score, same_meaning=self.contradiction_score)
+
+    @property
+    def most_written(self) -> int:
+        return self.daily_writes or DAILY_WRITES
+
+    @property
+    def most_waiting(self) -> int:
+        return self.open_proposals or OPEN_PROPOSALS

@@ -4,16 +4,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ValidationError
 from django.utils.functional import Promise
-from django.utils.text import capfirst
+from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Account, ApiKey, Redaction
 from kmapp.web.forms import Styled
 from memory.models import MemoryEntry, MemorySettings
-from memory.models.settings import LONGEST_KEPT, LONGEST_TOLD, MOST_INJECTED, check_categories
+from memory.models.settings import (
+    DAILY_WRITES,
+    LONGEST_KEPT,
+    LONGEST_TOLD,
+    MOST_INJECTED,
+    OPEN_PROPOSALS,
+    check_categories,
+)
 
 Visibility = MemoryEntry.Visibility
 
@@ -25,6 +33,17 @@ def _share(label: Any, help_text: Any) -> forms.FloatField:
         max_value=1,
         help_text=help_text,
         widget=forms.NumberInput(attrs={"step": "0.01", "inputmode": "decimal"}),
+    )
+
+
+def _number(label: Any, help_text: Any) -> forms.IntegerField:
+    return forms.IntegerField(
+        label=label,
+        min_value=1,
+        max_value=2**31 - 1,
+        required=False,
+        help_text=help_text,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
     )
 
 
@@ -151,6 +170,22 @@ class ThresholdSection(Section):
     )
 
 
+class QuotaSection(Section):
+    title = _("How much one key may write")
+    lead = _(
+        "A flood from one agent must not bury the others' memories, nor the reviewers. Beyond it "
+        "the agent is refused and told why. Empty: the usual."
+    )
+    daily_writes = _number(
+        _("Memories within a day"),
+        format_lazy(_("Usually {number}."), number=intcomma(DAILY_WRITES)),
+    )
+    open_proposals = _number(
+        _("Proposals that wait for a person"),
+        format_lazy(_("Usually {number}."), number=intcomma(OPEN_PROPOSALS)),
+    )
+
+
 class UseSection(Section):
     title = _("What agents do with memory")
     lead = _("What holds unless a request says otherwise.")
@@ -221,6 +256,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "redaction": RedactionSection,
     "retention": RetentionSection,
     "flags": ThresholdSection,
+    "quotas": QuotaSection,
     "use": UseSection,
     "extraction": ExtractionSection,
 }

@@ -18,15 +18,19 @@ from kmapp.afterwards import Afterwards
 from kmapp.web.forms import KeyForm
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.notices import tell
+from kmapp.web.quotas import quotas_of
 from kmapp.web.seats import admin_required
 
 
 @require_safe
 @admin_required
 def keys(request: WebRequest) -> HttpResponse:
-    rows = ApiKey.objects.of(account_id_for(request)).order_by("revoked_at", "-created_at")
+    account_id = account_id_for(request)
+    rows = ApiKey.objects.of(account_id).order_by("revoked_at", "-created_at")
     page = Paginator(rows, 50).get_page(request.GET.get("page"))
-    context = {"page": page, "now": timezone.now()}
+    used = quotas_of(account_id, [key.pk for key in page if not key.revoked_at])
+    shown = [(key, used.get(key.pk, [])) for key in page]
+    context = {"page": page, "keys": shown, "now": timezone.now()}
     return render(request, fragment(request, "web/keys/index.html", "list"), context)
 
 

@@ -1,0 +1,99 @@
+"""How much one key may write: memories within a day, and proposals that wait for a person.
+
+A flood from one agent, meant or not, must neither bury the others' memories nor the reviewers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.db.models import Count
+from django.utils import timezone
+
+from kmapp.accounts.actors import Actor
+from kmapp.errors import Conflict, OverBudget
+from kmapp.search.memo import Memo
+from memory.models import EntryQuerySet, MemoryEntry, MemorySettings
+
+Status = MemoryEntry.Status
+DAY = timedelta(days=1)
+HOUR = 3600  # seconds until asking again makes sense: a day's writes leave it hour by hour
+NEAR = 0.9  # of the limit: from here on each write counts exactly
+REMEMBERED_SECONDS = 60
+
+_written: Memo[list[int]] = Memo()
+
+
+def refuse_beyond(settings: MemorySettings, actor: Actor, made: Sequence[MemoryEntry]) -> None:
+    """Refuse what a key would write too much. Before it is inserted, inside `acting`."""
+    if actor.kind != "key" or not made:
+        return
+    _refuse_writes(settings, actor, len(made))
+    _refuse_proposals(settings, actor, sum(each.status == Status.PROPOSED for each in made))
+
+
+def _refuse_writes(settings: MemorySettings, actor: Actor, number: int) -> None:
+    limit, key = settings.most_written, (settings.account_id, str(actor))
+    known = _written.get(key)
+    if known is None or known[0] + number > NEAR * limit:
+        rows = _today(settings.account_id).filter(created_by=str(actor))
+        known = _written.put(key, [rows.count()], seconds=REMEMBERED_SECONDS)
+    if known[0] + number > limit:
+        raise OverBudget(
+            f"This key has written {known[0]} memories within a day, and may write {limit}."
+            " Write less, or ask an admin to allow more under Memory → Policy.",
+            code="daily_quota",
+            retry_after=HOUR,
+            details={"limit": limit, "written": known[0]},
+        )
+    known[0] += number
+
+
+def _refuse_proposals(settings: MemorySettings, actor: Actor, number: int) -> None:
+    if not number:
+        return
+    limit = settings.most_waiting
+    waiting = _waiting(settings.account_id).filter(created_by=str(actor)).count()
+    if waiting + number > limit:
+        raise Conflict(
+            f"{waiting} proposals of this key wait for a person, and {limit} may. Wait until some"
+            " are decided, write what need not be seen by everyone, or ask an admin to allow more"
+            " under Memory → Policy.",
+            code="too_many_proposals",
+            details={"limit": limit, "waiting": waiting},
+        )
+
+
+def _today(account_id: UUID) -> EntryQuerySet:
+    return MemoryEntry.objects.of(account_id).filter(created_at__gte=timezone.now() - DAY)
+
+
+def _waiting(account_id: UUID) -> EntryQuerySet:
+    return MemoryEntry.objects.of(account_id).filter(status=Status.PROPOSED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What one key has used of its quotas."""
+
+    written: int
+    waiting: int
+
+
+def used(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, Used]:
+    """Of each of these keys. Two queries, inside `acting`."""
+    names = {str(Actor("key", pk)): pk for pk in keys}
+    written, waiting = (
+        dict(
+            rows.filter(created_by__in=names)
+            .order_by()
+            .values_list("created_by")
+            .annotate(number=Count("pk"))
+        )
+        for rows in (_today(account_id), _waiting(account_id))
+    )
+    return {
+        pk: Used(written=written.get(name, 0), waiting=waiting.get(name, 0))
+        for name, pk in names.items()
+    }

@@ -1,0 +1,88 @@
+"""One key buries neither memories nor reviewers."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, User
+from memory.actions.review import Decision, reject
+from memory.actions.settings import change_policy
+from memory.models import MemoryEntry
+from memory.models.settings import DAILY_WRITES, OPEN_PROPOSALS
+from tests import makers
+from tests.agent import Agent
+
+
+def allow(account: Account, **values: Any) -> None:
+    with acting(account):
+        change_policy(account.pk, values, actor=SYSTEM)
+
+
+def notes(number: int, **more: Any) -> dict[str, Any]:
+    return {"nodes": [{"text": f"Note {n} {more}.", **more} for n in range(number)]}
+
+
+def another(account: Account) -> Agent:
+    from rest_framework.test import APIClient
+
+    secret = makers.key(account)[1]
+    return Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+
+
+def test_a_key_writes_so_much_within_a_day(agent: Agent, acme: Account) -> None:
+    allow(acme, daily_writes=5)
+    agent.post("memory/write", notes(4, user_id="u"), 201)
+    refused = agent.post("memory/write", notes(2, user_id="v"), 429)
+    assert refused["error"] == "daily_quota"
+    assert refused["details"] == {"limit": 5, "written": 4}
+    assert "Memory → Policy" in refused["message"]
+    agent.post("memory/store", {"text": "The fifth.", "user_id": "u"}, 201)
+    agent.post("memory/store", {"text": "The sixth.", "user_id": "u"}, 429)
+    another(acme).post("memory/store", {"text": "Another's first.", "user_id": "u"}, 201)
+    with acting(acme):
+        assert MemoryEntry.objects.of(acme).count() == 6
+
+
+def test_a_retry_counts_once(agent: Agent, acme: Account) -> None:
+    allow(acme, daily_writes=1)
+    said = {"text": "Once.", "user_id": "u", "client_id": "c"}
+    agent.post("memory/store", said, 201)
+    agent.post("memory/store", said, 200)
+
+
+def test_so_many_proposals_of_a_key_wait(agent: Agent, acme: Account) -> None:
+    allow(acme, open_proposals=2)
+    agent.post("memory/write", notes(2), 201)
+    refused = agent.post("memory/store", {"text": "One too many."}, 409)
+    assert (refused["error"], refused["details"]["waiting"]) == ("too_many_proposals", 2)
+    agent.post("memory/store", {"text": "Only for u.", "user_id": "u"}, 201)
+    with acting(acme):
+        entry = MemoryEntry.objects.of(acme).awaiting_review().earliest("pk")
+        reject(Decision(account_id=acme.pk, entry_id=entry.pk, actor=SYSTEM, reason="no"))
+    agent.post("memory/store", {"text": "Now there is room."}, 201)
+
+
+@pytest.mark.parametrize("values", [{"daily_writes": 0}, {"open_proposals": -1}])
+def test_a_quota_is_a_positive_number(acme: Account, values: dict[str, int]) -> None:
+    from kmapp.errors import Invalid
+
+    with pytest.raises(Invalid, match="was not set"):
+        allow(acme, **values)
+
+
+def test_the_page_of_keys_shows_what_is_used(
+    client: Client, ada: User, agent: Agent, acme: Account
+) -> None:
+    agent.post("memory/write", notes(3), 201)
+    client.force_login(ada)
+    page = client.get("/keys/").content.decode()
+    assert f"3 of {DAILY_WRITES:,} written today" in page
+    assert f"3 of {OPEN_PROPOSALS:,} wait for a person" in page
+    form = {"daily_writes": "10", "open_proposals": "", "reason": "enough"}
+    assert (
+        client.post("/policy/set/?section=quotas", {**form, "section": "quotas"}).status_code < 400
+    )
+    assert "3 of 10 written today" in client.get("/keys/").content.decode()
