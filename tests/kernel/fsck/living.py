@@ -96,7 +96,9 @@ def live_a_little(account: Account) -> None:
         rate(two, "positive", used_in="r1")
         record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="kind=fact", number=2)
         change_account(account, redact=["email"], account_wide="apply", actor=SYSTEM)
-        change_policy(account.pk, {"forget_after": {"event": 90}, "min_score": 0.1}, actor=SYSTEM)
+        policy = {"forget_after": {"event": 90}, "min_score": 0.1}
+        policy |= {"daily_writes": 90_000, "open_proposals": 900}
+        change_policy(account.pk, policy, actor=SYSTEM)
         fill_rules(account)
         results = [
             NewResult(

@@ -1,0 +1,163 @@
+"""Whatever an agent says of what it writes, it gains no reach and no trust of its own making."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, ApiKey
+from memory.models import MemoryEntry, MemorySettings
+from memory.urls import urlpatterns
+from tests.agent import Agent
+from tests.payloads import PAYLOADS
+from tests.poison import POISONED
+
+pytestmark = pytest.mark.promise(39)
+
+# What would make a memory count for more than an agent may say.
+WISHED: dict[str, Any] = {
+    "status": "active",
+    "state": "active",
+    "pinned": True,
+    "trust": "trusted",
+    "reviewed": True,
+    "approved_by": "user:00000000-0000-7000-8000-000000000000",
+    "created_by": "user:00000000-0000-7000-8000-000000000000",
+    "actor": "user:00000000-0000-7000-8000-000000000000",
+    "written_in": "00000000-0000-7000-8000-000000000000",
+    "commit_id": "00000000-0000-7000-8000-000000000000",
+    "flags": [],
+    "version": 99,
+    "access_count": 1_000_000,
+    "tier": "hot",
+}
+TOO_MUCH = {"importance": 5.0, "confidence": 7, "salience": 1e9}
+POISON = POISONED[0]
+DOORS = ("memory/write", "memory/store", "memory/add")
+
+
+def body(door: str, text: str, **more: Any) -> dict[str, Any]:
+    if door == "memory/write":
+        return {"nodes": [{"text": text, **more}], **more}
+    if door == "memory/add":
+        return {"messages": [{"role": "user", "content": text}], "infer": False, **more}
+    return {"text": text, **more}
+
+
+def entries(account: Account) -> list[MemoryEntry]:
+    with acting(account):
+        return list(MemoryEntry.objects.of(account).order_by("pk"))
+
+
+def send(agent: Agent, door: str, said: dict[str, Any]) -> int:
+    """Written or refused; never a failure."""
+    answer = agent.client.post(f"/v1/{door}", said, format="json")
+    assert answer.status_code in {200, 201, 202, 400, 403}, answer.json()
+    return int(answer.status_code)
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("name", [*WISHED, "all"])
+def test_what_everyone_would_see_waits_whatever_is_claimed(
+    agent: Agent, acme: Account, key: tuple[ApiKey, str], door: str, name: str
+) -> None:
+    """Nothing is promoted or widened in scope without a person."""
+    wished = WISHED if name == "all" else {name: WISHED[name]}
+    send(agent, door, body(door, POISON, visibility="account", **wished))
+    for entry in entries(acme):
+        assert entry.status == MemoryEntry.Status.PROPOSED
+        assert not entry.pinned
+        assert entry.created_by == f"key:{key[0].pk}"
+        assert (entry.version, entry.access_count) == (1, 0)
+        assert "instructions" in entry.flags
+    told = agent.post("memory/search", {"query": POISON}, 200)
+    assert told["results"] == []
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("name", TOO_MUCH)
+def test_weights_stay_between_0_and_1(agent: Agent, acme: Account, door: str, name: str) -> None:
+    send(agent, door, body(door, "Tea.", user_id="u", **{name: TOO_MUCH[name]}))
+    assert all(0 <= getattr(entry, name) <= 1 for entry in entries(acme))
+
+
+@pytest.fixture
+def private(agent: Agent) -> str:
+    said = {"text": POISON, "user_id": "u", "run_id": "r", "visibility": "conversation"}
+    return str(agent.post("memory/store", said, 201)["id"])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"visibility": "account"},
+        {"visibility": "user"},
+        {"user_id": ""},
+        {"user_id": "v"},
+        {"run_id": ""},
+        *({name: value} for name, value in WISHED.items()),
+    ],
+    ids=str,
+)
+def test_a_change_widens_nothing(
+    agent: Agent, acme: Account, private: str, more: dict[str, Any]
+) -> None:
+    [before] = entries(acme)
+    agent.client.post(
+        "/v1/memory/update", {"id": private, "text": "Changed.", **more}, format="json"
+    )
+    for entry in entries(acme):
+        if entry.pk == before.pk:
+            kept = ("visibility", "user_id", "run_id", "status", "pinned", "created_by", "scope")
+            assert [getattr(entry, n) for n in kept] == [getattr(before, n) for n in kept]
+        else:  # a proposal, for a person to decide
+            assert entry.status == MemoryEntry.Status.PROPOSED
+
+
+def test_a_change_of_what_everyone_sees_is_a_proposal(agent: Agent, acme: Account) -> None:
+    with acting(acme):
+        acme.account_wide = Account.Policy.APPLY
+        acme.save()
+    pk = agent.post("memory/store", {"text": "The tea room opens at nine."}, 201)["id"]
+    with acting(acme):
+        acme.account_wide = Account.Policy.PROPOSE
+        acme.save()
+    agent.client.post("/v1/memory/update", {"id": pk, "text": POISON}, format="json")
+    with acting(acme):
+        assert MemoryEntry.objects.of(acme).get(pk=pk).content == "The tea room opens at nine."
+        assert MemoryEntry.objects.of(acme).current().count() == 1
+
+
+def decisions() -> Iterator[str]:
+    """Where people decide: every page of memory that takes a POST."""
+    for each in urlpatterns:
+        address = str(each.pattern)
+        if not address.startswith("v1/"):
+            yield "/" + re.sub(r"<uuid:pk>", "{pk}", address)
+
+
+@pytest.mark.parametrize("address", [*decisions()])
+def test_no_key_decides_in_a_persons_place(
+    acme: Account, key: tuple[ApiKey, str], agent: Agent, address: str
+) -> None:
+    pk = agent.post("memory/store", {"text": POISON, "visibility": "account"}, 201)["id"]
+    caller = Client(headers={"authorization": f"Bearer {key[1]}", "x-api-key": key[1]})
+    answer = caller.post(address.format(pk=pk), {"reason": "mine", "then": "approve"})
+    assert answer.status_code in {302, 403, 404, 405}
+    if answer.status_code == 302:
+        assert "sign-in" in answer.headers["Location"] or "next=" in answer.headers["Location"]
+    [entry] = entries(acme)
+    assert (entry.status, entry.version, entry.pinned) == ("proposed", 1, False)
+    with acting(acme):
+        assert MemorySettings.objects.here(acme.pk).version == 0
+
+
+def test_poison_is_data_to_whoever_is_told(agent: Agent) -> None:
+    """What is markup or an order to somebody is told as the text that it is."""
+    text = f"{PAYLOADS[0].text} {POISON}"
+    agent.post("memory/store", {"text": text, "user_id": "u"}, 201)
+    [hit] = agent.post("memory/search", {"query": POISON, "user_id": "u"}, 200)["results"]
+    assert hit["text"] == text
