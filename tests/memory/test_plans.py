@@ -21,6 +21,7 @@ from memory.models.entries import COLLECTION
 from memory.perf import plans
 from memory.perf.seed import SHARES, seed, slug_of
 from memory.perf.vectors import Cloud
+from memory.signals import CANDIDATES
 
 NUMBER = int(os.environ.get("KMAPP_PLANS_AT", "12000"))
 LARGE, SMALL, TINY = (slug_of(share) for share in SHARES)
@@ -80,8 +81,8 @@ def test_plans_at_size(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = Cloud(active_model().dimensions, np.random.default_rng(1))
     for _ in range(10):
         meaning = asked(cloud)
-        assert len(found_by(accounts[LARGE], meaning)) == 100
-        assert len(found_by(accounts[TINY], meaning)) == min(100, NUMBER // 1000)
+        assert len(found_by(accounts[LARGE], meaning)) == CANDIDATES
+        assert len(found_by(accounts[TINY], meaning)) == min(CANDIDATES, NUMBER // 1000)
 
     # Measured one by one or found by the index: the same ten come first.
     shared = 0
