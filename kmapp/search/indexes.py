@@ -4,10 +4,12 @@ Only a source's first collection is searched for what is nearest; vectors of its
 are looked up by object. The owner role does this: indexes are schema.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.db import connections
+from django.db.backends.utils import CursorWrapper
 
 from kmapp.providers.actions import OWNER
 from kmapp.providers.models import EmbeddingModel
@@ -27,7 +29,7 @@ class NearestIndex:
 
     def make(self) -> None:
         """Build it without blocking writers."""
-        with connections[OWNER].cursor() as cursor:
+        with _patient() as cursor:
             # A build that was interrupted leaves an index that nobody may read, under its name.
             cursor.execute(
                 "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [self.name]
@@ -41,8 +43,19 @@ class NearestIndex:
             )
 
     def drop(self) -> None:
-        with connections[OWNER].cursor() as cursor:
+        with _patient() as cursor:
             cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {self.name}")
+
+
+@contextmanager
+def _patient() -> Iterator[CursorWrapper]:
+    """What is done CONCURRENTLY holds up nobody, and waits for those who were there before."""
+    with connections[OWNER].cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0")
+        try:
+            yield cursor
+        finally:
+            cursor.execute("RESET lock_timeout")
 
 
 def indexes_of(model: EmbeddingModel) -> Iterable[NearestIndex]:

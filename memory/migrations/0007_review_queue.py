@@ -138,10 +138,11 @@ class Migration(migrations.Migration):
             model_name='triage',
             index=models.Index(fields=['account', 'need'], name='triage_by_need'),
         ),
-        migrations.AddIndex(
+        # Built by 0017, beside writers: this table may be long.
+        migrations.SeparateDatabaseAndState(state_operations=[migrations.AddIndex(
             model_name='memoryversion',
             index=models.Index(condition=models.Q(('event__in', ['APPROVE', 'REJECT', 'MERGE'])), fields=['account', 'created_at'], name='decisions_by_time'),
-        ),
+        )]),
         *(
             Isolate(f"memory_{table}")
             for table in ("bulkrun", "bulkpart", "finding", "reviewlease", "triage")

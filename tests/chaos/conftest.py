@@ -45,6 +45,12 @@ class Place:
         home.mkdir()
         return Product(home, self.postgres.url(ROLES["app"], name), more=more)
 
+    def drop(self, name: str) -> None:
+        """Do away with a product's database; nobody may work in it any more."""
+        with psycopg.connect(self.postgres.url(), autocommit=True) as server:
+            server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        shutil.rmtree(self.home / name, ignore_errors=True)
+
 
 @contextmanager
 def speaking_to(postgres: Postgres, database: str) -> Iterator[None]:

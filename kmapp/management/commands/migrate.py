@@ -1,0 +1,65 @@
+"""manage.py migrate: Django's, while readers and writers go on.
+
+A change of a table queues for its lock, and whoever comes later queues behind it. So a migration
+waits only as long as nobody minds, lets the others pass and tries again. What is built
+CONCURRENTLY blocks nobody and waits as long as it takes: giving up would leave half an index.
+"""
+
+from time import monotonic, sleep
+from typing import Any
+
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.core.management.commands import migrate
+from django.db import OperationalError, connections
+from django.db.migrations import Migration
+from psycopg.errors import LockNotAvailable
+
+LOCK_WAIT = "300ms"  # a migration takes several locks, one after the other
+PAUSE = 1.0  # seconds in which the others go first
+PATIENCE = 300.0  # seconds for one migration to find its moment
+
+
+class Command(migrate.Command):
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.connection = connections[options["database"]]
+        self.until = monotonic() + PATIENCE
+        while True:
+            try:
+                super().handle(*args, **options)
+            except OperationalError as error:
+                if not isinstance(error.__cause__, LockNotAvailable) or monotonic() > self.until:
+                    raise
+                self.stdout.write(" others hold what it needs; they go first.")
+                sleep(PAUSE)
+            else:
+                return
+            finally:
+                self.connection.close()  # and with it what `_prepare` set
+
+    def migration_progress_callback(
+        self,
+        action: str,
+        migration: Migration | None = None,
+        fake: bool = False,  # noqa: FBT001, FBT002 - as Django calls it
+    ) -> None:
+        super().migration_progress_callback(action, migration, fake)
+        if migration and action in ("apply_start", "unapply_start"):
+            self._prepare(migration)
+            if action == "apply_start" and not fake:
+                self._clear(migration)
+        if action.endswith("_success"):
+            self.until = monotonic() + PATIENCE
+
+    def _prepare(self, migration: Migration) -> None:
+        """Say how long its statements may wait for a lock."""
+        self._sql(f"SET lock_timeout = '{LOCK_WAIT if migration.atomic else 0}'")
+
+    def _clear(self, migration: Migration) -> None:
+        """Drop what this migration left behind when it was interrupted before."""
+        for operation in migration.operations:
+            if isinstance(operation, AddIndexConcurrently):
+                self._sql(f"DROP INDEX CONCURRENTLY IF EXISTS {operation.index.name}")
+
+    def _sql(self, statement: str) -> None:
+        with self.connection.cursor() as cursor:
+            cursor.execute(statement)

@@ -1,0 +1,77 @@
+"""Migrations go back as they came, whatever the tables hold, and a half-built one is finished."""
+
+from collections.abc import Iterator
+from io import StringIO
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import connections
+from django.db.migrations.loader import MigrationLoader
+from pytest_django import DjangoDbBlocker
+
+from memory.perf.seed import SHARES, seed
+from tests import makers
+from tests.chaos.conftest import Place, speaking_to
+from tests.estate import estate
+
+pytestmark = [pytest.mark.chaos, pytest.mark.promise(40)]
+
+ROWS = 10_000
+LEFT = {"django_migrations"}  # where it is written down that nothing is applied
+
+
+@pytest.fixture
+def alone(place: Place, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """A migrated database of its own, in which this process works."""
+    place.product("alone")
+    with django_db_blocker.unblock(), speaking_to(place.postgres, "alone"):
+        yield
+    place.drop("alone")
+
+
+def tables() -> set[str]:
+    with connections["owner"].cursor() as cursor:
+        return set(connections["owner"].introspection.table_names(cursor))
+
+
+def migrate(*words: str) -> str:
+    out = StringIO()
+    call_command("migrate", *words, database="owner", verbosity=1, stdout=out)
+    return out.getvalue()
+
+
+def test_models_and_migrations_agree(alone: None) -> None:
+    """Nothing that a model says is left for a migration to be written."""
+    call_command("makemigrations", check=True, dry_run=True)
+
+
+def test_every_migration_goes_back_and_comes_again(alone: None) -> None:
+    """To zero and up again over 10,000 memories and a row in every table."""
+    seed(ROWS, SHARES, tell=lambda _number: None, say=lambda _line: None)
+    estate("Acme")
+    before = tables()
+    for app in sorted(MigrationLoader(connections["owner"]).migrated_apps):
+        migrate(app, "zero")
+    assert tables() == LEFT
+    migrate()
+    assert tables() == before
+    call_command("embedding_models", "ensure", verbosity=0)
+    makers.key(makers.account("Acme"))
+    with pytest.raises(CommandError):  # what was signed is gone, and that is told
+        call_command("fsck", stdout=StringIO())
+    settings.CHECKPOINT_FILE.unlink()
+    call_command("fsck", stdout=StringIO())
+    estate("Rival")
+
+
+def test_an_index_that_was_left_half_built_is_built_again(alone: None) -> None:
+    """A migration that was killed in the middle of CREATE INDEX CONCURRENTLY is no dead end."""
+    migrate("memory", "0011")
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("CREATE INDEX entries_by_body ON memory_memoryentry (account_id)")
+    assert "OK" in migrate("memory", "0012")
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexname = 'entries_by_body'")
+        assert "written_sha256" in str(cursor.fetchone())
+    migrate()
