@@ -1,11 +1,15 @@
-"""Signs of life of the processes that serve nobody: a time in the cache, written as they work."""
+"""Signs of life of the processes that serve nobody: written as they work, gone soon after.
 
-import time
+How long ago is told by how long the sign still lives: hosts may differ about the time of day.
+"""
+
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 from celery.signals import before_task_publish, heartbeat_sent
 from django.core.cache import cache
+
+from kmapp.api.cache import ValkeyCache
 
 EVERY = 5.0  # seconds between two writes
 SILENT = 60  # seconds after which a process counts as gone
@@ -18,13 +22,13 @@ def beat(process: str) -> None:
     """Say that this kind of process lives."""
     if monotonic() - _written.get(process, -EVERY) >= EVERY:
         _written[process] = monotonic()
-        cache.set(f"pulse:{process}", int(time.time()), SILENT)
+        cache.set(f"pulse:{process}", 1, SILENT)
 
 
 def last_seen(process: str) -> int | None:
     """Seconds since it showed life, or None: it is gone, or the cache is."""
-    seen = cache.get(f"pulse:{process}")
-    return None if seen is None else max(0, int(time.time()) - seen)
+    left = cast(ValkeyCache, cache).run("return redis.call('TTL', KEYS[1])", f"pulse:{process}")
+    return None if left is None or left < 0 else SILENT - int(left)
 
 
 @heartbeat_sent.connect

@@ -10,6 +10,7 @@ from celery import shared_task
 from kmapp.outbox import actions, purging
 from kmapp.outbox.messenger import Messenger
 from kmapp.outbox.registry import QUEUES
+from kmapp.outbox.waiting import is_crowded
 
 # A worker that is told to stop finishes the tasks it has: none of them goes on for long, and queues
 # take turns. Whoever found work has called the next one in already.
@@ -33,8 +34,9 @@ def sweep() -> None:
 
 
 def send(queue: str) -> None:
-    """Wake one worker of a queue. A message that nobody takes in a minute has been overtaken."""
-    deliver.apply_async((queue,), queue=queue, retry=False, expires=60)
+    """Wake one worker of a queue, unless nobody takes the messages of before."""
+    if not is_crowded(queue):
+        deliver.apply_async((queue,), queue=queue, retry=False)
 
 
 actions.wake = Messenger(send).say

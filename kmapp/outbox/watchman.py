@@ -17,10 +17,8 @@ from typing import Any
 import structlog
 from celery.worker import state
 from django.conf import settings
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.exceptions import RedisError
-from redis.retry import Retry
+
+from kmapp.outbox.waiting import waiting
 
 log = structlog.get_logger()
 
@@ -51,19 +49,8 @@ class Watchman:
 
 def watch(queues: Sequence[str], children: Callable[[], Iterable[int]]) -> threading.Thread:
     """Watch over the worker of this process; `children` are the processes of its pool."""
-    # Its own connection, which never outlives a look.
-    broker = Redis.from_url(settings.REDIS_URL, socket_timeout=2, retry=Retry(NoBackoff(), 0))
-
-    def waiting() -> int:
-        try:
-            return sum(int(broker.llen(queue)) for queue in queues)
-        except RedisError:  # away, or not ready: nobody can hear it
-            return 0
-        finally:
-            broker.close()
-
     watchman = Watchman(
-        waiting=waiting,
+        waiting=lambda: waiting(queues),
         taken=lambda: sum(state.total_count.values()),
         busy=lambda: bool(state.reserved_requests),
     )

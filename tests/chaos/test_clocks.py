@@ -1,0 +1,96 @@
+"""Clocks of hosts differ by hours: nothing runs twice, nothing stays, the ledger keeps order."""
+
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.ledger.models import Commit
+from kmapp.ledger.verify import verify
+from tests.chaos import handlers
+from tests.chaos.measure import amount, seconds_until
+from tests.chaos.product import BASE, Product
+from tests.promises.plugin import Measured
+
+# Of the Debian package faketime: tells a process another time of day.
+FAKETIME = next(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"), None)
+pytestmark = [
+    pytest.mark.chaos,
+    pytest.mark.promise(40),
+    pytest.mark.skipif(FAKETIME is None, reason="the Debian package faketime is not installed"),
+]
+
+JOBS = amount(200, 60)
+LONG = settings.OUTBOX_LEASE.total_seconds() + 8
+
+
+def with_the_clock(off: str) -> dict[str, str]:
+    """What tells a process a time of day that is off. How much time passes, it is told truly."""
+    return {
+        "LD_PRELOAD": str(FAKETIME),
+        "FAKETIME": off,
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+        "PYTHONPATH": f"{BASE / 'tests/chaos/otherclock'}:{BASE}",
+    }
+
+
+@pytest.fixture
+def hosts(product: Product) -> Iterator[tuple[Product, Product]]:
+    """Two hosts beside the first, of which one is an hour ahead and the other an hour behind."""
+    product.have("valkey")
+    product.kill(*{"worker", "beat"} & product.running.keys())
+    both = tuple(
+        Product(
+            product.home,
+            product.database,
+            provider_port=product.provider_port,
+            more=with_the_clock(off),
+        )
+        for off in ("+1h", "-1h")
+    )
+    yield both[0], both[1]
+    for host in both:
+        host.kill(*host.running)
+
+
+def test_clocks_that_differ_run_nothing_twice(
+    hosts: tuple[Product, Product], acme: Account, measured: Measured
+) -> None:
+    """Workers an hour ahead and behind; each job once, by the database's clock."""
+    ahead, behind = hosts
+    ahead.have("worker", "beat")
+    behind.have("worker")
+    long = ahead.owe(acme.pk, handlers.SLOW, 1, seconds=amount(int(LONG), 5))
+    many = ahead.owe(acme.pk, handlers.SLOW, JOBS, seconds=0.1)
+    seconds_until(lambda: many.all_happened() and long.all_happened(), 120)
+    time.sleep(5)  # a second run would be through by now
+    assert many.effects() == [1] * JOBS
+    assert long.effects() == [1]
+    assert len(many.starts()) == JOBS
+    assert len(long.starts()) == 1, "its lease was renewed before it lapsed"
+    with acting(acme):
+        commits = list(Commit.objects.of(acme).order_by("seq"))
+    back = [(one, then) for one, then in pairwise(commits) if then.created_at < one.created_at]
+    assert back, "both of them wrote"
+    assert all(then.parent_hash == one.commit_hash for one, then in pairwise(commits))
+    assert verify(acme.pk).ok
+    measured(f"{JOBS + 1} jobs once each; {len(back)} commits older than the one before them")
+
+
+def test_a_clock_that_is_set_back_delays_nothing(
+    hosts: tuple[Product, Product], acme: Account, measured: Measured
+) -> None:
+    """The scheduler's clock goes back two hours; the next sweep is as soon."""
+    ahead, behind = hosts
+    behind.have("worker")
+    for host in (ahead, behind):
+        host.have("beat")
+        jobs = host.owe(acme.pk, handlers.SLOW, 1, times=0, seconds=0)
+        taken = seconds_until(jobs.all_happened, 60)
+        measured(f"found by a sweep {taken:.1f} s after it was owed")
+        host.stop("beat", most=30)
