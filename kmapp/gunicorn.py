@@ -18,6 +18,7 @@ threads = env.integer("WEB_THREADS", 4)
 preload_app = True
 timeout = 60
 graceful_timeout = 25
+limit_request_line = 8190  # bytes; the most that it can
 control_socket_disable = True
 errorlog = "-"
 # Its own few lines go where ours go, once Django has set logging up.

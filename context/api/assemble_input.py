@@ -14,6 +14,7 @@ from context.sources import SOURCES
 from context.stages import Request
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.variants import Variant
 
 WINDOW = 128_000
@@ -38,7 +39,7 @@ def check_policy(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-class SectionInput(serializers.Serializer[Any]):
+class SectionInput(Typed):
     """A part of the prompt. What changes from call to call is not stable: it goes to the tail."""
 
     name = serializers.CharField(max_length=100)

@@ -19,6 +19,7 @@ from context.models import ContextComparison, ContextDifference
 from context.models.comparisons import KINDS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 
 
@@ -95,7 +96,7 @@ class DifferencePage(TypedDict):
     next: int | None
 
 
-class ComparisonInput(serializers.Serializer[Any]):
+class ComparisonInput(Typed):
     """Which calls, and what is to be different on either side. Empty: as they were recorded."""
 
     left = ReplayInput(required=False)
@@ -105,7 +106,7 @@ class ComparisonInput(serializers.Serializer[Any]):
     model = serializers.CharField(max_length=100, required=False, allow_blank=True)
 
 
-class PagesInput(serializers.Serializer[Any]):
+class PagesInput(Typed):
     """Which part of a list."""
 
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)

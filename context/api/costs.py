@@ -1,6 +1,6 @@
 """What calls cost over time, and what could be saved."""
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -13,6 +13,7 @@ from context.models import ContextSettings
 from context.savings import Saving, savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 
 
@@ -62,7 +63,7 @@ class Costs(TypedDict):
     savings: list[CostSaving]
 
 
-class PeriodInput(serializers.Serializer[Any]):
+class PeriodInput(Typed):
     """Which calls."""
 
     days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=USUAL_DAYS)

@@ -17,12 +17,13 @@ from context.offering import PROFILES
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
 from kmapp.variants import VARIANTS
 
 
-class ReplayInput(serializers.Serializer[Any]):
+class ReplayInput(Typed):
     """What is to be different from the recorded call. Nothing: only the comparison with itself."""
 
     policy = serializers.DictField(default=dict)

@@ -18,6 +18,7 @@ from context.models import ContextCostReport, ContextInput, ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 
 MOST = 2_000_000_000
@@ -98,7 +99,7 @@ def _tokens() -> serializers.IntegerField:
     return serializers.IntegerField(min_value=0, max_value=MOST, required=False, allow_null=True)
 
 
-class UsageInput(serializers.Serializer[Any]):
+class UsageInput(Typed):
     """What the provider counted, in its own words: OpenAI's, Anthropic's or OpenTelemetry's."""
 
     input_tokens = _tokens()
@@ -131,7 +132,7 @@ def _renamed(data: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-class OutcomeInput(serializers.Serializer[Any]):
+class OutcomeInput(Typed):
     """How a call went."""
 
     success = serializers.BooleanField(required=False, allow_null=True, default=None)

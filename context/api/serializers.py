@@ -8,7 +8,8 @@ from rest_framework import serializers
 from context.messages import NotMessages, check
 from context.models.archives import Within
 from context.models.settings import LONGEST, Language
-from kmapp.api.serializers import Aliases
+from kmapp.api.serializers import Aliases, Typed, given
+from kmapp.ledger.canonical import LARGEST_INTEGER
 
 ID = 200
 MESSAGES = 5_000
@@ -77,8 +78,8 @@ class LoadInput(Conversation):
 
     query = serializers.CharField(max_length=4000, required=False)
     max_tokens = serializers.IntegerField(min_value=50, max_value=100_000, default=2_000)
-    start = serializers.IntegerField(min_value=0, required=False)
-    end = serializers.IntegerField(min_value=0, required=False)
+    start = serializers.IntegerField(min_value=0, max_value=LARGEST_INTEGER, required=False)
+    end = serializers.IntegerField(min_value=0, max_value=LARGEST_INTEGER, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """A range or a question."""
@@ -100,6 +101,13 @@ class LoadCallInput(LoadInput):
 
 class ResultsSearchInput(Conversation):
     """What to find among tool results."""
+
+    together = {
+        "anyOf": [
+            given("conversation_id"),
+            {"required": ["across"], "properties": {"across": {"const": True}}},
+        ]
+    }
 
     query = serializers.CharField(max_length=4000)
     tool_name = serializers.CharField(max_length=100, required=False)
@@ -148,7 +156,7 @@ class PrepareInput(MessagesInput):
     language = LanguageField()
 
 
-class LanguageInput(serializers.Serializer[Any]):
+class LanguageInput(Typed):
     """In which language."""
 
     language = LanguageField()

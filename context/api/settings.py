@@ -15,6 +15,7 @@ from context.models.settings import LONGEST_KEPT
 from context.wanted import REMOTE_SOURCES
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 
 
@@ -32,7 +33,7 @@ class CallSettings(TypedDict):
     version: int
 
 
-class SettingsInput(serializers.Serializer[Any]):
+class SettingsInput(Typed):
     """What is given is set, whole; what is not stays."""
 
     inputs_days = serializers.IntegerField(

@@ -6,11 +6,12 @@ from typing import Any, Literal, is_typeddict
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import build_basic_type
+from drf_spectacular.plumbing import build_basic_type, force_instance
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from kmapp.api.idempotency import HEADER
+from kmapp.api.intake import others, taken
 from kmapp.api.shapes import described
 from kmapp.api.variants import TAGS, VARIANT
 
@@ -41,6 +42,13 @@ REFUSALS = {
     "403": "The key lacks the scope, or the body names another account.",
     "429": "Too many requests; wait `Retry-After` seconds.",
     "default": "Any other refusal, in the same shape.",
+}
+
+
+# The server answers this before we see the request.
+TOO_LONG = {
+    "description": "The address is longer than 8,190 bytes.",
+    "content": {"text/html": {"schema": {"type": "string"}}},
 }
 
 
@@ -77,6 +85,28 @@ class AgentSchema(AutoSchema):
             ),
         ]
 
+    def _map_basic_serializer(self, serializer: Any, direction: Direction) -> Any:
+        """What a request may hold, to the letter, and what its fields have to do with each other.
+
+        The latter a serializer says itself, as JSON Schema, in `together`.
+        """
+        schema = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
+        if direction == "request":
+            serializer = force_instance(serializer)  # type: ignore[no-untyped-call]
+            schema["properties"] = {
+                name: taken(serializer, name, shape, self.registry)
+                for name, shape in schema.get("properties", {}).items()
+            }
+            schema |= others(serializer, self.registry) | getattr(serializer, "together", {})
+        return schema
+
+    def _get_request_body(self, direction: Direction = "request") -> Any:
+        """To say nothing is no way to say one thing or another."""
+        body = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+        if body and getattr(self.get_request_serializer(), "together", None):
+            body["required"] = True
+        return body
+
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         if self.get_auth() == [{}]:
@@ -85,6 +115,8 @@ class AgentSchema(AutoSchema):
         for status, description in REFUSALS.items():
             content = {"application/json": {"schema": error}}
             bodies.setdefault(status, {"description": description, "content": content})
+        if self.method == "GET":
+            bodies["414"] = TOO_LONG
         bodies["429"]["headers"] = {
             "Retry-After": {"schema": build_basic_type(int), "description": "Seconds."}
         }

@@ -1,6 +1,6 @@
-"""What request serializers share: the words that other clients use for ours."""
+"""What request serializers share: JSON's own types, and the words of other clients for ours."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from django.http import QueryDict
@@ -17,7 +17,95 @@ class OneOrMore(serializers.ListField):
         return super().to_internal_value([data] if isinstance(data, str) else data)
 
 
-class Aliases(serializers.Serializer[Any]):
+def given(name: str) -> dict[str, Any]:
+    """JSON Schema of a body that says something under this name: null and "" say nothing."""
+    says = {
+        "type": ["string", "array", "object"],
+        "pattern": r"\S",
+        "minItems": 1,
+        "minProperties": 1,
+    }
+    return {"required": [name], "properties": {name: says}}
+
+
+def present(name: str) -> dict[str, Any]:
+    """The same, where "" says something too."""
+    return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+
+
+def any_of(*names: str) -> dict[str, Any]:
+    """For `together`: at least one of these fields says something."""
+    return {"anyOf": [given(name) for name in names]}
+
+
+def one_of(*names: str) -> dict[str, Any]:
+    """For `together`: exactly one of these fields is there."""
+    return {"oneOf": [{"required": [name]} for name in names]}
+
+
+TEXTS = (
+    serializers.CharField,
+    serializers.ChoiceField,
+    serializers.DateTimeField,
+    serializers.UUIDField,
+)
+
+
+class Typed(serializers.Serializer[Any]):
+    """Takes JSON's types as they are: 5 is no text, "5" no number and "yes" not true.
+
+    DRF makes what it can of them, which hides a client's mistake until something else comes of it.
+    In a query everything is text, and read for what it means. What its fields have to do with each
+    other a class says in `together`, as JSON Schema, for whoever reads the API's.
+    """
+
+    together: ClassVar[Mapping[str, Any]] = {}
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Refuse what is of another type before anything is made of it."""
+        if isinstance(data, Mapping):
+            look = _blank if isinstance(data, QueryDict) else _mismatch
+            wrong: dict[Any, Any] = {
+                name: said
+                for name, field in self.fields.items()
+                if (said := look(field, data.get(name)))
+            }
+            if wrong:
+                raise ValidationError(wrong)
+        return super().to_internal_value(data)
+
+
+def _blank(field: Any, value: Any) -> list[str]:
+    """Why a word of a query that is empty says nothing. DRF takes it for one that is not there."""
+    allowed = getattr(field, "allow_blank", False)
+    return ["Say something, or leave it out."] if value == "" and not allowed else []
+
+
+def _mismatch(field: Any, value: Any) -> list[str] | dict[int | str, Any]:
+    """What is wrong with the type of a value. Whether it may be null is DRF's to say."""
+    if isinstance(value, list) and isinstance(field, serializers.ListField):
+        return _mismatches(field.child, enumerate(value))
+    if isinstance(value, dict) and isinstance(field, serializers.DictField):
+        return _mismatches(field.child, value.items())
+    word = "" if value is None else _wanted(field, value)
+    return [f"Not {word}."] if word else []
+
+
+def _mismatches(child: Any, items: Iterable[tuple[int | str, Any]]) -> dict[int | str, Any]:
+    return {at: said for at, value in items if (said := _mismatch(child, value))}
+
+
+def _wanted(field: Any, value: Any) -> str:
+    """The type that this value is not; empty if it is."""
+    if isinstance(field, serializers.BooleanField):
+        return "" if isinstance(value, bool) else "true or false"
+    if isinstance(field, serializers.IntegerField | serializers.FloatField):
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return "" if is_number else "a number"
+    return "a text" if isinstance(field, TEXTS) and not isinstance(value, str) else ""
+
+
+class Aliases(Typed):
     """Accepts other names for a serializer's fields. Our own name wins; complaints use theirs."""
 
     aliases: ClassVar[Mapping[str, str]] = {

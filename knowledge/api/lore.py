@@ -1,6 +1,6 @@
 """Lorebooks over HTTP: imported, and evaluated over a conversation."""
 
-from typing import Any, TypedDict
+from typing import TypedDict
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from knowledge.lore import entries_of, fire
 from knowledge.models import LorebookEntry
@@ -19,7 +20,7 @@ MESSAGE = 50_000
 TURNS = 1_000_000
 
 
-class LoreInput(serializers.Serializer[Any]):
+class LoreInput(Typed):
     """A conversation, oldest message first, and what was answered last time."""
 
     messages = serializers.ListField(

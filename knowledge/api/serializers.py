@@ -9,13 +9,14 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from kmapp.api.serializers import Aliases, OneOrMore
+from kmapp.api.serializers import Aliases, OneOrMore, Typed, one_of
 from knowledge.actions.preparing import Delivery
 from knowledge.models import KnowledgeSource
 
 TEXT = 2_000_000  # characters; the body's own limit comes first
 MOST_DOCUMENTS = 200
 REF = 1000
+NEXT = r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^\x00]+$"  # an id, and a name
 
 
 class SourceInput(Aliases):
@@ -82,7 +83,7 @@ def delivery_of(asked: Mapping[str, Any]) -> Delivery:
     return Delivery.of(asked["ref"], data, **more)
 
 
-class IngestInput(serializers.Serializer[Any]):
+class IngestInput(Typed):
     """Files of one source; refs that it has no more; or that these are all that it has."""
 
     source = SourceInput()  # type: ignore[assignment]  # a field of that name
@@ -140,15 +141,17 @@ class LocatorInput(Aliases):
     )
 
 
-class CitationInput(serializers.Serializer[Any]):
+class CitationInput(Typed):
     """A citation as a search gave it; only `ref` and `locator` count."""
 
     ref = serializers.UUIDField()
     locator = LocatorInput()
 
 
-class GetInput(serializers.Serializer[Any]):
+class GetInput(Typed):
     """What to read: the part that a citation names, or a chunk by its id."""
+
+    together = one_of("citation", "id")
 
     citation = CitationInput(required=False)
     id = serializers.UUIDField(required=False)
@@ -160,18 +163,15 @@ class GetInput(serializers.Serializer[Any]):
         return attrs
 
 
-class SourcesInput(serializers.Serializer[Any]):
+class SourcesInput(Typed):
     """Which part of the list."""
 
-    after = serializers.CharField(
-        max_length=300, required=False, help_text="The `next` of the last answer."
+    after = serializers.RegexField(
+        NEXT, max_length=300, required=False, help_text="The `next` of the last answer."
     )
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
     def validate_after(self, said: str) -> tuple[str, UUID]:
         """The name and the id of the last source."""
         pk, _, name = said.partition("/")
-        try:
-            return name, UUID(pk)
-        except ValueError:
-            raise ValidationError("Send the `next` of the last answer.") from None
+        return name, UUID(pk)

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.permissions import demand
+from kmapp.api.serializers import present
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from kmapp.nodes import Guest, scopes_of
@@ -175,6 +176,13 @@ CHANGEABLE = {
 
 class UpdateInput(Which):
     """What to change. Only what is given changes."""
+
+    together = {
+        "allOf": [
+            Which.together,
+            {"oneOf": [present("instruction"), {"anyOf": [present(name) for name in CHANGEABLE]}]},
+        ]
+    }
 
     text = serializers.CharField(max_length=TEXT, required=False, trim_whitespace=False)
     title = serializers.CharField(max_length=500, required=False, allow_blank=True)

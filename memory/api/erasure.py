@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.serializers import Exact, OneOrMore
+from kmapp.api.serializers import Exact, OneOrMore, any_of
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
@@ -36,6 +36,8 @@ class EraseInput(Exact, Ids):
     """
 
     aliases = {**Ids.aliases, "id": "ids", "memory_ids": "ids", "client_id": "client_ids"}
+
+    together = any_of("ids", "client_ids", *WHOSE)
 
     ids = OneOrMore(
         child=serializers.UUIDField(), required=False, allow_empty=False, max_length=NAMED

@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import any_of
 from kmapp.errors import Gone, NotFound
 from kmapp.providers.active import active_model
 from memory.api.output import SCHEME
@@ -25,6 +26,7 @@ class Which(Ids):
     """Which memory: by its id, or by the client's own. Ids of whose it is must be its own."""
 
     aliases = {**Ids.aliases, "memory_id": "id", "node_id": "id"}
+    together = any_of("id", "client_id")
 
     id = serializers.UUIDField(required=False)
     client_id = IdField()
@@ -40,6 +42,7 @@ class Cited(Which):
     """Which memory: also by the uri of a citation; and at which time."""
 
     aliases = {**Which.aliases, "uri": "citation"}
+    together = any_of("id", "client_id", "citation")
 
     citation = serializers.CharField(max_length=1000, required=False)
     as_of = serializers.DateTimeField(

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
-from kmapp.api.serializers import Exact
+from kmapp.api.serializers import Exact, any_of
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied
 from memory.actions import forgetting, review
@@ -38,6 +38,7 @@ class ForgetInput(Exact, Narrowing):
     """
 
     aliases = {**Narrowing.aliases, "memory_id": "id", "node_id": "id"}
+    together = any_of("id", "client_id", *WHOSE, *NARROWING)
 
     id = serializers.UUIDField(required=False)
     client_id = IdField()

@@ -1,6 +1,5 @@
 """Searching memories, and the ledger behind them."""
 
-from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -10,8 +9,10 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
+from kmapp.ledger.canonical import LARGEST_INTEGER
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from memory.accesses import accessed
@@ -50,10 +51,12 @@ class SearchMemories(AgentView):
         )
 
 
-class PageInput(serializers.Serializer[Any]):
+class PageInput(Typed):
     """Which part of a long list."""
 
-    after = serializers.IntegerField(min_value=0, default=0, help_text="The last number you have.")
+    after = serializers.IntegerField(
+        min_value=0, max_value=LARGEST_INTEGER, default=0, help_text="The last number you have."
+    )
     limit = serializers.IntegerField(min_value=1, max_value=HISTORY, default=50)
 
 

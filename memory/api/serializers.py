@@ -10,7 +10,7 @@ from typing import Any
 from rest_framework import serializers
 
 from kmapp import nodes
-from kmapp.api.serializers import Aliases, OneOrMore
+from kmapp.api.serializers import Aliases, OneOrMore, Typed, any_of, one_of
 from memory.drafts import End, NewEdge, NewEntry
 from memory.models import MemoryEdge, MemoryEntry, Viewer
 from memory.retrieval import USUAL
@@ -122,8 +122,10 @@ def entry_of(data: Mapping[str, Any]) -> NewEntry:
     return NewEntry(**given(data))
 
 
-class EndInput(serializers.Serializer[Any]):
+class EndInput(Typed):
     """One end of an edge."""
+
+    together = one_of("id", "client_id")
 
     id = serializers.UUIDField(required=False)
     client_id = serializers.CharField(max_length=ID, required=False)
@@ -135,7 +137,7 @@ class EndInput(serializers.Serializer[Any]):
         return attrs
 
 
-class EdgeInput(serializers.Serializer[Any]):
+class EdgeInput(Typed):
     """One connection to write."""
 
     id = serializers.UUIDField(required=False)
@@ -162,8 +164,10 @@ class NodeInput(EntryInput):
         return super().run_validation(data)
 
 
-class WriteInput(serializers.Serializer[Any]):
+class WriteInput(Typed):
     """A batch of memories and their connections: all of it is written, or nothing."""
+
+    together = any_of("nodes", "edges")
 
     scope = IdField()
     actor = IdField(help_text="Accepted for other clients; who writes is told by the key.")

@@ -1,6 +1,5 @@
 """What is known of a rule, and trying it on what was decided, over HTTP."""
 
-from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -10,6 +9,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
 from kmapp.wilson import Interval
@@ -74,7 +74,7 @@ def _interval(interval: Interval) -> IntervalShown:
     return {"share": interval.share, "low": interval.low, "high": interval.high}
 
 
-class BacktestInput(serializers.Serializer[Any]):
+class BacktestInput(Typed):
     """How many of the last decisions to try a rule on."""
 
     decisions = serializers.IntegerField(min_value=1, max_value=MOST, default=1_000)

@@ -1,7 +1,5 @@
 """The gate over HTTP: who may pass it may change it, for a reason."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -9,6 +7,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from rules.actions.book import change_book
@@ -21,7 +20,7 @@ from rules.models.book import LONGEST_KEPT
 MOST = 1_000_000
 
 
-class GateChange(serializers.Serializer[Any]):
+class GateChange(Typed):
     """What to change. Only what is given changes; `decision_days` null: decisions stay."""
 
     min_seen = serializers.IntegerField(min_value=0, max_value=MOST, required=False)

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from rules.actions.states import Decision, Moved, move, rollback
@@ -32,7 +33,7 @@ from rules.schemas import PUBLISHED
 PAGE = 100
 
 
-class RulesQuery(serializers.Serializer[Any]):
+class RulesQuery(Typed):
     """Which rules to list."""
 
     state = serializers.ChoiceField(choices=Rule.State.choices, required=False)

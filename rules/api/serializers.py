@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from kmapp.api.serializers import Aliases
+from kmapp.api.serializers import Aliases, Typed
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import canonical
 from rules.drafts import NewRule, scope_of
@@ -14,6 +14,8 @@ from rules.models.rules import LEAST_PRIORITY, MOST_PRIORITY, MOST_WEIGHT
 
 ID = 200
 CANDIDATES = 200
+RULE = ("name", "summary", "if", "then", "exceptions", "priority", "weight")
+CHANGEABLE = (*RULE, "audience", "audience_id")
 TEXT = 4_000
 LARGEST_CONTEXT = 64_000  # bytes as JSON
 
@@ -25,13 +27,13 @@ class IdField(serializers.CharField):
         super().__init__(max_length=ID, required=False, allow_blank=True, allow_null=True, **kwargs)
 
 
-class Scoped(serializers.Serializer[Any]):
+class Scoped(Typed):
     """The part of the account that it is about."""
 
     scope = IdField()
 
 
-class Looked(serializers.Serializer[Any]):
+class Looked(Typed):
     """Which version of a rule was looked at before it was decided about."""
 
     version = serializers.IntegerField(
@@ -39,7 +41,7 @@ class Looked(serializers.Serializer[Any]):
     )
 
 
-class RuleFields(serializers.Serializer[Any]):
+class RuleFields(Typed):
     """What a rule says. `if`, `then` and `exceptions` are described by /v1/rules/schemas."""
 
     name = serializers.CharField(max_length=ID)
@@ -72,6 +74,8 @@ class RuleInput(RuleFields):
 class RuleChange(RuleFields, Looked):
     """What to change about a rule. Only what is given changes."""
 
+    together = {"anyOf": [{"required": [name]} for name in CHANGEABLE]}
+
     name = serializers.CharField(max_length=ID, required=False)
 
 
@@ -90,7 +94,7 @@ def checked_audience(audience: str, audience_id: str) -> None:
         )
 
 
-class RuleSlots(serializers.Serializer[Any]):
+class RuleSlots(Typed):
     """The metadata of a rule among the nodes of a batch."""
 
     then = serializers.DictField(required=False)
@@ -217,7 +221,7 @@ class Undoing(Looked):
     reason = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
 
 
-class RuleVerdict(serializers.Serializer[Any]):
+class RuleVerdict(Typed):
     """What somebody says of a rule as such."""
 
     outcome = serializers.ChoiceField(choices=RuleFeedback.Outcome.choices)

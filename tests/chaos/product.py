@@ -90,6 +90,8 @@ class Product:
             "PORT": str(self.port),
             "THROTTLE_WRITE_PER_MINUTE": "1000000",
             "THROTTLE_RECALL_PER_MINUTE": "1000000",
+            "THROTTLE_DEBUG_PER_MINUTE": "1000000",
+            "THROTTLE_ANONYMOUS_PER_MINUTE": "1000000",
             "OPENAI_BASE_URL": f"http://127.0.0.1:{self.provider_port}/v1",
             "CHAT_MODEL": "talker",
             "LOG_LEVEL": "INFO",

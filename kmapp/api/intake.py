@@ -1,0 +1,102 @@
+"""What a request may hold, as JSON Schema: no more than the strict reader of bodies lets pass."""
+
+from typing import Any
+
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
+from rest_framework import serializers
+
+from kmapp.api.serializers import Aliases, Exact, OneOrMore
+from kmapp.ledger.canonical import LARGEST_INTEGER
+
+Schema = dict[str, Any]
+
+STORABLE = r"^[^\u0000]*$"
+SAYS_SOMETHING = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+BOUNDS = {"minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER}
+WORDS = ("description", "default", "title", "deprecated")  # of a property, whatever it holds
+JSON = {"$ref": "#/components/schemas/JSON"}
+ANYTHING: Schema = {
+    "description": "Any JSON that can be stored: texts without U+0000, numbers within ±(2^53 - 1).",
+    "anyOf": [
+        {"type": "null"},
+        {"type": "boolean"},
+        {"type": "number", **BOUNDS},
+        {"type": "string", "pattern": STORABLE},
+        {"type": "array", "items": JSON},
+        {"type": "object", "propertyNames": {"pattern": STORABLE}, "additionalProperties": JSON},
+    ],
+}
+
+
+def taken(serializer: Any, name: str, schema: Schema, registry: ComponentRegistry) -> Schema:
+    """What stands under this name of a request, told to the letter."""
+    field = serializer.fields[name]
+    schema = _storable(field, schema, registry)
+    ignores_null = isinstance(serializer, Aliases) and not field.required
+    return _or_null(schema, may_be=field.allow_null or ignores_null)
+
+
+def others(serializer: Any, registry: ComponentRegistry) -> Schema:
+    """Fields that we do not know are let pass, if they could be stored; or nowhere, where told."""
+    if isinstance(serializer, Exact):
+        return {"additionalProperties": False}
+    return {"propertyNames": {"pattern": STORABLE}, "additionalProperties": _anything(registry)}
+
+
+def _storable(field: Any, schema: Schema, registry: ComponentRegistry) -> Schema:
+    if isinstance(field, serializers.JSONField):
+        anything = _anything(registry)
+        return anything if field.allow_null else {"anyOf": ANYTHING["anyOf"][1:]}
+    if isinstance(field, serializers.ListField) and "items" in schema:
+        return _list(field, schema, _storable(field.child, schema["items"], registry))
+    if isinstance(field, serializers.DictField) and "additionalProperties" in schema:
+        inner = schema["additionalProperties"]
+        inner = _storable(field.child, inner, registry) if inner else _anything(registry)
+        names = {"pattern": STORABLE}
+        return {**schema, "propertyNames": names, "additionalProperties": inner}
+    if isinstance(field, serializers.IntegerField | serializers.FloatField):
+        return {**BOUNDS, **schema}
+    if isinstance(field, serializers.CharField) and not {"pattern", "format"} & schema.keys():
+        trims = field.trim_whitespace and not field.allow_blank
+        return {**schema, "pattern": SAYS_SOMETHING if trims else STORABLE}
+    return schema
+
+
+def _list(field: Any, schema: Schema, item: Schema) -> Schema:
+    least = {} if field.allow_empty else {"minItems": 1}
+    if not isinstance(field, OneOrMore):
+        return {**least, **schema, "items": item}
+    words = {name: schema[name] for name in WORDS if name in schema}
+    inner = {name: value for name, value in schema.items() if name not in WORDS}
+    return {**words, "anyOf": [{**least, **inner, "type": "array", "items": item}, item]}
+
+
+def _anything(registry: ComponentRegistry) -> Schema:
+    component = ResolvedComponent(  # type: ignore[no-untyped-call]
+        "JSON", ResolvedComponent.SCHEMA, schema=ANYTHING, object="JSON"
+    )
+    registry.register_on_missing(component)
+    return dict(JSON)
+
+
+def _or_null(schema: Schema, *, may_be: bool) -> Schema:
+    """Null beside everything else. A list of types would leave unsaid whose the format is."""
+    if not may_be:
+        return schema
+    if "enum" in schema:
+        types = schema.get("type", "string")
+        both = types if isinstance(types, list) else [types, "null"]
+        return {
+            **schema,
+            "type": both,
+            "enum": [*(each for each in schema["enum"] if each is not None), None],
+        }
+    words = {name: schema[name] for name in WORDS if name in schema}
+    inner = {name: value for name, value in schema.items() if name not in WORDS}
+    if "anyOf" in inner or "oneOf" in inner:
+        (kind,) = {"anyOf", "oneOf"} & inner.keys()
+        options = [each for each in inner[kind] if each != {"type": "null"}]
+        return {**words, kind: [*options, {"type": "null"}]}
+    if isinstance(inner.get("type"), list):
+        (inner["type"],) = [each for each in inner["type"] if each != "null"]
+    return {**words, "anyOf": [inner, {"type": "null"}]}

@@ -1,0 +1,53 @@
+"""The API does what its schema says, whatever it is sent: examined by schemathesis."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+from kmapp.accounts.models import Account
+from tests.chaos.measure import amount
+from tests.chaos.product import Product
+from tests.promises.plugin import Measured
+
+pytestmark = [pytest.mark.chaos, pytest.mark.promise(31)]
+
+CONFIG = Path(__file__).with_name("schemathesis.toml")
+PHASES = "examples,coverage,fuzzing,stateful"
+
+
+def examine(product: Product, seconds: int, *more: str) -> str:
+    """Run every check for so long; nothing may be found. Returns how many cases there were."""
+    product.have("valkey", "provider", "web", "worker", "beat")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "run"),
+            *(f"--phases={PHASES}", "--checks=all", "--generation-allow-x00=true"),
+            *(f"--max-time={seconds}", "--workers=1", *more),
+            f"http://127.0.0.1:{product.port}/v1/schema",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=seconds + 240,  # it ends between two cases, and shrinks what it found
+        cwd=settings.DATA_DIR,
+    )
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2_000:]
+    (cases,) = re.findall(r"^ *([0-9,]+ generated, .*)$", done.stdout, flags=re.MULTILINE)
+    return f"{cases} in {seconds} s"
+
+
+@pytest.mark.timeout(900)
+def test_with_a_key_of_every_scope(product: Product, acme: Account, measured: Measured) -> None:
+    """Whoever may do everything finds no failure and no contradiction."""
+    said = f"--header=Authorization: Bearer {product.key}"
+    measured("with a key " + examine(product, amount(300, 30), said))
+
+
+@pytest.mark.timeout(600)
+def test_without_a_key(product: Product, acme: Account, measured: Measured) -> None:
+    """Whoever has no key gets nowhere, and is told so as the schema says."""
+    measured("without a key " + examine(product, amount(60, 10)))
