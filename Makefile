@@ -11,8 +11,8 @@ ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u 
   -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help up test long check demo bench chaos soak tune bench-retrieval browser shots lock clean \
-  clean-data runtime development
+.PHONY: help up test long check audit demo bench chaos soak tune bench-retrieval browser shots lock \
+  clean clean-data runtime development
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -39,6 +39,9 @@ check: development ## formatting, lint, types, imports, migrations
 	@# No database runs here; the comparison is between models and files.
 	@$(ALONE) DJANGO_SETTINGS_MODULE=tests.settings $(PY) -W ignore::RuntimeWarning manage.py \
 	  makemigrations --check --dry-run
+
+audit: development ## known vulnerabilities of the packages that the lock files name
+	@$(PY) -m tests.audit
 
 demo: runtime ## fill a running kmapp with invented, bilingual data
 	@$(PY) manage.py demo
