@@ -25,8 +25,9 @@ test: development ## run every test but those of `make chaos` and `make long`
 	@rm -rf $(PROMISES)
 	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m "not chaos and not long" --promises=$(PROMISES)
 
-long: development ## run the longer forms of some tests
+long: development ## run the longer forms of some tests, and plans beside 100,000 memories
 	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m long
+	@$(ALONE) KMAPP_PLANS_AT=100000 $(PY) -m pytest -n 0 tests/memory/test_plans.py
 
 check: development ## formatting, lint, types, imports, migrations
 	@$(PY) -m ruff format --check .

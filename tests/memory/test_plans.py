@@ -59,7 +59,7 @@ def found_by(account: Account, meaning: Meaning, viewer: Viewer | None = None) -
         return list(nearest(collection, meaning, within=Within.of(rows), limit=80))
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_plans_at_size(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One test, because the seed takes its time."""
     seed(NUMBER, SHARES, tell=lambda done: None, say=lambda text: None)
