@@ -13,7 +13,16 @@ from tests.chaos.measure import amount
 from tests.chaos.product import Product
 from tests.promises.plugin import Measured
 
-pytestmark = [pytest.mark.chaos, pytest.mark.promise(31)]
+# Five minutes each, as a release is examined, are part of `make long`.
+UNDER_FIRE = [pytest.mark.chaos, pytest.mark.promise(31)]
+WITH_KEY = [
+    pytest.param(amount(120, 30), marks=UNDER_FIRE),
+    pytest.param(300, marks=pytest.mark.long),
+]
+WITHOUT = [
+    pytest.param(amount(60, 10), marks=UNDER_FIRE),
+    pytest.param(300, marks=pytest.mark.long),
+]
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 PHASES = "examples,coverage,fuzzing,stateful"
@@ -41,13 +50,17 @@ def examine(product: Product, seconds: int, *more: str) -> str:
 
 
 @pytest.mark.timeout(900)
-def test_with_a_key_of_every_scope(product: Product, acme: Account, measured: Measured) -> None:
+@pytest.mark.parametrize("seconds", WITH_KEY)
+def test_with_a_key_of_every_scope(
+    seconds: int, product: Product, acme: Account, measured: Measured
+) -> None:
     """Whoever may do everything finds no failure and no contradiction."""
     said = f"--header=Authorization: Bearer {product.key}"
-    measured("with a key " + examine(product, amount(300, 30), said))
+    measured("with a key " + examine(product, seconds, said))
 
 
-@pytest.mark.timeout(600)
-def test_without_a_key(product: Product, acme: Account, measured: Measured) -> None:
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seconds", WITHOUT)
+def test_without_a_key(seconds: int, product: Product, acme: Account, measured: Measured) -> None:
     """Whoever has no key gets nowhere, and is told so as the schema says."""
-    measured("without a key " + examine(product, amount(60, 10)))
+    measured("without a key " + examine(product, seconds))
