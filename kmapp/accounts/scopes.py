@@ -12,6 +12,7 @@ class Scope(models.TextChoices):
     MEMORY_ERASE = "memory:erase", _("Erase memories for good")
     KNOWLEDGE_READ = "knowledge:read", _("Read knowledge")
     KNOWLEDGE_WRITE = "knowledge:write", _("Write knowledge")
+    KNOWLEDGE_TRUST = "knowledge:trust", _("Deliver to trusted sources")
     RULES_READ = "rules:read", _("Read rules")
     RULES_WRITE = "rules:write", _("Write rules")
     RULES_OVERRIDE = "rules:override", _("Promote rules past the evidence gate")

@@ -1,14 +1,14 @@
 """Sources: made by name, changed in place."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
-from kmapp.errors import Conflict, Invalid
+from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from knowledge.models import KnowledgeSource
 
@@ -32,10 +32,18 @@ def named(account_id: UUID, name: str, scope: str = "") -> KnowledgeSource | Non
     return KnowledgeSource.objects.of(account_id).filter(scope=scope, name=name).first()
 
 
-def ensure_source(account_id: UUID, actor: Actor, said: NewSource) -> KnowledgeSource:
-    """The source of this name, made or changed to what is said. Use inside `acting`."""
+def ensure_source(
+    account_id: UUID, actor: Actor, said: NewSource, *, may_trust: bool = True
+) -> KnowledgeSource:
+    """The source of this name, made or changed to what is said. Use inside `acting`.
+
+    Whoever may not trust delivers to untrusted sources only: what they write would be trusted by
+    where it stands.
+    """
     known = KnowledgeSource.objects.of(account_id).filter(scope=said.scope, name=said.name)
     source = known.select_for_update(no_key=True).first()
+    if not may_trust:
+        said = replace(said, trust=_untrusted(said, source))
     if source is None:
         return _make(account_id, actor, said)
     if said.kind and said.kind != source.kind:
@@ -45,6 +53,17 @@ def ensure_source(account_id: UUID, actor: Actor, said: NewSource) -> KnowledgeS
         source, actor, {name: value for name, value in given.items() if value is not None}
     )
     return source
+
+
+def _untrusted(said: NewSource, source: KnowledgeSource | None) -> str:
+    wanted = {said.trust or Trust.UNTRUSTED, source.trust if source else Trust.UNTRUSTED}
+    if wanted != {Trust.UNTRUSTED}:
+        raise Denied(
+            f"Only a key with the scope knowledge:trust delivers to a trusted source: use such a"
+            f" key, or another name than “{said.name}”, and leave trust out.",
+            code="missing_scope",
+        )
+    return Trust.UNTRUSTED
 
 
 def _make(account_id: UUID, actor: Actor, said: NewSource) -> KnowledgeSource:

@@ -32,6 +32,8 @@ from knowledge.models import KnowledgeDocument, KnowledgeSource
 class Ingest(AgentView):
     """Deliver files of one source. What is known by its digest is not read again.
 
+    Without the scope knowledge:trust the source is, and stays, untrusted.
+
     Text is searchable when this answers; files that must be parsed are read by workers, pages
     with `fetch` are fetched by them, and `event_ids` say how far they are. An edited file keeps
     the chunks that stayed.
@@ -46,7 +48,7 @@ class Ingest(AgentView):
         deliveries = [delivery_of(each) for each in asked["documents"]]
         refuse_to_fetch(deliveries)
         with acting(self.account):
-            source = ensure_source(self.account, self.actor, NewSource(**asked["source"]))
+            source = _source(self, NewSource(**asked["source"]))
             refuse_too_much(self.account, deliveries)
         prepared = prepare(source, deliveries)
         with acting(self.account):
@@ -56,6 +58,11 @@ class Ingest(AgentView):
             taken = ingest(source, self.actor, prepared, remove=remove)
             shown = _taken(source, taken)
             return self.seal(Response(shown, status=201 if taken.added else 200))
+
+
+def _source(view: AgentView, said: NewSource) -> KnowledgeSource:
+    may_trust = view.request.auth.may(Scope.KNOWLEDGE_TRUST)
+    return ensure_source(view.account, view.actor, said, may_trust=may_trust)
 
 
 def _others(source: KnowledgeSource, refs: set[str]) -> list[str]:
@@ -112,7 +119,7 @@ class Sources(AgentView):
         with acting(self.account):
             before = KnowledgeSource.objects.of(self.account)
             known = before.filter(scope=said.scope, name=said.name).exists()
-            source = ensure_source(self.account, self.actor, said)
+            source = _source(self, said)
             shown = output.source_output(_counted(self.account, source.pk))
             return self.seal(Response(shown, status=200 if known else 201))
 
