@@ -50,6 +50,7 @@ def test_there_must_be_something_to_explain(acme: Account) -> None:
         perf("explain")
 
 
+@pytest.mark.long
 def test_throw_away_parts_are_thrown_away(tmp_path: Path) -> None:
     ours = {"KMAPP_DATA_DIR", "EMBEDDER_QUERY_PORT", "EMBEDDER_BATCH_PORT"}
     environment = {name: value for name, value in os.environ.items() if name not in ours}
