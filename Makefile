@@ -65,7 +65,7 @@ chaos: development ## show that all promises are kept under fire; SHORT=1 for a 
 	  rm -rf $(PROMISES); \
 	  $(ALONE) $(PY) -m pytest -n 2 -m "promise and not chaos" --promises=$(PROMISES) || kept=1; \
 	fi; \
-	$(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest -n 0 -m chaos --promises=$(PROMISES) || kept=1; \
+	$(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest -n 0 -m chaos --durations=12 --promises=$(PROMISES) || kept=1; \
 	$(PY) -m tests.promises $(PROMISES) || kept=1; \
 	exit $$kept
 
