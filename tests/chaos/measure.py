@@ -16,7 +16,7 @@ def amount(full: int, short: int) -> int:
 
 
 # In the short form of chaos an ordinary test speaks for these.
-long = pytest.mark.skipif(SHORT, reason="the short form has an ordinary test of it")
+long = pytest.mark.skipif(SHORT, reason="the short form leaves it to other tests")
 
 
 def seconds_until(condition: Callable[[], bool], most: float) -> float:

@@ -13,7 +13,7 @@ from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from tests.chaos import handlers
-from tests.chaos.measure import amount, seconds_until
+from tests.chaos.measure import amount, long, seconds_until
 from tests.chaos.product import BASE, Product
 from tests.promises.plugin import Measured
 
@@ -82,6 +82,7 @@ def test_clocks_that_differ_run_nothing_twice(
     measured(f"{JOBS + 1} jobs once each; {len(back)} commits older than the one before them")
 
 
+@long
 def test_a_clock_that_is_set_back_delays_nothing(
     hosts: tuple[Product, Product], acme: Account, measured: Measured
 ) -> None:

@@ -13,6 +13,7 @@ from pytest_django import DjangoDbBlocker
 from memory.perf.seed import SHARES, seed
 from tests import makers
 from tests.chaos.conftest import Place, speaking_to
+from tests.chaos.measure import long
 from tests.estate import estate
 
 pytestmark = [pytest.mark.chaos, pytest.mark.promise(40)]
@@ -46,6 +47,7 @@ def test_models_and_migrations_agree(alone: None) -> None:
     call_command("makemigrations", check=True, dry_run=True)
 
 
+@long
 def test_every_migration_goes_back_and_comes_again(alone: None) -> None:
     """To zero and up again over 10,000 memories and a row in every table."""
     seed(ROWS, SHARES, tell=lambda _number: None, say=lambda _line: None)
