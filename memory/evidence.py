@@ -26,6 +26,8 @@ WARNINGS = {
     "tool_call": _("Holds what looks like a tool call."),
     "remote_content": _("Points to content elsewhere that would be loaded when shown."),
     "encoded_text": _("Holds encoded text that reads as sentences once decoded."),
+    "flood": _("One of many that say nearly the same, from one writer within a day."),
+    "look_alike": _("Its agent's name is hard to tell from one that everyone is told memories of."),
 }
 PERSONAL = {
     "email": _("Holds an e-mail address."),

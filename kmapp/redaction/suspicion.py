@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from kmapp.redaction.deeds import ENGLISH_DEEDS
 from kmapp.redaction.folding import fold
+from kmapp.redaction.lookalikes import LETTERS
 from kmapp.redaction.markup import REMOTE_CONTENT, ROLE_MARKUP, TOOL_CALL
 from kmapp.redaction.patterns import Pattern, any_found
 from kmapp.redaction.signals import many_weak_signals
@@ -30,7 +31,6 @@ _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _FLAG_EMOJI = re.compile("\U0001f3f4[\U000e0030-\U000e007a]{2,6}\U000e007f")
 _TAGS = re.compile("[\U000e0000-\U000e007f]")
 _MIXED = re.compile("[A-Za-z][\u0400-\u04ff]|[\u0400-\u04ff][A-Za-z]")
-_LOOK_ALIKE = str.maketrans("аеорсухіѕјһԁαοεικρυ", "aeopcyxisjhdaoeikpu")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}+={0,2}")
 _SHORTEST_SENTENCE = 6
 _LONGEST_CODE = 4096  # characters of one base64 run that are decoded
@@ -38,7 +38,7 @@ _LONGEST_CODE = 4096  # characters of one base64 run that are decoded
 
 def flags(text: str) -> list[str]:
     """Names of what is suspicious about a text, in the order of FLAGS."""
-    seen = fold(text).text.lower().translate(_LOOK_ALIKE)
+    seen = fold(text).text.lower().translate(LETTERS)
     return [name for name, test in _TESTS.items() if test(text, seen)]
 
 
@@ -100,7 +100,7 @@ def _decoded(code: str) -> str:
 def excerpts(text: str, names: Sequence[str]) -> dict[str, str]:
     """Where these flags are to be seen: a piece of the text; of encoded text, what it says."""
     folded = fold(text)
-    seen = folded.text.lower().translate(_LOOK_ALIKE)
+    seen = folded.text.lower().translate(LETTERS)
     found: dict[str, str] = {}
     for name in names:
         if name in _MARKS:

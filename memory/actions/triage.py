@@ -6,6 +6,7 @@ once the proposal has its vector, when it is looked at again.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from kmapp.accounts.acting import acting
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.redaction import excerpts, find
+from kmapp.redaction.lookalikes import imitated
 from kmapp.search.asking import scale_of
 from kmapp.search.measuring import measured
 from kmapp.search.models import Vector
@@ -47,6 +49,9 @@ Status = MemoryEntry.Status
 TERMS = 24  # the rarest words say most; the others only cost
 LOOKED_AT = 12  # of each list
 KEPT = 5  # the most alike
+SIMILAR = Finding.Kind.SIMILAR
+FLOOD = 4  # others that wait, were written by the same within a day, and say nearly the same
+A_DAY = timedelta(days=1)
 NEEDS = (
     (Need.FLAGGED, {Finding.Kind.RISK, Finding.Kind.PERSONAL}),
     (Need.CONTRADICTION, {Finding.Kind.CONTRADICTION}),
@@ -70,14 +75,12 @@ def triage(account_id: UUID, entry_id: UUID) -> Triage | None:
         meaning = _meaning(entry, model)
         said = list(_said(entry))
         known = {finding.other_id for finding in said}
+        compared = list(_compared(entry, meaning, _beside(entry)))
         found = [
             *_risks(entry),
+            *_of_a_flood(entry, compared),
             *said,
-            *(
-                each
-                for each in _compared(entry, meaning, _beside(entry))
-                if each.other_id not in known
-            ),
+            *(each for each in compared if each.other_id not in known),
         ]
         # Held only now: nobody's decision waits for a comparison. A change has a job of its own.
         held = rows.select_for_update(no_key=True, of=("self",))
@@ -91,7 +94,7 @@ def alike(entry: MemoryEntry) -> list[Finding]:
     told = MemoryEntry.objects.of(entry.account_id).current().exclude(pk=entry.pk)
     beside = told.filter(**Audience.of_entry(entry).fields)
     found = _compared(entry, None, beside)
-    return [each for each in found if each.kind != Finding.Kind.SIMILAR]
+    return [each for each in found if each.kind != SIMILAR]
 
 
 def triage_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUID) -> None:
@@ -128,6 +131,28 @@ def _risks(entry: MemoryEntry) -> Iterator[Finding]:
         yield _finding(
             entry, Finding.Kind.PERSONAL, name=kind, details={"times": kinds.count(kind)}
         )
+
+    if other := imitated(entry.agent_id, _believed(entry.account_id)) if entry.agent_id else "":
+        yield _finding(entry, Finding.Kind.RISK, name="look_alike", details={"excerpt": other})
+
+
+def _believed(account_id: UUID) -> set[str]:
+    """Agents of whom everyone is told something: whom it would pay to imitate."""
+    told = MemoryEntry.objects.of(account_id).filter(
+        status=Status.ACTIVE, visibility=MemoryEntry.Visibility.ACCOUNT
+    )
+    return {*told.exclude(agent_id="").values_list("agent_id", flat=True).distinct()}
+
+
+def _of_a_flood(entry: MemoryEntry, compared: Sequence[Finding]) -> Iterator[Finding]:
+    """One of many alike: they would crowd out what others propose, and wear the reviewer down."""
+    alike = [each.other_id for each in compared if each.kind != SIMILAR and each.other_id]
+    if len(alike) < FLOOD:
+        return
+    rows = MemoryEntry.objects.of(entry.account_id).filter(pk__in=alike, status=Status.PROPOSED)
+    lately = rows.filter(created_by=entry.created_by, created_at__gte=timezone.now() - A_DAY)
+    if lately.count() >= FLOOD:
+        yield _finding(entry, Finding.Kind.RISK, name="flood")
 
 
 def _said(entry: MemoryEntry) -> Iterator[Finding]:

@@ -57,3 +57,12 @@ def test_an_agent_cannot_write_where_others_are_trusted(acme: Account) -> None:
     agent_with(acme, PLAIN).post("knowledge/ingest", body, 403)
     with acting(acme):
         assert [d.ref for d in KnowledgeDocument.objects.of(acme)] == ["a.md"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["Handbook", "hаndbook", "handb0ok", "ｈandbook"])
+def test_an_agent_cannot_pass_for_a_trusted_source(acme: Account, name: str) -> None:
+    deliver(agent_with(acme, TRUSTED), 201, trust="trusted")
+    body = {"source": {"name": name}, "documents": DOCUMENTS}
+    refused = agent_with(acme, PLAIN).post("knowledge/ingest", body, 409)
+    assert (refused["error"], "handbook" in refused["message"]) == ("look_alike", True)

@@ -1,10 +1,12 @@
 """What a worker finds out about a proposal before a person looks at it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import pytest
+from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
@@ -16,6 +18,7 @@ from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
 from memory.actions.settings import change_policy
 from memory.models import Finding, MemoryEntry, Triage
+from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.makers import settle
@@ -51,6 +54,13 @@ def findings(account: Account, pk: str) -> dict[str, Finding]:
         return {each.kind: each for each in Finding.objects.of(account).filter(entry=UUID(pk))}
 
 
+@pytest.fixture
+def agents(acme: Account) -> list[Agent]:
+    """Five others, each with a key of its own."""
+    keys = [makers.key(acme)[1] for _ in range(5)]
+    return [Agent(APIClient(headers={"Authorization": f"Bearer {key}"})) for key in keys]
+
+
 def test_proposals_are_grouped_by_what_they_need(agent: Agent, acme: Account) -> None:
     known = approved(agent, acme, LYON)
     approved(agent, acme, "门店早上九点开门。")
@@ -84,6 +94,47 @@ def test_no_hostile_text_gets_anywhere_by_itself(agent: Agent, acme: Account) ->
         rows = MemoryEntry.objects.of(acme)
         assert rows.filter(status="proposed", visibility="account", pinned=False).count() == 200
         assert rows.exclude(flags=[]).count() >= 180
+
+
+@pytest.mark.promise(39)
+@pytest.mark.parametrize(
+    "said", ["The gate code is {} and it works.", "门店的密码现在是{}，请记住。"], ids=["en", "zh"]
+)
+def test_a_flood_of_one_writer_is_flagged(agent: Agent, acme: Account, said: str) -> None:
+    """Each tells another number; the first few cannot know of those that follow."""
+    pk = ""
+    for number in range(8):
+        pk = propose(agent, said.format(1001 + number))
+        settle()
+    assert need(acme, pk) == "flagged"
+    with acting(acme):
+        named = Finding.objects.of(acme).filter(entry=UUID(pk), kind="risk")
+        assert [each.name for each in named] == ["flood"]
+
+
+def test_what_several_say_alike_is_no_flood(
+    agent: Agent, acme: Account, agents: Sequence[Agent]
+) -> None:
+    pk = ""
+    for number, other in enumerate([*agents, agent]):
+        pk = propose(other, f"The gate code is {1001 + number} and it works.")
+        settle()
+    assert "risk" not in findings(acme, pk)
+
+
+@pytest.mark.promise(39)
+@pytest.mark.parametrize(
+    "name", ["Ledger-Bot", "ledger_bot", "1edger-bot", "lеdger-bot", "ｌedger-bot"]
+)
+def test_who_imitates_a_known_agent_is_flagged(agent: Agent, acme: Account, name: str) -> None:
+    approved(agent, acme, LYON, agent_id="ledger-bot")
+    pk = propose(agent, "Cats sleep a lot.", agent_id=name)
+    same = propose(agent, "Dogs sleep a lot, too.", agent_id="ledger-bot")
+    other = propose(agent, "Owls sleep by day.", agent_id="larder-bot")
+    settle()
+    risk = findings(acme, pk)["risk"]
+    assert (risk.name, risk.details["excerpt"]) == ("look_alike", "ledger-bot")
+    assert "risk" not in findings(acme, same) | findings(acme, other)
 
 
 def test_what_the_writer_says_of_others_counts_first(agent: Agent, acme: Account) -> None:
