@@ -1,0 +1,77 @@
+"""Personal data that an account blacks out is nowhere on the disk, not even for a moment."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kmapp.accounts.models import Account
+from tests.chaos.conftest import Place
+from tests.chaos.measure import amount, seconds_until
+from tests.chaos.product import Product
+from tests.personal import FOUND
+from tests.promises.plugin import Measured
+
+pytestmark = [pytest.mark.chaos, pytest.mark.promise(39)]
+
+SHORTEST = 11  # characters: what is shorter stands in files by chance
+CONTROL = b"q7nothingpersonal"
+MARKED = [text for texts in FOUND.values() for text in texts]
+
+
+def secrets() -> Iterator[str]:
+    for text in MARKED:
+        secret = re.split("[«»]", text)[1]
+        if len(secret) >= SHORTEST:
+            yield secret
+
+
+def on_disk(folder: Path, wanted: list[bytes]) -> set[tuple[str, bytes]]:
+    """Which files hold which of them, of the database, of Valkey and of the logs."""
+    found = set()
+    for file in folder.rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            held = file.read_bytes()
+            found |= {(file.name, each) for each in wanted if each in held}
+    return found
+
+
+def test_what_is_blacked_out_reaches_no_file(
+    product: Product, acme: Account, place: Place, measured: Measured
+) -> None:
+    """By the doors through which agents write, in every field; and as questions."""
+    product.have("valkey", "provider", "web", "worker", "beat")
+    wanted = [each.encode() for each in secrets()]
+    assert len(wanted) > 100
+    before = on_disk(place.home, wanted)
+    texts = [re.sub("[«»]", "", text) for text in MARKED]
+    nodes = [{"text": t, "title": t, "metadata": {"a": [t]}, "user_id": "u"} for t in texts]
+    written = ask(product, "memory/write", {"nodes": nodes, "input_text": " ".join(texts)})
+    for text, node in [*zip(texts, written["nodes"], strict=True)][:: amount(3, 12)]:
+        say(product, text, node["id"])
+    ask(
+        product,
+        "memory/store",
+        {"text": f"What is not blacked out: {CONTROL.decode()}.", "user_id": "u"},
+    )
+    seconds_until(lambda: product.ask("GET", "health").body["pending_embeddings"] == 0, 120)
+    assert on_disk(place.home, [CONTROL]), "what is written reaches the disk"
+    assert on_disk(place.home, wanted) - before == set()
+    measured(f"{len(wanted)} pieces of personal data written, 0 in any file")
+
+
+def say(product: Product, text: str, pk: str) -> None:
+    ask(product, "memory/update", {"id": pk, "text": f"{text} !", "reason": text})
+    ask(product, "memory/store", {"text": f"{text} ?", "user_id": "u"})
+    said = {"messages": [{"role": "user", "content": text}], "infer": False, "user_id": "u"}
+    ask(product, "memory/add", said)
+    for door in ("search", "inject"):
+        ask(product, f"memory/{door}", {"query": text, "user_id": "u"})
+
+
+def ask(product: Product, path: str, body: Any) -> Any:
+    answer = product.post(path, body)
+    assert answer.status < 300, (path, answer.body)
+    return answer.body
