@@ -20,6 +20,7 @@ from typing import IO
 from zipfile import BadZipFile, ZipFile
 
 from kmapp.backup import BackupError
+from kmapp.ledger.signing import sync_folder
 
 FORMAT = 1
 DUMP, SIGNED, KEYS, CONTENTS = (
@@ -76,7 +77,7 @@ def writing(path: Path) -> Iterator[ZipFile]:
         except BaseException:
             draft.unlink()
             raise
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 @contextmanager
@@ -104,11 +105,3 @@ def contents_of(bundle: ZipFile) -> Contents:
 def blocks(file: IO[bytes]) -> Iterator[bytes]:
     while block := file.read(BLOCK):
         yield block
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

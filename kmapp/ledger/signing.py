@@ -153,7 +153,7 @@ def append(path: Path, records: Iterable[Signed]) -> None:
         file.write(b"".join(record.line() + b"\n" for record in records))
         file.flush()
         os.fsync(file.fileno())
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def read(path: Path) -> Iterator[Signed | Damaged]:
@@ -206,7 +206,7 @@ def _make_key(path: Path) -> None:
     finally:
         os.close(descriptor)
         Path(draft).unlink()
-    _sync_folder(path.parent)
+    sync_folder(path.parent)
 
 
 def _publish(public: Ed25519PublicKey, path: Path) -> None:
@@ -228,7 +228,8 @@ def _end_of_last_line(descriptor: int) -> int:
     return 0
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Until then the disk may not know of a new name."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

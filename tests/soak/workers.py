@@ -5,6 +5,7 @@ import json
 import random
 import re
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -50,7 +51,7 @@ class Line:
 
 
 @dataclass
-class Worker:
+class Worker(ABC):
     """Somebody who does the same again and again until told to stop."""
 
     name: str
@@ -67,8 +68,9 @@ class Worker:
             number += 1
             stop.wait(self.pause * dice.uniform(0.5, 1.5))
 
+    @abstractmethod
     def turn(self, number: int, dice: random.Random, stop: Event) -> None:
-        raise NotImplementedError
+        """What it does each time."""
 
 
 def sentence(dice: random.Random) -> str:
