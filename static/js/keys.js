@@ -30,8 +30,11 @@
       .pop();
   }
 
+  const takesText = (element) =>
+    element?.matches("input:not([type=checkbox], [type=radio]), textarea, select") ?? false;
+
   function press(element) {
-    if (element?.matches("input:not([type=checkbox], [type=radio]), textarea, select")) {
+    if (takesText(element)) {
       element.focus();
       element.select?.();
     } else {
@@ -75,9 +78,12 @@
       return;
     }
     if (event.repeat) return; // a held key decides once
-    if (!owner(event.key)) return;
+    const element = owner(event.key);
+    if (!element) return;
     event.preventDefault();
-    settled(() => press(owner(event.key)));
+    // A field takes the focus at once: the letters typed next are meant for it.
+    if (takesText(element)) press(element);
+    else settled(() => press(owner(event.key)));
   });
 
   // What came in last is wired up some milliseconds after it is seen. Who is faster than that means

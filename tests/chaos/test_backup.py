@@ -69,7 +69,10 @@ def test_it_restores_in_time_to_the_same_answers(
         stop.set()
         writer.join()
     dumped = time.monotonic() - began
-    call_command("rehearse_restore", str(file), url=place.postgres.url(), stdout=out)
+    try:
+        call_command("rehearse_restore", str(file), url=place.postgres.url(), stdout=out)
+    finally:
+        print(out.getvalue())
     told = out.getvalue()
     restored = re.search(r"restored +ok +in ([\d.]+) s", told)
     assert restored

@@ -106,6 +106,18 @@ def test_control_and_enter_send_what_is_being_written(desk: Visitor) -> None:
     assert presses(desk.page) == ["sent"]
 
 
+def test_who_types_while_the_page_settles_means_the_field(desk: Visitor) -> None:
+    settling = "document.querySelector('#row-1').classList.{}('htmx-settling')"
+    desk.page.evaluate(settling.format("add"))
+    desk.page.keyboard.press("a")  # a key waits
+    desk.page.keyboard.press("/")
+    desk.page.keyboard.type("apple pie")
+    expect(desk.page.get_by_label("Search memories")).to_have_value("apple pie")
+    assert presses(desk.page) == []
+    desk.page.evaluate(settling.format("remove"))
+    desk.page.wait_for_function("window.presses.length === 1")
+
+
 def test_the_next_row_takes_the_focus_of_one_that_leaves(desk: Visitor) -> None:
     page = desk.page
     page.keyboard.press("j")
