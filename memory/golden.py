@@ -70,8 +70,12 @@ def _of(account_id: UUID, number: int) -> list[Question]:
         ]
 
 
-def answers(asked: Sequence[Question]) -> list[Answer]:
-    """What the database at hand says to each."""
+def answers(asked: Sequence[Question], *, exactly: bool) -> list[Answer]:
+    """What the database at hand says to each.
+
+    An index of vectors is built by chance: two of them overlook different memories. Exactly, each
+    memory is measured, so what two databases hold alike they say alike.
+    """
     model = active_model()
     return [
         Answer(
@@ -80,10 +84,17 @@ def answers(asked: Sequence[Question]) -> list[Answer]:
                 hit.entry.pk
                 for hit in answer(
                     each.account_id,
-                    Search(query=each.text, of_anyone=True),
+                    Search(query=each.text, of_anyone=True, exactly=exactly),
                     Meaning.of(model, each.vector),
                 )
             ),
         )
         for each in asked
     ]
+
+
+def overlap(exact: Sequence[Answer], quick: Sequence[Answer]) -> float:
+    """The share, 0..1, of what is to be found that the index found, too."""
+    pairs = [(set(every.found), set(some.found)) for every, some in zip(exact, quick, strict=True)]
+    whole = sum(len(wanted) for wanted, _ in pairs)
+    return sum(len(wanted & found) for wanted, found in pairs) / whole if whole else 1.0

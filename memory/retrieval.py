@@ -48,6 +48,7 @@ class Search:
     filters: Q | None = None  # see memory.conditions
     as_of: datetime | None = None  # what would have been found then
     in_run: str = ""  # of this run only
+    exactly: bool = False  # each memory is measured: slow; the index overlooks some
     variant: Variant = DEFAULT
 
 
@@ -150,14 +151,14 @@ def _past(account_id: UUID, asked: Search) -> Past | None:
 def _within(account_id: UUID, asked: Search) -> Within:
     """What may be found. Agents ask with the same ids and filters again and again."""
     if asked.filters is not None or asked.as_of:
-        return Within.of(rows_of(account_id, asked))
+        return Within.of(rows_of(account_id, asked), one_by_one=asked.exactly)
     return _filter(account_id, replace(asked, query="", limit=0, min_score=0.0, variant=DEFAULT))
 
 
 @lru_cache(maxsize=1_000)
 def _filter(account_id: UUID, asked: Search) -> Within:
     """The filter as SQL. Only its text is remembered: the database reads the rows each time."""
-    return Within.of(rows_of(account_id, asked))
+    return Within.of(rows_of(account_id, asked), one_by_one=asked.exactly)
 
 
 def rows_of(account_id: UUID, asked: Search) -> EntryQuerySet:

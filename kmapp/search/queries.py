@@ -39,15 +39,15 @@ class Within:
 
     sql: str
     parameters: Sequence[Any]
-    few: bool = False  # known to be
+    one_by_one: bool = False  # each is measured, whatever an index could do
 
     @classmethod
-    def of(cls, rows: "QuerySet[Any]") -> Self:
+    def of(cls, rows: "QuerySet[Any]", *, one_by_one: bool = False) -> Self:
         try:
             sql, parameters = rows.order_by().values("pk").query.sql_with_params()
         except EmptyResultSet:  # Django sees that a condition can never hold
             return cls(sql="SELECT NULL::uuid WHERE false", parameters=())
-        return cls(sql=sql, parameters=parameters)
+        return cls(sql=sql, parameters=parameters, one_by_one=one_by_one)
 
     @classmethod
     def these(cls, ids: Iterable[UUID]) -> Self:
@@ -68,7 +68,7 @@ def listed(collection: Collection, within: Within) -> Within:
             within.parameters,
         )
         ids = cursor.fetchone()[0] or []
-    return replace(Within.these(ids), few=True) if len(ids) <= few else within
+    return replace(Within.these(ids), one_by_one=True) if len(ids) <= few else within
 
 
 STATISTICS: Memo[tuple[int, float]] = Memo()
@@ -225,7 +225,7 @@ def _are_few(collection: Collection, within: Within) -> bool:
     about this multiple of the root of its size.
     """
     few = _few(collection)
-    if within.few or _statistics(collection)[0] <= few:
+    if within.one_by_one or _statistics(collection)[0] <= few:
         return True
     key = (collection, few, within.sql, repr(within.parameters))
     known = ARE_FEW.get(key)

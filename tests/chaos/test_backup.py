@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
@@ -71,8 +71,8 @@ def test_it_restores_in_time_to_the_same_answers(
     dumped = time.monotonic() - began
     try:
         call_command("rehearse_restore", str(file), url=place.postgres.url(), stdout=out)
-    finally:
-        print(out.getvalue())
+    except CommandError as differs:
+        raise AssertionError(out.getvalue()) from differs
     told = out.getvalue()
     restored = re.search(r"restored +ok +in ([\d.]+) s", told)
     assert restored

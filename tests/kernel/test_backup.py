@@ -194,6 +194,7 @@ def test_a_rehearsal_compares_and_leaves_nothing(lived: Account, file: Path) -> 
     told = run("rehearse_restore", file)
     assert "NOT OK" not in told
     assert "3 of 3 equal" in told
+    assert "finds 100.0% of these, the live one 100.0%" in told
     remember(lived, "Written since.")
     makers.settle()
     told = run("rehearse_restore", file)

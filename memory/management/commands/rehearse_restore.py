@@ -20,9 +20,10 @@ from kmapp.management.database import owner_address, server_url
 from kmapp.management.progress import Progress
 from kmapp.processes import CannotStart
 from kmapp.provision import CannotProvision
-from memory.golden import Answer, answers, questions
+from memory.golden import Answer, answers, overlap, questions
 
 RECALLS = 100
+LEEWAY = 0.05  # by which one index may find less than another: both are built by chance
 
 
 class Command(BaseCommand):
@@ -69,8 +70,11 @@ class Command(BaseCommand):
             self._heads(standing)
             with rehearsing.working_in(name):
                 asked = questions(recalls)
-                there = answers(asked)
-            self._recalls(standing, there, answers(asked))
+                there = answers(asked, exactly=True)
+                found_there = overlap(there, answers(asked, exactly=False))
+            here = answers(asked, exactly=True)
+            self._recalls(standing, there, here)
+            self._index(found_there, overlap(here, answers(asked, exactly=False)))
 
     def _rows(self, said: Contents, found: Contents) -> None:
         differ = [
@@ -112,6 +116,10 @@ class Command(BaseCommand):
         if moved:
             said += f"; where the live chain went on, {found} of {len(moved)} found"
         self._say("recalls", said, well=(equal, found) == (len(still), len(moved)))
+
+    def _index(self, there: float, here: float) -> None:
+        said = f"of vectors finds {there:.1%} of these, the live one {here:.1%}"
+        self._say("index", said, well=there >= here - LEEWAY)
 
     def _say(self, what: str, said: str, *, well: bool) -> None:
         self.wrong += not well
