@@ -74,7 +74,7 @@ def test_there_and_back(account: Account, messages: list[dict[str, Any]], keep_t
         placeholders = restored(account.pk, whole, WITHIN).messages
     if placeholders != short:
         kept = list(references(placeholders))
-        whole = prepared(account.pk, SYSTEM, placeholders, asked(0, kept)).messages
+        whole = prepared(account.pk, SYSTEM, placeholders, asked(keep_turns, kept)).messages
         assert whole == messages
     with acting(account):
         assert restored(account.pk, placeholders, WITHIN).messages == placeholders
