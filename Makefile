@@ -11,7 +11,7 @@ ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u 
   -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help up test long check audit demo bench chaos soak tune bench-retrieval browser shots lock \
+.PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval browser shots lock \
   clean clean-data runtime development
 .DEFAULT_GOAL := help
 
@@ -30,12 +30,17 @@ long: development ## run the longer forms of some tests, and plans beside 100,00
 	@$(ALONE) KMAPP_PLANS_AT=100000 $(PY) -m pytest -n 0 tests/memory/test_plans.py
 
 check: development ## formatting, lint, types, imports, migrations
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types style
+
+types:
+	@$(ALONE) $(PY) -m mypy .
+
+style:
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
 	@find templates -name '*.html' -exec $(VENV)/bin/djade --check --target-version 5.2 {} +
 	@$(PY) -m djlint --lint --quiet templates
 	@$(VENV)/bin/lint-imports
-	@$(ALONE) $(PY) -m mypy .
 	@$(ALONE) DJANGO_SETTINGS_MODULE=tests.settings $(PY) manage.py check --fail-level WARNING
 	@# No database runs here; the comparison is between models and files.
 	@$(ALONE) DJANGO_SETTINGS_MODULE=tests.settings $(PY) -W ignore::RuntimeWarning manage.py \

@@ -91,19 +91,23 @@ def test_all_of_a_group_are_decided_if_they_are_still_as_many(desk: Client, acme
     assert statuses(acme) == ["active", "proposed", "active", "active"]
 
 
-def test_many_are_decided_by_workers_with_progress(desk: Client, acme: Account) -> None:
-    proposed(acme, *(f"Fact number {n}." for n in range(201)))
-    form = {"which": "all", "expected": "201", "deed": "approve"}
+def test_many_are_decided_by_workers_with_progress(
+    desk: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("memory.actions.bulk", "memory.views.bulk"):
+        monkeypatch.setattr(f"{module}.PART", 20)
+    proposed(acme, *(f"Fact number {n}." for n in range(21)))
+    form = {"which": "all", "expected": "21", "deed": "approve"}
     place = desk.post(BULK, form, headers=REVIEW).headers["HX-Redirect"]
     quiet = desk.get(place, headers=HTMX)
-    assert "0 of 201 looked at" in page(quiet)
+    assert "0 of 21 looked at" in page(quiet)
     same = desk.get(place, headers={**HTMX, "If-None-Match": quiet.headers["ETag"]})
     assert same.status_code == 304
     assert desk.post(f"{place}undo/").status_code == 409
     makers.settle()
-    assert "201 of 201 looked at" in page(desk.get(place))
+    assert "21 of 21 looked at" in page(desk.get(place))
     with acting(acme):
-        assert list(BulkPart.objects.order_by("number").values_list("done", flat=True)) == [200, 1]
+        assert list(BulkPart.objects.order_by("number").values_list("done", flat=True)) == [20, 1]
     assert set(statuses(acme)) == {"active"}
     assert desk.post(f"{place}undo/").headers["Location"] == place
     makers.settle()
