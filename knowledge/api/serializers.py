@@ -167,7 +167,11 @@ class SourcesInput(Typed):
     """Which part of the list."""
 
     after = serializers.RegexField(
-        NEXT, max_length=300, required=False, help_text="The `next` of the last answer."
+        NEXT,
+        max_length=300,
+        required=False,
+        trim_whitespace=False,  # of the name in it
+        help_text="The `next` of the last answer.",
     )
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 

@@ -12,7 +12,7 @@ from tests.chaos.measure import long, percentile, seconds_until
 from tests.chaos.product import Product
 from tests.promises.plugin import Measured
 
-pytestmark = [pytest.mark.chaos, long]
+pytestmark = [pytest.mark.chaos, pytest.mark.alone, long]
 
 BOMBS = 4
 WRITES = 40

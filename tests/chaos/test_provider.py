@@ -14,7 +14,7 @@ from tests.chaos.measure import amount, percentile, seconds_until
 from tests.chaos.product import Answer, Product
 from tests.promises.plugin import Measured
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.alone]
 
 WRITES = amount(400, 200)
 RECALLS = 200

@@ -33,7 +33,7 @@ from tests import makers
 from tests.chaos.conftest import Place, speaking_to
 from tests.promises.plugin import Measured
 
-pytestmark = [pytest.mark.chaos, pytest.mark.promise(40)]
+pytestmark = [pytest.mark.chaos, pytest.mark.alone, pytest.mark.promise(40)]
 
 FIRST = Path(__file__).resolve().parents[1] / "data" / "first"  # its README says what it is
 ROWS = 10_000

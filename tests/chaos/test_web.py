@@ -29,7 +29,7 @@ from tests.chaos.measure import amount, long, percentile
 from tests.chaos.product import Answer, Product
 from tests.promises.plugin import Measured
 
-pytestmark = pytest.mark.chaos
+pytestmark = [pytest.mark.chaos, pytest.mark.alone]
 
 CUTS = amount(100, 20)
 ASKED = amount(100, 24)
