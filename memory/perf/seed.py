@@ -66,12 +66,14 @@ def seed(number: int, shares: Sequence[float], *, tell: Tell, say: Say) -> None:
     model = active_model()
     counts = {slug_of(share): round(number * share / 100) for share in shares}
     counts[slug_of(None)] = number - sum(counts.values())
+    known = {account.slug: account for account in every_account()}
     rebuild = number >= MANY
     if rebuild:
         drop_indexes(model)
     try:
         for place, (slug, wanted) in enumerate(counts.items()):
-            Seeder(_account(slug), model, wanted, np.random.default_rng(place)).fill(tell)
+            account = known.get(slug) or create_account(name=slug, slug=slug)
+            Seeder(account, model, wanted, np.random.default_rng(place)).fill(tell)
     finally:
         if rebuild:
             say("Building the index of the vectors …")
@@ -79,11 +81,6 @@ def seed(number: int, shares: Sequence[float], *, tell: Tell, say: Say) -> None:
     say("Collecting statistics …")
     with connections[OWNER].cursor() as cursor:
         cursor.execute(f"VACUUM ANALYZE {', '.join(TABLES)}")
-
-
-def _account(slug: str) -> Account:
-    known = {account.slug: account for account in every_account()}
-    return known.get(slug) or create_account(name=slug, slug=slug)
 
 
 @dataclass

@@ -3,8 +3,10 @@
 Made of invented words, so that no text means or names anything. The same seed, the same texts.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,27 +24,35 @@ EXPONENT = 1.05  # of the frequency of the word with a rank: about that of a spo
 SHORTEST, MEDIAN, SPREAD, LONGEST = 4, 18, 0.6, 120  # words of a text: log-normal
 
 
+class Vocabulary(NamedTuple):
+    """Words by their rank, and how often a word of that rank or a more common one is said."""
+
+    english: "NDArray[np.str_]"
+    chinese: "NDArray[np.str_]"
+    frequencies: "NDArray[np.float64]"
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    """One for every writer and every run."""
+    shape = Random(7)  # noqa: S311 - invented words, no secrets
+    english = np.array([_english_word(shape) for _ in range(VOCABULARY)])
+    chinese = np.array(["".join(shape.sample(HANZI, 2)) for _ in range(VOCABULARY)])
+    weights = 1.0 / np.arange(10, VOCABULARY + 10) ** EXPONENT
+    return Vocabulary(english, chinese, np.cumsum(weights / weights.sum()))
+
+
 @dataclass
 class Writer:
     """Writes texts: mostly English, some Chinese."""
 
     rng: np.random.Generator
     chinese_share: float = 0.3
-    _english: "NDArray[np.str_]" = field(init=False)
-    _chinese: "NDArray[np.str_]" = field(init=False)
-    _frequencies: "NDArray[np.float64]" = field(init=False)
-
-    def __post_init__(self) -> None:
-        shape = Random(7)  # noqa: S311 - one vocabulary for every run
-        self._english = np.array([_english_word(shape) for _ in range(VOCABULARY)])
-        self._chinese = np.array(["".join(shape.sample(HANZI, 2)) for _ in range(VOCABULARY)])
-        weights = 1.0 / np.arange(10, VOCABULARY + 10) ** EXPONENT
-        self._frequencies = np.cumsum(weights / weights.sum())
 
     def texts(self, number: int) -> list[str]:
         drawn = self.rng.lognormal(np.log(MEDIAN), SPREAD, number)
         lengths = np.clip(drawn, SHORTEST, LONGEST).astype(int)
-        ranks = np.searchsorted(self._frequencies, self.rng.random(int(lengths.sum())))
+        ranks = np.searchsorted(vocabulary().frequencies, self.rng.random(int(lengths.sum())))
         ranks = np.minimum(ranks, VOCABULARY - 1)
         chinese = self.rng.random(number) < self.chinese_share
         ends = np.cumsum(lengths)
@@ -58,8 +68,8 @@ class Writer:
 
     def _text(self, ranks: "NDArray[np.int64]", *, chinese: bool) -> str:
         if chinese:
-            return "".join(self._chinese[ranks]) + "。"
-        return (" ".join(self._english[ranks]) + ".").capitalize()
+            return "".join(vocabulary().chinese[ranks]) + "。"
+        return (" ".join(vocabulary().english[ranks]) + ".").capitalize()
 
 
 def _english_word(shape: Random) -> str:
