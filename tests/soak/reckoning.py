@@ -10,12 +10,13 @@ from kmapp import embedded
 from tests.soak.crowd import Crowd
 from tests.soak.deployment import Deployment
 
-# Topics that grew meanwhile have no client's id.
+# Topics grow meanwhile: nobody wrote them, and they have no vectors.
 WRITTEN = """
   SELECT client_id, id::text, account_id::text, content FROM memory_memoryentry
-  WHERE client_id <> ''"""
+  WHERE kind <> 'topic'"""
+TOPICS = "SELECT id::text, account_id::text FROM memory_memoryentry WHERE kind = 'topic'"
 UNREADY = """
-  SELECT count(*) FROM memory_memoryentry e WHERE client_id <> '' AND (
+  SELECT count(*) FROM memory_memoryentry e WHERE kind <> 'topic' AND (
     SELECT count(*) FROM search_vector v WHERE v.account_id = e.account_id
       AND v.collection = 'memory' AND v.object_id = e.id AND v.state = 'READY') <> 1"""
 OWED = "SELECT count(*) FROM outbox_delivery WHERE done_at IS NULL AND failed_at IS NULL"
@@ -52,6 +53,13 @@ def reckoned(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> list[F
     promised |= dict.fromkeys(crowd.importer.imported, "")  # an import tells no ids
     lost = [name for name, pk in promised.items() if ids.get(name, "?") != (pk or ids.get(name))]
     strays = [pk for _name, pk, of, text in rows if crowd.accounts.get(text.split(":")[0]) != of]
+    whose = dict(_rows(there, TOPICS))
+    strays += [
+        pk
+        for each in crowd.readers
+        for pk in each.topics
+        if whose.get(pk, "") not in ("", crowd.accounts[each.tag])
+    ]
     approved = crowd.reviewer.approved
     kept = _rows(there, DECIDED, approved)
     fsck = there.command("fsck")
@@ -61,7 +69,7 @@ def reckoned(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> list[F
         Finding("memories acknowledged", f"{len(promised):,}", bool(promised)),
         none("of them lost", len(lost)),
         none("doubled", len(rows) - len({text for *_ids, text in rows})),
-        none("in another account", len(strays)),
+        none("in another account, or told to it", len(strays)),
         none("without exactly one vector", _count(there, UNREADY)),
         none("jobs still owed", owed(there)),
         none("jobs given up", _count(there, DEAD)),

@@ -111,12 +111,15 @@ class Reader(Worker):
     """Searches, and asks for what a writer was promised."""
 
     writer: Writer
+    topics: set[str] = field(default_factory=set)  # ids: whose they are, their words do not say
 
     def turn(self, number: int, dice: random.Random, stop: Event) -> None:
         query = f"Where is the {dice.choice(THINGS)}? ({number})"
         _, told = self.line.call("memory/search", {"query": query, "user_id": "ann"})
         for result in told["results"] if told else ():
-            if not result["text"].startswith(f"{self.tag}:"):
+            if result["kind"] == "topic":
+                self.topics.add(result["id"])
+            elif not result["text"].startswith(f"{self.tag}:"):
                 self.wrong.append(f"{self.name} was told of another account: {result['id']}")
         known = list(self.writer.acknowledged.items())
         if known:
