@@ -58,7 +58,7 @@ def reckoned(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> list[F
         pk
         for each in crowd.readers
         for pk in each.topics
-        if whose.get(pk, "") not in ("", crowd.accounts[each.tag])
+        if whose.get(pk) != crowd.accounts[each.tag]
     ]
     approved = crowd.reviewer.approved
     kept = _rows(there, DECIDED, approved)
