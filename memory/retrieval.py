@@ -99,6 +99,7 @@ def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit
         if past := _past(account_id, asked):
             ids = past.ids(rows_of(account_id, asked))
             within, reworded = Within.these(ids), past.reworded(ids)
+        within = replace(within, one_by_one=asked.exactly)
         signals = gather(account_id, asked.query, meaning, within, reworded)
         without = frozenset() if asked.variant.algorithm.by_run else SURROUNDINGS
         ranked = fuse(signals.query, signals.candidates, scale, without=without)
@@ -151,14 +152,14 @@ def _past(account_id: UUID, asked: Search) -> Past | None:
 def _within(account_id: UUID, asked: Search) -> Within:
     """What may be found. Agents ask with the same ids and filters again and again."""
     if asked.filters is not None or asked.as_of:
-        return Within.of(rows_of(account_id, asked), one_by_one=asked.exactly)
+        return Within.of(rows_of(account_id, asked))
     return _filter(account_id, replace(asked, query="", limit=0, min_score=0.0, variant=DEFAULT))
 
 
 @lru_cache(maxsize=1_000)
 def _filter(account_id: UUID, asked: Search) -> Within:
     """The filter as SQL. Only its text is remembered: the database reads the rows each time."""
-    return Within.of(rows_of(account_id, asked), one_by_one=asked.exactly)
+    return Within.of(rows_of(account_id, asked))
 
 
 def rows_of(account_id: UUID, asked: Search) -> EntryQuerySet:

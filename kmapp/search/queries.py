@@ -42,12 +42,12 @@ class Within:
     one_by_one: bool = False  # each is measured, whatever an index could do
 
     @classmethod
-    def of(cls, rows: "QuerySet[Any]", *, one_by_one: bool = False) -> Self:
+    def of(cls, rows: "QuerySet[Any]") -> Self:
         try:
             sql, parameters = rows.order_by().values("pk").query.sql_with_params()
         except EmptyResultSet:  # Django sees that a condition can never hold
             return cls(sql="SELECT NULL::uuid WHERE false", parameters=())
-        return cls(sql=sql, parameters=parameters, one_by_one=one_by_one)
+        return cls(sql=sql, parameters=parameters)
 
     @classmethod
     def these(cls, ids: Iterable[UUID]) -> Self:
