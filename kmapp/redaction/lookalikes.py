@@ -1,6 +1,6 @@
 """Names that a reader takes for one another: the skeleton of both is the same (as in UTS #39)."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 
 from kmapp.redaction.folding import fold
 
@@ -17,7 +17,7 @@ def skeleton(name: str) -> str:
     return fold(name).text.casefold().translate(LETTERS).translate(_SHAPES).replace("rn", "m")
 
 
-def imitated(name: str, others: Collection[str]) -> str:
-    """That of the other names which this one is hard to tell from; or nothing."""
+def look_alikes(name: str, others: Iterable[str]) -> list[str]:
+    """Those of the other names that this one is hard to tell from, in their order."""
     wanted = skeleton(name)
-    return min((each for each in others if each != name and skeleton(each) == wanted), default="")
+    return sorted(each for each in others if each != name and skeleton(each) == wanted)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
-from kmapp.redaction.lookalikes import imitated
+from kmapp.redaction.lookalikes import look_alikes
 from knowledge.models import KnowledgeSource
 
 Kind, Trust = KnowledgeSource.Kind, KnowledgeSource.Trust
@@ -45,8 +45,9 @@ def ensure_source(
     source = known.select_for_update(no_key=True).first()
     if not may_trust:
         said = replace(said, trust=_untrusted(said, source))
-        _refuse_to_imitate(account_id, said)
     if source is None:
+        if not may_trust:
+            _refuse_to_imitate(account_id, said)
         return _make(account_id, actor, said)
     if said.kind and said.kind != source.kind:
         raise Conflict(f"“{source.name}” is of the kind {source.kind}: choose another name.")
@@ -71,9 +72,10 @@ def _untrusted(said: NewSource, source: KnowledgeSource | None) -> str:
 def _refuse_to_imitate(account_id: UUID, said: NewSource) -> None:
     """A name that is read as a trusted source's would be trusted for it."""
     others = KnowledgeSource.objects.of(account_id).exclude(trust=Trust.UNTRUSTED)
-    if other := imitated(said.name, others.values_list("name", flat=True)):
+    if found := look_alikes(said.name, others.values_list("name", flat=True)):
         raise Conflict(
-            f"“{said.name}” is hard to tell from “{other}”, which is trusted: choose another name.",
+            f"“{said.name}” is hard to tell from “{found[0]}”, which is trusted: choose another"
+            " name.",
             code="look_alike",
         )
 

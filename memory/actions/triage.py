@@ -17,7 +17,7 @@ from kmapp.accounts.acting import acting
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.redaction import excerpts, find
-from kmapp.redaction.lookalikes import imitated
+from kmapp.redaction.lookalikes import look_alikes
 from kmapp.search.asking import scale_of
 from kmapp.search.measuring import measured
 from kmapp.search.models import Vector
@@ -32,6 +32,7 @@ from kmapp.search.queries import (
 )
 from kmapp.text import terms
 from memory.actions.owed import owe_triage
+from memory.agents import agent_names
 from memory.audiences import Audience
 from memory.likeness import Bounds, Likeness, closeness, likeness
 from memory.models import (
@@ -78,6 +79,7 @@ def triage(account_id: UUID, entry_id: UUID) -> Triage | None:
         compared = list(_compared(entry, meaning, _beside(entry)))
         found = [
             *_risks(entry),
+            *_of_an_imitator(entry),
             *_of_a_flood(entry, compared),
             *said,
             *(each for each in compared if each.other_id not in known),
@@ -132,16 +134,19 @@ def _risks(entry: MemoryEntry) -> Iterator[Finding]:
             entry, Finding.Kind.PERSONAL, name=kind, details={"times": kinds.count(kind)}
         )
 
-    if other := imitated(entry.agent_id, _believed(entry.account_id)) if entry.agent_id else "":
-        yield _finding(entry, Finding.Kind.RISK, name="look_alike", details={"excerpt": other})
 
-
-def _believed(account_id: UUID) -> set[str]:
-    """Agents of whom everyone is told something: whom it would pay to imitate."""
-    told = MemoryEntry.objects.of(account_id).filter(
-        status=Status.ACTIVE, visibility=MemoryEntry.Visibility.ACCOUNT
+def _of_an_imitator(entry: MemoryEntry) -> Iterator[Finding]:
+    """Its agent's name is read as that of one of whom everyone is told something."""
+    if not entry.agent_id:
+        return
+    told = MemoryEntry.objects.of(entry.account_id).filter(
+        status=Status.ACTIVE,
+        visibility=MemoryEntry.Visibility.ACCOUNT,
+        agent_id__in=look_alikes(entry.agent_id, agent_names(entry.account_id)),
     )
-    return {*told.exclude(agent_id="").values_list("agent_id", flat=True).distinct()}
+    name = told.values_list("agent_id", flat=True).first()
+    if name is not None:
+        yield _finding(entry, Finding.Kind.RISK, name="look_alike", details={"excerpt": name})
 
 
 def _of_a_flood(entry: MemoryEntry, compared: Sequence[Finding]) -> Iterator[Finding]:

@@ -22,6 +22,7 @@ from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.search.queries import ARE_FEW, STATISTICS, Meaning, Within
 from memory.actions.curating import topics_of
+from memory.agents import agent_names
 from memory.models import MemoryEntry, Viewer
 from memory.perf.vectors import Cloud
 from memory.perf.words import Writer
@@ -76,7 +77,7 @@ def _sender() -> str:
 
 
 def hot_statements(account: Account, viewer: Viewer | None = None) -> list[Statement]:
-    """What a search, a page of the list and the review queue send for one account."""
+    """What a search, lists, the review queue and triage send for one account."""
     account_id = account.pk
     STATISTICS.forget()
     ARE_FEW.forget()
@@ -97,9 +98,11 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
             list(rows.awaiting_review()[:PAGE])
         with overheard("topics") as topics:
             list(topics_of(account_id)[:PAGE])
+        with overheard("agents") as agents:
+            agent_names(account_id)
         with overheard("dead letters") as dead:
             list(Delivery.objects.of(account_id).dead().order_by("-failed_at")[:PAGE])
-    return [*heard, *fetched, *page, *queue, *topics, *dead]
+    return [*heard, *fetched, *page, *queue, *topics, *agents, *dead]
 
 
 def whole_reads(account: Account, viewer: Viewer) -> list[str]:

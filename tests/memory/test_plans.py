@@ -36,6 +36,7 @@ WANTED = {
     "list page": ("Index Scan", "entries_newest_first"),
     "review queue": ("Index Scan", "entries_by_status"),
     "topics": ("Index Scan", "topics"),
+    "agents": ("Index Only Scan", "entries_of_agent"),
 }
 
 

@@ -1,0 +1,24 @@
+"""Which agents have written in an account."""
+
+from uuid import UUID
+
+from django.db import connection
+
+# From one name to the next along the index entries_of_agent: as many steps as there are names,
+# however many memories there are. DISTINCT would read them all.
+_NAMES = """
+WITH RECURSIVE names (name) AS (
+  SELECT min(agent_id) FROM memory_memoryentry WHERE account_id = %(account)s AND agent_id > ''
+  UNION ALL
+  SELECT (SELECT min(agent_id) FROM memory_memoryentry
+          WHERE account_id = %(account)s AND agent_id > name)
+  FROM names WHERE name IS NOT NULL)
+SELECT name FROM names WHERE name IS NOT NULL
+"""
+
+
+def agent_names(account_id: UUID) -> list[str]:
+    """The names of all agents, in the database's order. Inside `acting`."""
+    with connection.cursor() as cursor:
+        cursor.execute(_NAMES, {"account": account_id})
+        return [name for (name,) in cursor.fetchall()]
