@@ -11,8 +11,8 @@ ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u 
   -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval browser shots lock \
-  clean clean-data runtime development
+.PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval \
+  browser shots lock clean clean-data runtime development
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -63,9 +63,9 @@ bench-retrieval: runtime ## what search finds, with each signal left out; DATA="
 
 # What several runs say of the promises comes together here; `make test` begins anew.
 PROMISES := .promises
-# More at once than there are cores: most of them wait for something that was killed.
 FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest --durations=12 --promises=$(PROMISES)
 
+# Three at once on two cores: most of them wait for what was killed. Who measures time is alone.
 chaos: development ## show that all promises are kept under fire; SHORT=1 for a few minutes, after `make test`
 	@kept=0; \
 	if [ -z "$(SHORT)" ]; then rm -rf $(PROMISES); fi; \
