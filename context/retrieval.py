@@ -167,12 +167,12 @@ def relevance(
     words = dict(held.values_list("document").annotate(Count("term")))
     collection = Collection(account_id=account_id, name=COLLECTION)
     none = Words(idf={}, average_length=1.0)
-    measures = measured(collection, none, meaning, pks, beside=NONE_BESIDE)
+    measures = measured(collection, none, meaning, map(str, pks), beside=NONE_BESIDE)
     scale = scale_of(meaning.model if meaning else active_model())
     return {
         pk: Relevance(
             words=words.get(pk, 0) / len(asked) if asked else 0.0,
-            meaning=scale.of(measures.cosine[pk]) if pk in measures.cosine else 0.0,
+            meaning=0.0 if (cosine := measures.cosine.get(str(pk))) is None else scale.of(cosine),
         )
         for pk in pks
     }
@@ -241,4 +241,4 @@ def ranking(
     ]
     asked = Query(text=query, idf=list(words.idf.values()))
     scale = scale_of(meaning.model if meaning else active_model())
-    return [(each.id, each.score) for each in fuse(asked, candidates, scale)]
+    return [(UUID(each.id), each.score) for each in fuse(asked, candidates, scale)]

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
-from uuid import UUID
 
 from kmapp.search.fusion import Ranked
+from kmapp.search.lookups import IdText
 
 LONGEST = 3  # chunks in one passage
 NEARLY_AS_GOOD = 0.8  # of the best one's score: a weaker neighbour would only dilute it
@@ -15,7 +15,7 @@ NEARLY_AS_GOOD = 0.8  # of the best one's score: a weaker neighbour would only d
 class Spot:
     """Where a chunk stands."""
 
-    document: UUID
+    document: IdText
     number: int
 
 
@@ -23,35 +23,33 @@ class Spot:
 class Run:
     """Neighbouring chunks in the order of their text, with the score of the best."""
 
-    document: UUID
-    chunks: tuple[UUID, ...]
+    document: IdText
+    chunks: tuple[IdText, ...]
     score: float
     parts: Mapping[str, float]
     ready: bool
 
     def packed(self) -> list[Any]:
         """As plain data, for a cache."""
-        ids = [str(each) for each in self.chunks]
-        return [str(self.document), ids, self.score, dict(self.parts), self.ready]
+        return [self.document, list(self.chunks), self.score, dict(self.parts), self.ready]
 
     @classmethod
     def unpacked(cls, packed: list[Any]) -> Self:
-        document, ids, score, parts, ready = packed
-        chunks = tuple(UUID(each) for each in ids)
-        return cls(document=UUID(document), chunks=chunks, score=score, parts=parts, ready=ready)
+        document, chunks, score, parts, ready = packed
+        return cls(document=document, chunks=tuple(chunks), score=score, parts=parts, ready=ready)
 
 
 def merged(
     ranked: Iterable[Ranked],
-    spots: Mapping[UUID, Spot],
-    ready: frozenset[UUID],
+    spots: Mapping[IdText, Spot],
+    ready: frozenset[IdText],
     *,
     merge: bool = True,
 ) -> list[Run]:
     """Runs, best first. Each chunk is in one of them only."""
     found = {each.id: each for each in ranked}
     at = {spots[pk]: pk for pk in found}
-    taken: set[UUID] = set()
+    taken: set[IdText] = set()
     runs = []
     for best in found.values():
         if best.id in taken:
@@ -73,13 +71,13 @@ def merged(
 
 
 def _grown(
-    run: list[UUID],
+    run: list[IdText],
     least: float,
-    found: Mapping[UUID, Ranked],
-    spots: Mapping[UUID, Spot],
-    at: Mapping[Spot, UUID],
-    taken: set[UUID],
-) -> list[UUID]:
+    found: Mapping[IdText, Ranked],
+    spots: Mapping[IdText, Spot],
+    at: Mapping[Spot, IdText],
+    taken: set[IdText],
+) -> list[IdText]:
     """Take in the better of both neighbours while it is nearly as good."""
     while len(run) < LONGEST:
         first, last = spots[run[0]], spots[run[-1]]

@@ -15,7 +15,7 @@ from kmapp.providers.active import active_model
 from kmapp.providers.rerank import configured
 from kmapp.search.asking import meaning_of, scale_of
 from kmapp.search.fusion import fuse
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import Ids, IdText
 from kmapp.search.queries import Collection, Meaning, Within, listed
 from kmapp.search.reranking import FAILED, reranked, wanted
 from kmapp.variants import DEFAULT, Variant
@@ -98,7 +98,7 @@ def _best(
             return _chosen(asked, runs)
         runs = runs[: wanted(asked.limit)]
         passages = {
-            tuple(chunk.pk for chunk in each.chunks): _read(each)
+            tuple(str(chunk.pk) for chunk in each.chunks): _read(each)
             for each in _snippets(account_id, runs)
         }
     known = [run for run in runs if run.chunks in passages]
@@ -186,7 +186,7 @@ def _in_turn(runs: Iterable[Run], per_document: int) -> list[Run]:
     """Best first, but no document fills the list before the others had their turn."""
     first: list[Run] = []
     later: list[Run] = []
-    seen: dict[UUID, int] = {}
+    seen: dict[IdText, int] = {}
     for run in runs:
         seen[run.document] = seen.get(run.document, 0) + 1
         (first if seen[run.document] <= per_document else later).append(run)
@@ -201,7 +201,7 @@ def _snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
         .select_related("document__source", "text_row")
         .defer("text_row__text")
     )
-    chunks = {row.pk: row for row in rows}
+    chunks = {str(row.pk): row for row in rows}
     whole = [
         (run, [chunks[pk] for pk in run.chunks])
         for run in runs

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from itertools import islice
 from uuid import UUID
 
-from django.db import connection
-
 from kmapp.search import queries
 from kmapp.search.fusion import Candidate, Query
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import Ids, IdText, id_texts
 from kmapp.search.measuring import measured
 from kmapp.search.queries import Collection, Meaning, Within
 from kmapp.text import terms
@@ -26,8 +24,8 @@ class Signals:
 
     query: Query
     candidates: Sequence[Candidate]
-    spots: Mapping[UUID, Spot]
-    ready: frozenset[UUID]
+    spots: Mapping[IdText, Spot]
+    ready: frozenset[IdText]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ def gather(look: Look, text: str, meaning: Meaning | None) -> Signals:
                 for step in (-1, 1)
                 if (beside := Spot(shape.spot.document, shape.spot.number + step)) in at
             ],
-            run=str(shape.spot.document) if look.by_document else "",
+            run=shape.spot.document if look.by_document else "",
             head=shape.head,
             size=shape.size,
         )
@@ -98,10 +96,10 @@ WHERE c.account_id = %s AND c.id IN ({within}) AND c.id IN (
 
 
 def _shapes(
-    account_id: UUID, within: Within, found: Iterable[UUID], seeds: Iterable[UUID]
-) -> dict[UUID, Shape]:
+    account_id: UUID, within: Within, found: Iterable[IdText], seeds: Iterable[IdText]
+) -> dict[IdText, Shape]:
     """What was found and what stands beside the seeds."""
-    with connection.cursor() as cursor:
+    with id_texts() as cursor:
         cursor.execute(
             _SHAPES.format(within=within.sql),
             [

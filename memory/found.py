@@ -12,6 +12,7 @@ from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.asking import scale_of
 from kmapp.search.fusion import fuse
+from kmapp.search.lookups import IdText
 from kmapp.search.queries import Collection, Meaning, Within
 from kmapp.text import terms
 from memory.models import EntryQuerySet
@@ -36,7 +37,7 @@ def found(account_id: UUID, text: str, rows: EntryQuerySet, meaning: Meaning | N
     best = [each for each in ranked if each in worded | close]
     if len(worded) >= CANDIDATES:  # there may be more than fusion was given
         best += _by_words(account_id, text, rows)
-    return list(dict.fromkeys(best))[:MOST]
+    return [UUID(each) for each in list(dict.fromkeys(best))[:MOST]]
 
 
 def _named(text: str, rows: EntryQuerySet) -> list[UUID]:
@@ -47,7 +48,7 @@ def _named(text: str, rows: EntryQuerySet) -> list[UUID]:
     return list(rows.filter(named).order_by("pk").values_list("pk", flat=True)[:MOST])
 
 
-def _by_words(account_id: UUID, text: str, rows: EntryQuerySet) -> list[UUID]:
+def _by_words(account_id: UUID, text: str, rows: EntryQuerySet) -> list[IdText]:
     """Further than an agent's search looks: everything that holds one of the words."""
     collection = Collection(account_id=account_id, name=COLLECTION)
     words = queries.weigh(collection, terms(text))

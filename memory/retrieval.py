@@ -108,11 +108,8 @@ def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit
 
         def told(some: Sequence[Ranked]) -> list[Hit]:
             ids = [each.id for each in some]
-            entries = (
-                {entry.pk: entry for entry in past.entries(rows.filter(pk__in=ids))}
-                if past
-                else rows.in_bulk(ids)
-            )
+            found = rows.filter(pk__in=ids)
+            entries = {str(each.pk): each for each in (past.entries(found) if past else found)}
             return [
                 Hit(
                     entry=entries[each.id],

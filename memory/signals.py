@@ -9,11 +9,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import connection
-
 from kmapp.search import bm25, queries
 from kmapp.search.fusion import TERMS, Candidate, Query
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import Ids, IdText, id_texts
 from kmapp.search.measuring import measured
 from kmapp.search.queries import Collection, Meaning, Within, Words
 from kmapp.search.spreading import strength
@@ -38,7 +36,7 @@ class Signals:
 
     query: Query
     candidates: Sequence[Candidate]
-    ready: AbstractSet[UUID]
+    ready: AbstractSet[IdText]
 
 
 def gather(
@@ -59,7 +57,7 @@ def gather(
     seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
     shapes = _shapes(account_id, within, {*by_words, *near}, seeds)
     for pk in reworded:
-        shapes.pop(pk, None)
+        shapes.pop(str(pk), None)
     measures = measured(collection, words, meaning, shapes, beside=CONTEXT_COLLECTION, near=near)
     return Signals(
         query=Query(text=text, idf=list(words.idf.values())),
@@ -91,7 +89,7 @@ def gather(
 def _as_it_was(pk: UUID, said: str, words: Words) -> Candidate:
     found = Counter(terms(said))
     return Candidate(
-        id=pk,
+        id=str(pk),
         cosine=None,
         bm25=bm25.score(words.idf, found, found.total(), max(words.average_length, 1.0)),
         holds=sum(1 << bit for bit, term in enumerate(islice(words.idf, TERMS)) if term in found),
@@ -112,8 +110,8 @@ class _Shape(NamedTuple):
     salience: float
     pinned: bool
     fresh: float
-    beside: list[UUID]
-    links: dict[UUID, float]
+    beside: list[IdText]
+    links: dict[IdText, float]
 
 
 # What workers found alike, or named, is for recall to walk: here it would only crowd out the order
@@ -146,11 +144,11 @@ WHERE account_id = %s AND type = ANY (%s) AND {_SAID}
 
 
 def _shapes(
-    account_id: UUID, within: Within, found: Iterable[UUID], seeds: Iterable[UUID]
-) -> dict[UUID, _Shape]:
+    account_id: UUID, within: Within, found: Iterable[IdText], seeds: Iterable[IdText]
+) -> dict[IdText, _Shape]:
     """The surroundings of what was found, and of what hangs together with the seeds."""
     edges: list[Any] = [account_id, list(SPREADING), NEIGHBOURS]
-    with connection.cursor() as cursor:
+    with id_texts() as cursor:
         cursor.execute(
             _SHAPES.format(within=within.sql),
             [
@@ -185,7 +183,7 @@ def _shape(
     )
 
 
-def _join(shape: _Shape, other: UUID, kind: str, carries: float) -> None:
+def _join(shape: _Shape, other: IdText, kind: str, carries: float) -> None:
     if kind == ORDER:
         shape.beside.append(other)
     else:

@@ -82,5 +82,5 @@ def _answers(
                 within=Within.of(source.findable(account_id)),
                 limit=2 * TOP,  # a long text has several parts, of which the best counts
             )
-        answers.append(list(found)[:TOP])
+        answers.append([UUID(each) for each in found][:TOP])
     return answers

@@ -26,9 +26,9 @@ from operator import mul
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
-from uuid import UUID
 
 from kmapp.search.level import bend
+from kmapp.search.lookups import IdText
 from kmapp.search.spreading import linked, spread
 from kmapp.text import chinese_share, opening, terms
 
@@ -93,13 +93,13 @@ class Query:
 class Candidate(NamedTuple):
     """Raw signals of one object; the defaults say that there is no such signal."""
 
-    id: UUID
+    id: IdText
     cosine: float | None  # None: its vector is not ready
     bm25: float = 0.0
     holds: int = 0  # one bit for each term of the query
     context: float | None = None  # cosine of the vector made with the predecessor
-    neighbours: Sequence[UUID] = ()
-    links: Mapping[UUID, float] = MappingProxyType({})  # other edges: how strong, 0..1
+    neighbours: Sequence[IdText] = ()
+    links: Mapping[IdText, float] = MappingProxyType({})  # other edges: how strong, 0..1
     run: str = ""
     head: str = ""  # how the text begins; a speaker kept apart from the text comes first
     size: int = 0  # bytes
@@ -141,7 +141,7 @@ class Weights(NamedTuple):
 class Ranked(NamedTuple):
     """A candidate with its score, and what it is the sum of."""
 
-    id: UUID
+    id: IdText
     score: float  # on the scale of all languages
     plain: float  # the weighted sum itself
     said: Signals

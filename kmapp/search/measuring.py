@@ -5,12 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
-from uuid import UUID
-
-from django.db import connection
 
 from kmapp.search.fusion import TERMS
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import Ids, IdText, id_texts
 from kmapp.search.queries import SCORE, Collection, Meaning, Words, asked_for
 
 
@@ -18,20 +15,20 @@ from kmapp.search.queries import SCORE, Collection, Meaning, Words, asked_for
 class Measures:
     """Exact figures of objects; one without a word or a ready vector is left out."""
 
-    bm25: Mapping[UUID, float]
-    holds: Mapping[UUID, int]  # a bit for each of the first terms of the query
-    cosine: Mapping[UUID, float]  # of its best part
-    beside: Mapping[UUID, float]  # of its vector in a second collection
+    bm25: Mapping[IdText, float]
+    holds: Mapping[IdText, int]  # a bit for each of the first terms of the query
+    cosine: Mapping[IdText, float]  # of its best part
+    beside: Mapping[IdText, float]  # of its vector in a second collection
 
 
 def measured(
     collection: Collection,
     words: Words,
     meaning: Meaning | None,
-    objects: Iterable[UUID],
+    objects: Iterable[IdText],
     *,
     beside: str,
-    near: Mapping[UUID, float] = MappingProxyType({}),
+    near: Mapping[IdText, float] = MappingProxyType({}),
 ) -> Measures:
     """Every figure of these objects, whichever list they came from; `near` has cosines found."""
     wanted = list(objects)
@@ -50,9 +47,9 @@ def measured(
         for name, ids in {beside: "these", collection.name: "unknown"}.items():
             arms.append(_COSINES_OF.format(type=meaning.size, model=meaning.model.pk, ids=ids))
             told += [collection.account_id, name]
-    found: dict[str, dict[UUID, float]] = {"": {}, beside: {}, collection.name: cosine}
-    holds: dict[UUID, int] = {}
-    with connection.cursor() as cursor:
+    found: dict[str, dict[IdText, float]] = {"": {}, beside: {}, collection.name: cosine}
+    holds: dict[IdText, int] = {}
+    with id_texts() as cursor:
         cursor.execute(f"{given} {' UNION ALL '.join(arms)}", [*parameters, *told])
         for name, each, figure, held in cursor.fetchall():
             if math.isfinite(figure):

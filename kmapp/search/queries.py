@@ -17,7 +17,7 @@ from pgvector import HalfVector
 
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import bm25
-from kmapp.search.lookups import Ids
+from kmapp.search.lookups import Ids, IdText, id_texts
 from kmapp.search.memo import Memo
 
 FEW = 30.0  # times the root of a collection's size: so many objects are measured one by one
@@ -50,7 +50,7 @@ class Within:
         return cls(sql=sql, parameters=parameters)
 
     @classmethod
-    def these(cls, ids: Iterable[UUID]) -> Self:
+    def these(cls, ids: Iterable[UUID | IdText]) -> Self:
         """Objects that were chosen already."""
         return cls(sql="SELECT unnest(%s::uuid[])", parameters=[Ids(ids).array])
 
@@ -133,7 +133,7 @@ SCORE = (
 
 def best_by_words(
     collection: Collection, words: Words, *, within: Within, limit: int
-) -> dict[UUID, float]:
+) -> dict[IdText, float]:
     """The documents with the highest BM25.
 
     All documents with a word are scored from the postings alone, then checked best first until
@@ -188,7 +188,7 @@ class Meaning:
 
 def nearest(
     collection: Collection, meaning: Meaning, *, within: Within, limit: int
-) -> dict[UUID, float]:
+) -> dict[IdText, float]:
     """The objects whose vectors are nearest, with their cosine: that of their best part.
 
     Where few objects count, each is measured. The index would walk past many others for each of
@@ -196,7 +196,7 @@ def nearest(
     """
     # The index knows the bare distance only.
     far = f"({meaning.distance}) + 0" if _are_few(collection, within) else meaning.distance
-    best: dict[UUID, float] = {}
+    best: dict[IdText, float] = {}
     for found, distance in _rows(
         f"SELECT object_id, {far} AS far FROM search_vector "  # noqa: S608 - see above
         f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
@@ -240,11 +240,11 @@ def _are_few(collection: Collection, within: Within) -> bool:
     return known
 
 
-def _rows(statement: str, parameters: Sequence[Any]) -> list[tuple[UUID, float]]:
-    with connection.cursor() as cursor:
+def _rows(statement: str, parameters: Sequence[Any]) -> list[tuple[IdText, float]]:
+    with id_texts() as cursor:
         cursor.execute(statement, parameters)
         return [(found, score) for found, score in cursor.fetchall() if math.isfinite(score)]
 
 
-def _pairs(statement: str, parameters: Sequence[Any]) -> dict[UUID, float]:
+def _pairs(statement: str, parameters: Sequence[Any]) -> dict[IdText, float]:
     return dict(_rows(statement, parameters))

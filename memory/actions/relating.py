@@ -88,7 +88,7 @@ def _related(entry: MemoryEntry, model: EmbeddingModel) -> _Edges:
     near = nearest(collection, meaning, within=within, limit=LOOKED_AT)
     scale = scale_of(model)
     close = {
-        pk: how
+        UUID(pk): how
         for pk, cosine in near.items()
         if (how := closeness(cosine, low=scale.low, high=scale.high)) >= NEAR
     }

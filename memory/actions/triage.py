@@ -19,6 +19,7 @@ from kmapp.providers.models import EmbeddingModel
 from kmapp.redaction import excerpts, find
 from kmapp.redaction.lookalikes import look_alikes
 from kmapp.search.asking import scale_of
+from kmapp.search.lookups import IdText
 from kmapp.search.measuring import measured
 from kmapp.search.models import Vector
 from kmapp.search.queries import (
@@ -181,11 +182,11 @@ def _compared(
     if meaning:
         near |= nearest(collection, meaning, within=within, limit=LOOKED_AT).keys()
     cosines = _cosines(collection, rare, meaning, near)
-    others = MemoryEntry.objects.of(entry.account_id).in_bulk(list(near))
+    others = MemoryEntry.objects.of(entry.account_id).filter(pk__in=near)
     bounds = MemorySettings.objects.here(entry.account_id).bounds
     seen = [
-        (pk, _likeness(entry, other, words, meaning, cosines.get(pk), bounds))
-        for pk, other in others.items()
+        (other.pk, _likeness(entry, other, words, meaning, cosines.get(str(other.pk)), bounds))
+        for other in others
     ]
     alike = sorted(seen, key=lambda pair: (pair[1].relation == "similar", -pair[1].score, pair[0]))
     for pk, like in [each for each in alike if each[1].relation][:KEPT]:
@@ -194,7 +195,7 @@ def _compared(
             Finding.Kind(str(like.relation)),
             other_id=pk,
             score=like.score,
-            details=_details(like, cosines.get(pk)),
+            details=_details(like, cosines.get(str(pk))),
         )
 
 
@@ -220,8 +221,8 @@ def _meaning(entry: MemoryEntry, model: EmbeddingModel) -> Meaning | None:
 
 
 def _cosines(
-    collection: Collection, words: Words, meaning: Meaning | None, near: set[UUID]
-) -> Mapping[UUID, float]:
+    collection: Collection, words: Words, meaning: Meaning | None, near: set[IdText]
+) -> Mapping[IdText, float]:
     if meaning is None:
         return {}
     return measured(collection, words, meaning, near, beside=CONTEXT_COLLECTION).cosine

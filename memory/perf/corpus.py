@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kmapp.search import bm25
 from kmapp.search.fusion import TERMS, Candidate, Query
+from kmapp.search.lookups import IdText
 from kmapp.search.passages import Passage, Template, in_context, renderings, words_of
 from kmapp.text import terms
 from memory.signals import CANDIDATES, HEAD, QUESTION_MARKS, SEEDS
@@ -38,7 +38,7 @@ class Asked:
     group: str  # what is held out together
     query: Query
     candidates: Sequence[Candidate]
-    gold: frozenset[UUID]
+    gold: frozenset[IdText]
     wanted: int  # answers there are, found or not
 
 
@@ -166,7 +166,7 @@ class _Collection:
                     self._candidate(n, idf, score[n], cosine, context)
                     for n in self._found(cosine, score)
                 ],
-                gold=frozenset(UUID(int=self.places[g]) for g in wanted if g in self.places),
+                gold=frozenset(_key(self.places[g]) for g in wanted if g in self.places),
                 wanted=len(wanted),
             )
 
@@ -183,17 +183,22 @@ class _Collection:
         text, held = self.items[n]["text"], self.words.found[self.start + n]
         before, _ = self.beside[n]
         return Candidate(
-            id=UUID(int=n),
+            id=_key(n),
             cosine=float(cosine[n]),
             context=float(context[n]) if before is not None else None,
             bm25=score,
             holds=sum(1 << bit for bit, term in enumerate(list(idf)[:TERMS]) if term in held),
-            neighbours=[UUID(int=other) for other in self.beside[n] if other is not None],
+            neighbours=[_key(other) for other in self.beside[n] if other is not None],
             run=self.items[n]["run"],
             head=text[:HEAD],
             size=len(text.encode()),
             asks=text.rstrip()[-1:] in QUESTION_MARKS,
         )
+
+
+def _key(place: int) -> IdText:
+    """In the order of their places."""
+    return f"{place:06}"
 
 
 def _beside(items: Sequence[dict[str, Any]]) -> list[tuple[int | None, int | None]]:

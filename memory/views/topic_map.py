@@ -74,7 +74,7 @@ def _near(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
     collection = Collection(account_id=topic.account_id, name=COLLECTION)
     meaning = Meaning.of(active_model(), middle.tolist())
     near = nearest(collection, meaning, within=within, limit=NEAREST)
-    return topics_among(topic.account_id, list(near))
+    return topics_among(topic.account_id, [UUID(each) for each in near])
 
 
 def _largest(topic: MemoryEntry, theirs: Mapping[UUID, Sequence[UUID]]) -> list[MemoryEntry]:

@@ -15,30 +15,34 @@ ENGLISH = Query(text="Where did Ann move?", idf=(4.0, 3.0, 2.0))
 CHINESE = Query(text="小红搬到哪里了", idf=(4.0, 3.0, 2.0))
 
 
+def key(number: int) -> str:
+    return str(UUID(int=number))
+
+
 def one(number: int = 1, **signals: object) -> Candidate:
     given_signals: dict[str, object] = {"cosine": 0.85, "bm25": 4.0, "size": 100} | signals
-    return Candidate(id=UUID(int=number), **given_signals)  # type: ignore[arg-type]
+    return Candidate(id=key(number), **given_signals)  # type: ignore[arg-type]
 
 
 def order(ranked: list[Ranked]) -> list[int]:
-    return [result.id.int for result in ranked]
+    return [UUID(result.id).int for result in ranked]
 
 
 cosines = st.floats(-1, 1) | st.none()
 candidates = st.lists(
     st.builds(
         Candidate,
-        id=st.builds(UUID, int=st.integers(1, 8)),
+        id=st.integers(1, 8).map(key),
         cosine=cosines,
         context=cosines,
         bm25=st.floats(0, 500),
-        neighbours=st.lists(st.builds(UUID, int=st.integers(1, 9)), max_size=3),
+        neighbours=st.lists(st.integers(1, 9).map(key), max_size=3),
         run=st.sampled_from(["", "r1", "r2"]),
         head=st.sampled_from(["", "Ann: hello", "小红说"]),
         asks=st.booleans(),
         holds=st.integers(0, 15),
         size=st.integers(0, 10_000),
-        links=st.dictionaries(st.builds(UUID, int=st.integers(1, 9)), st.floats(0, 1), max_size=3),
+        links=st.dictionaries(st.integers(1, 9).map(key), st.floats(0, 1), max_size=3),
         importance=st.floats(0, 1),
         salience=st.floats(0, 1),
         pinned=st.booleans(),
@@ -67,7 +71,7 @@ def test_perfect_signals_score_one(query: Query) -> None:
         "head": query.text,
     }
     liked: dict[str, Any] = {"importance": 1.0, "salience": 1.0, "pinned": True}
-    links = {UUID(int=2): 1.0}
+    links = {key(2): 1.0}
     results = fuse(query, [one(**best, **liked, links=links), one(2, **best)])
     result = results[0]
     assert result.score == pytest.approx(1.0, abs=0.08)
@@ -81,15 +85,15 @@ def test_what_people_think_parts_what_is_equally_good() -> None:
 
 
 def test_terms_held_by_the_neighbours_count() -> None:
-    pair = [one(1, holds=1, neighbours=[UUID(int=3)]), one(3, holds=6, neighbours=[UUID(int=1)])]
-    ranked = {each.id.int: each for each in fuse(ENGLISH, [*pair, one(2, holds=1)])}
+    pair = [one(1, holds=1, neighbours=[key(3)]), one(3, holds=6, neighbours=[key(1)])]
+    ranked = {UUID(each.id).int: each for each in fuse(ENGLISH, [*pair, one(2, holds=1)])}
     assert ranked[1].parts["window"] > ranked[2].parts["window"]
     assert ranked[1].said.covered == ranked[2].said.covered
 
 
 def test_an_edge_carries_evidence_as_far_as_it_is_strong() -> None:
     known = one(9, cosine=0.95, bm25=12.0)
-    ends = [one(1, links={UUID(int=9): 0.2}), one(2, links={UUID(int=9): 0.9}), one(3)]
+    ends = [one(1, links={key(9): 0.2}), one(2, links={key(9): 0.9}), one(3)]
     assert order(fuse(ENGLISH, [known, *ends])) == [9, 2, 1, 3]
 
 
@@ -104,7 +108,7 @@ def test_a_score_does_not_depend_on_strangers() -> None:
 
 
 def test_the_order_of_candidates_does_not_matter() -> None:
-    chain = [one(1, neighbours=[UUID(int=2)]), one(2, bm25=9.0, neighbours=[UUID(int=1)])]
+    chain = [one(1, neighbours=[key(2)]), one(2, bm25=9.0, neighbours=[key(1)])]
     assert fuse(ENGLISH, chain) == fuse(ENGLISH, chain[::-1])
 
 
@@ -135,8 +139,8 @@ def test_a_chinese_question_trusts_meaning_more() -> None:
 
 
 def test_an_answer_is_lifted_by_the_question_before_it() -> None:
-    question = one(1, cosine=0.90, bm25=12.0, neighbours=[UUID(int=2)], run="r", asks=True)
-    answer = one(2, cosine=0.80, bm25=0.5, neighbours=[UUID(int=1)], run="r")
+    question = one(1, cosine=0.90, bm25=12.0, neighbours=[key(2)], run="r", asks=True)
+    answer = one(2, cosine=0.80, bm25=0.5, neighbours=[key(1)], run="r")
     chatter = one(3, cosine=0.82, bm25=1.0)
     assert order(fuse(ENGLISH, [question, answer, chatter])) == [1, 2, 3]
 
@@ -144,8 +148,8 @@ def test_an_answer_is_lifted_by_the_question_before_it() -> None:
 def test_a_lone_fact_competes_with_turns_of_a_conversation() -> None:
     fact = one(1, cosine=0.90, bm25=9.0)
     turns = [
-        one(2, cosine=0.86, bm25=6.0, neighbours=[UUID(int=3)], run="r"),
-        one(3, cosine=0.88, bm25=7.0, neighbours=[UUID(int=2)], run="r"),
+        one(2, cosine=0.86, bm25=6.0, neighbours=[key(3)], run="r"),
+        one(3, cosine=0.88, bm25=7.0, neighbours=[key(2)], run="r"),
     ]
     assert order(fuse(ENGLISH, [*turns, fact]))[0] == 1
 
@@ -181,7 +185,7 @@ def test_no_candidates_no_results() -> None:
 
 def test_hundreds_of_candidates_are_fused_in_milliseconds() -> None:
     chain = [
-        one(n, neighbours=[UUID(int=n - 1), UUID(int=n + 1)], run="r", head=f"Ann: number {n} is")
+        one(n, neighbours=[key(n - 1), key(n + 1)], run="r", head=f"Ann: number {n} is")
         for n in range(1, 301)
     ]
     fuse(ENGLISH, chain)

@@ -1,7 +1,6 @@
 """A small account among large ones gets all of its rows, and the right ones."""
 
 from collections.abc import Iterator
-from uuid import UUID
 
 import numpy as np
 import pytest
@@ -30,7 +29,7 @@ EXACT = "enable_indexscan = off"
 BY_INDEX = "enable_sort = off"  # only the index gives vectors in order
 
 
-def search(account: Account, meaning: Meaning, setting: str = "") -> set[UUID]:
+def search(account: Account, meaning: Meaning, setting: str = "") -> set[str]:
     """The first ten, as the app role finds them; a setting may bend how."""
     collection = Collection(account_id=account.pk, name=COLLECTION)
     with acting(account):
