@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import fill
 from threading import Event
 
 import psycopg
@@ -18,6 +19,7 @@ from tests.soak.reckoning import Finding, owed, reckoned
 
 BETWEEN = 20  # seconds from one death to the next
 METERED = 5  # seconds between two looks at the memory
+WIDTH = 120  # characters of a line of the page
 SETTLING = 900  # seconds for everything that is owed when the crowd goes home
 
 
@@ -37,15 +39,14 @@ def main() -> int:
         settled = seconds_to_settle(there)
         findings = reckoned(there, crowd, memory)
         told = [
-            f"Made by `make soak` ({chosen.minutes:g} minutes, seed {chosen.seed}): three writers",
-            "in two accounts, three readers, a reviewer in the pages and an importer work with",
+            f"Made by `make soak` ({chosen.minutes:g} minutes, seed {chosen.seed}): three writers "
+            "in two accounts, three readers, a reviewer in the pages and an importer work with "
             f"what `make up` runs, of which every {BETWEEN} s a process is killed without a word.",
-            "",
-            *table(findings),
-            "",
-            *surroundings(there, crowd, settled, memory),
+            table(findings),
+            surroundings(there, crowd, settled, memory),
         ]
-    page = "\n".join(["# Under fire", "", *told, ""])
+    paragraphs = [each if each.startswith("|") else fill(each, WIDTH) for each in told]
+    page = "\n\n".join(["# Under fire", *paragraphs]) + "\n"
     sys.stdout.write(page)
     if chosen.out:
         chosen.out.write_text(page, encoding="utf-8")
@@ -87,24 +88,22 @@ def seconds_to_settle(there: Deployment) -> float:
     return time.monotonic() - began
 
 
-def table(findings: Sequence[Finding]) -> list[str]:
+def table(findings: Sequence[Finding]) -> str:
     rows = [f"| {each.what} | {each.found} | {each.verdict} |" for each in findings]
-    return ["| | found | as it should be |", "| --- | ---: | --- |", *rows]
+    return "\n".join(["| | found | as it should be |", "| --- | ---: | --- |", *rows])
 
 
-def surroundings(
-    there: Deployment, crowd: Crowd, settled: float, memory: Sequence[float]
-) -> list[str]:
+def surroundings(there: Deployment, crowd: Crowd, settled: float, memory: Sequence[float]) -> str:
     deaths = ", ".join(f"{number} of {name}" for name, number in sorted(there.killed.items()))
     answers = ", ".join(
         f"{number:,} x {status or 'none'}" for status, number in crowd.answers.most_common()
     )
-    return [
-        f"Processes killed, by program: {deaths}. Answers, by status: {answers}; whoever wrote and",
-        f"got none, or 503, asked again. {crowd.importer.repeats} imports were repeated. What was",
-        f"owed at the end was done {settled:.0f} s later. Memory of all processes together:",
-        f"{min(memory):.0f} to {max(memory):.0f} MB (PSS).",
-    ]
+    return (
+        f"Processes killed, by program: {deaths}. Answers, by status: {answers}; whoever wrote and "
+        f"got none, or 503, asked again. {crowd.importer.repeats} imports were repeated. What was "
+        f"owed at the end was done {settled:.0f} s later. Memory of all processes together: "
+        f"{min(memory):.0f} to {max(memory):.0f} MB (PSS)."
+    )
 
 
 if __name__ == "__main__":
