@@ -1,12 +1,12 @@
 """Candidates for an answer, with everything fusion must know of each. Inside `acting`."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from kmapp.search import bm25, queries
@@ -24,6 +24,8 @@ SEEDS = 20  # of each list, whose neighbours become candidates too
 HEAD = 64  # characters by which an entry's opening is told
 NEIGHBOURS = 200  # that come in over edges, from either side
 QUESTION_MARKS = frozenset("?？")
+Links: TypeAlias = dict[IdText, float]
+NO_LINKS: Mapping[IdText, float] = MappingProxyType({})
 Type = MemoryEdge.Type
 ORDER = Type.NEXT
 # What is told of one end says something of the other.
@@ -55,31 +57,24 @@ def gather(
     by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
     near = queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
     seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
-    shapes = _shapes(account_id, within, {*by_words, *near}, seeds)
+    told, beside, links = _surroundings(account_id, within, {*by_words, *near}, seeds)
     for pk in reworded:
-        shapes.pop(str(pk), None)
-    measures = measured(collection, words, meaning, shapes, beside=CONTEXT_COLLECTION, near=near)
+        told.pop(str(pk), None)
+    measures = measured(collection, words, meaning, told, beside=CONTEXT_COLLECTION, near=near)
     return Signals(
         query=Query(text=text, idf=list(words.idf.values())),
         candidates=[
             Candidate(
-                id=each,
-                cosine=measures.cosine.get(each),
-                context=measures.beside.get(each),
-                bm25=measures.bm25.get(each, 0.0),
-                holds=measures.holds.get(each, 0),
-                neighbours=shape.beside,
-                links=shape.links,
-                run=shape.run,
-                head=shape.head,
-                size=shape.size,
-                asks=shape.asks,
-                importance=shape.importance,
-                salience=shape.salience,
-                pinned=shape.pinned,
-                fresh=shape.fresh,
+                each,
+                measures.cosine.get(each),
+                measures.bm25.get(each, 0.0),
+                measures.holds.get(each, 0),
+                measures.beside.get(each),
+                beside.get(each, ()),
+                links.get(each, NO_LINKS),
+                *itself,
             )
-            for each, shape in shapes.items()
+            for each, itself in told.items()
         ]
         + [_as_it_was(pk, said, words) for pk, said in reworded.items()],
         ready=measures.cosine.keys(),
@@ -99,30 +94,16 @@ def _as_it_was(pk: UUID, said: str, words: Words) -> Candidate:
     )
 
 
-class _Shape(NamedTuple):
-    """What a candidate is like, and what it hangs together with."""
-
-    run: str
-    head: str
-    size: int
-    asks: bool
-    importance: float
-    salience: float
-    pinned: bool
-    fresh: float
-    beside: list[IdText]
-    links: dict[IdText, float]
-
-
 # What workers found alike, or named, is for recall to walk: here it would only crowd out the order
 # of runs, and what is alike is found as it is.
 _SAID = "(origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
 # Spelled out: the statement is always the same, and writing it anew each time takes Django longer
-# than Postgres takes to answer it.
-_SHAPES = f"""
+# than Postgres takes to answer it. Two users' runs may have one name.
+_TOLD = f"""
 WITH seeds (ids) AS (SELECT %s::uuid[])
-SELECT e.id, e.run_id, e.user_id, e.slots->>'speaker', left(e.content, %s),
-  octet_length(e.content), right(rtrim(e.content), 1), e.importance, e.salience, e.pinned,
+SELECT e.id, CASE WHEN e.run_id = '' THEN '' ELSE e.user_id || chr(31) || e.run_id END,
+  concat(nullif(e.slots->>'speaker', '') || ': ', left(e.content, %s)), octet_length(e.content),
+  right(rtrim(e.content), 1) = ANY (%s), e.importance, e.salience, e.pinned,
   CASE WHEN e.half_life_days > 0 THEN 0.5 ^ least(100, greatest(0,
     extract(epoch FROM now() - e.observed_at)::float8 / 86400 / e.half_life_days)) ELSE 1 END
 FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
@@ -143,48 +124,31 @@ WHERE account_id = %s AND type = ANY (%s) AND {_SAID}
 """  # noqa: S608 - a constant
 
 
-def _shapes(
+def _surroundings(
     account_id: UUID, within: Within, found: Iterable[IdText], seeds: Iterable[IdText]
-) -> dict[IdText, _Shape]:
-    """The surroundings of what was found, and of what hangs together with the seeds."""
+) -> tuple[dict[IdText, Sequence[Any]], Mapping[IdText, list[IdText]], Mapping[IdText, Links]]:
+    """What was found and what hangs together with the seeds, with the edges between them.
+
+    Returns what each tells of itself (the fields of a candidate from `run` on), what stands beside
+    each in its run, and what it is linked with otherwise.
+    """
     edges: list[Any] = [account_id, list(SPREADING), NEIGHBOURS]
+    beside, links = defaultdict[IdText, list[IdText]](list), defaultdict[IdText, Links](dict)
     with id_texts() as cursor:
         cursor.execute(
-            _SHAPES.format(within=within.sql),
+            _TOLD.format(within=within.sql),
             [
-                *(Ids(seeds).array, HEAD, account_id),
+                *(Ids(seeds).array, HEAD, list(QUESTION_MARKS), account_id),
                 *within.parameters,
                 *(Ids(found).array, *edges, *edges),
             ],
         )
-        shapes = {row[0]: _shape(*row[1:]) for row in cursor.fetchall()}
-        cursor.execute(_EDGES, [Ids(shapes).array, account_id, list(SPREADING)])
+        told = {each: itself for each, *itself in cursor.fetchall()}
+        cursor.execute(_EDGES, [Ids(told).array, account_id, list(SPREADING)])
         for src, dst, kind, *carries in cursor.fetchall():
-            _join(shapes[src], dst, kind, strength(*carries))
-            _join(shapes[dst], src, kind, strength(*carries))
-    return shapes
-
-
-def _shape(
-    run: str, user: str, speaker: str | None, head: str, size: int, end: str, *weights: Any
-) -> _Shape:
-    importance, salience, pinned, fresh = weights
-    return _Shape(
-        run=f"{user}\x1f{run}" if run else "",  # two users' runs may have one name
-        head=f"{speaker}: {head}" if speaker else head,
-        size=size,
-        asks=end in QUESTION_MARKS,
-        importance=importance,
-        salience=salience,
-        pinned=pinned,
-        fresh=fresh,
-        beside=[],
-        links={},
-    )
-
-
-def _join(shape: _Shape, other: IdText, kind: str, carries: float) -> None:
-    if kind == ORDER:
-        shape.beside.append(other)
-    else:
-        shape.links[other] = max(carries, shape.links.get(other, 0.0))
+            for one, other in (src, dst), (dst, src):
+                if kind == ORDER:
+                    beside[one].append(other)
+                else:
+                    links[one][other] = max(links[one].get(other, 0.0), strength(*carries))
+    return told, beside, links
