@@ -239,6 +239,6 @@ def ranking(
         )
         for pk in {*named, *near}
     ]
-    asked = Query(text=query, idf=list(words.idf.values()))
+    asked = Query(text=query, idf=words.idf)
     scale = scale_of(meaning.model if meaning else active_model())
     return [(UUID(each.id), each.score) for each in fuse(asked, candidates, scale)]

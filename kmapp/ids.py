@@ -1,8 +1,11 @@
 """Identifiers. Rows are named by UUIDv7, made in Python: in time order, so indexes stay compact."""
 
+from typing import TypeAlias
 from uuid import UUID
 
 from uuid_utils import compat
+
+IdText: TypeAlias = str  # an id as Postgres spells it: str(UUID(…))
 
 
 def uuid7() -> UUID:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from kmapp.ids import IdText
 from kmapp.search.fusion import Ranked
-from kmapp.search.lookups import IdText
 
 LONGEST = 3  # chunks in one passage
 NEARLY_AS_GOOD = 0.8  # of the best one's score: a weaker neighbour would only dilute it

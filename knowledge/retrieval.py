@@ -11,11 +11,12 @@ from django.core.cache import cache
 from django.db.models import Q
 
 from kmapp.accounts.acting import acting
+from kmapp.ids import IdText
 from kmapp.providers.active import active_model
 from kmapp.providers.rerank import configured
 from kmapp.search.asking import meaning_of, scale_of
 from kmapp.search.fusion import fuse
-from kmapp.search.lookups import Ids, IdText
+from kmapp.search.lookups import Ids
 from kmapp.search.queries import Collection, Meaning, Within, listed
 from kmapp.search.reranking import FAILED, reranked, wanted
 from kmapp.variants import DEFAULT, Variant

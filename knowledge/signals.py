@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from itertools import islice
 from uuid import UUID
 
+from kmapp.ids import IdText
 from kmapp.search import queries
 from kmapp.search.fusion import Candidate, Query
-from kmapp.search.lookups import Ids, IdText, id_texts
+from kmapp.search.lookups import Ids, id_texts
 from kmapp.search.measuring import measured
 from kmapp.search.queries import Collection, Meaning, Within
 from kmapp.text import terms
@@ -74,7 +75,7 @@ def gather(look: Look, text: str, meaning: Meaning | None) -> Signals:
         for pk, shape in shapes.items()
     ]
     return Signals(
-        query=Query(text=text, idf=list(words.idf.values())),
+        query=Query(text=text, idf=words.idf),
         candidates=candidates,
         spots={pk: shape.spot for pk, shape in shapes.items()},
         ready=frozenset(measures.cosine),

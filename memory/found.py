@@ -8,11 +8,11 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from kmapp.ids import IdText
 from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.asking import scale_of
 from kmapp.search.fusion import fuse
-from kmapp.search.lookups import IdText
 from kmapp.search.queries import Collection, Meaning, Within
 from kmapp.text import terms
 from memory.models import EntryQuerySet

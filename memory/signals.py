@@ -9,9 +9,10 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from kmapp.ids import IdText
 from kmapp.search import bm25, queries
 from kmapp.search.fusion import TERMS, Candidate, Query
-from kmapp.search.lookups import Ids, IdText, id_texts
+from kmapp.search.lookups import Ids, id_texts
 from kmapp.search.measuring import measured
 from kmapp.search.queries import Collection, Meaning, Within, Words
 from kmapp.search.spreading import strength
@@ -62,7 +63,7 @@ def gather(
         told.pop(str(pk), None)
     measures = measured(collection, words, meaning, told, beside=CONTEXT_COLLECTION, near=near)
     return Signals(
-        query=Query(text=text, idf=list(words.idf.values())),
+        query=Query(text=text, idf=words.idf),
         candidates=[
             Candidate(
                 each,

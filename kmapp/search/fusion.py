@@ -27,10 +27,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from kmapp.ids import IdText
 from kmapp.search.level import bend
-from kmapp.search.lookups import IdText
 from kmapp.search.spreading import linked, spread
-from kmapp.text import chinese_share, opening, terms
+from kmapp.text import chinese_share, opening
 
 # Learned by `make tune`; the file says from what, and how well they did on what they had not seen.
 LEARNED: Mapping[str, float] = json.loads(
@@ -83,11 +83,7 @@ class Query:
     """What fusion must know of the question."""
 
     text: str
-    idf: Sequence[float] = ()  # of its terms; the place of a term is its bit in `Candidate.holds`
-
-    @property
-    def idf_sum(self) -> float:
-        return sum(self.idf)
+    idf: Mapping[str, float]  # of its terms; the place of a term is its bit in `Candidate.holds`
 
 
 class Candidate(NamedTuple):
@@ -225,14 +221,14 @@ def signals(
     query: Query, found: Sequence[Candidate], scale: Scale = E5
 ) -> list[tuple[Signals, float]]:
     """Every signal of each candidate from 0 to 1, and how much meaning counts for it."""
-    asked = frozenset(terms(query.text))
     meaning = MEANING + (MEANING_IN_CHINESE - MEANING) * chinese_share(query.text)
-    evidence = [_evidence(each, query.idf_sum, meaning, scale) for each in found]
+    idf_sum = sum(query.idf.values())
+    evidence = [_evidence(each, idf_sum, meaning, scale) for each in found]
     position = {each.id: number for number, each in enumerate(found)}
     beside = [[position[n] for n in each.neighbours if n in position] for each in found]
     own = [each.total for each in evidence]
     around = spread(own=own, beside=beside, runs=[each.run for each in found])
-    covered = _Coverage(query.idf)
+    covered = _Coverage(list(query.idf.values()))
     masks = [each.holds for each in found]
     said = []
     for number, (each, says, near) in enumerate(zip(found, evidence, around, strict=True)):
@@ -246,7 +242,7 @@ def signals(
             near=near.near,
             far=near.far,
             run=near.run,
-            opening=float(opening(each.head) in asked),
+            opening=float(opening(each.head) in query.idf),
             statement=float(not each.asks),
             substance=min(1.0, math.log1p(each.size) / _FULL),
             linked=linked(own, links) if links else 0.0,

@@ -9,7 +9,7 @@ Python each time; a string knows it. So ids stay what they are on the wire while
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -17,7 +17,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import ForeignKey, Lookup, UUIDField
 from psycopg.types.string import TextLoader
 
-IdText: TypeAlias = str  # an id as Postgres spells it: str(UUID(…))
+from kmapp.ids import IdText
 
 
 @contextmanager

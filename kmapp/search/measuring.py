@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from kmapp.ids import IdText
 from kmapp.search.fusion import TERMS
-from kmapp.search.lookups import Ids, IdText, id_texts
+from kmapp.search.lookups import Ids, id_texts
 from kmapp.search.queries import SCORE, Collection, Meaning, Words, asked_for
 
 

@@ -15,9 +15,10 @@ from django.db import connection
 from django.db.models import QuerySet
 from pgvector import HalfVector
 
+from kmapp.ids import IdText
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import bm25
-from kmapp.search.lookups import Ids, IdText, id_texts
+from kmapp.search.lookups import Ids, id_texts
 from kmapp.search.memo import Memo
 
 FEW = 30.0  # times the root of a collection's size: so many objects are measured one by one
@@ -81,10 +82,6 @@ class Words:
 
     idf: Mapping[str, float]
     average_length: float
-
-    @property
-    def idf_sum(self) -> float:
-        return sum(self.idf.values())
 
 
 def weigh(collection: Collection, terms: Sequence[str]) -> Words:

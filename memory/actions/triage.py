@@ -14,12 +14,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
+from kmapp.ids import IdText
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.redaction import excerpts, find
 from kmapp.redaction.lookalikes import look_alikes
 from kmapp.search.asking import scale_of
-from kmapp.search.lookups import IdText
 from kmapp.search.measuring import measured
 from kmapp.search.models import Vector
 from kmapp.search.queries import (

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kmapp.ids import IdText
 from kmapp.search import bm25
 from kmapp.search.fusion import TERMS, Candidate, Query
-from kmapp.search.lookups import IdText
 from kmapp.search.passages import Passage, Template, in_context, renderings, words_of
 from kmapp.text import terms
 from memory.signals import CANDIDATES, HEAD, QUESTION_MARKS, SEEDS
@@ -161,7 +161,7 @@ class _Collection:
             wanted = set(query["gold"])
             yield Asked(
                 group=str(self.said["id"]),
-                query=Query(text=query["text"], idf=list(idf.values())),
+                query=Query(text=query["text"], idf=idf),
                 candidates=[
                     self._candidate(n, idf, score[n], cosine, context)
                     for n in self._found(cosine, score)

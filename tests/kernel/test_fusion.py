@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kmapp.search.fusion import Candidate, Query, Ranked, Scale, fuse
 from kmapp.search.level import bend
 
-ENGLISH = Query(text="Where did Ann move?", idf=(4.0, 3.0, 2.0))
-CHINESE = Query(text="小红搬到哪里了", idf=(4.0, 3.0, 2.0))
+ENGLISH = Query(text="Where did Ann move?", idf={"ann": 4.0, "move": 3.0, "where": 2.0})
+CHINESE = Query(text="小红搬到哪里了", idf={"小红": 4.0, "搬": 3.0, "搬到": 2.0})
 
 
 def key(number: int) -> str:
@@ -53,7 +53,7 @@ candidates = st.lists(
 
 
 @settings(deadline=None)  # the first call loads dictionaries
-@given(st.sampled_from([ENGLISH, CHINESE, Query(text="", idf=())]), candidates)
+@given(st.sampled_from([ENGLISH, CHINESE, Query(text="", idf={})]), candidates)
 def test_the_parts_sum_to_a_score_between_0_and_1(query: Query, given_: list[Candidate]) -> None:
     for result in fuse(query, given_):
         assert 0 <= result.score <= 1
@@ -164,7 +164,7 @@ def test_a_statement_is_preferred_to_a_question() -> None:
 
 
 def test_a_question_of_stop_words_is_answered_by_meaning() -> None:
-    query = Query(text="who are you?", idf=())
+    query = Query(text="who are you?", idf={})
     assert order(fuse(query, [one(1, bm25=0.0), one(2, cosine=0.9, bm25=0.0)])) == [2, 1]
 
 
