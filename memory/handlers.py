@@ -5,7 +5,7 @@ from uuid import UUID
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.errors import Conflict
+from kmapp.errors import Conflict, OverBudget
 from kmapp.outbox.registry import Answers, GiveUp, Job, Later, on
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
@@ -26,10 +26,12 @@ from memory.actions.owed import (
     TRIAGE,
     owe_relations,
 )
+from memory.actions.quotas import TOO_MANY
 from memory.actions.relating import relate
 from memory.actions.topics import grow_topics
 from memory.actions.triage import triage, triage_embedded
 
+QUEUE_PAUSE = 3600  # seconds before it is asked whether people decided about a key's proposals
 PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
 
 
@@ -43,9 +45,11 @@ def embed(jobs: Sequence[Job]) -> Answers:
             raise  # perhaps this very text: after some attempts a person looks at it
         # Nobody's fault here: however long the provider is away, nothing is given up.
         raise Later(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
-    triage_embedded(jobs[0].account_id, entries, jobs[0].event_id)
-    with acting(jobs[0].account_id):
-        owe_relations(jobs[0].account_id, entries, jobs[0].event_id)
+    done = [entry for entry in entries if entry not in failed]
+    if done:  # what failed is not owed: published once, it would never be owed again
+        triage_embedded(jobs[0].account_id, done, jobs[0].event_id)
+        with acting(jobs[0].account_id):
+            owe_relations(jobs[0].account_id, done, jobs[0].event_id)
     return {
         job.id: failed[entry] for job in jobs if (entry := UUID(job.payload["entry"])) in failed
     }
@@ -75,8 +79,15 @@ def extract_memories(jobs: Sequence[Job]) -> None:
         except ProviderError as error:
             seconds = error.retry_after or PROVIDER_PAUSE
             raise Later(error.code, seconds=seconds, for_all=True) from error
-        except Conflict as error:  # a memory changed while it was compared: look again
-            raise Later(error.code, seconds=1) from error
+        except (Conflict, OverBudget) as error:
+            raise Later(error.code, seconds=_pause(error)) from error
+
+
+def _pause(error: Conflict | OverBudget) -> float:
+    """Seconds until what was refused may be tried again: each time the model is asked anew."""
+    if isinstance(error, OverBudget):
+        return error.retry_after
+    return QUEUE_PAUSE if error.code == TOO_MANY else 1  # 1: a memory changed meanwhile
 
 
 @on(TRIAGE, batch=16, queue="clustering")

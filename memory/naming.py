@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from kmapp.text import terms
+from kmapp.text import TERM_LENGTH, terms
 
 WORDS = 3
 SURFACE = re.compile(r"[^\W\d_][\w-]*")
@@ -44,6 +44,6 @@ def _surfaces(texts: Sequence[str]) -> dict[str, str]:
     counted: dict[str, Counter[str]] = {}
     for text in texts:
         for word in SURFACE.findall(text.casefold()):
-            if len(found := terms(word)) == 1:
+            if len(word) <= TERM_LENGTH and len(found := terms(word)) == 1:
                 counted.setdefault(found[0], Counter())[word] += 1
     return {term: min(words, key=lambda w: (-words[w], w)) for term, words in counted.items()}

@@ -119,7 +119,7 @@ def _put(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
             inner = here[name] = {}
         here = inner
     if value != {} or not isinstance(here.get(path[-1]), dict):
-        here[path[-1]] = value
+        here[path[-1]] = {} if value == {} else value  # the rule's own is not to be filled
 
 
 def _clash(path: str, said: Sequence[tuple[Voice, Any]]) -> Clash | None:

@@ -24,6 +24,7 @@ PIECE = 64 * 1024
 # How much of a body that is refused we still take, so that its sender reads our answer before the
 # connection breaks under it.
 LINGER = 256 * 1024 * 1024
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 SILENCE = 10.0  # seconds that a sender may pause before we give up
 
 
@@ -52,7 +53,8 @@ def _tell(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
     if match is None and response.status_code < HTTPStatus.BAD_REQUEST:
         return  # a file of ours, or a redirect to one more slash
     route = match.route if match else "unmatched"
-    REQUEST_SECONDS.labels(request.method, route, str(response.status_code)).observe(seconds)
+    method = request.method if request.method in METHODS else "other"  # anybody may invent some
+    REQUEST_SECONDS.labels(method, route, str(response.status_code)).observe(seconds)
     who: dict[str, Any] = {}
     principal = getattr(request, "auth", None)
     if principal is not None:

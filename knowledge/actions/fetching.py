@@ -12,7 +12,7 @@ from kmapp.errors import Denied, DomainError, Invalid
 from knowledge.actions.ingest import ingest
 from knowledge.actions.limits import refuse_too_much
 from knowledge.actions.preparing import Delivery, prepare
-from knowledge.actions.reading import fail
+from knowledge.actions.reading import fail, held_still
 from knowledge.fetching.addresses import Allowed, CannotFetch, address_of
 from knowledge.fetching.getting import fetched
 from knowledge.models import KnowledgeDocument
@@ -62,6 +62,9 @@ def fetch_document(account_id: UUID, document_id: UUID) -> None:
             )
             prepared = prepare(document.source, [delivery])
             with acting(account_id):
+                still = held_still(document)
+                if still is None or still.removed_at:
+                    return  # erased, removed or delivered while it was fetched
                 refuse_too_much(account_id, [delivery])
                 ingest(document.source, SYSTEM, prepared)
     except (CannotFetch, DomainError) as error:

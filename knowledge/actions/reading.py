@@ -83,7 +83,7 @@ def _read(document: KnowledgeDocument, form: Format, file: BinaryIO) -> Reading:
 
 def _keep(document: KnowledgeDocument, reading: Reading) -> None:
     with acting(document.account_id):
-        held = _held(document)
+        held = held_still(document)
         if held is None:
             return
         title_before = held.title
@@ -112,9 +112,11 @@ def _present(held: KnowledgeDocument, reading: Reading) -> KnowledgeText | None:
     return rows.filter(sha256=digest(reading.text)).first()
 
 
-def _held(document: KnowledgeDocument) -> KnowledgeDocument | None:
+def held_still(document: KnowledgeDocument) -> KnowledgeDocument | None:
     """The document, if it still waits with this file: another delivery has a job of its own."""
-    KnowledgeSource.objects.select_for_update(no_key=True).get(pk=document.source_id)
+    sources = KnowledgeSource.objects.of(document.account_id).select_for_update(no_key=True)
+    if sources.filter(pk=document.source_id).first() is None:
+        return None  # erased meanwhile
     rows = KnowledgeDocument.objects.of(document.account_id).select_for_update(no_key=True)
     return rows.filter(pk=document.pk, state=State.PENDING, sha256=document.sha256).first()
 
@@ -149,7 +151,7 @@ def _deliver(source: KnowledgeSource, files: list[Delivery]) -> None:
 
 def _settle(document: KnowledgeDocument, change: Callable[[KnowledgeDocument], None]) -> None:
     with acting(document.account_id):
-        if held := _held(document):
+        if held := held_still(document):
             change(held)
             held.save(update_fields=["state", "error"])
 

@@ -25,11 +25,16 @@ def suggest(account_id: UUID, groups: Sequence[Group]) -> int:
         hold_topics(account_id)
         rows = TopicSuggestion.objects.of(account_id)
         declined = rows.filter(state=State.DECLINED)
-        decided = set(declined.values_list("kind", "topic_id", "other_id"))
+        decided = {_about(row) for row in declined}
         rows.exclude(state=State.DECLINED).delete()
-        fresh = [row for row in found if (row.kind, row.topic_id, row.other_id) not in decided]
+        fresh = [row for row in found if _about(row) not in decided]
         TopicSuggestion.objects.bulk_create(fresh)
     return len(fresh)
+
+
+def _about(row: TopicSuggestion) -> tuple[str, frozenset[UUID | None]]:
+    """What it asks. Which of two topics is the larger one may change."""
+    return row.kind, frozenset({row.topic_id, row.other_id})
 
 
 def _rows(account_id: UUID, group: Group, topics: Mapping[UUID, UUID]) -> Iterator[TopicSuggestion]:

@@ -18,6 +18,7 @@ from memory.models import EntryQuerySet, MemoryEntry, MemorySettings
 
 Status = MemoryEntry.Status
 DAY = timedelta(days=1)
+TOO_MANY = "too_many_proposals"
 HOUR = 3600  # seconds until asking again makes sense: a day's writes leave it hour by hour
 NEAR = 0.9  # of the limit: from here on each write counts exactly
 REMEMBERED_SECONDS = 60
@@ -60,7 +61,7 @@ def _refuse_proposals(settings: MemorySettings, actor: Actor, number: int) -> No
             f"{waiting} proposals of this key wait for a person, and {limit} may. Wait until some"
             " are decided, write what need not be seen by everyone, or ask an admin to allow more"
             " under Memory → Policy.",
-            code="too_many_proposals",
+            code=TOO_MANY,
             details={"limit": limit, "waiting": waiting},
         )
 

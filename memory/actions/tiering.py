@@ -28,7 +28,7 @@ WHERE account_id = %s AND status = 'active' AND tier = %s AND NOT pinned
   AND kind NOT IN ('topic', 'entity')
   AND greatest(importance, salience) * 0.5 ^ least(100, extract(epoch FROM
     now() - greatest(created_at, last_accessed_at, last_activated_at))::float8
-    / 86400 / coalesce(half_life_days, %s)) < %s
+    / 86400 / coalesce(nullif(greatest(half_life_days, 0), 0), %s)) < %s
 ORDER BY id LIMIT %s
 """
 

@@ -24,8 +24,8 @@ from memory.actions.entries import write_in
 from memory.actions.versions import change, locked
 from memory.audiences import Audience
 from memory.clustering import NONE, Graph, grow, neighbours
-from memory.drafts import Batch, NewEntry
-from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
+from memory.drafts import Batch, NewEntry, key_of
+from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION
 from memory.naming import Background
 
@@ -111,7 +111,11 @@ def _found(commit: Recording, audience: Audience, ids: Sequence[UUID], name: str
     """Found the topic that begins with these, unless a person has put an end to it before."""
     client_id = f"topic:{min(ids)}"
     rows = MemoryEntry.objects.of(commit.account_id)
-    if rows.filter(scope=audience.scope, client_id=client_id).exists():
+    erased = ErasedEntry.objects.of(commit.account_id)
+    if (
+        rows.filter(scope=audience.scope, client_id=client_id).exists()
+        or erased.filter(pk=key_of(commit.account_id, audience.scope, client_id)).exists()
+    ):
         return 0
     found(commit, audience, ids, name, client_id, _status(Status.DRAFT, len(ids)))
     return 1

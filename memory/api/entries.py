@@ -22,7 +22,7 @@ from memory.actions.entries import Written, needs_person, write
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
 from memory.actions.triage import alike
-from memory.actions.versions import stale
+from memory.actions.versions import locked, stale
 from memory.api import output
 from memory.api.adding import handed_output
 from memory.api.finding import Cited, Which, one, one_then, readable
@@ -227,6 +227,8 @@ class Update(AgentView):
             )
         with acting(self.account):
             entry = one(self.account, readable(self.request.auth, asked), asked)
+            # Nobody decides about it between this look at its state and the change.
+            entry = locked(self.account, entry.pk, asked.get("version"))
             decision = Decision(
                 account_id=self.account,
                 entry_id=entry.pk,
@@ -235,8 +237,9 @@ class Update(AgentView):
                 reason=asked.get("reason", ""),
             )
             settings = MemorySettings.objects.here(self.account)
-            if entry.status == MemoryEntry.Status.ACTIVE and needs_person(
-                settings, self.actor, entry.visibility, entry.kind
+            kinds = {entry.kind, values.get("kind", entry.kind)}
+            if entry.status == MemoryEntry.Status.ACTIVE and any(
+                needs_person(settings, self.actor, entry.visibility, kind) for kind in kinds
             ):
                 proposed = propose_update(decision, values)
                 shown = output.proposal_output(proposed, supersedes=entry.pk)

@@ -13,6 +13,7 @@ from kmapp.api.throttles import count
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
 from kmapp.providers.active import active_model
+from kmapp.providers.vectors import LARGEST
 from kmapp.search.queries import Meaning
 from kmapp.variants import Variant
 from memory.accesses import accessed
@@ -148,8 +149,11 @@ class RecallByVector(_Recalling):
         asked = parse(RecallInput, request)
         model = active_model()
         vector = asked["query_embedding"]
-        if len(vector) != model.dimensions or not any(vector):
-            message = f"must be {model.dimensions} numbers, not all of them 0: {model.name}"
+        if len(vector) != model.dimensions or not any(vector) or max(map(abs, vector)) > LARGEST:
+            message = (
+                f"must be {model.dimensions} numbers up to {LARGEST:.0f}, not all of them 0:"
+                f" {model.name}"
+            )
             issue = {"path": "query_embedding", "message": message}
             raise Invalid("This is no vector of the model in use.", issues=[issue])
         return Response(self.answer(asked, Meaning.of(model, vector)))

@@ -187,6 +187,8 @@ def _count(account_id: UUID, rules: Iterable[UUID], outcome: str) -> None:
 
 def recount(account_id: UUID) -> int:
     """Count all feedback again. Returns how many rules had been counted wrong."""
+    statistics = RuleStatistics.objects.of(account_id)
+    kept = list(statistics.select_for_update().order_by("rule_id"))  # feedback waits from here on
     counts: dict[UUID, dict[str, int]] = {}
     rows = RuleFeedback.objects.of(account_id).values_list("outcome", "rule_ids")
     for outcome, rules in rows.iterator():
@@ -194,8 +196,8 @@ def recount(account_id: UUID) -> int:
             of_rule = counts.setdefault(rule, {"positive": 0, "neutral": 0, "negative": 0})
             of_rule[COUNTED[Outcome(outcome)]] += 1
     wrong = 0
-    for row in RuleStatistics.objects.of(account_id).select_for_update().order_by("rule_id"):
+    for row in kept:
         right = counts.pop(row.rule_id, {"positive": 0, "neutral": 0, "negative": 0})
-        wrong += RuleStatistics.objects.filter(pk=row.pk).exclude(**right).update(**right)
+        wrong += statistics.filter(pk=row.pk).exclude(**right).update(**right)
     missing = [RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in counts.items()]
     return wrong + len(RuleStatistics.objects.bulk_create(missing))

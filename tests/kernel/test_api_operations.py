@@ -157,6 +157,15 @@ def test_metrics_count_requests_by_route_and_status(agent: Client) -> None:
 
 
 @pytest.mark.django_db
+def test_methods_that_somebody_invents_are_one_in_the_metrics(agent: Client) -> None:
+    for method in ("BREW", "STEEP"):
+        agent.generic(method, "/v1/notes")
+    text = agent.get("/metrics").content.decode()
+    assert 'method="other"' in text
+    assert "BREW" not in text
+
+
+@pytest.mark.django_db
 def test_metrics_are_for_admins_or_their_own_token(
     client: Client, acme: Account, settings: Any
 ) -> None:

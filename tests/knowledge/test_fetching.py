@@ -3,7 +3,7 @@
 import socket
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,11 @@ from django.utils import translation
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
+from knowledge.actions import fetching
+from knowledge.actions.preparing import Delivery
 from knowledge.actions.reading import read_again
 from knowledge.fetching import addresses, getting
-from knowledge.models import KnowledgeChunk, KnowledgeDocument
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from knowledge.reasons import in_words
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -153,6 +155,22 @@ def test_a_page_of_an_allowed_site_is_fetched_and_read(
     again = ask("/page")
     assert (again.state, again.version, provider.requests) == ("ready", 1, asked)
     assert again.observed_at > document.observed_at
+
+
+def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
+    ask: Ask, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepare = fetching.prepare
+
+    def removed_meanwhile(source: KnowledgeSource, pages: Sequence[Delivery]) -> Any:
+        with acting(acme):
+            KnowledgeDocument.objects.of(acme).update(removed_at=datetime.now(UTC))
+        return prepare(source, pages)
+
+    monkeypatch.setattr(fetching, "prepare", removed_meanwhile)
+    document = ask("/page")
+    assert document.removed_at
+    assert (document.state, document.version) == ("pending", 1)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_meta_and_slots_come_on_request(told: Agent) -> None:
 def test_a_vector_of_the_clients_own_is_a_question(told: Agent) -> None:
     body = {"query_embedding": [0.1] * 384, "user_id": "u"}
     assert told.post("memory/recall", body)["seeds"] == []  # nothing has a vector yet
-    for wrong in ([0.1] * 3, [0.0] * 384, []):
+    for wrong in ([0.1] * 3, [0.0] * 384, [], [1e6] * 384):
         told.post("memory/recall", {**body, "query_embedding": wrong}, 400)
 
 

@@ -119,3 +119,12 @@ def test_an_update_of_what_must_wait_is_proposed(agent: Agent, acme: Account) ->
         change_policy(acme.pk, {"review_kinds": ["procedure"]}, actor=SYSTEM)
     answer = agent.post("memory/update", {"id": made, "text": "Ring three times."}, 202)
     assert answer["supersedes"] == made
+
+
+def test_nothing_becomes_what_must_wait_unseen(agent: Agent, acme: Account) -> None:
+    with acting(acme):
+        change_policy(acme.pk, {"review_kinds": ["procedure"]}, actor=SYSTEM)
+    node = {"text": "Ring twice.", "user_id": "ada", "kind": "fact"}
+    made = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
+    answer = agent.post("memory/update", {"id": made, "kind": "procedure"}, 202)
+    assert answer["supersedes"] == made

@@ -88,6 +88,15 @@ def test_what_is_worth_more_or_lasts_longer_cools_later(
     assert (tier(acme, pk), tier(acme, plain)) == ("hot", "warm")
 
 
+def test_a_half_life_of_nothing_is_none_of_its_own(agent: Agent, acme: Account) -> None:
+    odd, plain = store(agent), store(agent, "Another.")
+    with acting(acme):
+        MemoryEntry.objects.filter(pk=odd).update(half_life_days=0)
+    age(acme, 1.1 * HALF_LIFE)
+    cool(acme.pk)
+    assert (tier(acme, odd), tier(acme, plain)) == ("warm", "warm")
+
+
 def test_a_pinned_memory_never_cools(agent: Agent, acme: Account) -> None:
     pk = store(agent)
     with acting(acme):

@@ -114,6 +114,26 @@ def test_topics_grow_once(agent: Agent, acme: Account, provider: FakeProvider) -
     assert agent.get("memory/verify")["ok"]
 
 
+def test_a_topic_that_was_erased_stays_so_and_others_go_on(
+    agent: Agent, acme: Account, provider: FakeProvider
+) -> None:
+    write(agent, TEA, user_id="mira")
+    assert grow_topics(acme.pk, SYSTEM).founded == 1
+    with acting(acme):
+        topic = MemoryEntry.objects.of(acme).get(kind="topic")
+    counted = agent.post("memory/erase", {"ids": [str(topic.pk)]})
+    agent.post("memory/erase", {"ids": [str(topic.pk)], "confirm_token": counted["confirm_token"]})
+    write(agent, BIKE, user_id="ada")
+    assert grow_topics(acme.pk, SYSTEM).founded == 1
+    with acting(acme):
+        assert MemoryEntry.objects.of(acme).get(kind="topic").user_id == "ada"
+
+
+def test_a_word_without_end_is_no_name() -> None:
+    endless = [f"{'z' * 600} {text}" for text in TEA[:3]]
+    assert len(Background([*endless, *BIKE]).name(endless)) < 200
+
+
 def test_drafts_are_told_to_nobody_and_come_of_age(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:

@@ -195,3 +195,10 @@ def test_what_rules_say_of_tools(
     policy = merged(said)
     assert (policy.allow, policy.deny, policy.prefer) == (allow, deny, prefer)
     assert ("allow" in policy.body()["tool"]) == (allow is not None)
+
+
+def test_what_a_rule_says_is_not_filled_by_another() -> None:
+    says_little = voice("a", {"output": {}})
+    both = merged([says_little, voice("b", JSON, priority=2)])
+    assert both.values == JSON
+    assert merged([says_little]).values == {"output": {}}
