@@ -17,6 +17,9 @@ class Agent:
     def get(self, path: str, status: int | None = None, **query: Any) -> Any:
         return self._read(self.client.get(f"/v1/{path}", query), status)
 
+    def delete(self, path: str, status: int | None = None) -> Any:
+        return self._read(self.client.delete(f"/v1/{path}"), status)
+
     def _read(self, answer: Any, status: int | None) -> Any:
         body = answer.json()
         wanted = {status} if status else {200, 201, 202}

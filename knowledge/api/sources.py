@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -9,7 +10,7 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
-from kmapp.errors import NotFound
+from kmapp.errors import Denied, NotFound
 from knowledge.actions.erasing import erase_document, erase_source
 from knowledge.actions.fetching import refuse_to_fetch
 from knowledge.actions.ingest import Taken, ingest
@@ -63,6 +64,17 @@ class Ingest(AgentView):
 def _source(view: AgentView, said: NewSource) -> KnowledgeSource:
     may_trust = view.request.auth.may(Scope.KNOWLEDGE_TRUST)
     return ensure_source(view.account, view.actor, said, may_trust=may_trust)
+
+
+def _refuse_trusted(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None:
+    """A key that may not deliver to these sources may not erase what is in them."""
+    trusted = sources.exclude(trust=KnowledgeSource.Trust.UNTRUSTED)
+    if not view.request.auth.may(Scope.KNOWLEDGE_TRUST) and trusted.exists():
+        raise Denied(
+            "Only a key with the scope knowledge:trust erases what is trusted: use such a key, or"
+            " erase it on the pages.",
+            code="missing_scope",
+        )
 
 
 def _others(source: KnowledgeSource, refs: set[str]) -> list[str]:
@@ -137,6 +149,7 @@ class Source(AgentView):
     @extend_schema(responses={200: ErasedAnswer})
     def delete(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
+            _refuse_trusted(self, KnowledgeSource.objects.of(self.account).filter(pk=pk))
             commit = erase_source(self.account, pk, self.actor)
         return Response({"id": pk, "commit_id": commit.id})
 
@@ -157,5 +170,6 @@ class Document(AgentView):
     @extend_schema(responses={200: ErasedAnswer})
     def delete(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
+            _refuse_trusted(self, KnowledgeSource.objects.of(self.account).filter(documents=pk))
             commit = erase_document(self.account, pk, self.actor)
         return Response({"id": pk, "commit_id": commit.id})

@@ -19,7 +19,7 @@ from django.utils import translation
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from knowledge.actions import fetching
+from knowledge.actions import fetching, preparing
 from knowledge.actions.preparing import Delivery
 from knowledge.actions.reading import read_again
 from knowledge.fetching import addresses, getting
@@ -160,7 +160,7 @@ def test_a_page_of_an_allowed_site_is_fetched_and_read(
 def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
     ask: Ask, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare = fetching.prepare
+    prepare = preparing.prepare
 
     def removed_meanwhile(source: KnowledgeSource, pages: Sequence[Delivery]) -> Any:
         with acting(acme):

@@ -60,6 +60,19 @@ def test_an_agent_cannot_write_where_others_are_trusted(acme: Account) -> None:
 
 
 @pytest.mark.django_db
+def test_an_agent_cannot_erase_what_others_trust(acme: Account) -> None:
+    made = deliver(agent_with(acme, TRUSTED), 201, trust="trusted")
+    doors = [f"sources/{made['source']['id']}", f"documents/{made['documents'][0]['id']}"]
+    for door in doors:
+        refused = agent_with(acme, PLAIN).delete(f"knowledge/{door}", 403)
+        assert refused["error"] == "missing_scope"
+    for door in reversed(doors):
+        agent_with(acme, TRUSTED).delete(f"knowledge/{door}")
+    with acting(acme):
+        assert not KnowledgeSource.objects.of(acme).exists()
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("name", ["Handbook", "hаndbook", "handb0ok", "ｈandbook"])
 def test_an_agent_cannot_pass_for_a_trusted_source(acme: Account, name: str) -> None:
     deliver(agent_with(acme, TRUSTED), 201, trust="trusted")
