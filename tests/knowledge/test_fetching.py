@@ -170,7 +170,7 @@ def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
     monkeypatch.setattr(fetching, "prepare", removed_meanwhile)
     document = ask("/page")
     assert document.removed_at
-    assert (document.state, document.version) == ("pending", 1)
+    assert (document.state, document.version) == ("pending", 0)
 
 
 @pytest.mark.parametrize(
