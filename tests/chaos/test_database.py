@@ -104,6 +104,7 @@ class Writer:
         return answer.status in (200, 201)
 
 
+@pytest.mark.alone
 @pytest.mark.promise(1)
 def test_a_crash_of_the_database_loses_nothing_acknowledged(
     product: Product, acme: Account, place: Place, measured: Measured
