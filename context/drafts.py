@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.utils.crypto import salted_hmac
+from kmapp.recognising import keyed_digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,4 +32,4 @@ class NewResult:
 
 def sent_sha256(account_id: UUID, text: str) -> str:
     """Of a text as it was sent, with a secret, so that nobody guesses what was blacked out."""
-    return salted_hmac(f"context.archive.{account_id}", text, algorithm="sha256").hexdigest()
+    return keyed_digest(f"context.archive.{account_id}", text)

@@ -1,6 +1,5 @@
 """What a list of tool results can be narrowed to. The state of a list is its address."""
 
-from typing import Any
 from uuid import UUID
 
 import django_filters
@@ -10,11 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from context import words
 from context.models import ContextCostReport, ReportQuerySet, ToolResultArchive
 from kmapp.variants import VARIANTS
-
-
-class _Text(forms.TextInput):
-    def __init__(self) -> None:
-        super().__init__(attrs={"class": "form-control", "autocomplete": "off"})
+from kmapp.web.filtering import choice, text
 
 
 class _Number(forms.NumberInput):
@@ -27,21 +22,12 @@ class _Money(forms.NumberInput):
         super().__init__(attrs={"class": "form-control", "min": 0, "step": "any"})
 
 
-class _Choice(forms.Select):
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(attrs={"class": "form-select"}, **kwargs)
-
-
-def _text(label: Any) -> django_filters.CharFilter:
-    return django_filters.CharFilter(label=label, widget=_Text)
-
-
 class ArchiveFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
     """Each field narrows, by equality only."""
 
-    conversation_id = _text(_("Conversation"))
-    thread_id = _text(_("Thread"))
-    tool_name = _text(_("Tool"))
+    conversation_id = text(_("Conversation"))
+    thread_id = text(_("Thread"))
+    tool_name = text(_("Tool"))
 
     class Meta:
         model = ToolResultArchive
@@ -51,22 +37,11 @@ class ArchiveFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has n
 class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
     """Each field narrows."""
 
-    agent_id = _text(_("Agent"))
-    conversation_id = _text(_("Conversation"))
-    model = _text(_("Model"))
-    variant = django_filters.ChoiceFilter(
-        label=_("Variant"),
-        choices=[(name, name) for name in VARIANTS],
-        empty_label=_("Any"),
-        widget=_Choice,
-    )
-    action = django_filters.ChoiceFilter(
-        label=_("Decision"),
-        choices=list(words.ACTIONS.items()),
-        empty_label=_("Any"),
-        method="taken",
-        widget=_Choice,
-    )
+    agent_id = text(_("Agent"))
+    conversation_id = text(_("Conversation"))
+    model = text(_("Model"))
+    variant = choice(_("Variant"), [(name, name) for name in VARIANTS])
+    action = choice(_("Decision"), list(words.ACTIONS.items()), method="taken")
     cites = django_filters.UUIDFilter(method="citing", widget=forms.HiddenInput)
     total = django_filters.NumberFilter(
         label=_("At least, in tokens"), lookup_expr="gte", widget=_Number, max_value=2_000_000_000

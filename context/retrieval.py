@@ -1,7 +1,8 @@
 """Reading tool results: whole, in part, or those that a question is about."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -79,7 +80,6 @@ class Told:
     archive: ToolResultArchive
     passages: Sequence[tuple[Passage, float]]  # in the order of the text
     tokens: int
-    decisions: Sequence[Mapping[str, Any]]
 
     @property
     def text(self) -> str:
@@ -91,15 +91,30 @@ class Told:
         return told if end == self.archive.result_length else f"{told}\n…"
 
 
-def passages_about(account_id: UUID, pk: UUID, within: Within, query: str, max_tokens: int) -> Told:
+@dataclass(kw_only=True)
+class Question:
+    """What is asked. Its meaning is asked of the model once, when it is first wanted.
+
+    That opens no `acting`, and is best done outside of one.
+    """
+
+    account_id: UUID
+    text: str
+    decisions: list[Mapping[str, Any]] = field(default_factory=list)
+
+    @cached_property
+    def meaning(self) -> Meaning | None:
+        return meaning_of(self.account_id, self.text, self.decisions)
+
+
+def passages_about(question: Question, pk: UUID, within: Within, max_tokens: int) -> Told:
     """The passages nearest a question. Opens `acting` itself, and asks the model outside."""
-    decisions: list[Mapping[str, Any]] = []
-    meaning = meaning_of(account_id, query, decisions)
+    account_id, meaning = question.account_id, question.meaning
     with acting(account_id):
         archive = one(account_id, pk, within)
         cosines = _cosines(account_id, pk, meaning)
     found = passages(archive.result_full)
-    scores = _scores(found, query, meaning, cosines)
+    scores = _scores(found, question.text, meaning, cosines)
     costs = {at: tokens.count(found[at].text) + 2 for at in scores}  # and the mark before it
     kept = chosen(found, scores, costs, max_tokens)
     while kept and _tokens(archive, found, kept) > max_tokens:  # pieces join to other tokens
@@ -108,12 +123,11 @@ def passages_about(account_id: UUID, pk: UUID, within: Within, query: str, max_t
         archive=archive,
         passages=[(found[at], scores[at]) for at in kept],
         tokens=_tokens(archive, found, kept),
-        decisions=decisions,
     )
 
 
 def _tokens(archive: ToolResultArchive, found: Sequence[Passage], kept: Sequence[int]) -> int:
-    told = Told(archive=archive, passages=[(found[at], 0.0) for at in kept], tokens=0, decisions=())
+    told = Told(archive=archive, passages=[(found[at], 0.0) for at in kept], tokens=0)
     return tokens.count(told.text)
 
 

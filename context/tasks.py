@@ -1,15 +1,19 @@
 """Celery's door to context."""
 
+from uuid import UUID
+
 from celery import shared_task
 
 from context.actions.archives import remove_outlived
 from context.actions.retention import remove_old_inputs
-from kmapp.accounts.models import account_ids
+from kmapp.sweeping import sweep
 
 
 @shared_task
 def keep_to_retention() -> int:
     """Let go of tool results and inputs that accounts no longer keep. How many that were."""
-    return sum(
-        remove_outlived(account_id) + remove_old_inputs(account_id) for account_id in account_ids()
-    )
+    return sum(sweep(_let_go))
+
+
+def _let_go(account_id: UUID) -> int:
+    return remove_outlived(account_id) + remove_old_inputs(account_id)

@@ -40,11 +40,6 @@ class Invalid(DomainError):
     """The request cannot be understood; `issues` name the places."""
 
 
-class Unauthorised(DomainError):
-    status = 401
-    code = "unauthorized"
-
-
 class Denied(DomainError):
     status = 403
     code = "forbidden"

@@ -64,7 +64,7 @@ def terms(text: str) -> list[str]:
     ]
 
 
-@lru_cache(maxsize=10_000)  # the same memories are candidates again and again
+@lru_cache(maxsize=30_000)  # the same memories are candidates again and again
 def opening(text: str) -> str:
     """The term that a text begins with; none when it begins with a stop word."""
     run = _RUN.search(_folded(text[:TERM_LENGTH]))

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from itertools import islice
 from uuid import UUID
 
+from django.db import connection
+
 from kmapp.ids import IdText
 from kmapp.search import queries
 from kmapp.search.fusion import Candidate, Query
-from kmapp.search.lookups import Ids, id_texts
+from kmapp.search.lookups import Ids
 from kmapp.search.measuring import measured
 from kmapp.search.queries import Collection, Meaning, Within
 from kmapp.text import terms
@@ -83,8 +85,8 @@ def gather(look: Look, text: str, meaning: Meaning | None) -> Signals:
 
 
 _SHAPES = """
-SELECT c.id, c.document_id, c.chunk_index, coalesce(c.headings[cardinality(c.headings)], d.title),
-  octet_length(c.text)
+SELECT c.id::text, c.document_id::text, c.chunk_index,
+  coalesce(c.headings[cardinality(c.headings)], d.title), octet_length(c.text)
 FROM knowledge_knowledgechunk c
 JOIN knowledge_knowledgedocument d ON d.account_id = c.account_id AND d.id = c.document_id
 WHERE c.account_id = %s AND c.id IN ({within}) AND c.id IN (
@@ -100,7 +102,7 @@ def _shapes(
     account_id: UUID, within: Within, found: Iterable[IdText], seeds: Iterable[IdText]
 ) -> dict[IdText, Shape]:
     """What was found and what stands beside the seeds."""
-    with id_texts() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(
             _SHAPES.format(within=within.sql),
             [

@@ -8,14 +8,14 @@ NAME, KEY = 200, 500  # characters
 
 
 class NoLorebook(ValueError):
-    """Why a file is no lorebook."""
+    """It holds no “entries” as lorebooks do."""
 
 
 def entries_of(book: Any) -> list[dict[str, Any]]:
     """The entries of a world-info file, a character card, or a character book."""
     found = _entries(book)
     if found is None:
-        raise NoLorebook("It holds no “entries” as lorebooks do.")
+        raise NoLorebook
     return [_entry(each) for each in found if _text(each.get("content")).strip()]
 
 

@@ -7,7 +7,7 @@ inside one of the right shape, what is wrong is refused one by one, with the rea
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -259,5 +259,3 @@ WORTH_FORM = _form(
     }
 )
 REWRITING_FORM = _form({"content": _TEXT, "importance": {"type": ["number", "null"]}})
-
-Reader = Callable[[str], Any]

@@ -6,13 +6,12 @@ from datetime import datetime
 from typing import Any, Protocol, Self
 from uuid import UUID, uuid5
 
-from django.utils.crypto import salted_hmac
-
+from kmapp.cleaning import clean
 from kmapp.ids import uuid7
 from kmapp.ledger.canonical import canonical
 from kmapp.nodes import Guest
-from kmapp.redaction import redact, redact_json
-from kmapp.text import normalise
+from kmapp.recognising import is_of, keyed_digest
+from kmapp.redaction import redact_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +70,14 @@ class NewEntry:
         Taken before anything is blacked out, so that it holds when the account's redaction changes;
         and with a secret, so that nobody guesses from it what was blacked out.
         """
-        said = {each.name: getattr(self, each.name) for each in fields(self)}
-        return salted_hmac("memory.entry", canonical(said), algorithm="sha256").hexdigest()
+        return keyed_digest("memory.entry", self._said())
+
+    def is_of(self, sha256: str) -> bool:
+        """Whether this is what was kept with this digest."""
+        return is_of(sha256, "memory.entry", self._said())
+
+    def _said(self) -> bytes:
+        return canonical({each.name: getattr(self, each.name) for each in fields(self)})
 
 
 def key_of(account_id: UUID, scope: str, client_id: str) -> UUID:
@@ -91,10 +96,6 @@ def visibility_of(said: "NewEntry | _Ids") -> str:
     if said.user_id or said.agent_id:
         return "user"
     return "conversation" if said.run_id else "account"
-
-
-def clean(text: str, kinds: Sequence[str]) -> str:
-    return redact(normalise(text), kinds)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

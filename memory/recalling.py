@@ -30,7 +30,6 @@ class Recall:
     """What is asked, and how far to go."""
 
     search: Search  # its limit is that of the seeds
-    vector: Sequence[float] | None = None  # instead of the question's own
     hops: int = 2
     most_nodes: int = 50
     most_edges: int = 100

@@ -9,10 +9,12 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from django.db import connection
+
 from kmapp.ids import IdText
 from kmapp.search import bm25, queries
 from kmapp.search.fusion import TERMS, Candidate, Query
-from kmapp.search.lookups import Ids, id_texts
+from kmapp.search.lookups import Ids
 from kmapp.search.measuring import measured
 from kmapp.search.queries import Collection, Meaning, Within, Words
 from kmapp.search.spreading import strength
@@ -97,32 +99,36 @@ def _as_it_was(pk: UUID, said: str, words: Words) -> Candidate:
 
 # What workers found alike, or named, is for recall to walk: here it would only crowd out the order
 # of runs, and what is alike is found as it is.
-_SAID = "(origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
+_SAID = (
+    "account_id = %s AND type = ANY (%s) "
+    "AND (origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
+)
 # Spelled out: the statement is always the same, and writing it anew each time takes Django longer
-# than Postgres takes to answer it. Two users' runs may have one name.
+# than Postgres takes to answer it. Two users' runs may have one name. Entries are followed by the
+# edges between them, told by the days that only these have: asking twice would take longer.
 _TOLD = f"""
-WITH seeds (ids) AS (SELECT %s::uuid[])
-SELECT e.id, CASE WHEN e.run_id = '' THEN '' ELSE e.user_id || chr(31) || e.run_id END,
-  concat(nullif(e.slots->>'speaker', '') || ': ', left(e.content, %s)), octet_length(e.content),
-  right(rtrim(e.content), 1) = ANY (%s), e.importance, e.salience, e.pinned,
-  CASE WHEN e.half_life_days > 0 THEN 0.5 ^ least(100, greatest(0,
-    extract(epoch FROM now() - e.observed_at)::float8 / 86400 / e.half_life_days)) ELSE 1 END
-FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
-  SELECT unnest(%s::uuid[])
-  UNION (SELECT src_id FROM memory_memoryedge WHERE account_id = %s AND type = ANY (%s) AND {_SAID}
-    AND dst_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s)
-  UNION (SELECT dst_id FROM memory_memoryedge WHERE account_id = %s AND type = ANY (%s) AND {_SAID}
-    AND src_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s))
-"""  # noqa: S608 - constants
-_EDGES = f"""
-WITH known (ids) AS (SELECT %s::uuid[])
-SELECT src_id, dst_id, type, weight, confidence, decay_rate,
+WITH seeds (ids) AS (SELECT %s::uuid[]),
+told (id, run, head, size, asks, importance, salience, pinned, fresh) AS MATERIALIZED (
+  SELECT e.id, CASE WHEN e.run_id = '' THEN '' ELSE e.user_id || chr(31) || e.run_id END,
+    concat(nullif(e.slots->>'speaker', '') || ': ', left(e.content, %s)), octet_length(e.content),
+    right(rtrim(e.content), 1) = ANY (%s), e.importance, e.salience, e.pinned,
+    CASE WHEN e.half_life_days > 0 THEN 0.5 ^ least(100, greatest(0,
+      extract(epoch FROM now() - e.observed_at)::float8 / 86400 / e.half_life_days)) ELSE 1 END
+  FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
+    SELECT unnest(%s::uuid[])
+    UNION (SELECT src_id FROM memory_memoryedge
+      WHERE {_SAID} AND dst_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s)
+    UNION (SELECT dst_id FROM memory_memoryedge
+      WHERE {_SAID} AND src_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s))),
+known (ids) AS (SELECT array_agg(id) FROM told)
+SELECT id::text, run, head, size, asks, importance, salience, pinned, fresh, NULL FROM told
+UNION ALL
+SELECT src_id::text, dst_id::text, type, NULL, NULL, weight, confidence, NULL, decay_rate,
   extract(epoch FROM now() - coalesce(last_activated_at, created_at))::float8 / 86400
-FROM memory_memoryedge
-WHERE account_id = %s AND type = ANY (%s) AND {_SAID}
+FROM memory_memoryedge WHERE {_SAID}
   AND src_id = ANY ((SELECT ids FROM known)::uuid[])
   AND dst_id = ANY ((SELECT ids FROM known)::uuid[])
-"""  # noqa: S608 - a constant
+"""  # noqa: S608 - constants
 
 
 def _surroundings(
@@ -133,23 +139,27 @@ def _surroundings(
     Returns what each tells of itself (the fields of a candidate from `run` on), what stands beside
     each in its run, and what it is linked with otherwise.
     """
-    edges: list[Any] = [account_id, list(SPREADING), NEIGHBOURS]
+    edges: list[Any] = [account_id, list(SPREADING)]
+    told: dict[IdText, Sequence[Any]] = {}
     beside, links = defaultdict[IdText, list[IdText]](list), defaultdict[IdText, Links](dict)
-    with id_texts() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(
             _TOLD.format(within=within.sql),
             [
                 *(Ids(seeds).array, HEAD, list(QUESTION_MARKS), account_id),
                 *within.parameters,
-                *(Ids(found).array, *edges, *edges),
+                *(Ids(found).array, *edges, NEIGHBOURS, *edges, NEIGHBOURS, *edges),
             ],
         )
-        told = {each: itself for each, *itself in cursor.fetchall()}
-        cursor.execute(_EDGES, [Ids(told).array, account_id, list(SPREADING)])
-        for src, dst, kind, *carries in cursor.fetchall():
-            for one, other in (src, dst), (dst, src):
+        for each, *itself, days in cursor.fetchall():
+            if days is None:
+                told[each] = itself
+                continue
+            other, kind, *_, weight, confidence, _, decay_rate = itself
+            for one, end in (each, other), (other, each):
                 if kind == ORDER:
-                    beside[one].append(other)
+                    beside[one].append(end)
                 else:
-                    links[one][other] = max(links[one].get(other, 0.0), strength(*carries))
+                    held = strength(weight, confidence, decay_rate, days)
+                    links[one][end] = max(links[one].get(end, 0.0), held)
     return told, beside, links

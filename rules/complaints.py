@@ -1,4 +1,4 @@
-"""What is wrong with a rule, or with a JSON text, and what to do about it, in a person's language.
+"""What is wrong with a rule, and what to do about it, in a person's language.
 
 What is said of a rule follows the name of the place that it is about.
 """
@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.api.strict_json import Refused
 from rules.schemas import PARTS, Flaw, flaws_of, too_large
 
 Issue = dict[str, str]
@@ -35,16 +33,6 @@ WORDS: Mapping[str, str | Promise] = {
         "open, and do without look-around and back references"
     ),
 }
-OF_JSON: Mapping[str, str | Promise] = {
-    "syntax": _("This is not JSON yet: look at line %(line)d, column %(column)d."),
-    "object": _("Write an object: {…}"),
-    "twice": _("%(path)s: has the key %(key)s twice: take one of them out."),
-    "number": _("%(path)s: is a number that is too large to be kept exactly."),
-    "deep": _("This is nested deeper than %(most)d levels: make it flatter."),
-    "crowded": _("This has more than %(most)d items: make it smaller."),
-    "character": _("%(path)s: has a character that cannot be kept: take it out."),
-    "word": _("%(path)s: is a word that JSON does not have."),
-}
 
 
 def issues_of(rule: Mapping[str, Any]) -> list[Issue]:
@@ -63,9 +51,3 @@ def size_issues(rule: Mapping[str, Any]) -> list[Issue]:
 
 def _said(flaw: Flaw) -> Issue:
     return {"path": flaw.path, "message": str(WORDS[flaw.code]) % flaw.given}
-
-
-def json_issue(error: Refused) -> str:
-    """What is wrong with a JSON text."""
-    path = error.path or _now("The text")
-    return str(OF_JSON[error.code]) % {**error.given, "path": path}

@@ -5,14 +5,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
 from kmapp.ids import uuid7
 from kmapp.ledger.canonical import canonical
-from kmapp.redaction import redact
-from kmapp.text import normalise
+from kmapp.recognising import is_of, keyed_digest
 from rules.complaints import Issue, issues_of, size_issues
 
 DEFAULT_SCOPE = "default"  # how other clients name the scope without a name
@@ -48,7 +46,11 @@ class NewRule:
 
     def sha256(self) -> str:
         """Of all that was said, with a secret: the same client id and body is the same write."""
-        return salted_hmac("rules.rule", canonical(asdict(self)), algorithm="sha256").hexdigest()
+        return keyed_digest("rules.rule", canonical(asdict(self)))
+
+    def is_of(self, sha256: str) -> bool:
+        """Whether this is what was kept with this digest."""
+        return is_of(sha256, "rules.rule", canonical(asdict(self)))
 
     def parts(self) -> dict[str, Any]:
         return {"if": self.when, "then": self.then, "exceptions": list(self.exceptions)}
@@ -59,10 +61,6 @@ class NewRule:
 
 def scope_of(said: str | None) -> str:
     return "" if said in (None, DEFAULT_SCOPE) else str(said)
-
-
-def clean(text: str, kinds: Sequence[str]) -> str:
-    return redact(normalise(text), kinds)[0]
 
 
 def refuse(issues: Sequence[Mapping[str, str]]) -> None:

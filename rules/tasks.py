@@ -2,17 +2,18 @@
 
 from celery import shared_task
 
-from kmapp.accounts.models import account_ids
+from kmapp.sweeping import sweep
+from rules.actions import suggestions
 from rules.actions.retention import remove_outlived
-from rules.actions.suggestions import suggest_all
 
 
 @shared_task
 def suggest() -> int:
-    return suggest_all()
+    """Make the suggestions of all accounts anew. How many there are now."""
+    return sum(sweep(suggestions.suggest))
 
 
 @shared_task
 def keep_to_retention() -> int:
     """Drop decisions that accounts no longer keep. How many that were."""
-    return sum(remove_outlived(account_id) for account_id in account_ids())
+    return sum(sweep(remove_outlived))

@@ -9,7 +9,6 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from time import monotonic
 from uuid import uuid4
 
@@ -146,8 +145,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     request takes does not hang on how long the test took.
     """
     forget_models()
-    queries.STATISTICS.forget()
-    queries.ARE_FEW.forget()
+    queries.forget_figures()
     now = monotonic()
     for module in ("kmapp.search.memo", "kmapp.providers.active"):
         monkeypatch.setattr(f"{module}.monotonic", lambda: now)
@@ -211,11 +209,6 @@ def ada(acme: Account) -> User:
 def key(acme: Account) -> tuple[ApiKey, str]:
     """A key of Acme's with every scope, and its secret."""
     return makers.key(acme)
-
-
-@pytest.fixture
-def data_dir() -> Path:
-    return settings.DATA_DIR
 
 
 @pytest.fixture

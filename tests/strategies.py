@@ -1,6 +1,5 @@
 """Values for property tests."""
 
-import string
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,8 +49,3 @@ def unstorable_leaves() -> st.SearchStrategy[Any]:
         | st.datetimes()
         | st.sampled_from(["a\0b", "\ud800", "x\udfff", "\ud83d\ude00"])
     )
-
-
-def ordinary_words() -> st.SearchStrategy[str]:
-    """Words without digits, to stand around a finding."""
-    return st.text(string.ascii_lowercase + "的是在电话 ", min_size=1, max_size=10)

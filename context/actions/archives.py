@@ -9,14 +9,18 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from context.actions.retelling import RETELL_RESULT, at_first, owe_summaries
+from context.actions.retention import forget_results
 from context.drafts import NewResult, sent_sha256
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archives import COLLECTION
 from context.summaries import query_summary, sources_of, summary
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
+from kmapp.api.models import IdempotentRequest
+from kmapp.cleaning import kept_reason
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
+from kmapp.outbox.silencing import silence_errors
 from kmapp.providers.active import models_in_use
 from kmapp.redaction import redact, redact_json
 from kmapp.search.actions import (
@@ -147,10 +151,18 @@ def erase(
     account_id: UUID, actor: Actor, archives: Sequence[ToolResultArchive], *, reason: str
 ) -> None:
     """For good: text, postings, vectors, salts. The chain keeps that something was there."""
-    ids = [each.pk for each in archives]
-    with recording(account_id, actor, reason=reason) as commit:
-        for each in archives:
-            commit.erase(ToolResultArchive._meta.label_lower, each.pk)
-        unindex_terms(account_id, COLLECTION, {each.pk: words_of(each) for each in archives})
-        drop_vectors(account_id, [COLLECTION], ids)
-        ToolResultArchive.objects.of(account_id).filter(pk__in=ids).delete()
+    with recording(account_id, actor, reason=kept_reason(account_id, reason)) as commit:
+        erase_in(commit, archives)
+
+
+def erase_in(commit: Recording, archives: Sequence[ToolResultArchive]) -> None:
+    """The same as part of a commit, with what calls, answers and errors may quote of them."""
+    account_id, ids = commit.account_id, [each.pk for each in archives]
+    for each in archives:
+        commit.erase(ToolResultArchive._meta.label_lower, each.pk)
+    unindex_terms(account_id, COLLECTION, {each.pk: words_of(each) for each in archives})
+    drop_vectors(account_id, [COLLECTION], ids)
+    ToolResultArchive.objects.of(account_id).filter(pk__in=ids).delete()
+    named = [*ids, *forget_results(account_id, archives)]
+    IdempotentRequest.objects.of(account_id).naming(named).forget()
+    silence_errors(account_id, named)

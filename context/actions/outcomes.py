@@ -11,9 +11,13 @@ from context.reporting import cost_of
 from kmapp.errors import NotFound
 
 
-def one(account_id: UUID, pk: UUID) -> ContextCostReport:
-    """The report, or the one answer for what is not there. Inside `acting`."""
-    row = ContextCostReport.objects.of(account_id).filter(pk=pk).first()
+def one(account_id: UUID, pk: UUID, *, held: bool = False) -> ContextCostReport:
+    """The report, or the one answer for what is not there. Inside `acting`.
+
+    `held`: until the transaction ends.
+    """
+    rows = ContextCostReport.objects.of(account_id)
+    row = (rows.select_for_update(no_key=True) if held else rows).filter(pk=pk).first()
     if row is None:
         raise NotFound("There is no such report.")
     return row
@@ -21,7 +25,7 @@ def one(account_id: UUID, pk: UUID) -> ContextCostReport:
 
 def tell_outcome(account_id: UUID, pk: UUID, told: Mapping[str, Any]) -> ContextCostReport:
     """Keep what is told; what is told again takes the place of what was. Inside `acting`."""
-    row = one(account_id, pk)
+    row = one(account_id, pk, held=True)  # who tells the rest at this moment waits, or it is lost
     names = ("success", "input_tokens", "output_tokens", "cached_tokens", "latency_ms", "model")
     for name in names:
         if told.get(name) is not None:

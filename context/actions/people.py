@@ -1,9 +1,9 @@
 """What is kept under a person's id: tool results, summaries, calls and what those were made of."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from uuid import UUID
 
-from context.actions.archives import words_of
+from context.actions.archives import erase_in
 from context.actions.retention import forget_bodies
 from context.models import (
     ContextCitation,
@@ -13,12 +13,10 @@ from context.models import (
     ContextSummary,
     ToolResultArchive,
 )
-from context.models.archives import COLLECTION
 from kmapp.api.models import IdempotentRequest
 from kmapp.copies import OfPeople, keeps_of_people
 from kmapp.ledger.actions import Recording
 from kmapp.outbox.silencing import silence_errors
-from kmapp.search.actions import drop_vectors, unindex_terms
 
 
 def count(account_id: UUID, people: Collection[str]) -> int:
@@ -42,21 +40,10 @@ def forget(account_id: UUID, people: Collection[str], commit: Recording) -> None
     ContextDifference.objects.of(account_id).filter(report_id__in=calls).delete()
     reports.delete()
     summaries.delete()
-    _forget_archives(account_id, archives, commit)
-    named = [*calls, *texts, *(each.pk for each in archives)]
+    erase_in(commit, archives)
+    named = [*calls, *texts]
     IdempotentRequest.objects.of(account_id).naming(named).forget()
     silence_errors(account_id, named)
-
-
-def _forget_archives(
-    account_id: UUID, archives: Sequence[ToolResultArchive], commit: Recording
-) -> None:
-    ids = [each.pk for each in archives]
-    for each in archives:
-        commit.erase(ToolResultArchive._meta.label_lower, each.pk)
-    unindex_terms(account_id, COLLECTION, {each.pk: words_of(each) for each in archives})
-    drop_vectors(account_id, [COLLECTION], ids)
-    ToolResultArchive.objects.of(account_id).filter(pk__in=ids).delete()
 
 
 keeps_of_people(OfPeople(count=count, forget=forget))

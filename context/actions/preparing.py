@@ -14,7 +14,7 @@ from context.messages import Message, Slot, calls, replaced, slots
 from context.models import ContextSettings, ToolResultArchive
 from context.models.archives import Within
 from context.placeholders import passages_header, placeholder
-from context.retrieval import Relevance, passages_about, readable, relevance
+from context.retrieval import Question, Relevance, passages_about, readable, relevance
 from context.swapping import (
     filled,
     place,
@@ -29,7 +29,6 @@ from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import NotFound
-from kmapp.search.asking import meaning_of
 
 ENOUGH = 0.34  # score from which a result is loaded
 SHORTEST = 200  # characters; a placeholder is longer than anything shorter
@@ -124,8 +123,9 @@ def prepared(
     with acting(account_id):
         settings = ContextSettings.objects.here(account_id)
         first = shelved(settings, actor, messages, asked)
-    wanted = _wanted(account_id, first.messages, asked, first.decisions)
-    texts, loaded = _texts(account_id, asked, wanted)
+    question = Question(account_id=account_id, text=asked.query, decisions=first.decisions)
+    wanted = _wanted(question, first.messages, asked)
+    texts, loaded = _texts(question, asked, wanted)
     found = references(first.messages)
     return Prepared(
         messages=replaced(first.messages, filled(found, texts)),
@@ -137,10 +137,7 @@ def prepared(
 
 
 def _wanted(
-    account_id: UUID,
-    messages: Sequence[Message],
-    asked: Preparation,
-    decisions: list[Mapping[str, Any]],
+    question: Question, messages: Sequence[Message], asked: Preparation
 ) -> dict[UUID, Mapping[str, Any]]:
     """Which archives to load, each with the reason."""
     wanted: dict[UUID, Mapping[str, Any]] = {
@@ -150,9 +147,8 @@ def _wanted(
     if asked.load == "none" or not asked.query or (asked.load == "keywords" and not back):
         return wanted
     query = asked.query.replace(back, " ") if back else asked.query
-    meaning = None
-    if asked.load != "keywords":
-        meaning = meaning_of(account_id, asked.query, decisions)
+    meaning = question.meaning if asked.load != "keywords" else None
+    account_id = question.account_id
     with acting(account_id):
         rows = readable(account_id, asked.within).filter(pk__in=list(references(messages)))
         found = relevance(account_id, query, meaning, rows)
@@ -171,13 +167,13 @@ def _score(found: Relevance, load: str, back: str) -> float:
 
 
 def _texts(
-    account_id: UUID, asked: Preparation, wanted: Mapping[UUID, Mapping[str, Any]]
+    question: Question, asked: Preparation, wanted: Mapping[UUID, Mapping[str, Any]]
 ) -> tuple[dict[UUID, str], list[Mapping[str, Any]]]:
     texts: dict[UUID, str] = {}
     loaded: list[Mapping[str, Any]] = []
     for pk, why in wanted.items():
         try:
-            text, part = _text(account_id, asked, pk)
+            text, part = _text(question, asked, pk)
         except NotFound:
             loaded.append({"uuid": pk, "why": why, "tokens": 0, "part": "missing"})
             continue
@@ -186,9 +182,10 @@ def _texts(
     return texts, loaded
 
 
-def _text(account_id: UUID, asked: Preparation, pk: UUID) -> tuple[str, str]:
+def _text(question: Question, asked: Preparation, pk: UUID) -> tuple[str, str]:
+    account_id = question.account_id
     if asked.max_tokens and asked.query:
-        told = passages_about(account_id, pk, asked.within, asked.query, asked.max_tokens)
+        told = passages_about(question, pk, asked.within, asked.max_tokens)
         return passages_header(pk, told.archive.language) + told.text, "passages"
     with acting(account_id):
         archive = readable(account_id, asked.within).filter(pk=pk).first()

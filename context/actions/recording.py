@@ -13,6 +13,7 @@ from context.actions.retelling import at_first
 from context.actions.summaries import keep_summary
 from context.bodies import body_of, written
 from context.budget import key_of
+from context.holding import marks_in
 from context.models import ContextBody, ContextCitation, ContextCostReport, ContextInput
 from context.reporting import SECTIONS, called_tools, cost_of, tool_tokens
 from context.stages import Assembled, Recorded, Request
@@ -160,12 +161,18 @@ def keep_bodies(account_id: UUID, values: Mapping[UUID, Any], kinds: Collection[
         there = set(held.order_by("pk").values_list("pk", flat=True))
         ContextBody.objects.of(account_id).filter(pk__in=there).update(used_on=today)
         known = {pk: day for pk, day in known.items() if day >= today or pk in there}
+    fresh = sorted(values.keys() - known.keys())
+    results = marks_in(account_id, values, fresh)
     ContextBody.objects.bulk_create(
         [
             ContextBody(
-                id=pk, account_id=account_id, text=_cleaned(values[pk], kinds), used_on=today
+                id=pk,
+                account_id=account_id,
+                text=_cleaned(values[pk], kinds),
+                used_on=today,
+                results=results.get(pk, []),
             )
-            for pk in sorted(values.keys() - known.keys())
+            for pk in fresh
         ],
         ignore_conflicts=True,  # another call of the conversation was first
     )

@@ -1,5 +1,6 @@
 """Letting go of what calls were made of: after some days, or when a part of it is erased."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date, timedelta
 from uuid import UUID
@@ -13,6 +14,7 @@ from context.models import (
     ContextInput,
     ContextSettings,
     ContextSummary,
+    ToolResultArchive,
 )
 from context.models.settings import INPUTS_DAYS
 from kmapp.accounts.acting import acting
@@ -32,6 +34,14 @@ WITH used AS (
   SELECT id, unnest(bodies) FROM context_contextsummary WHERE account_id = %(account)s)
 SELECT body FROM used GROUP BY body HAVING bool_and(holder = ANY (%(holders)s))
 """
+# Instead of these parts one that there is not: nobody makes the call again as if it were whole.
+# A summary that stood in it may quote them.
+EMPTY = """
+UPDATE context_contextinput SET rest = rest - 'compacted',
+  messages = ARRAY(SELECT m FROM unnest(messages) m WHERE m <> ALL (%s)) || %s
+ WHERE account_id = %s AND report_id = ANY (%s)
+"""
+NOBODYS = UUID(int=0)
 UUID_SHAPE = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 ONE_DAY = timedelta(days=1)
 
@@ -87,14 +97,61 @@ def forget_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
     ContextBody.objects.of(account_id).filter(pk__in=texts).delete()
 
 
+def forget_results(account_id: UUID, archives: Sequence[ToolResultArchive]) -> list[UUID]:
+    """Drop the parts of calls that hold these tool results, and the summaries of such parts.
+
+    Returns those calls and summaries. What another person's call holds, too, stays with that. A
+    call still names its other parts: they are found when one of them is erased. Inside `acting`.
+    """
+    found = _holding(account_id, archives) if archives else {}
+    if not found:
+        return []
+    inputs = ContextInput.objects.of(account_id).filter(messages__overlap=list(found))
+    texts = ContextSummary.objects.of(account_id).filter(bodies__overlap=list(found))
+    calls = list(inputs.values_list("report_id", "report__user_id", "messages"))
+    summaries = list(texts.values_list("pk", "user_id", "bodies"))
+    theirs, staying = list[UUID](), set[UUID]()
+    for holder, user, parts in (*calls, *summaries):
+        held = found.keys() & set(parts)
+        if not user or any({"", user} & found[pk] for pk in held):
+            theirs.append(holder)
+        else:
+            staying |= held
+    texts.filter(pk__in=theirs).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(EMPTY, [list(found), NOBODYS, account_id, theirs])
+    ContextBody.objects.of(account_id).filter(pk__in=found.keys() - staying).delete()
+    return theirs
+
+
+def _holding(account_id: UUID, archives: Sequence[ToolResultArchive]) -> dict[UUID, set[str]]:
+    """The parts of calls that hold one of these, each with the people whose results it holds."""
+    whose = defaultdict[str, set[str]](set)
+    for archive in archives:
+        for mark in archive.marks():
+            whose[mark].add(archive.user_id)
+    _look_at_all()
+    rows = ContextBody.objects.of(account_id).filter(results__overlap=list(whose))
+    return {
+        pk: set().union(*(whose[mark] for mark in marks if mark in whose))
+        for pk, marks in rows.values_list("pk", "results")
+    }
+
+
 def forget_bodies(account_id: UUID, holders: Sequence[UUID]) -> None:
     """Drop the parts of these calls and summaries that no other one has. Inside `acting`."""
     if not holders:
         return
+    _look_at_all()
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL statement_timeout = '60s'")  # it looks at all inputs once
         cursor.execute(
             BODIES, {"account": account_id, "holders": list(holders), "uuid": UUID_SHAPE}
         )
         bodies = [row[0] for row in cursor.fetchall()]
     ContextBody.objects.of(account_id).filter(pk__in=bodies).delete()
+
+
+def _look_at_all() -> None:
+    """What follows looks at all that is kept of the account's calls, once."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = '60s'")

@@ -24,7 +24,7 @@ from context.measure import compact
 from context.models import ContextSettings
 from context.models.settings import LONGEST
 from context.placeholders import placeholder
-from context.retrieval import findable, one, passages_about, search
+from context.retrieval import Question, findable, one, passages_about, search
 from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
@@ -102,8 +102,9 @@ def _draft(asked: dict[str, object], text: str) -> NewResult:
 def _loaded(account_id: UUID, pk: UUID, asked: Mapping[str, Any]) -> Loaded:
     within = within_of(asked)
     if asked.get("query"):
-        told = passages_about(account_id, pk, within, asked["query"], asked["max_tokens"])
-        return output.passages_output(told)
+        question = Question(account_id=account_id, text=asked["query"])
+        told = passages_about(question, pk, within, asked["max_tokens"])
+        return output.passages_output(told, question.decisions)
     with acting(account_id):
         row = one(account_id, pk, within)
     return output.range_output(row, asked.get("start"), asked.get("end"))

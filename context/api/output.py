@@ -1,6 +1,7 @@
 """Rows as agents see them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from context import measure
 from context.actions.preparing import Prepared
@@ -58,7 +59,7 @@ def range_output(row: ToolResultArchive, start: int | None, end: int | None) -> 
     }
 
 
-def passages_output(told: Told) -> Loaded:
+def passages_output(told: Told, decisions: Sequence[Mapping[str, Any]]) -> Loaded:
     found = [_passage(passage, score) for passage, score in told.passages]
     return {
         "archive": archive_output(told.archive),
@@ -69,7 +70,7 @@ def passages_output(told: Told) -> Loaded:
         "end": found[-1]["end"] if found else 0,
         "tokens": told.tokens,
         "passages": found,
-        "decisions": [dict(each) for each in told.decisions],
+        "decisions": [dict(each) for each in decisions],
     }
 
 

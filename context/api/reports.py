@@ -9,12 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context.actions.outcomes import one, tell_outcome
+from context.actions.replays import recordings
 from context.api import report_output
 from context.api.assemble_input import AssembleInput, request_of
 from context.api.report_shapes import AssembledCall, Report, ReportPage
 from context.api.serializers import Conversation
 from context.assembler import PIPELINE
-from context.models import ContextCostReport, ContextInput, ContextSettings
+from context.models import ContextCostReport, ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
@@ -90,9 +91,9 @@ class OneReport(AgentView):
 
 
 def _shown(account_id: UUID, row: ContextCostReport) -> Report:
-    inputs = ContextInput.objects.of(account_id).filter(report=row)
+    known = recordings(account_id, [row])
     settings = ContextSettings.objects.here(account_id)
-    return report_output.report_output(row, settings, has_inputs=inputs.exists())
+    return report_output.report_output(row, settings, has_inputs=row.pk in known)
 
 
 def _tokens() -> serializers.IntegerField:

@@ -164,6 +164,8 @@ class ContextBody(AccountOwned):
 
     text = models.TextField(_("text"))  # JSON, in the order in which it came
     used_on = models.DateField(_("last used"))
+    # Marks of the tool results in it, by which it is found when one of those is erased.
+    results = ArrayField(models.CharField(max_length=64), default=list, editable=False)
 
     objects = AccountQuerySet["ContextBody"].as_manager()
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.text import slugify
@@ -53,11 +54,15 @@ def change_account(
 
 def add_member(*, account_id: UUID, user: User, role: str, actor: Actor) -> Membership:
     """Let a person in."""
-    if Membership.objects.of(account_id).filter(user=user).exists():
-        raise Conflict(_("This person is a member already: change the role instead."))
     with recording(account_id, actor) as commit:
         member = Membership(account_id=account_id, user=user, role=role, commit_id=commit.id)
-        member.save(force_insert=True)
+        try:
+            with transaction.atomic():
+                member.save(force_insert=True)
+        except IntegrityError as error:
+            raise Conflict(
+                _("This person is a member already: change the role instead.")
+            ) from error
         commit.add(member, "ADD")
     return member
 

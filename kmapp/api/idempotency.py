@@ -16,24 +16,25 @@ from uuid import UUID
 from django.db.models.functions import Now
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.crypto import salted_hmac
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
-from kmapp.accounts.models import account_ids
 from kmapp.api.errors import Refusal, translate
 from kmapp.api.models import IdempotentRequest
 from kmapp.errors import Conflict, Gone, Invalid, Waiting
 from kmapp.ids import uuid7
+from kmapp.recognising import is_of, keyed_digest
+from kmapp.sweeping import sweep
 
 HEADER = "Idempotency-Key"
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
 KEPT = timedelta(hours=24)
 LEASE = timedelta(seconds=60)
 ID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")
+UNIQUE = ("account", "key_id", "idempotency_key")
 State = IdempotentRequest.State
 
 
@@ -83,8 +84,8 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
             f"{HEADER} has 1 to 255 visible ASCII characters.",
             issues=[{"path": HEADER, "message": "Has 1 to 255 visible ASCII characters."}],
         )
-    fingerprint = _fingerprint(request, principal)
-    token = uuid7()
+    purpose, said = f"idempotency:{principal.account_id}", _said(request)
+    fingerprint, token = keyed_digest(purpose, said), uuid7()
     fresh = IdempotentRequest(
         account_id=principal.account_id,
         key_id=principal.key_id,
@@ -95,11 +96,15 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         expires_at=Now() + KEPT,
     )
     with acting(principal.account_id):
-        IdempotentRequest.objects.bulk_create([fresh], ignore_conflicts=True)
+        # An UPDATE of nothing, so that a known row is ours from here on: its holder may be about to
+        # release it, and then there would be none to read.
+        IdempotentRequest.objects.bulk_create(
+            [fresh], update_conflicts=True, unique_fields=UNIQUE, update_fields=["idempotency_key"]
+        )
         rows = IdempotentRequest.objects.of(principal.account_id).annotate(now=Now())
-        row = rows.select_for_update().get(key_id=principal.key_id, idempotency_key=key)
+        row = rows.get(key_id=principal.key_id, idempotency_key=key)
         if row.pk != fresh.pk:
-            answer = _known(row, fingerprint)
+            answer = _known(row, same=is_of(row.fingerprint, purpose, said))
             if answer is not None:
                 return answer
             rows.filter(pk=row.pk).update(
@@ -115,14 +120,14 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         return Claim(principal.account_id, row.pk, token)
 
 
-def _known(row: IdempotentRequest, fingerprint: str) -> HttpResponse | None:
+def _known(row: IdempotentRequest, *, same: bool) -> HttpResponse | None:
     """What a row of an earlier request means for this one; None: it may be taken over."""
     now: datetime = row.now  # type: ignore[attr-defined]  # annotated: the database's clock
     if row.expires_at <= now:
         return None
     if row.state == State.FORGOTTEN:
         raise Gone("What this key was answered has been erased.", code="idempotency_forgotten")
-    if row.fingerprint != fingerprint:
+    if not same:
         raise Conflict(
             "This key came with another request before. Use a new one.", code="idempotency_mismatch"
         )
@@ -136,9 +141,8 @@ def _known(row: IdempotentRequest, fingerprint: str) -> HttpResponse | None:
     return None
 
 
-def _fingerprint(request: Request, principal: KeyPrincipal) -> str:
-    said = json.dumps([request.method, request.path, request.data], sort_keys=True)
-    return salted_hmac(f"idempotency:{principal.account_id}", said, algorithm="sha256").hexdigest()
+def _said(request: Request) -> str:
+    return json.dumps([request.method, request.path, request.data], sort_keys=True)
 
 
 def once(
@@ -167,8 +171,9 @@ def _keep_refusal(hold: Claim, found: Refusal | None) -> None:
 
 def drop_expired() -> int:
     """Delete the answers that are kept no longer, account by account."""
-    dropped = 0
-    for account in account_ids():
-        with acting(account):
-            dropped += IdempotentRequest.objects.of(account).expired().delete()[0]
-    return dropped
+    return sum(sweep(_drop_expired))
+
+
+def _drop_expired(account_id: UUID) -> int:
+    with acting(account_id):
+        return IdempotentRequest.objects.of(account_id).expired().delete()[0]

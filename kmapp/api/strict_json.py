@@ -104,7 +104,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Flaw:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:
-            return _Flaw(f"has the key {key[:100]!a} twice", "twice", key[:100])
+            shown = key[:100].encode(errors="replace").decode()  # it may hold lone surrogates
+            return _Flaw(f"has the key {key[:100]!a} twice", "twice", shown)
         seen.add(key)
     raise AssertionError("unreachable: fewer keys than pairs")
 

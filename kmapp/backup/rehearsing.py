@@ -81,8 +81,7 @@ def _go_to(name: str) -> None:
         connection.close_pool()  # type: ignore[attr-defined]  # of Django's PostgreSQL
         connection.settings_dict["NAME"] = name
     forget_models()
-    queries.STATISTICS.forget()
-    queries.ARE_FEW.forget()
+    queries.forget_figures()
 
 
 def checked(path: Path, name: str) -> Findings:

@@ -1,21 +1,22 @@
 """Signing where chains stand. Only what follows from the last signed head is signed again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
 from uuid import UUID
 
 import structlog
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import account_ids
 from kmapp.ledger.chain import BEGINNING, Head, Link, Problem, verify
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.signing import Signed, Statement, append, sign, signing_key
 from kmapp.ledger.standing import last_signed
 from kmapp.ledger.verify import BLOCK, link_of
+from kmapp.sweeping import sweep
 
 log = structlog.get_logger()
 
@@ -32,41 +33,45 @@ class Signing:
 def checkpoint() -> list[Signing]:
     """Sign every head that moved: into the file first, then into the database."""
     key = signing_key(settings.CHECKPOINT_KEY_FILE)
-    outcomes, signed = [], []
-    for account_id in account_ids():
-        outcome = _look(account_id)
-        if outcome is None:
-            continue
-        outcomes.append(outcome)
-        if outcome.problem:
-            log.error("ledger_broken", account=str(account_id), seq=outcome.problem.seq)
+    outcomes: list[Signing] = []
+    try:
+        sweep(lambda account_id: outcomes.extend(_look(account_id)))
+    finally:  # a chain that could not be read leaves no other unsigned
+        _sign(key, outcomes)
+    return outcomes
+
+
+def _sign(key: Ed25519PrivateKey, outcomes: Iterable[Signing]) -> None:
+    signed: list[Signed] = []
+    for each in outcomes:
+        if each.problem:
+            log.error("ledger_broken", account=str(each.account_id), seq=each.problem.seq)
             continue
         statement = Statement(
-            account=account_id,
-            seq=outcome.head.seq,
-            commit_hash=outcome.head.commit_hash,
+            account=each.account_id,
+            seq=each.head.seq,
+            commit_hash=each.head.commit_hash,
             created_at=timezone.now(),
         )
         signed.append(sign(key, statement))
     if signed:
         append(settings.CHECKPOINT_FILE, signed)
-    for each in signed:
-        _copy(each)
-    return outcomes
+    for one in signed:
+        _copy(one)
 
 
-def _look(account_id: UUID) -> Signing | None:
-    """Where the chain stands, and the first thing that is wrong since the last checkpoint."""
+def _look(account_id: UUID) -> list[Signing]:
+    """Where a chain that moved stands, or what first is wrong in it since the last checkpoint."""
     head = before = _last_signed(account_id)
     if head != BEGINNING and not _is_there(account_id, head):
         gone = Problem(head.seq, "rewritten", "is not the commit that was signed")
-        return Signing(account_id=account_id, head=head, problem=gone)
+        return [Signing(account_id=account_id, head=head, problem=gone)]
     for links in _since(account_id, head):
         problem = next(verify(links, after=head), None)
         if problem:
-            return Signing(account_id=account_id, head=head, problem=problem)
+            return [Signing(account_id=account_id, head=head, problem=problem)]
         head = Head(links[-1][0].seq, links[-1][1])
-    return None if head == before else Signing(account_id=account_id, head=head)
+    return [] if head == before else [Signing(account_id=account_id, head=head)]
 
 
 def _last_signed(account_id: UUID) -> Head:

@@ -1,5 +1,6 @@
 """Checking a chain from inside the product. `manage.py fsck` checks more, with other code."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -12,7 +13,7 @@ from kmapp.ledger.models import Checkpoint, Commit
 
 BLOCK = 2000  # commits a transaction
 MOST_PROBLEMS = 20  # then it is broken enough to stop
-LONG = 50_000  # commits that are read while a person waits
+LONG = 50_000  # commits that are read while somebody waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +24,8 @@ class Checked:
     head: str
     problems: tuple[str, ...]
     checkpoint: dict[str, Any] | None
-    after: int = 0  # the signed commit that reading began with; 0: all were read
+    after: int = 0  # the signed commit that reading began with; 0: the first was read
+    rest: int = 0  # how many later ones were not read
 
     @property
     def ok(self) -> bool:
@@ -35,46 +37,50 @@ class Checked:
 
 
 def verify(account_id: UUID) -> Checked:
-    """Every number, parent and hash of the account's chain, and its last signed head."""
-    return _verify(account_id, BEGINNING)
+    """Every number, parent and hash of the account's chain, and its last signed head.
 
-
-def verify_soon(account_id: UUID) -> Checked:
-    """The same, while a person waits: of a long chain, what follows its last signed head."""
+    Somebody waits for it: of a long chain, what follows the last signed head, and in no case more
+    than LONG commits. Signing reads on from where it stopped, and `manage.py fsck` reads all.
+    """
     with acting(account_id):
-        last = Commit.objects.of(account_id).order_by("-seq").first()
         signed = Checkpoint.objects.of(account_id).order_by("-seq").first()
-    if last is None or signed is None or last.seq <= LONG:
-        return verify(account_id)
-    return _verify(account_id, Head(signed.seq, signed.commit_hash))
-
-
-def _verify(account_id: UUID, after: Head) -> Checked:
-    signed, problems = _against_checkpoint(account_id)
+        problems = _against(signed) if signed else []
+        numbers = Commit.objects.of(account_id).order_by("-seq").values_list("seq", flat=True)
+        last = numbers.first() or 0
+    after = Head(signed.seq, signed.commit_hash) if signed and last > LONG else BEGINNING
     head = after
-    rows = _block(account_id, head)
-    while rows:
+    for rows in _blocks(account_id, after.seq):
         found = verify_links(((link_of(row), row.commit_hash) for row in rows), after=head)
         problems += [
             f"commit {each.seq} {each.message}"
             for each in islice(found, MOST_PROBLEMS - len(problems))
         ]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
-        more = len(rows) == BLOCK and len(problems) < MOST_PROBLEMS
-        rows = _block(account_id, head) if more else []
+        if len(problems) >= MOST_PROBLEMS:
+            break
     return Checked(
         commits=head.seq,
         head=head.commit_hash,
         problems=tuple(problems),
-        checkpoint=signed,
+        checkpoint=_shown(signed) if signed else None,
         after=after.seq,
+        rest=max(0, last - head.seq),
     )
 
 
-def _block(account_id: UUID, head: Head) -> list[Commit]:
-    with acting(account_id):
-        later = Commit.objects.of(account_id).filter(seq__gt=head.seq)
-        return list(later.order_by("seq")[:BLOCK])
+def _blocks(account_id: UUID, seq: int) -> Iterator[list[Commit]]:
+    """The commits after this one, a block and a transaction at a time, and LONG at most."""
+    left = LONG
+    while left > 0:
+        size = min(BLOCK, left)
+        with acting(account_id):
+            later = Commit.objects.of(account_id).filter(seq__gt=seq)
+            rows = list(later.order_by("seq")[:size])
+        if rows:
+            yield rows
+        if len(rows) < size:
+            return
+        left, seq = left - size, rows[-1].seq
 
 
 def link_of(row: Commit) -> Link:
@@ -92,14 +98,16 @@ def link_of(row: Commit) -> Link:
     )
 
 
-def _against_checkpoint(account_id: UUID) -> tuple[dict[str, Any] | None, list[str]]:
-    with acting(account_id):
-        signed = Checkpoint.objects.of(account_id).order_by("-seq").first()
-        if signed is None:
-            return None, []
-        there = Commit.objects.of(account_id).filter(seq=signed.seq).values_list("commit_hash")
-        sealed = next(iter(there), (None,))[0]
-    shown = {"seq": signed.seq, "commit_hash": signed.commit_hash, "created_at": signed.created_at}
-    if sealed != signed.commit_hash:
-        return shown, [f"commit {signed.seq} is not the one that was signed"]
-    return shown, []
+def _against(signed: Checkpoint) -> list[str]:
+    there = Commit.objects.of(signed.account_id).filter(seq=signed.seq)
+    if there.filter(commit_hash=signed.commit_hash).exists():
+        return []
+    return [f"commit {signed.seq} is not the one that was signed"]
+
+
+def _shown(signed: Checkpoint) -> dict[str, Any]:
+    return {
+        "seq": signed.seq,
+        "commit_hash": signed.commit_hash,
+        "created_at": signed.created_at,
+    }

@@ -7,8 +7,8 @@ from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import account_ids
 from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.sweeping import sweep
 
 PURGE_BLOCK = 5_000
 
@@ -24,12 +24,14 @@ def purge(account_id: UUID, *, older_than: timedelta) -> int:
 
 def purge_all(*, older_than: timedelta) -> int:
     """Delete what is done and old of every account, block by block. Returns how many events."""
+    return sum(sweep(lambda account_id: _purge_whole(account_id, older_than)))
+
+
+def _purge_whole(account_id: UUID, older_than: timedelta) -> int:
     total = 0
-    for account_id in account_ids():
-        while True:
-            with acting(account_id):
-                dropped = purge(account_id, older_than=older_than)
-            total += dropped
-            if dropped < PURGE_BLOCK:
-                break
-    return total
+    while True:
+        with acting(account_id):
+            dropped = purge(account_id, older_than=older_than)
+        total += dropped
+        if dropped < PURGE_BLOCK:
+            return total

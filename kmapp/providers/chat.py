@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from django.conf import settings
 
@@ -11,18 +11,6 @@ from kmapp.providers.errors import ProviderError
 from kmapp.providers.metrics import measured
 
 Message = Mapping[str, Any]
-
-
-class Chat(Protocol):
-    """Answers a conversation with one text, which follows the JSON schema if there is one."""
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        deadline: float,
-    ) -> str: ...
 
 
 def configured() -> bool:

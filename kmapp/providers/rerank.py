@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from django.conf import settings
 
@@ -13,12 +13,6 @@ from kmapp.providers.errors import Faulted
 from kmapp.providers.metrics import measured
 
 PATH = "/rerank"
-
-
-class Reranker(Protocol):
-    """Tells the relevance of each text to a question, from 0 to 1, in the order of the texts."""
-
-    def relevance(self, query: str, texts: Sequence[str]) -> list[float]: ...
 
 
 def configured() -> bool:

@@ -173,10 +173,3 @@ def withdraw_vectors(
     Vector.objects.of(account_id).filter(
         model_id=model_id, collection__in=collections, object_id__in=objects
     ).delete()
-
-
-def reset_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence[UUID]) -> None:
-    """Ask for vectors to be made anew."""
-    Vector.objects.of(account_id).filter(collection__in=collections, object_id__in=objects).update(
-        state=Vector.State.PENDING, error=""
-    )

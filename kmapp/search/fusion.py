@@ -242,7 +242,8 @@ def signals(
             near=near.near,
             far=near.far,
             run=near.run,
-            opening=float(opening(each.head) in query.idf),
+            # What holds none of the words does not open with one: reading heads takes long.
+            opening=float(each.holds > 0 and opening(each.head) in query.idf),
             statement=float(not each.asks),
             substance=min(1.0, math.log1p(each.size) / _FULL),
             linked=linked(own, links) if links else 0.0,

@@ -4,28 +4,16 @@
 each; of two hundred, writing the statement takes longer than Postgres takes to answer it.
 
 A search looks its candidates up by their ids thousands of times. A UUID works out its hash in
-Python each time; a string knows it. So ids stay what they are on the wire while there are many.
+Python each time; a string knows it. So statements give ids as texts while there are many.
 """
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-from django.db.backends.utils import CursorWrapper
 from django.db.models import ForeignKey, Lookup, UUIDField
-from psycopg.types.string import TextLoader
 
 from kmapp.ids import IdText
-
-
-@contextmanager
-def id_texts() -> Iterator[CursorWrapper]:
-    """A cursor that gives ids as texts."""
-    with connection.cursor() as cursor:
-        cursor.cursor.adapters.register_loader("uuid", TextLoader)
-        yield cursor
 
 
 class Ids:

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from django.db import connection
+
 from kmapp.ids import IdText
 from kmapp.search.fusion import TERMS
-from kmapp.search.lookups import Ids, id_texts
+from kmapp.search.lookups import Ids
 from kmapp.search.queries import SCORE, Collection, Meaning, Words, asked_for
 
 
@@ -50,7 +52,7 @@ def measured(
             told += [collection.account_id, name]
     found: dict[str, dict[IdText, float]] = {"": {}, beside: {}, collection.name: cosine}
     holds: dict[IdText, int] = {}
-    with id_texts() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(f"{given} {' UNION ALL '.join(arms)}", [*parameters, *told])
         for name, each, figure, held in cursor.fetchall():
             if math.isfinite(figure):
@@ -63,14 +65,14 @@ def measured(
 # What is long is sent once: reading ids and vectors takes Postgres longer than using them. Ids
 # stand in a subquery: of an array that it sees, it weighs each element while it plans.
 _BM25_OF = (
-    f"SELECT '', p.document, {SCORE}, "  # noqa: S608 - constants
+    f"SELECT '', p.document::text, {SCORE}, "  # noqa: S608 - constants
     f"coalesce(bit_or(1::bigint << (q.place - 1)::int) FILTER (WHERE q.place <= {TERMS}), 0) "
     "FROM unnest(%s::text[], %s::float8[]) WITH ORDINALITY AS q (term, idf, place) "
     "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
     "WHERE p.document = ANY ((SELECT ids FROM these)::uuid[]) GROUP BY p.document"
 )
 _COSINES_OF = (
-    "SELECT collection, object_id, 1 - min(embedding::{type} <=> (SELECT v FROM asked)), 0 "
+    "SELECT collection, object_id::text, 1 - min(embedding::{type} <=> (SELECT v FROM asked)), 0 "
     "FROM search_vector WHERE account_id = %s AND model_id = {model:d} AND collection = %s "
     "AND state = 'READY' AND object_id = ANY ((SELECT ids FROM {ids})::uuid[]) "
     "GROUP BY collection, object_id"

@@ -18,7 +18,7 @@ from pgvector import HalfVector
 from kmapp.ids import IdText
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import bm25
-from kmapp.search.lookups import Ids, id_texts
+from kmapp.search.lookups import Ids
 from kmapp.search.memo import Memo
 
 FEW = 30.0  # times the root of a collection's size: so many objects are measured one by one
@@ -74,6 +74,13 @@ def listed(collection: Collection, within: Within) -> Within:
 
 STATISTICS: Memo[tuple[int, float]] = Memo()
 ARE_FEW: Memo[bool] = Memo()
+COMMON: Memo[int] = Memo(most=10_000)
+
+
+def forget_figures() -> None:
+    """Count everything anew: another database is asked, or a test wants to see it asked."""
+    for each in (STATISTICS, ARE_FEW, COMMON):
+        each.forget()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,20 +94,31 @@ class Words:
 def weigh(collection: Collection, terms: Sequence[str]) -> Words:
     """What each distinct term of a query says here. Terms found nowhere say most, of nothing."""
     documents, average_length = _statistics(collection)
-    containing = dict.fromkeys(terms, 0)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT term, count(*) FROM search_termposting "
-            "WHERE account_id = %s AND collection = %s AND term = ANY (%s) GROUP BY term",
-            [collection.account_id, collection.name, list(containing)],
-        )
-        containing.update(cursor.fetchall())
-    counts = bm25.spoken(containing).items()
+    counts = bm25.spoken(_containing(collection, terms)).items()
     idf = {term: bm25.idf(max(documents, count), count) for term, count in counts}
     return Words(
         idf=dict(sorted(idf.items(), key=lambda each: -each[1])),  # what says most comes first
         average_length=average_length,
     )
+
+
+def _containing(collection: Collection, terms: Sequence[str]) -> dict[str, int]:
+    """How many documents hold each term. Common ones take long to count, and are asked again."""
+    containing = {term: COMMON.get((collection, term)) or 0 for term in terms}
+    unknown = [term for term, known in containing.items() if not known]
+    if not unknown:
+        return containing
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT term, count(*) FROM search_termposting "
+            "WHERE account_id = %s AND collection = %s AND term = ANY (%s) GROUP BY term",
+            [collection.account_id, collection.name, unknown],
+        )
+        for term, count in cursor.fetchall():
+            containing[term] = count
+            if count > SMALL:
+                COMMON.put((collection, term), count, seconds=REMEMBERED_SECONDS)
+    return containing
 
 
 def _statistics(collection: Collection) -> tuple[int, float]:
@@ -139,7 +157,7 @@ def best_by_words(
     if not words.idf:
         return {}
     return _pairs(
-        f"SELECT s.document, s.score FROM (SELECT p.document, {SCORE} AS score "  # noqa: S608 - constants and a compiled queryset
+        f"SELECT s.document::text, s.score FROM (SELECT p.document, {SCORE} AS score "  # noqa: S608 - constants and a compiled queryset
         "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
         "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
         "GROUP BY p.document ORDER BY score DESC, p.document) s "
@@ -195,7 +213,7 @@ def nearest(
     far = f"({meaning.distance}) + 0" if _are_few(collection, within) else meaning.distance
     best: dict[IdText, float] = {}
     for found, distance in _rows(
-        f"SELECT object_id, {far} AS far FROM search_vector "  # noqa: S608 - see above
+        f"SELECT object_id::text, {far} AS far FROM search_vector "  # noqa: S608 - see above
         f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
         f"AND state = 'READY' AND object_id IN ({within.sql}) ORDER BY far LIMIT %s",
         [
@@ -238,7 +256,7 @@ def _are_few(collection: Collection, within: Within) -> bool:
 
 
 def _rows(statement: str, parameters: Sequence[Any]) -> list[tuple[IdText, float]]:
-    with id_texts() as cursor:
+    with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return [(found, score) for found, score in cursor.fetchall() if math.isfinite(score)]
 

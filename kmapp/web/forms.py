@@ -58,7 +58,7 @@ class KeyForm(Styled):
 class MemberForm(Styled):
     """A person to let in: known by their address, or new."""
 
-    email = forms.EmailField(label=_("E-mail"))
+    email = forms.EmailField(label=_("E-mail"), max_length=150)  # it is the username, too
     role = forms.ChoiceField(
         label=_("Role"), choices=Membership.Role.choices, initial=Membership.Role.REVIEWER
     )

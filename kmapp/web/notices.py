@@ -1,7 +1,6 @@
 """What a page says after a deed, with a way back where there is one."""
 
 from django.contrib import messages
-from django.contrib.messages import constants
 from django.contrib.messages.storage.base import Message
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -21,10 +20,6 @@ def warn(request: HttpRequest, text: str) -> None:
 def undo_address(message: Message) -> str:
     tags = message.extra_tags or ""
     return tags.removeprefix(_UNDO) if tags.startswith(_UNDO) else ""
-
-
-def is_error(message: Message) -> bool:
-    return message.level >= constants.ERROR
 
 
 def append(request: HttpRequest, answer: HttpResponse) -> None:

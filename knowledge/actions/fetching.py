@@ -62,8 +62,7 @@ def fetch_document(account_id: UUID, document_id: UUID) -> None:
             )
             prepared = prepare(document.source, [delivery])
             with acting(account_id):
-                still = held_still(document)
-                if still is None or still.removed_at:
+                if held_still(document) is None:
                     return  # erased, removed or delivered while it was fetched
                 refuse_too_much(account_id, [delivery])
                 ingest(document.source, SYSTEM, prepared)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -12,11 +13,22 @@ from kmapp.copies import forget_copies
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ids import uuid7
 from kmapp.ledger.actions import recording
+from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeSource, LorebookEntry
 from knowledge.triggers import BadPattern, compiled
 
 MOST_KEYS = 100
 MOST_ENTRIES = 2_000  # of one lorebook
+
+
+@transaction.atomic
+def bring_lorebook(
+    account_id: UUID, actor: Actor, said: NewSource, entries: Sequence[Mapping[str, Any]]
+) -> KnowledgeSource:
+    """A lorebook with these entries, or nothing if one of them is refused. Use inside `acting`."""
+    source = ensure_source(account_id, actor, said)
+    add_entries(source, actor, entries)
+    return source
 
 
 def add_entries(

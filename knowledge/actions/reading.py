@@ -39,10 +39,10 @@ State = KnowledgeDocument.State
 def read_document(account_id: UUID, document_id: UUID) -> None:
     """Parse a file that waits, outside of any transaction. What cannot be read says why."""
     with acting(account_id):
-        rows = KnowledgeDocument.objects.of(account_id).select_related("source")
+        rows = KnowledgeDocument.objects.of(account_id).present().select_related("source")
         document = rows.filter(pk=document_id, state=State.PENDING).first()
     if document is None:
-        return  # erased or read since
+        return  # erased, removed or read since
     try:
         with _original(document) as file:
             form = format_of(document.ref, document.mime, file.read(512))
@@ -113,12 +113,19 @@ def _present(held: KnowledgeDocument, reading: Reading) -> KnowledgeText | None:
 
 
 def held_still(document: KnowledgeDocument) -> KnowledgeDocument | None:
-    """The document, if it still waits with this file: another delivery has a job of its own."""
+    """The document, if it still waits with this file: another delivery has a job of its own.
+
+    What its source removed meanwhile waits for nothing.
+    """
     sources = KnowledgeSource.objects.of(document.account_id).select_for_update(no_key=True)
     if sources.filter(pk=document.source_id).first() is None:
         return None  # erased meanwhile
-    rows = KnowledgeDocument.objects.of(document.account_id).select_for_update(no_key=True)
-    return rows.filter(pk=document.pk, state=State.PENDING, sha256=document.sha256).first()
+    rows = KnowledgeDocument.objects.of(document.account_id).present()
+    return (
+        rows.select_for_update(no_key=True)
+        .filter(pk=document.pk, state=State.PENDING, sha256=document.sha256)
+        .first()
+    )
 
 
 def _unpack(document: KnowledgeDocument, files: Iterator[tuple[str, bytes]]) -> None:
@@ -167,8 +174,8 @@ def fail(document: KnowledgeDocument, why: str) -> None:
 
 def read_again(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
     """Let a file that could not be read be tried again. Use inside `acting`."""
-    rows = KnowledgeDocument.objects.of(account_id).select_for_update(no_key=True)
-    document = rows.filter(pk=document_id).first()
+    rows = KnowledgeDocument.objects.of(account_id).present()
+    document = rows.select_for_update(no_key=True).filter(pk=document_id).first()
     if document is None:
         raise NotFound(_("There is no such document."))
     if document.state != State.FAILED:

@@ -5,9 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
+from kmapp.cleaning import kept_reason
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.redaction.lookalikes import look_alikes
@@ -41,6 +44,13 @@ def ensure_source(
     Whoever may not trust delivers to untrusted sources only: what they write would be trusted by
     where it stands.
     """
+    try:
+        return _ensure(account_id, actor, said, may_trust=may_trust)
+    except IntegrityError:  # somebody made it between our look and our insert
+        return _ensure(account_id, actor, said, may_trust=may_trust)
+
+
+def _ensure(account_id: UUID, actor: Actor, said: NewSource, *, may_trust: bool) -> KnowledgeSource:
     known = KnowledgeSource.objects.of(account_id).filter(scope=said.scope, name=said.name)
     source = known.select_for_update(no_key=True).first()
     if not may_trust:
@@ -56,6 +66,15 @@ def ensure_source(
         source, actor, {name: value for name, value in given.items() if value is not None}
     )
     return source
+
+
+def refuse_lore(source: KnowledgeSource) -> None:
+    """Refuse documents for a lorebook: no page would show them. In the `acting` that ensured it."""
+    if source.kind == Kind.LOREBOOK:
+        raise Conflict(
+            _("“%(name)s” is a lorebook, and takes no documents: choose another name.")
+            % {"name": source.name}
+        )
 
 
 def _untrusted(said: NewSource, source: KnowledgeSource | None) -> str:
@@ -86,7 +105,7 @@ def _make(account_id: UUID, actor: Actor, said: NewSource) -> KnowledgeSource:
             "A source needs a name.", issues=[{"path": "source.name", "message": "is empty"}]
         )
     kind, now = Kind(said.kind or Kind.FILE_SET), timezone.now()
-    with recording(account_id, actor) as commit:
+    with transaction.atomic(), recording(account_id, actor) as commit:
         source = KnowledgeSource(
             account_id=account_id,
             commit_id=commit.id,
@@ -102,6 +121,7 @@ def _make(account_id: UUID, actor: Actor, said: NewSource) -> KnowledgeSource:
         )
         source.save(force_insert=True)
         commit.add(source, "ADD")
+    source.fresh = True
     return source
 
 
@@ -112,7 +132,8 @@ def change_source(
     changed = {name: value for name, value in values.items() if getattr(source, name) != value}
     if not changed:
         return
-    with recording(source.account_id, actor, reason=reason) as commit:
+    kept = kept_reason(source.account_id, reason)
+    with recording(source.account_id, actor, reason=kept) as commit:
         _set(source, commit, changed)
 
 

@@ -16,7 +16,7 @@ from knowledge.actions.fetching import refuse_to_fetch
 from knowledge.actions.ingest import Taken, ingest
 from knowledge.actions.limits import refuse_too_much
 from knowledge.actions.preparing import prepare
-from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.actions.sources import NewSource, ensure_source, refuse_lore
 from knowledge.api import output
 from knowledge.api.serializers import IngestInput, SourceInput, SourcesInput, delivery_of
 from knowledge.api.shapes import (
@@ -50,6 +50,7 @@ class Ingest(AgentView):
         refuse_to_fetch(deliveries)
         with acting(self.account):
             source = _source(self, NewSource(**asked["source"]))
+            refuse_lore(source)
             refuse_too_much(self.account, deliveries)
         prepared = prepare(source, deliveries)
         with acting(self.account):
@@ -129,11 +130,9 @@ class Sources(AgentView):
     def post(self, request: Request) -> Response:
         said = NewSource(**parse(SourceInput, request))
         with acting(self.account):
-            before = KnowledgeSource.objects.of(self.account)
-            known = before.filter(scope=said.scope, name=said.name).exists()
             source = _source(self, said)
             shown = output.source_output(_counted(self.account, source.pk))
-            return self.seal(Response(shown, status=200 if known else 201))
+            return self.seal(Response(shown, status=201 if source.fresh else 200))
 
 
 class Source(AgentView):

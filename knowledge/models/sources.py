@@ -75,6 +75,7 @@ class KnowledgeSource(Truth):
 
     objects = SourceQuerySet.as_manager()
 
+    fresh = False  # set by whoever made it just now
     number: int  # set by counted
     waiting: int
     failed: int

@@ -1,6 +1,6 @@
 """Lorebooks: imported, edited with validation, and tried on a conversation."""
 
-import json
+from codecs import BOM_UTF8
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
@@ -14,13 +14,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
+from kmapp.api.strict_json import Limits, Refused, parse
 from kmapp.errors import DomainError
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.json_words import json_issue
 from kmapp.web.notices import tell
 from kmapp.web.seats import reviewer_required
 from knowledge.actions.erasing import erase_source
-from knowledge.actions.lore import add_entries, change_entry, erase_entry
-from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.actions.lore import add_entries, bring_lorebook, change_entry, erase_entry
+from knowledge.actions.sources import NewSource
 from knowledge.lore import entries_of, fire, messages_of
 from knowledge.models import KnowledgeSource, LorebookEntry
 from knowledge.sillytavern import NoLorebook
@@ -28,6 +30,7 @@ from knowledge.sillytavern import entries_of as imported
 from knowledge.triggers import Rules
 from knowledge.views.lore_forms import BenchForm, EntryForm, ImportForm
 
+LARGEST = Limits(items=500_000)  # values: exports have a hundred and more for each entry
 PAGE = 50
 LONGEST_SAMPLE = 200_000  # characters of a conversation to try an entry on
 
@@ -49,22 +52,23 @@ def bring(request: WebRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             return _brought(request, form.cleaned_data)
-        except (NoLorebook, ValueError) as error:
-            form.add_error("book", str(error))
+        except Refused as error:
+            form.add_error("book", json_issue(error))
+        except NoLorebook:
+            form.add_error("book", _("It holds no “entries” as lorebooks do."))
         except DomainError as error:
             form.add_error("book", _explained(error))
     return _form(request, form, _("New lorebook"))
 
 
 def _brought(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
-    found: list[dict[str, Any]] = []
-    if said["book"]:
-        found = imported(json.loads(said["book"].read()))
+    file = said["book"]
+    # Editors on Windows put a mark before the text.
+    found = imported(parse(file.read().removeprefix(BOM_UTF8), LARGEST)) if file else []
     new = NewSource(name=said["name"], kind="lorebook", trust=said["trust"])
-    source = ensure_source(account_id_for(request), actor_for(request), new)
-    added = add_entries(source, actor_for(request), found) if found else []
-    told = ngettext("%(n)d entry was taken in.", "%(n)d entries were taken in.", len(added))
-    tell(request, told % {"n": len(added)})
+    source = bring_lorebook(account_id_for(request), actor_for(request), new, found)
+    told = ngettext("%(n)d entry was taken in.", "%(n)d entries were taken in.", len(found))
+    tell(request, told % {"n": len(found)})
     return redirect("knowledge:lorebook", pk=source.pk)
 
 

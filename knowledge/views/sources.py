@@ -9,10 +9,10 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import condition, require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from kmapp.search.models import Vector
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, unless_known
 from kmapp.web.notices import tell
 from kmapp.web.seats import reviewer_required
 from knowledge.actions.erasing import erase_source
@@ -78,21 +78,12 @@ def _progress(account_id: UUID, row: KnowledgeSource) -> dict[str, int]:
     }
 
 
-def _freshness(request: WebRequest, pk: UUID) -> str:
-    """What the progress says: asked for again and again, and mostly unchanged."""
-    row = _found(request, pk)
-    said = _progress(account_id_for(request), row)
-    language = request.COOKIES.get("django_language", "")
-    return f'"{row.number}-{row.waiting}-{row.failed}-{said["unembedded"]}-{language}"'
-
-
 @require_safe
 @reviewer_required
-@condition(etag_func=_freshness)
 def progress(request: WebRequest, pk: UUID) -> HttpResponse:
     row = _found(request, pk)
     context = {"source": row, "progress": _progress(account_id_for(request), row)}
-    return render(request, "knowledge/sources/detail.html#progress", context)
+    return unless_known(request, render(request, "knowledge/sources/detail.html#progress", context))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

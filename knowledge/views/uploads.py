@@ -3,8 +3,10 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
@@ -14,6 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import Actor
+from kmapp.afterwards import Afterwards
 from kmapp.errors import DomainError
 from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.notices import tell
@@ -22,7 +27,7 @@ from knowledge.actions.fetching import allowed, refuse_to_fetch
 from knowledge.actions.ingest import ingest
 from knowledge.actions.limits import refuse_too_much
 from knowledge.actions.preparing import Delivery, prepare
-from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.actions.sources import NewSource, ensure_source, named, refuse_lore
 from knowledge.formats import ENDINGS
 from knowledge.models import KnowledgeSource
 
@@ -141,43 +146,44 @@ class UploadForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @reviewer_required
-def upload(request: WebRequest) -> HttpResponse:
+def upload(request: WebRequest) -> HttpResponse | Afterwards:
     form = UploadForm(request.POST or None, request.FILES or None, initial=_initial(request))
-    status = HTTPStatus.OK
-    if request.method == "POST":
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-        if form.is_valid():
-            try:
-                return _taken_in(request, form.cleaned_data)
-            except DomainError as error:
-                form.add_error("uploads" if form.cleaned_data["uploads"] else "url", error.message)
+    if form.is_valid():
+        return Afterwards(partial(_take_in, request, form), apart=True)
+    return _form_page(request, form)
+
+
+def _form_page(request: WebRequest, form: UploadForm) -> HttpResponse:
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if request.method == "POST" else HTTPStatus.OK
     known = KnowledgeSource.objects.of(account_id_for(request)).of_documents().filter(scope="")
     context = {"form": form, "known": known.order_by("name").values_list("name", flat=True)[:100]}
     return render(request, "knowledge/sources/upload.html", context, status=status)
 
 
 def _initial(request: WebRequest) -> dict[str, str]:
-    named = request.GET.get("source", "")
-    return {"source": named} if named else {}
+    wanted = request.GET.get("source", "")
+    return {"source": wanted} if wanted else {}
+
+
+def _take_in(request: WebRequest, form: UploadForm) -> HttpResponse | Afterwards:
+    try:
+        return _taken_in(request, form.cleaned_data)
+    except DomainError as error:
+        form.add_error("uploads" if form.cleaned_data["uploads"] else "url", error.message)
+        return Afterwards(partial(_form_page, request, form))
 
 
 def _taken_in(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
+    """Files are read and cut between two transactions: meanwhile nobody waits for a lock."""
     account_id, actor = account_id_for(request), actor_for(request)
     deliveries = [_delivery(each, said) for each in said["uploads"]] or [_page(said)]
     refuse_to_fetch(deliveries)
-    refuse_too_much(account_id, deliveries)
-    known = KnowledgeSource.objects.of(account_id).filter(scope="", name=said["source"]).exists()
-    source = ensure_source(
-        account_id,
-        actor,
-        NewSource(
-            name=said["source"],
-            kind="" if known else said["kind"],
-            trust=said["trust"],
-            revision=said["revision"] or None,
-        ),
-    )
-    taken = ingest(source, actor, prepare(source, deliveries))
+    with acting(account_id):
+        refuse_too_much(account_id, deliveries)
+        source = _source(account_id, actor, said)
+    prepared = prepare(source, deliveries)
+    with acting(account_id):
+        taken = ingest(source, actor, prepared)
     if not said["uploads"]:
         tell(request, _("The page is being fetched."))
         return redirect("knowledge:source", pk=source.pk)
@@ -185,6 +191,18 @@ def _taken_in(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
     told = ngettext("%(n)d file was taken in.", "%(n)d files were taken in.", number)
     tell(request, told % {"n": number})
     return redirect("knowledge:source", pk=source.pk)
+
+
+def _source(account_id: UUID, actor: Actor, said: dict[str, Any]) -> KnowledgeSource:
+    new = NewSource(
+        name=said["source"],
+        kind="" if named(account_id, said["source"]) else said["kind"],
+        trust=said["trust"],
+        revision=said["revision"] or None,
+    )
+    source = ensure_source(account_id, actor, new)
+    refuse_lore(source)
+    return source
 
 
 def _page(said: dict[str, Any]) -> Delivery:

@@ -10,13 +10,14 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
+from kmapp.cleaning import clean
 from kmapp.errors import Conflict, Invalid
 from kmapp.outbox.actions import Task, publish
 from kmapp.providers import chat
 from kmapp.redaction import redact_json
 from memory.actions.entries import Written, write
 from memory.conversation import Message
-from memory.drafts import Batch, NewEntry, clean
+from memory.drafts import Batch, NewEntry
 from memory.models import Extraction, MemoryEntry
 
 EXTRACT = "memory.extract"

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
+from kmapp.cleaning import clean
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
@@ -22,7 +23,6 @@ from memory.actions import review
 from memory.actions.leases import in_others_hands
 from memory.actions.owed import BULK, BULK_UNDO
 from memory.actions.review import Decision
-from memory.drafts import clean
 from memory.models import BulkPart, BulkRun, MemoryEntry, MemoryVersion
 
 PART = 200
@@ -145,7 +145,9 @@ def _held(account_id: UUID, part_id: UUID) -> BulkPart | None:
 
 def _decide(run: BulkRun, part: BulkPart) -> None:
     actor = Actor.parse(run.actor)
-    with recording(run.account_id, actor, input={"bulk": str(run.pk)}, reason=run.reason) as commit:
+    with recording(
+        run.account_id, actor, input={review.BULK_INPUT: str(run.pk)}, reason=run.reason
+    ) as commit:
         free = _free(run, {UUID(pk): version for pk, version in part.chosen})
         for entry in free:
             decision = Decision(
@@ -177,7 +179,7 @@ def _restore(run: BulkRun, part: BulkPart) -> None:
         made = MemoryVersion.objects.of(run.account_id).filter(
             commit_id=part.decided_in, version__gt=1, entry__version=F("version")
         )
-        with recording(run.account_id, actor, input={"bulk": str(run.pk)}) as commit:
+        with recording(run.account_id, actor, input={review.BULK_INPUT: str(run.pk)}) as commit:
             restored = review.undo_all(decision, made, commit)
     part.restored = len(restored)
     part.save(update_fields=["restored"])

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
+from kmapp.cleaning import clean
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Commit
@@ -20,7 +21,7 @@ from memory.actions.known import known_by_id, said_before
 from memory.actions.owed import owe_triage, owe_vectors
 from memory.actions.quotas import refuse_beyond
 from memory.actions.versions import record_versions
-from memory.drafts import Batch, NewEntry, clean
+from memory.drafts import Batch, NewEntry
 from memory.models import MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion
 from memory.models.entries import COLLECTION
 from memory.texts import words_of

@@ -3,6 +3,7 @@
 Counted first: the count comes with a ticket, and only who holds it erases what was counted.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -14,6 +15,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
 from kmapp.api.models import IdempotentRequest
+from kmapp.cleaning import clean
 from kmapp.copies import count_kept_of, forget_copies
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
@@ -25,7 +27,7 @@ from kmapp.search.models import Vector
 from memory.actions.counting import Counted
 from memory.actions.owed import owe_order
 from memory.actions.people import forget_people
-from memory.drafts import clean, key_of
+from memory.drafts import key_of
 from memory.models import (
     BulkPart,
     BulkRun,
@@ -40,6 +42,7 @@ from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.order import neighbours
 
 MOST = 5_000  # memories at a time: one commit names them all
+NAMED = 20  # commits that an erased memory is still known by
 ACT = "memory.erase"
 Event = MemoryVersion.Event
 
@@ -183,15 +186,28 @@ def _mark(account_id: UUID, gone: Sequence[MemoryEntry], commit: Recording) -> N
     """Their ids stay taken; also the id that a client id stands for, where it was another one."""
     taken = {entry.pk for entry in gone}
     taken |= {key_of(account_id, row.scope, row.client_id) for row in gone if row.client_id}
-    now = timezone.now()
+    now, before = timezone.now(), _commits_of(account_id, [row.pk for row in gone])
     ErasedEntry.objects.bulk_create(
-        [ErasedEntry(id=pk, account_id=account_id, erased_at=now, commit_id=commit.id)
+        [ErasedEntry(id=pk, account_id=account_id, erased_at=now, commit_id=commit.id,
+                     commits=before[pk])
          for pk in sorted(taken)],
         ignore_conflicts=True,  # a client id whose first memory was erased before
         batch_size=500,
     )  # fmt: skip
     for entry in gone:
         commit.erase(MemoryEntry._meta.label_lower, entry.pk)
+
+
+def _commits_of(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
+    """The first commits that named each of these, as the seals tell that go with them."""
+    seals = Seal.objects.of(account_id).filter(
+        object_type=MemoryEntry._meta.label_lower, object_id__any_of=Ids(ids)
+    )
+    found = defaultdict[UUID, list[UUID]](list)
+    for pk, commit in seals.order_by("commit_id").values_list("object_id", "commit_id"):
+        if len(found[pk]) < NAMED:
+            found[pk].append(commit)
+    return found
 
 
 def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:

@@ -9,6 +9,7 @@ from django.db import IntegrityError, models, transaction
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
+from kmapp.cleaning import clean
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import canonical
@@ -17,7 +18,6 @@ from kmapp.search.actions import index_terms
 from memory.actions.edges import refuse_impossible
 from memory.actions.owed import owe_vectors
 from memory.actions.versions import record_versions
-from memory.drafts import clean
 from memory.exchange import Unreadable, edge_from, entry_from, told
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION

@@ -6,8 +6,9 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.accounts.actors import Actor
+from kmapp.cleaning import clean
 from kmapp.errors import Conflict, Gone
-from memory.drafts import NewEntry, clean
+from memory.drafts import NewEntry
 from memory.models import ErasedEntry, MemoryEntry, MemorySettings
 
 Status = MemoryEntry.Status
@@ -36,7 +37,7 @@ def known_by_id(
     other = [
         i
         for i, (key, draft) in enumerate(zip(keys, drafts, strict=True))
-        if key in known and known[key].written_sha256 != draft.sha256()
+        if key in known and not draft.is_of(known[key].written_sha256)
     ]
     if other:
         raise Conflict(

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.accounts.actors import Actor
+from kmapp.cleaning import clean
 from kmapp.errors import Conflict
 from kmapp.ids import uuid7
 from kmapp.ledger.actions import Recording, recording
@@ -17,7 +18,7 @@ from memory.actions.entries import needs_person, write_in
 from memory.actions.finishing import close, held_open, ids_of
 from memory.actions.proposals import proposed
 from memory.actions.versions import change, locked
-from memory.drafts import Batch, End, NewEdge, NewEntry, clean
+from memory.drafts import Batch, End, NewEdge, NewEntry
 from memory.models import (
     Extraction,
     MemoryEdge,

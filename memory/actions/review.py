@@ -8,21 +8,23 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from kmapp.accounts.actors import Actor
+from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
+from kmapp.cleaning import clean, kept_reason
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.models import Note
 from kmapp.redaction import redact_json
 from memory.actions.versions import change, locked
-from memory.drafts import clean
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status
 FORGETTABLE = frozenset({Status.ACTIVE, Status.PROPOSED, Status.SUPERSEDED})
+BULK_INPUT = "bulk"  # in the note of a commit: which decision about many it is part of
 # What may be rewritten in place.
 EDITABLE = frozenset(
     {"content", "title", "kind", "slots", "tags", "entities", "importance", "confidence"}
@@ -44,10 +46,7 @@ class Decision:
 
     @cached_property
     def kept_reason(self) -> str:
-        """The reason as it goes on record: the account's redaction holds for it too."""
-        if not self.reason:
-            return ""
-        return clean(self.reason, Account.objects.get(pk=self.account_id).redact)
+        return kept_reason(self.account_id, self.reason)
 
     def make(
         self,
@@ -181,13 +180,37 @@ def _cleaned(value: Any, kinds: Sequence[str]) -> Any:
 
 
 def undo(decision: Decision) -> list[MemoryEntry]:
-    """Take the latest decision back: all memories that its commit changed, in one new commit."""
+    """Take the latest decision back: what it changed, in one new commit."""
     entry = locked(decision.account_id, decision.entry_id, decision.version)
     if entry.version == 1:
         raise Conflict(_("There is nothing to take back: this memory is as it was written."))
-    together = MemoryVersion.objects.of(decision.account_id).filter(commit_id=entry.commit_id)
+    changed = _decided_with(entry).filter(version__gt=1)
     with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as commit:
-        return undo_all(decision, together.filter(version__gt=1), commit)
+        return undo_all(decision, changed, commit)
+
+
+def _decided_with(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
+    """The latest version of this memory, and what was decided together with it.
+
+    That is all of its commit, unless workers or a person did the same to many at a time: then it is
+    this memory with what took its place there, or what it took the place of.
+    """
+    account_id, commit_id = entry.account_id, entry.commit_id
+    together = MemoryVersion.objects.of(account_id).filter(commit_id=commit_id)
+    by_workers = together.filter(entry=entry, actor=str(SYSTEM))
+    # Where the note was erased, nobody knows any more what belonged together.
+    of_many = Note.objects.of(account_id).filter(
+        Q(input__has_key=BULK_INPUT) | Q(salt=None), commit_id=commit_id
+    )
+    if not by_workers.exists() and not of_many.exists():
+        return together
+    replaced = together.filter(event=Event.SUPERSEDE).values("entry_id")
+    pairs = MemoryEdge.objects.of(account_id).filter(
+        type=MemoryEdge.Type.SUPERSEDES, dst__in=replaced
+    )
+    newer = {entry.pk, *pairs.filter(dst=entry).values_list("src_id", flat=True)}
+    older = pairs.filter(src__in=newer).values_list("dst_id", flat=True)
+    return together.filter(entry__in=newer.union(older))
 
 
 def undo_all(

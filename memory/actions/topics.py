@@ -6,7 +6,7 @@ Who belongs to it is derived, and drawn as edges. Memories of different people n
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 import numpy as np
@@ -63,11 +63,20 @@ class Group:
         return known, [number[topics[pk]] if pk in topics else NONE for pk in self.ids]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What is to be written of a group: who joins which topic, and which are founded of whom."""
+
+    audience: Audience
+    joining: list[tuple[UUID, list[UUID]]] = field(default_factory=list)
+    founding: list[tuple[str, list[UUID]]] = field(default_factory=list)
+
+
 def grow_topics(account_id: UUID, actor: Actor) -> Run:
-    """Find topics for memories that have none. Reads and reckons outside of the commit."""
+    """Find topics for memories that have none. Reads, reckons and names outside of the commit."""
     with acting(account_id):
         groups, topics = _groups(account_id), topics_among(account_id)
-    run, plans = Run(groups=groups), []
+    run, plans = Run(groups=groups), list[_Plan]()
     for group in groups:
         known, before = group.numbered(topics)
         grown = grow(group.graph, before)
@@ -77,34 +86,38 @@ def grow_topics(account_id: UUID, actor: Actor) -> Run:
             if topic != before[place]:
                 members[topic].append(place)
         if members:
-            plans.append((group, known, members))
+            plans.append(_planned(group, known, members))
     if plans:
         with acting(account_id):
             hold_topics(account_id)
             with recording(account_id, actor, reason=REASON) as commit:
-                for group, known, members in plans:
-                    _apply(commit, group, known, members, run)
+                for plan in plans:
+                    _apply(commit, plan, run)
     return run
 
 
-def _apply(
-    commit: Recording,
-    group: Group,
-    known: Sequence[UUID],
-    members: Mapping[int, Sequence[int]],
-    run: Run,
-) -> None:
+def _planned(group: Group, known: Sequence[UUID], members: Mapping[int, Sequence[int]]) -> _Plan:
+    """Names are made here, of all the words of the group: nobody's write waits for that."""
     background = Background(group.texts)
+    plan = _Plan(audience=group.audience)
     for topic, places in sorted(members.items()):
         ids = [group.ids[place] for place in places]
         if topic < len(known):
-            run.joined += draw_members(commit.account_id, known[topic], ids)
-            count_members(commit, known[topic])
+            plan.joining.append((known[topic], ids))
         else:
             name = background.name([group.texts[place] for place in places])
-            founded = _found(commit, group.audience, ids, name)
-            run.founded += founded
-            run.joined += len(ids) if founded else 0
+            plan.founding.append((name, ids))
+    return plan
+
+
+def _apply(commit: Recording, plan: _Plan, run: Run) -> None:
+    for topic, ids in plan.joining:
+        run.joined += draw_members(commit.account_id, topic, ids)
+        count_members(commit, topic)
+    for name, ids in plan.founding:
+        founded = _found(commit, plan.audience, ids, name)
+        run.founded += founded
+        run.joined += len(ids) if founded else 0
 
 
 def _found(commit: Recording, audience: Audience, ids: Sequence[UUID], name: str) -> int:

@@ -57,7 +57,9 @@ class VerifyAnswer(TypedDict):
     """Whether the chain holds, and what is wrong with it."""
 
     ok: bool
+    after: int
     commits: int
+    rest: int
     head: str
     problems: list[str]
     checkpoint: SignedHead | None

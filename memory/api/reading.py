@@ -102,7 +102,12 @@ class Commits(AgentView):
 
 
 class Verify(AgentView):
-    """Check the account's chain: every number, parent and hash, and the last signed checkpoint."""
+    """Check the account's chain: every number, parent and hash, and the last signed checkpoint.
+
+    A request reads 50,000 commits at most: of a longer chain those after its last checkpoint.
+    `after` is the commit that reading began behind, `commits` the last one that was read, and
+    `rest` how many follow it. `manage.py fsck` reads all of them.
+    """
 
     scopes = {"GET": Scope.MEMORY_READ}
     bucket = "debug"
@@ -113,7 +118,9 @@ class Verify(AgentView):
         return Response(
             {
                 "ok": checked.ok,
+                "after": checked.after,
                 "commits": checked.commits,
+                "rest": checked.rest,
                 "head": checked.head,
                 "problems": list(checked.problems),
                 "checkpoint": checked.checkpoint,

@@ -1,5 +1,6 @@
 """What an entry was, version by version, and what is left of an erased one."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -63,6 +64,9 @@ class MemoryVersion(State):
 
 class ErasedEntry(Tombstone):
     """That something was here. Its id stays taken, so a client id that made it answers 410."""
+
+    # The first that named it: the ledger itself is not looked through for an id.
+    commits = ArrayField(models.UUIDField(), default=list, editable=False)
 
     objects = AccountQuerySet["ErasedEntry"].as_manager()
 

@@ -20,7 +20,7 @@ from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
-from kmapp.search.queries import ARE_FEW, STATISTICS, Meaning, Within
+from kmapp.search.queries import Meaning, Within, forget_figures
 from memory.actions.curating import topics_of
 from memory.agents import agent_names
 from memory.models import MemoryEntry, Viewer
@@ -79,8 +79,7 @@ def _sender() -> str:
 def hot_statements(account: Account, viewer: Viewer | None = None) -> list[Statement]:
     """What a search, lists, the review queue and triage send for one account."""
     account_id = account.pk
-    STATISTICS.forget()
-    ARE_FEW.forget()
+    forget_figures()
     model = active_model()
     rng = np.random.default_rng(3)
     [query] = Writer(rng).queries(1, chinese=False)

@@ -101,11 +101,10 @@ def erased(request: WebRequest, pk: UUID) -> HttpResponse:
     """What the address of an erased memory answers: that it was, since when not, and the proof."""
     account_id = account_id_for(request)
     left = get_object_or_404(ErasedEntry.objects.of(account_id).select_related("commit"), pk=pk)
-    name = f"{MemoryEntry._meta.label_lower}:{pk}"
-    commits = Commit.objects.of(account_id).filter(diff__contains=[{"object": name}])
+    commits = Commit.objects.of(account_id).filter(pk__in=[*left.commits, left.commit_id])
     context = {
         "left": left,
         "who": names_of([left.commit.actor])[left.commit.actor],
-        "commits": commits.order_by("seq")[:SHOWN],
+        "commits": commits.order_by("seq"),
     }
     return render(request, "memory/erasure/erased.html", context, status=HTTPStatus.GONE)

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
+from kmapp.cleaning import clean
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
-from rules.drafts import clean
 from rules.models import RuleBook
 
 CHANGEABLE = ("min_seen", "min_changed", "max_against", "second_person", "decision_days")

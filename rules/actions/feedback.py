@@ -4,11 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
 
+from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet
+from kmapp.cleaning import clean
 from kmapp.errors import Invalid, NotFound
 from kmapp.ids import uuid7
 from kmapp.ledger.actions import recording
@@ -16,7 +18,6 @@ from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from rules.actions.deciding import Chosen, decide
 from rules.actions.versions import found
-from rules.drafts import clean
 from rules.evaluation import Question
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleStatistics
 
@@ -128,10 +129,18 @@ def _decision(
         if latest := of_run.order_by("-created_at", "-pk").first():
             return latest, "inferred"
     chosen = Chosen(id=_made_up_id(verdict, question, selected), tool=selected)
-    if made_up := rows.filter(pk=chosen.id).first():
-        return made_up, "created_from_feedback"
-    made = decide(verdict.account_id, verdict.actor, question, run_id=verdict.run_id, chosen=chosen)
-    return made.decision, "created_from_feedback"
+    made_up = rows.filter(pk=chosen.id).first() or _made_up(verdict, question, chosen)
+    return made_up, "created_from_feedback"
+
+
+def _made_up(verdict: Verdict, question: Question, chosen: Chosen) -> RuleDecision:
+    account_id = verdict.account_id
+    try:
+        with transaction.atomic():
+            made = decide(account_id, verdict.actor, question, run_id=verdict.run_id, chosen=chosen)
+            return made.decision
+    except IntegrityError:  # the same feedback was sent twice at once, and the other was first
+        return RuleDecision.objects.of(account_id).get(pk=chosen.id)
 
 
 def _made_up_id(verdict: Verdict, question: Question, selected: str) -> UUID:

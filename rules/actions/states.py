@@ -9,14 +9,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Account
+from kmapp.cleaning import kept_reason
 from kmapp.errors import Conflict, Denied, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from rules.actions.versions import change, expect
 from rules.actions.writing import draft_of
-from rules.drafts import clean, refuse
+from rules.drafts import refuse
 from rules.evidence import Gate, book_of, evidence_of, gate_of
 from rules.models import Rule, RuleVersion
 
@@ -44,10 +44,7 @@ class Decision:
     may_touch_live: bool = True  # make a rule count, or stop one that does: for admins and keys
 
     def kept_reason(self) -> str:
-        """As it goes on record: the account's redaction holds for it too."""
-        if not self.reason:
-            return ""
-        return clean(self.reason, Account.objects.get(pk=self.account_id).redact)
+        return kept_reason(self.account_id, self.reason)
 
     def refuse_live(self, rule: Rule, to: str = "") -> None:
         if State.ACTIVE in (rule.state, to) and not self.may_touch_live:

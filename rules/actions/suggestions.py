@@ -6,7 +6,6 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import account_ids
 from kmapp.wilson import Interval
 from rules.evidence import Evidence, book_of, evidence_of, gate_of
 from rules.models import Rule, RuleBook, RuleDecision, RuleStatistics, RuleSuggestion
@@ -18,22 +17,14 @@ Kind = RuleSuggestion.Kind
 State = Rule.State
 
 
-def suggest_all() -> int:
-    """For every account; returns how many suggestions there are now."""
-    total = 0
-    for account_id in account_ids():
-        with acting(account_id):
-            total += suggest(account_id)
-    return total
-
-
 def suggest(account_id: UUID) -> int:
-    """Make the suggestions of an account anew."""
-    book = book_of(account_id)
-    heeded = Rule.objects.of(account_id).heeded().order_by("updated_at")
-    made = [one for rule in heeded[:MOST_RULES] if (one := _suggestion(rule, book))]
-    RuleSuggestion.objects.of(account_id).delete()
-    return len(RuleSuggestion.objects.bulk_create(made))
+    """Make the suggestions of an account anew; how many there are. Opens `acting` itself."""
+    with acting(account_id):
+        book = book_of(account_id)
+        heeded = Rule.objects.of(account_id).heeded().order_by("updated_at")
+        made = [one for rule in heeded[:MOST_RULES] if (one := _suggestion(rule, book))]
+        RuleSuggestion.objects.of(account_id).delete()
+        return len(RuleSuggestion.objects.bulk_create(made))
 
 
 def _suggestion(rule: Rule, book: RuleBook) -> RuleSuggestion | None:

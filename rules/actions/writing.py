@@ -12,11 +12,12 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
+from kmapp.cleaning import clean
 from kmapp.errors import Conflict, Invalid
 from kmapp.ids import uuid7
 from kmapp.ledger.actions import Recording, recording
 from rules.actions.versions import change, expect, found, keep, touch
-from rules.drafts import NewRule, clean, refuse, refuse_large
+from rules.drafts import NewRule, refuse, refuse_large
 from rules.models import Rule, RuleVersion
 
 Event = RuleVersion.Event
@@ -96,7 +97,7 @@ def _known(account_id: UUID, drafts: Sequence[NewRule], keys: Sequence[UUID]) ->
         return {}
     known = Rule.objects.of(account_id).in_bulk(list(keys))
     for key, draft in zip(keys, drafts, strict=True):
-        if key in known and known[key].written_sha256 != draft.sha256():
+        if key in known and not draft.is_of(known[key].written_sha256):
             raise Conflict(
                 "A rule with this client_id exists with another body: change that one instead.",
                 code="client_id_conflict",

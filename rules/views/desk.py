@@ -10,7 +10,8 @@ from django.utils.translation import gettext_lazy
 
 from kmapp.api.strict_json import Refused, parse
 from kmapp.ledger.canonical import Unstorable, check
-from rules.complaints import Issue, issues_of, json_issue
+from kmapp.web.json_words import json_issue
+from rules.complaints import Issue, issues_of
 from rules.forming import EMPTY, FORMATS, OPERATORS, Form, Json, Row, Unsaid, form_of, formed, same
 from rules.telling import COMPARED, pretty
 

@@ -7,12 +7,14 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from context.actions.archives import outlived, remove_outlived
+from context.actions.archives import erase, outlived, remove_outlived
 from context.actions.settings import change_settings
 from context.models import ToolResultArchive
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.api.models import IdempotentRequest
+from kmapp.ledger.models import Note
 from kmapp.ledger.verify import verify
 from kmapp.outbox.models import Delivery
 from kmapp.search.models import TermPosting, Vector
@@ -164,6 +166,21 @@ def test_what_outlived_its_time_is_erased(agent: Agent, acme: Account) -> None:
         assert not Delivery.objects.of(acme).exclude(last_error="").exists()
 
 
+def test_what_was_answered_about_an_erased_result_is_erased_too(
+    agent: Agent, acme: Account
+) -> None:
+    body = {"tool_name": "t", "tool_input": {}, "result": LONG, "conversation_id": "c1"}
+    agent.post("tool-results", body, 201, **{"Idempotency-Key": "k"})
+    with acting(acme):
+        [kept] = IdempotentRequest.objects.of(acme)
+        assert kept.answer
+        reason = "Asked by m@example.test"
+        erase(acme.pk, SYSTEM, list(ToolResultArchive.objects.of(acme)), reason=reason)
+        kept.refresh_from_db()
+        assert (kept.state, kept.answer) == ("forgotten", "")
+        assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
+
+
 def test_nothing_is_erased_where_no_days_are_set(agent: Agent, acme: Account) -> None:
     send(agent)
     with acting(acme):
@@ -204,7 +221,7 @@ def test_requests_take_few_queries(
     ],
 )
 def test_what_makes_no_sense_is_refused(agent: Agent, body: dict[str, Any]) -> None:
-    agent.post("tool-results", body, 400)
+    assert agent.post("tool-results", body, 400)["issues"]
 
 
 def test_the_tool_is_ready_for_a_model(agent: Agent) -> None:

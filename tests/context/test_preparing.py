@@ -13,6 +13,7 @@ from kmapp.accounts.models import Account
 from tests import makers
 from tests.agent import Agent
 from tests.context.test_archives import FACT, LONG
+from tests.fake_provider import FakeProvider
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +70,22 @@ def test_passages_go_as_they_came(agent: Agent) -> None:
     assert FACT in texts(loaded)[0]
     back = agent.post("context/restore", {**asked, "messages": loaded["messages"]})
     assert back["messages"] == first["messages"]
+
+
+def test_the_embedder_is_asked_once_whatever_is_loaded(
+    agent: Agent, provider: FakeProvider
+) -> None:
+    """Also one that is away: whoever waits for it waits once."""
+    provider.become("error")
+    asked = {"messages": conversation(LONG, LONG + "?", "short"), "conversation_id": "c1"}
+    first = agent.post("context/prepare", asked)
+    ids = [each["uuid"] for each in first["archived"]]
+    assert len(ids) == 2
+    before = provider.requests
+    said = {"query": "How hot is the kiln?", "load": "semantic", "max_tokens": 400}
+    loaded = agent.post("context/prepare", {**asked, **said, "load_uuids": ids})
+    assert [each["part"] for each in loaded["loaded"]] == ["passages", "passages"]
+    assert provider.requests == before + 1
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,14 @@
 import threading
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connection
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
@@ -19,9 +20,11 @@ from kmapp.api.idempotency import drop_expired
 from kmapp.api.models import IdempotentRequest
 from tests import makers
 from tests.kernel.api_views import Broken
+from tests.racing import LONGEST, apart, until_it_waits
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")
 db = pytest.mark.django_db
+TABLE = IdempotentRequest._meta.db_table
 
 
 def _post(client: Client, path: str, body: dict[str, Any], key: str = "one") -> Any:
@@ -74,6 +77,13 @@ def test_another_request_with_the_same_key_is_refused(
     answer = _post(agent, path, body)
     assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_mismatch")
     assert _name(acme) == "Acme"
+
+
+@db
+def test_a_key_is_known_after_the_secret_was_exchanged(agent: Client) -> None:
+    first = _post(agent, "/v1/notes", {"text": "a"})
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        assert _post(agent, "/v1/notes", {"text": "a"}).json() == first.json()
 
 
 @db
@@ -174,6 +184,33 @@ def test_twenty_at_once_make_one(committed: str, agent: Client, acme: Account) -
     assert answers[200] >= 1
     assert _name(acme) == "Acme!"
     assert _post(agent, "/v1/rename", {}).headers["Idempotent-Replayed"] == "true"
+
+
+def test_a_key_that_is_released_at_this_moment_was_in_flight(
+    committed: str, agent: Client, acme: Account
+) -> None:
+    """Its holder failed just after we saw that it is taken: there is a row to read all the same."""
+    _post(agent, "/v1/rename", {})
+    soon = timezone.now() + timedelta(seconds=30)
+    _change(acme, state="in_flight", status=None, lease_until=soon)
+    released: list[Future[None]] = []
+
+    def release() -> None:
+        with acting(acme):
+            IdempotentRequest.objects.of(acme).delete()
+
+    def meanwhile(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("SELECT") and TABLE in sql and not released:
+            released.append(pool.submit(apart, release))
+            until_it_waits(released[0])
+        return execute(sql, *rest)
+
+    with ThreadPoolExecutor(1) as pool:
+        with connection.execute_wrapper(meanwhile):
+            answer = _post(agent, "/v1/rename", {})
+        released[0].result(LONGEST)
+    assert (answer.status_code, answer.json()["error"]) == (409, "idempotency_in_flight")
+    assert _post(agent, "/v1/rename", {}).status_code == 200
 
 
 @db

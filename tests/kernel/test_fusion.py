@@ -155,8 +155,8 @@ def test_a_lone_fact_competes_with_turns_of_a_conversation() -> None:
 
 
 def test_who_begins_the_text_and_is_asked_about_is_preferred() -> None:
-    ranked = fuse(ENGLISH, [one(1, head="Bob: Ann moved"), one(2, head="Ann: I moved")])
-    assert order(ranked) == [2, 1]
+    both = [one(1, head="Bob: Ann moved", holds=1), one(2, head="Ann: I moved", holds=1)]
+    assert order(fuse(ENGLISH, both)) == [2, 1]
 
 
 def test_a_statement_is_preferred_to_a_question() -> None:

@@ -9,7 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.search.models import TermPosting, Vector
-from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.knowledge.made import deliver
@@ -150,9 +150,10 @@ def test_over_http(agent: Agent) -> None:
     ],
 )
 def test_odd_documents_are_refused(agent: Agent, document: Any) -> None:
-    agent.post("knowledge/ingest", {"source": {"name": "s"}, "documents": [document]}, 400)
     twice = [{"ref": "a", "text": "x"}] * 2
-    agent.post("knowledge/ingest", {"source": {"name": "s"}, "documents": twice}, 400)
+    for documents in [document], twice:
+        body = {"source": {"name": "s"}, "documents": documents}
+        assert agent.post("knowledge/ingest", body, 400)["message"]
 
 
 def test_too_much_is_refused_by_name(agent: Agent, settings: Any) -> None:
@@ -178,3 +179,22 @@ def test_every_delivery_is_one_commit(acme: Account) -> None:
     deliver(acme, {"a.md": "A.", "b.md": "B."})
     with acting(acme):
         assert Commit.objects.of(acme).count() == before + 2  # the source, and its files
+
+
+def test_a_lorebook_takes_no_documents(agent: Agent, acme: Account) -> None:
+    documents = [{"ref": "a.md", "text": "Nobody would find this."}]
+    new = {"source": {"name": "Lore", "kind": "lorebook"}, "documents": documents}
+    with acting(acme):
+        commits = Commit.objects.of(acme).count()
+    refused = agent.post("knowledge/ingest", new, 409)
+    assert refused["error"] == "conflict"
+    assert "“Lore” is a lorebook" in refused["message"]
+    with acting(acme):
+        assert not KnowledgeSource.objects.of(acme).exists()
+        assert Commit.objects.of(acme).count() == commits
+    agent.post("knowledge/sources", new["source"], 201)
+    known = {"source": {"name": "Lore", "revision": "2"}, "documents": documents}
+    assert agent.post("knowledge/ingest", known, 409) == refused
+    with acting(acme):
+        assert KnowledgeSource.objects.of(acme).get().revision == ""
+        assert not KnowledgeDocument.objects.of(acme).exists()

@@ -1,5 +1,6 @@
 """Lore over HTTP and on its pages: imported, edited with validation, tried, fired."""
 
+import html
 import json
 from typing import Any
 
@@ -15,7 +16,7 @@ from knowledge.actions.lore import add_entries
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.lore import entries_of as rows_of
 from knowledge.lore import fire, messages_of
-from knowledge.models import LorebookEntry
+from knowledge.models import KnowledgeSource, LorebookEntry
 from knowledge.sillytavern import NoLorebook, entries_of
 from knowledge.triggers import Rules
 from tests.agent import Agent
@@ -95,9 +96,6 @@ def test_the_pages_of_lore(client: Client, alice: User, acme: Account) -> None:
     assert made.status_code == 302
     here = made.headers["Location"]
     assert "Dragons hoard gold." in client.get(here).content.decode()
-    broken = SimpleUploadedFile("w.json", b"{")
-    refused = client.post("/lore/new/", {"name": "Bad", "trust": "untrusted", "book": broken})
-    assert refused.status_code == 422
     with acting(acme):
         row = LorebookEntry.objects.of(acme).order_by("order")[0]
     entry = f"/lore/entries/{row.pk}/"
@@ -128,6 +126,43 @@ def test_the_pages_of_lore(client: Client, alice: User, acme: Account) -> None:
     assert client.post(f"{entry}erase/").status_code == 302
     assert client.post(f"{here}erase/").status_code == 302
     assert "No lorebooks yet" in client.get("/lore/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("book", "why"),
+    [
+        (b"{", "This is not JSON yet"),
+        (b"[]", "Write an object"),
+        (b"\xff", "cannot be kept"),
+        (b'{"entries": [], "n": NaN}', "n: is a word that JSON does not have"),
+        (b'{"entries": [], "entries": []}', "has the key entries twice"),
+        (b'{"\\ud800": 1, "\\ud800": 2}', "has the key ? twice"),
+        pytest.param(b'{"entries": ' + b"[" * 100_000, "nested deeper than 64", id="deep"),
+        (b'{"entries": [{"keys": ["a"], "content": "\\ud800"}]}', "entries.0.content: has a"),
+        (b'{"entries": [{"keys": ["a"], "content": "\\u0000"}]}', "entries.0.content: has a"),
+        (b'{"entries": 3}', "It holds no “entries”"),
+        (json.dumps(WORLD).replace("gold(en)?", "(?=gold)").encode(), "RE2"),
+    ],
+)
+def test_a_refused_file_leaves_nothing_behind(
+    client: Client, alice: User, acme: Account, book: bytes, why: str
+) -> None:
+    client.force_login(alice)
+    said = {"name": "World", "trust": "trusted"}
+    refused = client.post("/lore/new/", {**said, "book": SimpleUploadedFile("w.json", book)})
+    assert refused.status_code == 422
+    assert why in html.unescape(refused.content.decode())
+    with acting(acme):
+        assert not KnowledgeSource.objects.of(acme).exists()
+
+
+def test_a_byte_order_mark_is_no_flaw(client: Client, alice: User, acme: Account) -> None:
+    client.force_login(alice)
+    book = SimpleUploadedFile("w.json", json.dumps(CARD).encode("utf-8-sig"))
+    made = client.post("/lore/new/", {"name": "Card", "trust": "trusted", "book": book})
+    assert made.status_code == 302
+    with acting(acme):
+        assert LorebookEntry.objects.of(acme).get().content == "Tea calms."
 
 
 def test_browsers_break_lines_in_their_own_way() -> None:

@@ -9,8 +9,11 @@ from django.test import Client
 from django.utils.timezone import localtime
 
 from context.models.archives import Within
-from kmapp.accounts.acting import acting
+from kmapp.accounts.acting import acting, current_account_id
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
+from knowledge.actions.preparing import prepare
+from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from tests.context.calling import call
 from tests.knowledge.made import deliver
@@ -87,6 +90,53 @@ def test_an_upload_that_cannot_be_is_refused_in_words(at_desk: Client, settings:
     settings.KNOWLEDGE_MAX_FILE_BYTES = 1
     large = upload(at_desk, ("a.md", b"xyz"))
     assert (large.status_code, "a.md" in large.content.decode()) == (422, True)
+
+
+def test_files_are_read_while_no_lock_is_held(
+    at_desk: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    within = []
+
+    def watched(*said: Any) -> Any:
+        within.append(current_account_id())
+        return prepare(*said)
+
+    monkeypatch.setattr("knowledge.views.uploads.prepare", watched)
+    assert upload(at_desk, ("a.md", b"# Tea")).status_code == 302
+    assert within == [None]
+    with acting(acme):
+        assert KnowledgeDocument.objects.of(acme).get().title == "Tea"
+
+
+def test_an_upload_to_a_lorebook_is_refused(at_desk: Client, acme: Account) -> None:
+    with acting(acme):
+        ensure_source(acme.pk, SYSTEM, NewSource(name="Handbook", kind="lorebook"))
+    refused = upload(at_desk, ("a.md", b"x"), trust="trusted")
+    assert (refused.status_code, "is a lorebook" in refused.content.decode()) == (422, True)
+    with acting(acme):
+        assert KnowledgeSource.objects.of(acme).get().trust == "semi_trusted"
+        assert not KnowledgeDocument.objects.of(acme).exists()
+
+
+def test_progress_is_sent_again_once_it_reads_otherwise(
+    at_desk: Client, acme: Account, settings: Any
+) -> None:
+    settings.LANGUAGE_COOKIE_NAME = "__Host-django_language"  # as behind TLS
+    source = deliver(acme, {"a.md": "A."}).documents[0].source_id
+    settle()
+
+    def ask(known: str = "") -> Any:
+        headers = {"If-None-Match": known}
+        return at_desk.get(f"/knowledge/sources/{source}/progress/", headers=headers)
+
+    seen = ask().headers["ETag"]
+    assert ask(seen).status_code == 304
+    deliver(acme, {"a.md": "# A\n\n" + "Words of tea. " * 900})
+    settle()
+    longer = ask(seen)
+    assert "chunks are found" in page(longer)
+    at_desk.cookies["__Host-django_language"] = "zh-hans"
+    assert "chunks are found" not in page(ask(longer.headers["ETag"]))
 
 
 def test_what_a_document_says_never_becomes_markup(at_desk: Client, acme: Account) -> None:

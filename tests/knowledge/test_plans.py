@@ -46,8 +46,7 @@ def fill(account: Account, number: int) -> None:
 
 def hot(account: Account) -> Iterator[plans.Statement]:
     """What searching, quoting and the pages of a source and a document send."""
-    queries.STATISTICS.forget()
-    queries.ARE_FEW.forget()
+    queries.forget_figures()
     rng = np.random.default_rng(1)
     meaning = Meaning.of(active_model(), rng.normal(size=active_model().dimensions).tolist())
     with plans.overheard("search") as heard:

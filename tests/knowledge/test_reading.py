@@ -113,6 +113,20 @@ def test_pages_are_kept_apart(acme: Account) -> None:
         assert list(pages) == [(1, "One."), (2, "Two."), (3, "Three.")]
 
 
+def test_a_file_that_is_removed_before_it_is_read_is_not_read(acme: Account) -> None:
+    deliver(acme, {"a.pdf": pdf("One.")})
+    deliver(acme, {}, remove=["a.pdf"])
+    settle()
+    with acting(acme):
+        document = KnowledgeDocument.objects.of(acme).get()
+        assert (document.state, document.version) == ("pending", 0)
+        assert not KnowledgeChunk.objects.of(acme).exists()
+    deliver(acme, {"a.pdf": pdf("One.")})
+    settle()
+    with acting(acme):
+        assert KnowledgeChunk.objects.of(acme).get().text == "One."
+
+
 def test_a_link_in_an_archive_is_no_file(acme: Account) -> None:
     link = zipfile.ZipInfo("link.md")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16

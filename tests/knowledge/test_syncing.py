@@ -8,7 +8,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
+from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.folders import signature_of
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
 from tests.fake_provider import FakeProvider
@@ -79,6 +81,13 @@ def test_what_a_folder_lost_is_removed_and_what_changed_is_seen(
 def test_what_is_no_folder_is_refused(acme: Account, folder: Path) -> None:
     with pytest.raises(CommandError):
         sync(folder / "index.md", acme)
+
+
+def test_a_folder_is_not_delivered_to_a_lorebook(acme: Account, folder: Path) -> None:
+    with acting(acme):
+        ensure_source(acme.pk, SYSTEM, NewSource(name="docs", kind="lorebook"))
+    with pytest.raises(CommandError, match="is a lorebook"):
+        call_command("knowledge", "sync", folder, account=acme.slug, kind="lorebook", verbosity=0)
 
 
 def test_a_book_of_three_hundred_pages_by_page_and_by_command(

@@ -1,6 +1,7 @@
 """What people make of topics, what is suggested about them, and that it can be taken back."""
 
 from typing import Any
+from unittest import mock
 from uuid import UUID
 
 import numpy as np
@@ -11,7 +12,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.models import Commit
-from memory.actions import curating, review
+from memory.actions import consolidation, curating, review
 from memory.actions.consolidation import suggest
 from memory.actions.entries import write
 from memory.actions.feedback import rate
@@ -231,6 +232,25 @@ def test_suggestions_about_what_was_merged_are_not_shown(acme: Account) -> None:
         assert [each.topic for each in curating.suggested(acme.pk)] == [one, three]
         curating.merge(of(two), three.pk)
         assert [each.topic for each in curating.suggested(acme.pk)] == [three]
+
+
+def test_what_was_declined_stays_so_whichever_topic_is_larger(
+    acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, three = topic(acme, "One", 3), topic(acme, "Two", 4), topic(acme, "Three", 5)
+
+    def merge(smaller: MemoryEntry, larger: MemoryEntry) -> TopicSuggestion:
+        return TopicSuggestion(account=acme, kind="merge", topic=smaller, other=larger, score=0.5)
+
+    with acting(acme):
+        open_one = merge(one, two)
+        open_one.save()
+        curating.decline(acme.pk, open_one.pk, SYSTEM)
+    found = [merge(two, one), merge(two, three)]
+    monkeypatch.setattr(consolidation, "_rows", lambda *_: found)
+    assert suggest(acme.pk, [mock.sentinel.group]) == 1
+    with acting(acme):
+        assert [each.other for each in curating.suggested(acme.pk)] == [three]
 
 
 def test_suggestions_are_renewed_followed_and_declined(

@@ -1,6 +1,7 @@
 """Erasing for good: nothing of the words is left anywhere, and the ledger still proves the rest."""
 
 import io
+from importlib import import_module
 from typing import Any
 from uuid import UUID
 
@@ -8,6 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -225,6 +227,33 @@ def test_the_page_counts_wants_it_typed_and_sends_to_the_proof(
     assert gone.status_code == 410
     assert "This memory was erased" in gone.content.decode()
     assert left(acme, MARK) == {}
+    with acting(acme):
+        name = f"memory.memoryentry:{run[1]}"
+        named = Commit.objects.of(acme).filter(diff__contains=[{"object": name}]).order_by("seq")
+        assert [each.pk for each in gone.context["commits"]] == [each.pk for each in named]
+        assert len(named) >= 3, "written, changed, erased"
+
+
+def test_the_ledger_is_not_looked_through_for_what_was_erased(
+    admin: Client, agent: Agent, acme: Account, run: list[str]
+) -> None:
+    erase(agent, ids=[run[1]])
+    with CaptureQueriesContext(connection) as asked:
+        assert admin.get(f"/memory/{run[1]}/").status_code == 410
+    assert not [each["sql"] for each in asked if "@>" in each["sql"]]
+
+
+def test_what_was_erased_before_it_said_so_is_known(
+    admin: Client, agent: Agent, acme: Account, run: list[str]
+) -> None:
+    erase(agent, ids=[run[1]])
+    known = import_module("memory.migrations.0019_known_commits_of_erased").KNOWN
+    with acting(acme), connection.cursor() as cursor:
+        before = ErasedEntry.objects.get(pk=run[1]).commits
+        assert before
+        ErasedEntry.objects.of(acme).update(commits=[])
+        cursor.execute(known.replace("%", "%%"))
+        assert ErasedEntry.objects.get(pk=run[1]).commits == before
 
 
 def test_the_page_erases_what_a_filter_shows_and_nothing_wider(

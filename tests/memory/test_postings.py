@@ -7,8 +7,11 @@ from django.test.utils import CaptureQueriesContext
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.ids import uuid7
+from kmapp.search import queries
 from kmapp.search.actions import index_terms, unindex_terms
 from kmapp.search.models import TermPosting
+from kmapp.search.queries import Collection
 from memory.actions.entries import write
 from memory.actions.review import Decision, edit
 from memory.drafts import Batch, NewEntry
@@ -50,6 +53,25 @@ def test_forgotten_words_leave_nothing(acme: Account) -> None:
         index_terms(acme.pk, "c", {acme.pk: "猫 cat"})
         unindex_terms(acme.pk, "c", {acme.pk: "猫 cat"})
         assert not TermPosting.objects.filter(collection="c").exists()
+
+
+def test_common_words_are_counted_less_often(
+    acme: Account, still: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "SMALL", 2)
+    collection = Collection(account_id=acme.pk, name="c")
+
+    def says() -> tuple[float, float]:
+        idf = queries.weigh(collection, ["cat", "dog"]).idf
+        return idf["cat"], idf["dog"]
+
+    with acting(acme):
+        index_terms(acme.pk, "c", {uuid7(): "cat dog", uuid7(): "cat", uuid7(): "cat"})
+        before = says()
+        index_terms(acme.pk, "c", {uuid7(): "cat dog"})
+        after = says()
+    assert after[0] == before[0], "known for some seconds"
+    assert after[1] < before[1], "in few documents: counted each time"
 
 
 @pytest.mark.parametrize("number", [1, 50])

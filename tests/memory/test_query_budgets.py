@@ -76,7 +76,7 @@ def test_reading_costs_the_same_with_a_long_history(
         assert len(warm.get(f"memory/{pk}/history")["versions"]) == 6
     with django_assert_max_num_queries(6):
         assert len(warm.get("memory/commits")["commits"]) > 6
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         assert warm.get("memory/verify")["ok"]
 
 

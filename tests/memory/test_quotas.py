@@ -1,19 +1,25 @@
 """One key buries neither memories nor reviewers."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
+from kmapp.outbox.models import Delivery
 from memory.actions.review import Decision, reject
 from memory.actions.settings import change_policy
 from memory.models import MemoryEntry
 from memory.models.settings import DAILY_WRITES, OPEN_PROPOSALS
 from tests import makers
 from tests.agent import Agent
+from tests.fake_provider import FakeProvider
+from tests.memory.talking import fact, script, with_chat, work
 
 
 def allow(account: Account, **values: Any) -> None:
@@ -49,8 +55,8 @@ def test_a_key_writes_so_much_within_a_day(agent: Agent, acme: Account) -> None:
 def test_a_retry_counts_once(agent: Agent, acme: Account) -> None:
     allow(acme, daily_writes=1)
     said = {"text": "Once.", "user_id": "u", "client_id": "c"}
-    agent.post("memory/store", said, 201)
-    agent.post("memory/store", said, 200)
+    first = agent.post("memory/store", said, 201)
+    assert agent.post("memory/store", said, 200)["id"] == first["id"]
 
 
 def test_so_many_proposals_of_a_key_wait(agent: Agent, acme: Account) -> None:
@@ -63,6 +69,28 @@ def test_so_many_proposals_of_a_key_wait(agent: Agent, acme: Account) -> None:
         entry = MemoryEntry.objects.of(acme).awaiting_review().earliest("pk")
         reject(Decision(account_id=acme.pk, entry_id=entry.pk, actor=SYSTEM, reason="no"))
     agent.post("memory/store", {"text": "Now there is room."}, 201)
+
+
+@pytest.mark.parametrize("limits", [{"open_proposals": 1}, {"daily_writes": 1}], ids=str)
+def test_a_model_is_not_asked_again_before_there_may_be_room(
+    agent: Agent,
+    acme: Account,
+    settings: Settings,
+    provider: FakeProvider,
+    limits: dict[str, int],
+) -> None:
+    """A conversation whose facts go beyond a quota waits an hour, not a second."""
+    with_chat(settings, provider)
+    provider.become(reply=script([fact("Gates close at six."), fact("Dogs stay outside.")]))
+    allow(acme, **limits)
+    before = timezone.now()
+    handed = agent.post("memory/add", {"messages": "The gates close at six."}, 202)
+    work()
+    assert agent.get(f"events/{handed['event_id']}")["state"] == "PENDING"
+    with acting(acme):
+        waiting = Delivery.objects.of(acme).open().get(queue="extraction")
+        assert waiting.due_at > before + timedelta(minutes=55)
+        assert waiting.attempts == 0
 
 
 @pytest.mark.parametrize("values", [{"daily_writes": 0}, {"open_proposals": -1}])

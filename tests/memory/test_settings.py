@@ -46,6 +46,12 @@ def test_a_change_is_one_commit_that_says_what_it_was_before(acme: Account) -> N
         assert Commit.objects.of(acme).count() == before + 1
 
 
+def test_a_reason_is_blacked_out_like_a_memory(acme: Account) -> None:
+    with acting(acme):
+        change_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM, reason="Asked by m@example.test")
+        assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
+
+
 def test_a_policy_seen_too_long_ago_is_not_overwritten(acme: Account) -> None:
     with acting(acme):
         change_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM, version=0)

@@ -2,6 +2,8 @@
 
 import io
 import json
+from collections.abc import Sequence
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from memory.actions.topics import grow_topics
+from memory.actions.topics import grow_topics, hold_topics
 from memory.clustering import NONE, agreement, grow, neighbours
 from memory.models import MemoryEdge, MemoryEntry
 from memory.naming import Background
@@ -112,6 +114,28 @@ def test_topics_grow_once(agent: Agent, acme: Account, provider: FakeProvider) -
         assert set(MemoryEdge.objects.of(acme).values_list("pk", flat=True)) == edges
         assert Commit.objects.of(acme).count() == commits
     assert agent.get("memory/verify")["ok"]
+
+
+def test_names_are_made_before_anybody_has_to_wait(
+    agent: Agent, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(agent, TEA, user_id="mira")
+    write(agent, BIKE, user_id="ada")
+    done: list[str] = []
+
+    class Noted(Background):
+        def __init__(self, texts: Sequence[str]) -> None:
+            done.append("named")
+            super().__init__(texts)
+
+    def hold(account_id: UUID) -> None:
+        done.append("held")
+        hold_topics(account_id)
+
+    monkeypatch.setattr("memory.actions.topics.Background", Noted)
+    monkeypatch.setattr("memory.actions.topics.hold_topics", hold)
+    assert grow_topics(acme.pk, SYSTEM).founded >= 2
+    assert done == ["named", "named", "held"]
 
 
 def test_a_topic_that_was_erased_stays_so_and_others_go_on(

@@ -2,6 +2,7 @@
 
 from uuid import uuid4, uuid5
 
+from django.conf import settings
 from django.test import override_settings
 
 from kmapp.accounts.acting import acting
@@ -76,6 +77,16 @@ def test_the_digest_of_what_was_said_needs_our_secret() -> None:
     before = said.sha256()
     with override_settings(SECRET_KEY="another"):
         assert said.sha256() != before
+        assert not said.is_of(before)
+
+
+def test_a_write_is_known_again_after_the_secret_was_exchanged(agent: Agent) -> None:
+    node = {**NODE, "client_id": "c9"}
+    first = agent.post("memory/write", {"nodes": [node]}, 201)
+    other = {**node, "text_summary": "Something else."}
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        assert agent.post("memory/write", {"nodes": [node]}, 200)["nodes"] == first["nodes"]
+        assert agent.post("memory/write", {"nodes": [other]}, 409)["error"] == "client_id_conflict"
 
 
 def test_an_id_beside_a_client_id_must_be_its_own(agent: Agent) -> None:

@@ -7,6 +7,8 @@ from uuid import UUID, uuid4
 import pytest
 from aionis_sdk import AionisClient
 from aionis_sdk.client import AionisApiError
+from django.conf import settings
+from django.test import override_settings
 
 from kmapp.accounts.models import Account, ApiKey
 from tests import makers
@@ -66,6 +68,8 @@ def test_a_rule_is_written_once(client: Any) -> None:
     assert again["data"]["commit_id"] == answer["data"]["commit_id"]
     other = {**batch, "nodes": [{**NODE, "title": "Another"}]}
     assert refusal(client.write, other) == (409, "client_id_conflict")
+    with override_settings(SECRET_KEY="new", SECRET_KEY_FALLBACKS=[settings.SECRET_KEY]):
+        assert client.write(batch)["data"]["nodes"] == [node], "known after an exchange, too"
     evaluated = client.rules_evaluate({"context": CONTEXT})["data"]
     assert (evaluated["considered"], evaluated["matched"]) == (0, 0), "a draft is not asked"
     jump = {"rule_node_id": node["id"], "state": "active", "input_text": "now"}

@@ -3,12 +3,21 @@
 from collections.abc import Iterator
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 from playwright.sync_api import Browser
 
 from kmapp.accounts.models import Account
 from tests.web.browser import Visitor, launched, served, visiting
 from tests.web.staff import staff
+
+
+@pytest.fixture(autouse=True)
+def own_attempts(request: pytest.FixtureRequest) -> Iterator[None]:
+    """All tests sign in from one address: what one tried there does not count for the next."""
+    yield
+    if "acme" in request.fixturenames:
+        cache.clear()
 
 
 @pytest.fixture(scope="module")

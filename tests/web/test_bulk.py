@@ -4,11 +4,12 @@ import re
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from kmapp.ledger.models import Commit
-from memory.models import BulkPart, MemoryEntry, MemoryVersion
+from kmapp.ledger.models import Commit, Note
+from memory.models import BulkPart, MemoryEdge, MemoryEntry, MemoryVersion
 from tests import makers
 from tests.web.reviewing import HTMX, REVIEW, now, page, proposed, seen, url
 
@@ -58,6 +59,58 @@ def test_the_marked_ones_are_decided_in_one_commit_and_taken_back_as_one(
     changed = {"version", "updated_at"}
     assert [without(body, changed) for body in after] == [without(body, changed) for body in before]
     assert desk.post(way_back(answer), headers=REVIEW).status_code == 409
+
+
+def test_on_its_own_page_only_that_memory_is_taken_back(desk: Client, acme: Account) -> None:
+    entries = proposed(acme, "First words.", "Second words.", "Third words.")
+    form = {"pick": [mark(each) for each in entries], "deed": "reject", "which": "marked"}
+    answer = page(desk.post(BULK, form, headers=REVIEW))
+    assert desk.post(f"{url('undo', entries[0])}?version=2").status_code == 302
+    assert statuses(acme) == ["proposed", "rejected", "rejected"]
+    desk.post(way_back(answer), headers=REVIEW)  # the whole of it: what is left of it
+    assert statuses(acme) == ["proposed"] * 3
+    assert desk.post(f"{url('undo', entries[1])}?version=3").status_code == 302
+    assert statuses(acme) == ["proposed", "rejected", "proposed"], "so is having taken it back"
+
+
+def test_what_took_anothers_place_is_taken_back_with_it(desk: Client, acme: Account) -> None:
+    old, other, older = proposed(acme, "Old words.", "Other words.", "Older words.")
+    for each in (old, other, older):
+        desk.post(url("approve", each), seen(each))
+    new, newer = proposed(acme, "New words.", "Newer words.")
+    with acting(acme):
+        for src, dst in ((new, old), (newer, other), (newer, older)):
+            supersedes(acme, src, dst)
+    form = {"pick": [mark(new), mark(newer)], "deed": "approve", "which": "marked"}
+    desk.post(BULK, form, headers=REVIEW)
+    assert statuses(acme) == ["superseded"] * 3 + ["active"] * 2
+    desk.post(f"{url('undo', new)}?version=2")
+    assert statuses(acme) == ["active", "superseded", "superseded", "proposed", "active"]
+    desk.post(f"{url('undo', other)}?version=3")
+    assert statuses(acme) == ["active"] * 3 + ["proposed"] * 2
+
+
+def supersedes(account: Account, src: MemoryEntry, dst: MemoryEntry) -> None:
+    MemoryEdge.objects.create(
+        account=account,
+        src=src,
+        dst=dst,
+        type="supersedes",
+        origin="derived",
+        created_at=timezone.now(),
+    )
+
+
+def test_where_the_note_was_erased_only_that_memory_is_taken_back(
+    desk: Client, acme: Account
+) -> None:
+    entries = proposed(acme, "First words.", "Second words.")
+    form = {"pick": [mark(each) for each in entries], "deed": "reject", "which": "marked"}
+    desk.post(BULK, form, headers=REVIEW)
+    with acting(acme):
+        Note.objects.of(acme).update(salt=None, input=None, reason="")
+    desk.post(f"{url('undo', entries[0])}?version=2")
+    assert statuses(acme) == ["proposed", "rejected"]
 
 
 def without(body: dict[str, object], names: set[str]) -> dict[str, object]:

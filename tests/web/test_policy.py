@@ -174,6 +174,19 @@ def test_retention_forgets_what_is_old_and_nothing_else(acme: Account, rival: Ac
         assert MemoryEntry.objects.get(pk=others.pk).status == "active"
 
 
+def test_of_many_that_were_forgotten_together_one_is_taken_back(acme: Account) -> None:
+    with acting(acme):
+        one, other = written(acme, "An old event.", "Another.", days_ago=40)
+        change_policy(acme.pk, {"forget_after": {"event": 30}}, actor=SYSTEM)
+    assert keep_to_retention() == 2
+    with acting(acme):
+        rows = MemoryVersion.objects.of(acme).filter(version=2)
+        assert rows.values("commit").distinct().count() == 1
+        taken = undo(Decision(account_id=acme.pk, entry_id=one.pk, actor=SYSTEM))
+        assert [entry.pk for entry in taken] == [one.pk]
+        assert MemoryEntry.objects.get(pk=other.pk).status == "forgotten"
+
+
 def test_another_accounts_policy_is_its_own(admin: Client, rival: Account) -> None:
     makers.key(rival)
     form = {"section": "use", "version": "0", "store_threshold": "1", "inject_max_memories": "1"}

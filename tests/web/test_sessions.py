@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
-from django.core.cache import cache
 from django.test import Client
 from structlog.testing import capture_logs
 
@@ -56,7 +55,6 @@ def test_a_session_ends_that_nobody_uses(person: Client) -> None:
 
 
 def test_the_log_knows_who_came_and_went_and_no_password(acme: Account, client: Client) -> None:
-    cache.clear()  # of others who tried to sign in
     user = staff(acme, "boss")
     with capture_logs() as logs:
         for given in ("a wrong password", PASSWORD):
@@ -81,7 +79,6 @@ def test_whoever_is_made_inactive_is_out_at_once(acme: Account, client: Client) 
 
 def test_guessing_is_slowed_down_and_logged(acme: Account, client: Client, settings: Any) -> None:
     settings.THROTTLES = {**settings.THROTTLES, "sign_in": 3}
-    cache.clear()
     guess = {"username": staff(acme, "boss").username, "password": "guess"}
     with capture_logs() as logs:
         answers = [client.post(SIGN_IN, guess) for _ in range(4)]

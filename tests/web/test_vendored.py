@@ -1,6 +1,7 @@
 """What is vendored is what its makers published, with their licences."""
 
 import json
+import re
 from hashlib import sha256
 
 import pytest
@@ -23,6 +24,15 @@ def test_a_vendored_file_is_as_published(path: str) -> None:
 def test_every_vendored_file_is_accounted_for() -> None:
     files = {str(path.relative_to(VENDOR)) for path in VENDOR.glob("*/*")}
     assert files == set(DIGESTS)
+
+
+def test_every_icon_is_in_use() -> None:
+    """Named in quotes by a page, or by the code that a page gets it from."""
+    apps = ("templates", "kmapp", "memory", "knowledge", "rules", "context")
+    files = [path for app in apps for path in (settings.BASE_DIR / app).rglob("*")]
+    product = "".join(path.read_text() for path in files if path.suffix in {".html", ".py"})
+    named = set(re.findall(r"""["']([a-z0-9-]+)["']""", product))
+    assert {path.stem for path in VENDOR.glob("lucide/*.svg")} <= named
 
 
 def test_every_package_brings_its_licence() -> None:

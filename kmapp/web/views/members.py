@@ -4,6 +4,7 @@ from http import HTTPStatus
 from uuid import UUID
 
 from django.core.paginator import Paginator
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -55,18 +56,29 @@ def _person(request: WebRequest, form: MemberForm) -> User | None:
     could have made is let in. A refusal does not tell whether there is such a login.
     """
     email, password = form.cleaned_data["email"].lower(), form.cleaned_data["password"]
-    known = User.objects.filter(Q(email__iexact=email) | Q(username__iexact=email)).first()
+    named = User.objects.filter(Q(email__iexact=email) | Q(username__iexact=email))
+    known = named.first()
+    if known is None and password:
+        if made := _made(email, password, form):
+            return made
+        known = named.first()  # somebody added the same at this moment
     if known is not None and _is_ours(request, known):
         return known
     if not password:
         form.add_error("password", _("This address needs a first password."))
-        return None
-    if known is not None:
+    else:
         form.add_error("email", _("This address cannot be added here: use another."))
+    return None
+
+
+def _made(email: str, password: str, form: MemberForm) -> User | None:
+    """A new person; None if there is one with this address by now."""
+    name = form.cleaned_data["name"]
+    try:
+        with transaction.atomic():
+            return User.objects.create_user(email, email, password, first_name=name)
+    except IntegrityError:
         return None
-    return User.objects.create_user(
-        username=email, email=email, password=password, first_name=form.cleaned_data["name"]
-    )
 
 
 def _is_ours(request: WebRequest, user: User) -> bool:

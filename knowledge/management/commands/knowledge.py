@@ -13,7 +13,7 @@ from kmapp.errors import DomainError
 from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
 from kmapp.search.models import Vector
-from knowledge.actions.sources import NewSource, change_source, ensure_source
+from knowledge.actions.sources import NewSource, change_source, ensure_source, refuse_lore
 from knowledge.actions.syncing import sync
 from knowledge.actions.versions import cut_again
 from knowledge.cuts import CUTS
@@ -35,7 +35,8 @@ class Command(BaseCommand):
         syncing = verbs.add_parser("sync", help="deliver a folder")
         syncing.add_argument("folder", type=Path)
         syncing.add_argument("--name", help="of the source; the folder's name is the usual")
-        syncing.add_argument("--kind", choices=KnowledgeSource.Kind.values, default="repo_docs")
+        kinds = [each for each in KnowledgeSource.Kind.values if each != "lorebook"]
+        syncing.add_argument("--kind", choices=kinds, default="repo_docs")
         syncing.add_argument("--trust", choices=KnowledgeSource.Trust.values, default="")
         syncing.add_argument("--scope", default="")
         syncing.add_argument("--revision", help="such as the commit that is checked out")
@@ -69,6 +70,7 @@ class Command(BaseCommand):
         try:
             with acting(account):
                 source = ensure_source(account.pk, SYSTEM, said)
+                refuse_lore(source)
         except DomainError as error:
             raise CommandError(error.message) from error
         self._once(source, folder)

@@ -42,7 +42,7 @@ class Command(BaseCommand):
 
         measuring = verbs.add_parser("bench", help="measure searching and writing")
         measuring.add_argument("--sizes", type=_sizes, default=(10_000, 100_000))
-        measuring.add_argument("--number", type=int, default=100, help="of searches of each kind")
+        measuring.add_argument("--number", type=int, default=300, help="of searches of each kind")
         measuring.add_argument("--out", type=Path, help="write the tables to this file")
         measuring.add_argument("--yes", action="store_true", help="do not ask")
         measuring.add_argument(

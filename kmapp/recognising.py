@@ -1,0 +1,23 @@
+"""Digests by which a text is known again, though nobody can guess from them what it said.
+
+They are keyed with `SECRET_KEY`. After an exchange of it, what was kept before is still known: by
+`SECRET_KEY_FALLBACKS`, like all that the old key signed.
+"""
+
+from django.conf import settings
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+
+def keyed_digest(purpose: str, said: str | bytes) -> str:
+    """As 64 hex digits, for this purpose alone."""
+    return _digest(purpose, said, settings.SECRET_KEY)
+
+
+def is_of(kept: str, purpose: str, said: str | bytes) -> bool:
+    """Whether a digest that was kept is that of this text."""
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    return any(constant_time_compare(kept, _digest(purpose, said, each)) for each in secrets)
+
+
+def _digest(purpose: str, said: str | bytes, secret: str) -> str:
+    return salted_hmac(purpose, said, secret=secret, algorithm="sha256").hexdigest()

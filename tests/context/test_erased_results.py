@@ -1,0 +1,148 @@
+"""What calls keep of a tool result goes when that is erased, and nothing of anybody else's."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from context.actions.archives import erase
+from context.models import ContextBody, ContextInput, ContextSummary, ToolResultArchive
+from context.models.archives import Within
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.api.models import IdempotentRequest
+from tests.agent import Agent
+from tests.context.calling import call, talk
+from tests.context.messages_made import tool_turn
+
+pytestmark = pytest.mark.django_db
+SECRET = "The safe opens with a sparrow. " * 10
+
+
+def said(result: str, name: str = "search_manual") -> list[dict[str, Any]]:
+    messages = tool_turn(0, "How does the safe open?", result)
+    messages[1]["tool_calls"][0]["function"]["name"] = name
+    return [*messages, {"role": "user", "content": "And the gate?"}]
+
+
+def keep(agent: Agent, text: str = SECRET, **more: Any) -> Any:
+    result = {"tool_name": "search_manual", "result": text, "threshold": 0}
+    return agent.post("tool-results", {**result, "conversation_id": "c1", **more}, 201)
+
+
+def assemble(agent: Agent, messages: Any, **more: Any) -> Any:
+    body = {"messages": messages, "conversation_id": "c1", "sources": [], **more}
+    return agent.post(
+        "context/assemble", body, 201, **{"Idempotency-Key": str(more.get("user_id"))}
+    )
+
+
+def erase_all(account: Account, **which: Any) -> None:
+    with acting(account):
+        rows = list(ToolResultArchive.objects.of(account).filter(**which))
+        assert rows
+        erase(account.pk, SYSTEM, rows, reason="asked for")
+
+
+def kept(account: Account, word: str) -> int:
+    with acting(account):
+        return ContextBody.objects.of(account).filter(text__contains=word).count()
+
+
+def test_the_call_can_no_longer_be_made_again(agent: Agent, acme: Account) -> None:
+    keep(agent)
+    made, other = assemble(agent, said(SECRET)), assemble(agent, talk(1), user_id="u")
+    assert (kept(acme, "sparrow"), kept(acme, "kiln") > 0) == (1, True)
+    erase_all(acme)
+    assert kept(acme, "sparrow") == 0
+    assert kept(acme, "How does the safe open?") == 1
+    for each, status in ((made, 410), (other, 200)):
+        agent.post(f"context/reports/{each['report_id']}/replay", {}, status)
+        report = agent.get(f"context/reports/{each['report_id']}")
+        assert (report["inputs_expire_at"] is None) == (status == 410)
+    with acting(acme):
+        answers = IdempotentRequest.objects.of(acme)
+        assert not answers.filter(answer__contains="sparrow").exists()
+        assert answers.filter(answer__contains="kiln").count() == 1
+
+
+def test_the_rest_of_the_call_still_goes_with_the_person(agent: Agent, acme: Account) -> None:
+    keep(agent, user_id="ann")
+    assemble(agent, said(SECRET), user_id="ann")
+    erase_all(acme)
+    assert kept(acme, "How does the safe open?") == 1
+    token = agent.post("memory/erase", {"user_id": "ann"})["confirm_token"]
+    agent.post("memory/erase", {"user_id": "ann", "confirm_token": token})
+    assert kept(acme, "How does the safe open?") == 0
+
+
+@pytest.mark.parametrize("way", ["placeholder", "loaded"])
+def test_what_stood_for_it_goes_too(agent: Agent, acme: Account, way: str) -> None:
+    stands = keep(agent)
+    messages = said(stands["content"])
+    if way == "loaded":  # a part of it: known by what its call asked for
+        messages = said("with a sparrow", "load_tool_history")
+        asked = f'{{"uuid": "{stands["archive"]["uuid"]}"}}'
+        messages[1]["tool_calls"][0]["function"]["arguments"] = asked
+    assemble(agent, messages)
+    assert kept(acme, "sparrow") == 1
+    erase_all(acme)
+    assert kept(acme, "sparrow") == 0
+
+
+def test_personal_data_in_it_does_not_hide_it(agent: Agent, acme: Account) -> None:
+    text = f"{SECRET} ada@example.test knows."
+    archive = keep(agent, text)["archive"]["uuid"]
+    loaded = agent.get(f"tool-results/{archive}", conversation_id="c1")["content"]
+    assert loaded != text
+    for each in (text, loaded):
+        assemble(agent, said(each), user_id=str(len(each)))
+    assert kept(acme, "sparrow") == 1 + (len(loaded) != len(text))
+    erase_all(acme)
+    assert kept(acme, "sparrow") == 0
+
+
+def test_what_another_person_was_told_stays_with_them(agent: Agent, acme: Account) -> None:
+    made: list[str] = []
+    for user in ("ann", "ben"):
+        keep(agent, user_id=user)
+        made.append(assemble(agent, said(SECRET), user_id=user)["report_id"])
+    erase_all(acme, user_id="ann")
+    assert kept(acme, "sparrow") == 1
+    for each, status in zip(made, (410, 200), strict=True):
+        agent.post(f"context/reports/{each}/replay", {}, status)
+    erase_all(acme, user_id="ben")
+    assert kept(acme, "sparrow") == 0
+
+
+def test_a_summary_of_it_goes(agent: Agent, acme: Account) -> None:
+    policy = {"least_turns": 6, "summary_tokens": 100, "prune": []}
+    messages = [*said(SECRET)[:-1], *talk(6, characters=600)]
+    tight: dict[str, Any] = {"window": 1_000, "reserve": 100, "policy": policy}
+    for user in ("", "ben"):
+        within = Within(conversation_id="c1", user_id=user)
+        call(acme, messages if not user else talk(6, characters=600), within=within, **tight)
+    call(acme, messages, within=Within(conversation_id="c1"), **tight)
+    keep(agent)
+    with acting(acme):
+        assert ContextSummary.objects.of(acme).count() == 2
+        assert ContextInput.objects.of(acme).filter(rest__has_key="compacted").exists()
+    erase_all(acme)
+    with acting(acme):
+        assert [row.user_id for row in ContextSummary.objects.of(acme)] == ["ben"]
+        held = ContextInput.objects.of(acme).filter(rest__has_key="compacted")
+        assert {*held.values_list("report__user_id", flat=True)} <= {"ben"}
+
+
+def test_marks_are_digests_that_nobody_can_make(
+    agent: Agent, acme: Account, rival: Account
+) -> None:
+    keep(agent)
+    assemble(agent, said(SECRET))
+    with acting(acme):
+        [marks] = ContextBody.objects.of(acme).exclude(results=[]).values_list("results", flat=True)
+        [archive] = ToolResultArchive.objects.of(acme)
+    assert marks == [archive.sent_sha256]
+    assert archive.sha256 not in archive.marks()
+    assert UUID(archive.marks()[0]) == archive.pk

@@ -1,0 +1,86 @@
+"""What is done for every account is done for those after one that fails."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+from uuid import UUID
+
+import pytest
+from celery.exceptions import SoftTimeLimitExceeded
+from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
+
+from kmapp.accounts.models import Account, account_ids
+from kmapp.sweeping import Unserved, sweep
+
+# Tasks, and what they do for each account.
+SWEEPS = [
+    ("memory.tasks.keep_to_retention", "memory.tasks.forget_outlived"),
+    ("memory.tasks.let_cool", "memory.tasks.cool"),
+    ("memory.tasks.let_topics_grow", "memory.tasks.owe_topics"),
+    ("memory.tasks.write_down_accesses", "memory.tasks.write_down"),
+    ("rules.tasks.suggest", "rules.actions.suggestions.suggest"),
+    ("rules.tasks.keep_to_retention", "rules.tasks.remove_outlived"),
+    ("context.tasks.keep_to_retention", "context.tasks.remove_outlived"),
+    ("kmapp.api.tasks.drop_expired_answers", "kmapp.api.idempotency._drop_expired"),
+    ("kmapp.outbox.tasks.drop_old", "kmapp.outbox.purging.purge"),
+    ("kmapp.ledger.tasks.checkpoint", "kmapp.ledger.checkpoints._last_signed"),
+]
+
+
+def unserved() -> float:
+    return REGISTRY.get_sample_value("kmapp_accounts_unserved_total") or 0.0
+
+
+class Failed(Exception):
+    """Whatever ails an account."""
+
+
+def failing(served: list[UUID], real: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, but not for the account that comes first."""
+
+    def serve(account_id: UUID, *args: Any, **kwargs: Any) -> Any:
+        served.append(account_id)
+        if len(served) == 1:
+            raise Failed
+        return real(account_id, *args, **kwargs)
+
+    return serve
+
+
+@pytest.mark.parametrize(("task", "deed"), SWEEPS, ids=[task for task, _deed in SWEEPS])
+def test_accounts_after_one_that_fails_are_served(
+    acme: Account, rival: Account, monkeypatch: pytest.MonkeyPatch, task: str, deed: str
+) -> None:
+    module, name = deed.rsplit(".", 1)
+    served: list[UUID] = []
+    monkeypatch.setattr(deed, failing(served, getattr(import_module(module), name)))
+    module, name = task.rsplit(".", 1)
+    with pytest.raises(Unserved, match="1 of 2 accounts"):
+        getattr(import_module(module), name)()
+    assert served == account_ids()
+
+
+def test_who_fails_is_named_with_the_place_and_counted(acme: Account, rival: Account) -> None:
+    before, first = unserved(), account_ids()[0]
+    with capture_logs() as told, pytest.raises(Unserved) as refused:
+        sweep(failing([], lambda account_id: account_id))
+    assert isinstance(refused.value.__cause__, Failed)
+    assert [(each["account"], each["exc_info"]) for each in told] == [(str(first), True)]
+    assert unserved() == before + 1
+
+
+def test_a_task_whose_time_is_up_serves_nobody_else(acme: Account, rival: Account) -> None:
+    served: list[UUID] = []
+
+    def slow(account_id: UUID) -> None:
+        served.append(account_id)
+        raise SoftTimeLimitExceeded
+
+    with pytest.raises(SoftTimeLimitExceeded):
+        sweep(slow)
+    assert len(served) == 1
+
+
+def test_every_account_gives_its_part(acme: Account, rival: Account) -> None:
+    assert sweep(lambda account_id: account_id) == account_ids()

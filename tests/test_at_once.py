@@ -1,0 +1,124 @@
+"""The same thing said twice at once is said once, and nothing of what either says is lost."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from context.actions.outcomes import tell_outcome
+from context.models import ContextCostReport
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import add_member
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, Membership, User
+from kmapp.errors import Conflict
+from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.models import KnowledgeDocument, KnowledgeSource
+from rules.actions.feedback import Counted, Verdict, rate_decision
+from rules.evaluation import Question
+from rules.matching import Viewer
+from rules.models import RuleDecision, RuleFeedback
+from tests.context.calling import call, talk
+from tests.makers import PASSWORD
+from tests.racing import at_once
+
+DOCS = NewSource(name="docs", kind="file_set")
+
+
+def while_made(account: Account, agent: Client, door: str, body: dict[str, Any]) -> Any:
+    """What a door of knowledge answers while another makes the source that it names."""
+    return at_once(
+        account,
+        lambda: ensure_source(account.pk, SYSTEM, DOCS),
+        lambda: agent.post(f"/v1/knowledge/{door}", body, content_type="application/json"),
+    )
+
+
+def test_a_source_that_is_named_twice_at_once_is_one(
+    committed: str, acme: Account, agent: Client
+) -> None:
+    body = {"name": "docs", "kind": "file_set", "revision": "r2"}
+    answer = while_made(acme, agent, "sources", body)
+    assert answer.status_code == 200
+    with acting(acme):
+        assert KnowledgeSource.objects.of(acme).get().revision == "r2"
+
+
+def test_a_source_is_first_delivered_twice_at_once(
+    committed: str, acme: Account, agent: Client
+) -> None:
+    documents = [{"ref": "tea.md", "text": "Oolong is partly oxidised."}]
+    body = {"source": {"name": "docs"}, "documents": documents}
+    answer = while_made(acme, agent, "ingest", body)
+    assert answer.status_code == 201
+    with acting(acme):
+        known = KnowledgeSource.objects.of(acme).get()
+        assert KnowledgeDocument.objects.of(acme).get().source_id == known.pk
+
+
+def test_a_name_taken_at_this_moment_is_of_its_first_kind(committed: str, acme: Account) -> None:
+    def lore() -> None:
+        with acting(acme):
+            ensure_source(acme.pk, SYSTEM, NewSource(name="docs", kind="lorebook"))
+
+    with pytest.raises(Conflict, match="of the kind file_set"):
+        at_once(acme, lambda: ensure_source(acme.pk, SYSTEM, DOCS), lore)
+
+
+def test_feedback_without_a_decision_twice_at_once_counts_once(
+    committed: str, acme: Account
+) -> None:
+    verdict = Verdict(account_id=acme.pk, actor=SYSTEM, outcome="positive", run_id="run-1")
+    question = Question(context={"intent": "fetch"}, viewer=Viewer(), candidates=("bash", "curl"))
+
+    def tell() -> Counted:
+        with acting(acme):
+            return rate_decision(verdict, question, "curl", None)
+
+    second = at_once(acme, tell, tell)
+    assert (second.fresh, second.link) == (False, "created_from_feedback")
+    with acting(acme):
+        assert RuleFeedback.objects.of(acme).get().decision == RuleDecision.objects.of(acme).get()
+
+
+def test_a_person_is_let_in_once(committed: str, acme: Account) -> None:
+    user = User.objects.create_user("new@example.test", "new@example.test", PASSWORD)
+
+    def let_in() -> None:
+        with acting(acme):
+            add_member(account_id=acme.pk, user=user, role="reviewer", actor=SYSTEM)
+
+    with pytest.raises(Conflict, match="a member already"):
+        at_once(acme, let_in, let_in)
+    with acting(acme):
+        assert Membership.objects.of(acme).count() == 1
+
+
+def test_of_two_admins_who_add_one_address_the_second_is_told(
+    committed: str, acme: Account, ada: User
+) -> None:
+    client, email = Client(), "new@example.test"
+    client.force_login(ada)
+    form = {"email": email, "name": "New", "role": "reviewer", "password": PASSWORD}
+
+    def add() -> None:
+        user = User.objects.create_user(email, email, PASSWORD)
+        add_member(account_id=acme.pk, user=user, role="reviewer", actor=SYSTEM)
+
+    answer = at_once(acme, add, lambda: client.post("/members/new/", form))
+    assert answer.status_code == 409
+    assert "a member already" in answer.content.decode()
+    assert User.objects.filter(email=email).count() == 1
+
+
+def test_outcomes_of_a_call_told_at_once_are_both_kept(committed: str, acme: Account) -> None:
+    pk = call(acme, talk(1)).report_id
+
+    def tell_usage() -> None:
+        with acting(acme):
+            tell_outcome(acme.pk, pk, {"input_tokens": 12, "output_tokens": 3})
+
+    at_once(acme, lambda: tell_outcome(acme.pk, pk, {"success": True}), tell_usage)
+    with acting(acme):
+        row = ContextCostReport.objects.of(acme).get(pk=pk)
+    assert (row.success, row.input_tokens, row.output_tokens) == (True, 12, 3)

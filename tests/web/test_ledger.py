@@ -1,0 +1,135 @@
+"""The ledger in the browser and over the API: shown, counted, verified while somebody waits."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.chain import Head, Problem
+from kmapp.ledger.models import Checkpoint, Commit
+from tests import makers
+
+
+@pytest.fixture
+def reviewer(alice: User) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+def sign(commit: Commit) -> None:
+    """A checkpoint that says where the chain stood."""
+    Checkpoint.objects.create(
+        account_id=commit.account_id,
+        seq=commit.seq,
+        commit_hash=commit.commit_hash,
+        created_at=timezone.now(),
+        key_id="k",
+    )
+
+
+def test_the_ledger_is_verified_from_its_page(reviewer: Client, acme: Account) -> None:
+    makers.key(acme)
+    assert (
+        "was read" in (said := reviewer.post("/ledger/verify/").content.decode())
+        or "were read" in said
+    )
+    with acting(acme):
+        first = acme_commit(acme)
+    assert reviewer.get(f"/ledger/{first}/").status_code == 200
+
+
+def test_of_a_long_chain_what_was_not_signed_is_verified_while_a_person_waits(
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _each in range(3):
+        makers.key(acme)
+    with acting(acme):
+        heads = list(Commit.objects.of(acme).order_by("seq"))
+        signed = heads[-2]
+        sign(signed)
+    monkeypatch.setattr("kmapp.ledger.verify.LONG", len(heads) - 1)
+    said = reviewer.post("/ledger/verify/").content.decode()
+    assert "1 commit was read." in said
+    assert f"reading began after commit {signed.seq}" in said
+    with acting(acme):
+        Checkpoint.objects.of(acme).update(commit_hash="0" * 64)
+    assert "is not the one that was signed" in reviewer.post("/ledger/verify/").content.decode()
+
+
+def test_nobody_waits_until_a_long_chain_is_read(
+    reviewer: Client, agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is signed: it is read from the first commit on, but not to the last."""
+    for _each in range(5):
+        makers.key(acme)
+    with acting(acme):
+        heads = list(Commit.objects.of(acme).order_by("seq"))
+    monkeypatch.setattr("kmapp.ledger.verify.LONG", 3)
+    monkeypatch.setattr("kmapp.ledger.verify.BLOCK", 2)
+    said = agent.get("/v1/memory/verify").json()
+    assert (said["ok"], said["after"], said["commits"], said["rest"]) == (
+        True,
+        0,
+        3,
+        len(heads) - 3,
+    )
+    assert said["head"] == heads[2].commit_hash
+    shown = reviewer.post("/ledger/verify/").content.decode()
+    assert "3 commits were read." in shown
+    assert "reading ended at commit 3" in shown
+
+    with acting(acme):
+        sign(heads[-2])
+    said = agent.get("/v1/memory/verify").json()
+    assert (said["after"], said["commits"], said["rest"]) == (heads[-2].seq, heads[-1].seq, 0)
+    assert said["checkpoint"]["seq"] == heads[-2].seq
+
+
+def test_the_home_page_counts_commits_without_reading_them(reviewer: Client, acme: Account) -> None:
+    makers.key(acme)
+    makers.key(acme)
+    with acting(acme):
+        first, *later = Commit.objects.of(acme).order_by("seq")
+        sign(first)
+    with CaptureQueriesContext(connection) as asked:
+        answer = reviewer.get("/ledger/summary/", headers={"HX-Request": "true"})
+    shown = re.findall(r'<dd><a href="/ledger/">(\d+)</a>', answer.content.decode())
+    assert shown == [str(len(later)), str(1 + len(later))]
+    of_commits = [each["sql"] for each in asked if "ledger_commit" in each["sql"]]
+    assert all("COUNT(" not in sql and "LIMIT 1" in sql for sql in of_commits)
+
+
+def test_verifying_holds_no_transaction_and_stops_when_it_knows_enough(
+    committed: str, reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside: list[bool] = []
+
+    def broken(links: Iterable[Any], after: Head) -> Iterator[Problem]:
+        inside.append(connection.in_atomic_block)
+        return (Problem(link.seq, "hash", "is not what was sealed") for link, _hash in links)
+
+    monkeypatch.setattr("kmapp.ledger.verify.verify_links", broken)
+    monkeypatch.setattr("kmapp.ledger.verify.BLOCK", 1)
+    monkeypatch.setattr("kmapp.ledger.verify.MOST_PROBLEMS", 2)
+    makers.key(acme)
+    makers.key(acme)
+    said = reviewer.post("/ledger/verify/").content.decode()
+    assert said.count("is not what was sealed") == 2
+    assert inside == [False, False]
+
+
+@pytest.mark.parametrize("below", ["²", "x", "9" * 30, "-1"])
+def test_an_odd_page_of_the_ledger_is_no_mistake_of_ours(reviewer: Client, below: str) -> None:
+    assert reviewer.get("/ledger/", {"below": below}).status_code == 200
+
+
+def acme_commit(acme: Account) -> str:
+    return str(Commit.objects.of(acme).order_by("seq").values_list("pk", flat=True)[0])
