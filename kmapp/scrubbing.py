@@ -14,7 +14,18 @@ from redis import Redis
 from kmapp.backup.making import TABLES
 from kmapp.backup.postgres import PATIENT, Address, connect
 
-LOCK = "60s"  # to wait for a table; nobody of ours holds one for long
+PATIENCE = 60  # seconds for a table or a transaction; nobody of ours holds one for long
+EARLIER_TRANSACTIONS = """
+    SELECT count(*) FROM (
+        SELECT greatest(age(backend_xid), age(backend_xmin)) FROM pg_stat_activity
+        WHERE coalesce(datname, current_database()) = current_database()
+        AND pid <> pg_backend_pid()
+        UNION ALL
+        SELECT age(transaction) FROM pg_prepared_xacts WHERE database = current_database()
+        UNION ALL
+        SELECT greatest(age(xmin), age(catalog_xmin)) FROM pg_replication_slots
+    ) AS seen (age) WHERE age > age(%s::xid)
+"""
 LATER_SEGMENTS = (
     "SELECT count(*) FROM pg_ls_waldir()"
     " WHERE name ~ '^[0-9A-F]{24}$' AND name > pg_walfile_name(pg_current_wal_lsn())"
@@ -33,12 +44,32 @@ def rewrite_tables(owner: Address, tell: Tell) -> None:
     """Write every table and its indexes anew, and the planner's samples of them."""
     with connect(owner) as server:
         server.autocommit = True
-        server.execute(SQL("SET lock_timeout = {}").format(LOCK))
+        server.execute(SQL("SET lock_timeout = {}").format(f"{PATIENCE}s"))
+        _outlast_transactions(server, tell)
         for (table,) in server.execute(TABLES).fetchall():
             began = time.monotonic()
             server.execute(SQL("VACUUM (FULL, ANALYZE) {}").format(Identifier(table)))
             tell(f"{table}: {time.monotonic() - began:.1f} s")
+        _outlast_transactions(server, tell)
         server.execute("VACUUM (FULL) pg_catalog.pg_statistic")
+
+
+def _outlast_transactions(server: psycopg.Connection, tell: Tell) -> None:
+    """Wait until nobody sees what is deleted by now: as long as anybody does, it is written on."""
+    [(now,)] = server.execute("SELECT pg_current_xact_id()::xid::text").fetchall()
+    patient_until = time.monotonic() + PATIENCE
+    told = 0
+    while number := _count(server, EARLIER_TRANSACTIONS, now):
+        if time.monotonic() > patient_until:
+            raise ScrubError(
+                f"{number} transactions from before still see what was erased: let them end, or"
+                " end them. See pg_stat_activity (backend_xid, backend_xmin), pg_prepared_xacts"
+                " and pg_replication_slots."
+            )
+        if number != told:
+            tell(f"transactions from before that have to end first: {number}")
+        told = number
+        time.sleep(0.1)
 
 
 def renew_write_ahead_log(superuser_url: str) -> None:
@@ -72,8 +103,8 @@ def _set(server: psycopg.Connection, statement: str) -> None:
     server.execute("SELECT pg_reload_conf()")
 
 
-def _count(server: psycopg.Connection, query: str) -> int:
-    [(number,)] = server.execute(query).fetchall()
+def _count(server: psycopg.Connection, query: str, *values: str) -> int:
+    [(number,)] = server.execute(query, values).fetchall()
     return int(number)
 
 

@@ -5,11 +5,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 from django.core.management import call_command
 from django.db import connection
@@ -20,6 +22,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.backup.postgres import PATIENT
 from kmapp.outbox.models import Delivery
 from memory.models import Extraction
 from tests import makers
@@ -212,16 +215,31 @@ def owed_now(account: Account) -> bool:
         return Delivery.objects.of(account).open().filter(due_at__lte=Now()).exists()
 
 
-def scrub(product: Product, place: Place) -> None:
+@contextmanager
+def reader(product: Product) -> Iterator[psycopg.Connection]:
+    """Somebody who goes on seeing what there was when they began."""
+    with psycopg.connect(product.database, options=PATIENT) as server:
+        server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        server.execute("SELECT 1")
+        yield server
+
+
+def scrub(product: Product, place: Place, behind: psycopg.Connection) -> None:
+    """Started while somebody still sees what was erased, who ends once it waits for them."""
     owner = product.database.replace(ROLES["app"], ROLES["owner"])
     surroundings = {"DATABASE_OWNER_URL": owner, "DATABASE_SUPERUSER_URL": place.postgres.url()}
-    subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "manage.py", "scrub"],
         env={**os.environ, **product.environment(), **surroundings},
         cwd=BASE,
-        check=True,
-        timeout=300,
-    )
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        assert "have to end first" in process.stdout.readline()
+        behind.rollback()
+        process.communicate(timeout=300)
+    assert process.returncode == 0
 
 
 @pytest.mark.promise(39)
@@ -245,13 +263,14 @@ def test_no_file_holds_what_was_erased(
     assert mark.made >= LEAST
     seconds_until(lambda: product.ask("GET", "health").body["pending_embeddings"] == 0, 60)
     assert any("pg_wal" in name for name in mark.within(place.home)), "they reached the disk"
-    assert erase(product, user_id=person)["erased"]
-    assert product.ask("DELETE", f"knowledge/sources/{source}").status < 300
-    assert list(rows_with(acme, mark.stem)) == []
-    seconds_until(lambda: not owed_now(acme), 60)
-    assert list(rows_with(acme, mark.stem)) == []
-    assert mark.within(place.home), "files know more than queries"
-    scrub(product, place)
+    with reader(product) as behind:
+        assert erase(product, user_id=person)["erased"]
+        assert product.ask("DELETE", f"knowledge/sources/{source}").status < 300
+        assert list(rows_with(acme, mark.stem)) == []
+        seconds_until(lambda: not owed_now(acme), 60)
+        assert list(rows_with(acme, mark.stem)) == []
+        assert mark.within(place.home), "files know more than queries"
+        scrub(product, place, behind)
     assert mark.within(place.home) == {}
     assert product.ask("GET", "memory/verify").body["ok"]
     measured(f"{mark.made} markers of one person erased, 0 in any row or file")
