@@ -11,7 +11,7 @@ from secrets import token_hex
 from xml.sax.saxutils import quoteattr
 
 TAG = "references"
-_TAG_LIKE = re.compile(rf"<(?=\s*/?\s*(?:{TAG}|reference)\b)", re.IGNORECASE)
+_TAG_LIKE = re.compile(rf"<(?=\s*+(?:/\s*+)?(?:{TAG}|reference)\b)", re.IGNORECASE)
 
 # Part of the stable prefix: word for word the same in every call.
 NOTICES = {

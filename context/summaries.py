@@ -15,12 +15,14 @@ QUERY = 500
 SOURCES = 10
 LONGEST_PIECE = 240  # a "sentence" of JSON or code has no end
 ASKED = 10.0  # what a word of the question counts, against how often a word occurs
+SHORTEST_NAME, LONGEST_NAME = 2, 200  # characters of a source that a line names
 CONSIDERED = 1_500  # pieces of a text; the rest is like them
 
 _END = re.compile(r"(?<=[。！？!?])|(?<=\.)\s+|\n+")
 _LINK = re.compile(r"https?://[^\s\"'<>()\[\]，。；、）】]+")
 _NAMED = re.compile(
-    r"^\s*(?:[-*#>]\s*)*(?:来源|出处|Source|File|文件|文档)\s*[:：]\s*(.{2,200}?)\s*$",
+    r"^[^\S\n]*+(?:[-*#>][^\S\n]*+)*+(?:来源|出处|Source|File|文件|文档)"
+    r"[^\S\n]*+[:：]([^\n]*+)",
     re.IGNORECASE | re.MULTILINE,
 )
 # What a tool's input calls its question.
@@ -93,7 +95,8 @@ def query_summary(tool_input: Any) -> str:
 
 def sources_of(text: str) -> list[str]:
     """Where a text says that it comes from: named sources, then links, most frequent first."""
-    named = Counter(found[1] for found in _NAMED.finditer(text))
+    names = (found[1].strip() for found in _NAMED.finditer(text))
+    named = Counter(name for name in names if SHORTEST_NAME <= len(name) <= LONGEST_NAME)
     links = Counter(found[0].rstrip(".,;:!?") for found in _LINK.finditer(text))
     best = [name for name, _ in (*named.most_common(SOURCES), *links.most_common(SOURCES))]
     return list(dict.fromkeys(best))[:SOURCES]

@@ -15,15 +15,16 @@ from kmapp.backup.making import TABLES
 from kmapp.backup.postgres import PATIENT, Address, connect
 
 PATIENCE = 60  # seconds for a table or a transaction; nobody of ours holds one for long
+# Snapshots of this database, and of any other whatever is being written: a snapshot taken here goes
+# back to it. A lazy vacuum's holds nothing back.
 EARLIER_TRANSACTIONS = """
     SELECT count(*) FROM (
-        SELECT greatest(age(backend_xid), age(backend_xmin)) FROM pg_stat_activity
-        WHERE coalesce(datname, current_database()) = current_database()
-        AND pid <> pg_backend_pid()
-        UNION ALL
-        SELECT age(transaction) FROM pg_prepared_xacts WHERE database = current_database()
-        UNION ALL
-        SELECT greatest(age(xmin), age(catalog_xmin)) FROM pg_replication_slots
+        SELECT greatest(age(backend_xid), CASE
+            WHEN coalesce(datname, current_database()) = current_database()
+            AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum) THEN age(backend_xmin) END)
+        FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+        UNION ALL SELECT age(transaction) FROM pg_prepared_xacts
+        UNION ALL SELECT greatest(age(xmin), age(catalog_xmin)) FROM pg_replication_slots
     ) AS seen (age) WHERE age > age(%s::xid)
 """
 LATER_SEGMENTS = (

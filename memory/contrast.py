@@ -20,16 +20,18 @@ _MONTHS = [
 ]
 _HAN_DIGITS = {han: digit for digit, han in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
+_HAN = "".join([*_HAN_DIGITS, *_HAN_UNITS])
 _HAN_DAYS = "一二三四五六日天"
 _COUNTED = "点号日月年天小时分个位人座元块次楼层折度克斤箱盒罐杯份瓶周倍半米"
 
 _VALUE = re.compile(
-    r"(?P<figure>\d+(?:[.,:]\d+)*)"
+    r"(?P<figure>\d++(?:[.,:]\d++)*+)"
     rf"|\b(?P<number>{'|'.join(_ENGLISH_NUMBERS)})\b"
     rf"|\b(?P<day>{'|'.join(_DAYS)})s?\b"
     rf"|\b(?P<month>{'|'.join(month for month in _MONTHS if month != 'may')})\b"
     rf"|每?(?:周|星期|礼拜)(?P<han_day>[{_HAN_DAYS}])"
-    rf"|(?P<han>[零〇一二三四五六七八九两十百千万]+)(?=[{_COUNTED}])",
+    # From its first sign only, which may follow a day: 周三十二点. From each would take long.
+    rf"|(?:(?<![{_HAN}])|(?<=[周期拜].))(?P<han>[{_HAN}]++)(?=[{_COUNTED}])",
     re.IGNORECASE,
 )
 _NOT = re.compile(

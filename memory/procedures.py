@@ -5,7 +5,7 @@ import re
 from memory.answers import Unusable, unfenced
 
 LONGEST = 50_000
-FIRST_STEP = re.compile(r"^\s*(?:#+\s*)?(?:\*\*)?1\s*[.)、:]", re.MULTILINE)
+FIRST_STEP = re.compile(r"^[^\S\n]*+(?:#++[^\S\n]*+)?(?:\*\*)?1[^\S\n]*+[.)、:]", re.MULTILINE)
 
 
 def read_procedure(raw: str, *, numbered: bool) -> str:

@@ -4,7 +4,7 @@ import re
 from argparse import ArgumentTypeError
 from datetime import timedelta
 
-_DURATION = re.compile(r"(\d+)([smhdw])")
+_DURATION = re.compile(r"\A(\d+)([smhdw])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 

@@ -11,7 +11,7 @@ _ATX = re.compile(r" {0,3}(#{1,6})[ \t]")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SETEXT = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _RULE = re.compile(r"([=\-`:'\"~^_*+#<>])\1{2,}[ \t]*$")
-_LABEL = re.compile(r" {0,3}(?:[-*+>|]|\d+[.)]|\.\. )")
+_LABEL = re.compile(r"\A {0,3}(?:[-*+>|]|\d+[.)]|\.\. )")
 
 
 @dataclass(frozen=True, slots=True)
