@@ -13,7 +13,7 @@ from kmapp import env, tokens
 bind = f"{env.text('HOST', '127.0.0.1')}:{env.integer('PORT', 8000)}"
 wsgi_app = "kmapp.wsgi:application"
 workers = env.integer("WEB_WORKERS", 2)
-worker_class = "gthread"
+worker_class = "kmapp.serving.Worker"
 threads = env.integer("WEB_THREADS", 4)
 preload_app = True
 timeout = 60

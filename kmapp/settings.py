@@ -82,6 +82,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "kmapp.web.bodies.PageBodies",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
@@ -276,6 +277,8 @@ KNOWLEDGE_FETCH_PRIVATE = env.words("KNOWLEDGE_FETCH_PRIVATE")
 
 # The largest body; a batch of 200 entries of ordinary length is about 0.2 MB.
 DATA_UPLOAD_MAX_MEMORY_SIZE = env.integer("MAX_BODY_BYTES", 2 * 1024 * 1024)
+# The largest form with files, of people who are signed in.
+UPLOAD_MAX_BYTES = env.integer("MAX_UPLOAD_BYTES", 512 * 1024 * 1024)
 # Requests a minute and key, by bucket.
 THROTTLES = {
     "write": env.integer("THROTTLE_WRITE_PER_MINUTE", 6000),

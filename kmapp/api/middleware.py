@@ -25,7 +25,6 @@ PIECE = 64 * 1024
 # connection breaks under it.
 LINGER = 256 * 1024 * 1024
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-SILENCE = 10.0  # seconds that a sender may pause before we give up
 
 
 class RequestId:
@@ -72,7 +71,7 @@ def _tell(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
 class BodyLimit:
     """Refuse an API body that is too large unread; read a chunked one as far as it may go.
 
-    Django takes a body without Content-Length for empty. Pages keep Django's own limits.
+    Django takes a body without Content-Length for empty. For pages see `kmapp.web.bodies`.
     """
 
     def __init__(self, get_response: Answer) -> None:
@@ -87,24 +86,23 @@ class BodyLimit:
 def _bound(request: WSGIRequest) -> Refusal | None:
     """See to it that the body is small, and comes; or refuse."""
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    if socket := request.environ.get("gunicorn.socket"):
-        socket.settimeout(SILENCE)
     try:
         if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
             whole = _read(request.environ["wsgi.input"], limit)
             if whole is not None:
                 _give_body(request, whole)
                 return None
-        elif _declared(request) <= limit:
+        elif declared(request) <= limit:
             return None
         else:
-            _skip(request, LINGER)
+            skip_body(request)
     except (OSError, ParseException):  # it stopped coming, or came in no proper chunks
         return refusal(400, "The request body did not arrive whole.")
     return refusal(413, f"The request body is larger than {limit} bytes.")
 
 
-def _declared(request: HttpRequest) -> int:
+def declared(request: HttpRequest) -> int:
+    """The bytes that a request says it brings."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     return int(length) if length.isascii() and length.isdigit() else 0
 
@@ -115,13 +113,14 @@ def _read(source: Any, limit: int) -> bytes | None:
     while piece := source.read(PIECE):
         kept.write(piece)
         if kept.tell() > limit:
-            _skip(source, LINGER)
+            skip_body(source)
             return None
     return kept.getvalue()
 
 
-def _skip(source: Any, most: int) -> None:
-    """Take in and forget."""
+def skip_body(source: Any) -> None:
+    """Take in and forget, as far as that goes."""
+    most = LINGER
     while most > 0 and (piece := source.read(PIECE)):
         most -= len(piece)
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,27 @@ def trickle(port: int, key: str) -> None:
                     time.sleep(0.5)
             except OSError:
                 pass  # given up: the next one
+
+
+BEGUN = (
+    b"P",
+    b"POST /v1/memory/write HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{",
+    b"POST /sign-in/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
+    b"Content-Type: application/x-www-form-urlencoded\r\nCookie: csrftoken=%b\r\n\r\nusername="
+    % (b"a" * 32),
+)
+
+
+@pytest.mark.promise(33)
+def test_who_falls_silent_is_given_up(product: Product, acme: Account) -> None:
+    """More of them than there are threads, in a head, a body and a form; nobody waits for ever."""
+    product.have("valkey", "provider", "web")
+    with ExitStack() as lines:
+        for number in range(12):
+            line = lines.enter_context(socket.create_connection(("127.0.0.1", product.port)))
+            line.sendall(BEGUN[number % len(BEGUN)])
+        time.sleep(1)
+        assert product.ask("GET", "health").status == HTTPStatus.OK
 
 
 def memory_of(leader: int) -> list[int]:

@@ -1,0 +1,51 @@
+"""How much pages take: little of strangers, files of people who are signed in."""
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from kmapp.accounts.models import Account
+from tests import makers
+
+LIMIT = 2_000
+pytestmark = [pytest.mark.django_db, pytest.mark.promise(33)]
+
+
+@pytest.fixture(autouse=True)
+def small(settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT
+
+
+def test_a_stranger_sends_no_files(client: Client, settings: Any) -> None:
+    """Not even to a form that everybody may send; nothing of it reaches the disk."""
+    settings.FILE_UPLOAD_HANDLERS = ["tests.web.test_bodies.Never"]
+    for path in ("/sign-in/", "/knowledge/upload/", "/nowhere/"):
+        form = {"username": "a", "file": SimpleUploadedFile("a.txt", b"a" * LIMIT)}
+        assert client.post(path, form).status_code == 413
+
+
+class Never:
+    """Would take a file, were there one."""
+
+    def __init__(self, request: Any) -> None:
+        raise AssertionError("a body was read")
+
+
+def test_who_is_signed_in_sends_as_much_as_is_allowed(
+    client: Client, acme: Account, settings: Any
+) -> None:
+    client.force_login(makers.member(acme, "ada", role="admin"))
+    settings.UPLOAD_MAX_BYTES = 2 * LIMIT
+
+    def status(size: int) -> int:
+        file = SimpleUploadedFile("a.md", b"a" * size)
+        return client.post("/knowledge/upload/", {"source": "Files", "uploads": file}).status_code
+
+    assert status(LIMIT) != 413
+    assert status(2 * LIMIT) == 413
+
+
+def test_a_form_of_words_is_as_long_as_any(client: Client) -> None:
+    assert client.post("/sign-in/", {"username": "a", "password": "b" * 100}).status_code != 413
