@@ -21,12 +21,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 BAD_VECTORS = ("wrong_dimensions", "nan", "inf", "zero")
 BAD_ANSWERS = ("too_few", "reordered")
-FAILURES = ("rate_limited", "error", "hang", "drip", "slow", "refuse", "garbage", "no_schema")
+FAILURES = (
+    "rate_limited",
+    "error",
+    "hang",
+    "drip",
+    "slow",
+    "refuse",
+    "garbage",
+    "no_schema",
+    "elsewhere",
+)
 MODES = ("ok", *BAD_VECTORS, *BAD_ANSWERS, *FAILURES)
 WORD = re.compile(r"[a-z0-9]+|[\u4e00-\u9fff]")
 
@@ -121,8 +132,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             case "error" if any(behaviour.only in text for text in _texts(body)):
                 self._fail(500, behaviour)
-            case "rate_limited":
-                self._fail(429, behaviour)
+            case "rate_limited" | "elsewhere" as mode:
+                self._fail(429 if mode == "rate_limited" else 307, behaviour)
             case "garbage":
                 self._write(b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n<p>Hello</p>")
             case "refuse" | "no_schema" if _is_refused(body, behaviour):
@@ -147,6 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _fail(self, status: int, behaviour: Behaviour) -> None:
         extra = {"Retry-After": behaviour.retry_after} if behaviour.retry_after else {}
+        if status == HTTPStatus.TEMPORARY_REDIRECT:
+            extra["Location"] = f"{self.server.url}/elsewhere"
         self._send(status, {"error": {"message": f"told to answer {status}"}}, extra)
 
     def _send(self, status: int, content: object, extra: Mapping[str, str] | None = None) -> None:

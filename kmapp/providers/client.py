@@ -100,7 +100,7 @@ def _client(base_url: str, api_key: str, pid: int) -> openai.AsyncOpenAI:
         api_key=api_key or "none",  # a server of one's own may want none, the library insists
         max_retries=0,
         timeout=None,  # deadline.run is the only clock
-        http_client=_beside_us() if _is_loopback(base_url) else None,
+        http_client=_beside_us() if _is_loopback(base_url) else _client_of(),
     )
 
 
@@ -110,7 +110,12 @@ def _beside_us() -> openai.DefaultAsyncHttpxClient:
     The embedded server writes header and body apart, so on a kept connection Nagle's algorithm
     makes every answer wait 44 ms; opening a loopback connection costs nothing.
     """
-    return openai.DefaultAsyncHttpxClient(trust_env=False, headers={"Connection": "close"})
+    return _client_of(trust_env=False, headers={"Connection": "close"})
+
+
+def _client_of(**more: Any) -> openai.DefaultAsyncHttpxClient:
+    """Whoever answers is who was named: nobody sends what we ask on to somebody else."""
+    return openai.DefaultAsyncHttpxClient(follow_redirects=False, **more)
 
 
 def _is_loopback(base_url: str) -> bool:

@@ -61,6 +61,15 @@ def test_no_words_is_an_error(provider: FakeProvider, talker: chat.OpenAIChat, m
         talker.complete(ASKED, deadline=5)
 
 
+def test_who_sends_us_elsewhere_is_not_followed(
+    provider: FakeProvider, talker: chat.OpenAIChat
+) -> None:
+    provider.become("elsewhere", reply="from there")
+    with pytest.raises(ProviderError, match="307"):
+        talker.complete(ASKED, deadline=5)
+    assert provider.requests == 1
+
+
 @pytest.mark.parametrize("reply", [None, 7])
 def test_an_answer_without_text_is_an_error(
     provider: FakeProvider, talker: chat.OpenAIChat, reply: object
