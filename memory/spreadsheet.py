@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -43,8 +44,12 @@ COLUMNS = {
     "evidence_ref": "evidence_ref",
 }
 MARK = "\ufeff"  # by which spreadsheets know that it is UTF-8
-# A cell that begins so is a formula to one spreadsheet or another.
-FORMULA = tuple("=+-@\t\r\n＝＋－＠|%")
+# Where a cell that begins so is a formula to one spreadsheet or another. Some split at other signs
+# than commas, whatever stands in quotes: there, what harmless lines begin with is left alone.
+FORMULA = re.compile(
+    r"\A(?=[ \u00a0\u3000]*+[=+\-@\t\r\n＝＋－＠|%])"
+    r"|(?<=[;\t\r\n])(?=[ \u00a0\u3000\"]*+(?:[=+@＝＋＠]|[-－]\S))"
+)
 
 
 def head() -> bytes:
@@ -67,7 +72,7 @@ def cell(value: Any) -> str:
         return str(value)
     else:
         text = value.isoformat() if hasattr(value, "isoformat") else str(value)
-    return f"'{text}" if text.lstrip(" \u00a0\u3000").startswith(FORMULA) else text
+    return FORMULA.sub("'", text)
 
 
 def _lines(rows: Iterable[list[str]]) -> bytes:

@@ -8,12 +8,13 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
-from kmapp.errors import Invalid
+from kmapp.errors import Invalid, NotFound
 from kmapp.ids import uuid7
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
 from knowledge.actions.chunks import Cutting, Settled, settle_chunks
 from knowledge.actions.preparing import Delivery, Prepared, Reading
+from knowledge.citations import gone
 from knowledge.cuts import CUTS
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
 from knowledge.stamps import touch
@@ -48,7 +49,7 @@ def ingest(
     _refuse_twins(prepared)
     account_id = source.account_id
     # One delivery at a time for each source: two would number the same text twice.
-    source = KnowledgeSource.objects.of(account_id).select_for_update(no_key=True).get(pk=source.pk)
+    source = _held(source)
     rows = KnowledgeDocument.objects.of(account_id).filter(source=source)
     wanted = [each.delivery.ref for each in prepared]
     known = {row.ref: row for row in rows.filter(ref__in=[*wanted, *remove])}
@@ -66,6 +67,14 @@ def ingest(
     rows_of_source = KnowledgeSource.objects.of(account_id).filter(pk=source.pk)
     rows_of_source.update(refreshed_at=timezone.now())
     return taken
+
+
+def _held(source: KnowledgeSource) -> KnowledgeSource:
+    """Somebody may have erased it while what came was read."""
+    rows = KnowledgeSource.objects.of(source.account_id).select_for_update(no_key=True)
+    if found := rows.filter(pk=source.pk).first():
+        return found
+    raise gone(source.account_id, source.pk) or NotFound("There is no such source.")
 
 
 def _refuse_twins(prepared: Sequence[Prepared]) -> None:

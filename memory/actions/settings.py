@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.cleaning import kept_reason
+from kmapp.cleaning import clean
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
 from memory.actions.owed import owe_triage
@@ -46,7 +46,8 @@ def change_policy(
     if not changed:
         return {}
     _check(account, settings)
-    kept = kept_reason(account_id, reason)
+    # What is blacked out from now on is blacked out here, and what was so far.
+    kept = clean(reason, {*account.redact, *changed.get("redact", (account.redact,))[0]})
     with recording(account_id, actor, input={INPUT: _told(changed)}, reason=kept) as commit:
         if mine := OF_THE_ACCOUNT & changed.keys():
             account.save(update_fields=mine)

@@ -1,6 +1,7 @@
 """Asking the rules: evaluate, select a tool, look decisions and runs up, say how it went."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -62,6 +63,7 @@ class Select(AgentView):
 
     scopes = {"POST": Scope.RULES_READ}
     bucket = "recall"
+    idempotent = True
 
     @extend_schema(request=SelectInput, responses={200: SelectAnswer})
     def post(self, request: Request) -> Response:
@@ -70,29 +72,36 @@ class Select(AgentView):
             decided = decide(
                 self.account, self.actor, question_of(asked), run_id=asked.get("run_id") or ""
             )
-        _refuse_nothing(decided)  # the decision stays on record
-        shown = select_output(
-            decided, include_shadow=asked["include_shadow"], limit=asked["rules_limit"]
-        )
-        if asked["reorder_candidates"]:
-            rest = [name for name in shown["candidates"] if name not in decided.selection.ordered]
-            shown["candidates"] = [*decided.selection.ordered, *rest]
-        return Response(shown)
+            refused = _nothing_allowed(decided)
+            if refused is None:
+                return self.seal(Response(_selected(decided, asked)))
+        raise refused  # the decision stays on record
 
 
-def _refuse_nothing(decided: Decided) -> None:
+def _selected(decided: Decided, asked: Mapping[str, Any]) -> Any:
+    shown = select_output(
+        decided, include_shadow=asked["include_shadow"], limit=asked["rules_limit"]
+    )
+    if asked["reorder_candidates"]:
+        rest = [name for name in shown["candidates"] if name not in decided.selection.ordered]
+        shown["candidates"] = [*decided.selection.ordered, *rest]
+    return shown
+
+
+def _nothing_allowed(decided: Decided) -> Invalid | None:
     policy = decided.answer.policy
-    if decided.answer.question.strict and decided.selection.selected is None:
-        raise Invalid(
-            "The rules leave none of these tools.",
-            code="no_tools_allowed",
-            details={
-                "candidates": list(decided.selection.candidates),
-                "allow": None if policy.allow is None else list(policy.allow),
-                "deny": list(policy.deny),
-                "decision_id": str(decided.decision.pk),
-            },
-        )
+    if not decided.answer.question.strict or decided.selection.selected is not None:
+        return None
+    return Invalid(
+        "The rules leave none of these tools.",
+        code="no_tools_allowed",
+        details={
+            "candidates": list(decided.selection.candidates),
+            "allow": None if policy.allow is None else list(policy.allow),
+            "deny": list(policy.deny),
+            "decision_id": str(decided.decision.pk),
+        },
+    )
 
 
 class Decision(AgentView):

@@ -127,7 +127,8 @@ def into_context(product: Product, mark: Marks, person: str) -> None:
 
 def into_rules(product: Product, mark: Marks, person: str) -> None:
     asked = {"context": {"said": mark.new()}, "candidates": ["bash"], "user_id": person}
-    made = ask(product, "memory/tools/select", {**asked, "run_id": mark.new()})
+    selecting = {**asked, "run_id": mark.new()}
+    made = ask(product, "memory/tools/select", selecting, idempotent=True)
     said = {"selected_tool": "bash", "outcome": "negative", "note": mark.new()}
     said |= {"decision_id": made["decision"]["decision_id"], "input_text": mark.new()}
     ask(product, "memory/tools/feedback", {**asked, **said})

@@ -6,9 +6,15 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
 from kmapp.search.models import TermPosting, Vector
+from knowledge.actions.erasing import erase_source
+from knowledge.actions.ingest import ingest
+from knowledge.actions.preparing import Delivery, prepare
+from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -198,3 +204,13 @@ def test_a_lorebook_takes_no_documents(agent: Agent, acme: Account) -> None:
     with acting(acme):
         assert KnowledgeSource.objects.of(acme).get().revision == ""
         assert not KnowledgeDocument.objects.of(acme).exists()
+
+
+def test_a_source_that_is_erased_while_files_are_read_takes_none(acme: Account) -> None:
+    with acting(acme):
+        source = ensure_source(acme.pk, SYSTEM, NewSource(name="docs"))
+    prepared = prepare(source, [Delivery.of("tea.md", GUIDE.encode())])
+    with acting(acme):
+        erase_source(acme.pk, source.pk, SYSTEM)
+        with pytest.raises(Gone):
+            ingest(source, SYSTEM, prepared)

@@ -52,6 +52,16 @@ def test_a_reason_is_blacked_out_like_a_memory(acme: Account) -> None:
         assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
 
 
+def test_a_reason_says_nothing_that_is_blacked_out_so_far_or_from_now_on(acme: Account) -> None:
+    reason = "Asked by m@example.test"
+    with acting(acme):
+        change_policy(acme.pk, {"redact": []}, actor=SYSTEM)
+        change_policy(acme.pk, {"redact": ["email"]}, actor=SYSTEM, reason=reason)
+        assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
+        change_policy(acme.pk, {"redact": ["phone"]}, actor=SYSTEM, reason=reason)
+        assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
+
+
 def test_a_policy_seen_too_long_ago_is_not_overwritten(acme: Account) -> None:
     with acting(acme):
         change_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM, version=0)
