@@ -18,7 +18,7 @@ from kmapp.search.spreading import strength
 from kmapp.variants import Variant
 from memory.graph import Edge, Walk
 from memory.models import MemoryEntry
-from memory.retrieval import Hit, Search, answer, rows_of
+from memory.retrieval import Hit, Search, answer, past_of, rows_of
 from memory.signals import SPREADING
 
 USUAL = 30  # seeds
@@ -80,16 +80,18 @@ def recall(account_id: UUID, asked: Recall, meaning: Meaning | None = None) -> R
 
 
 def _told(account_id: UUID, asked: Search, ids: Collection[UUID]) -> dict[UUID, MemoryEntry]:
-    """Which of these may be told to whoever asks."""
+    """Which of these may be told to whoever asks, as they were at the instant asked about."""
     rows = rows_of(account_id, asked).filter(pk__any_of=Ids(ids))
-    return {entry.pk: entry for entry in rows}
+    past = past_of(account_id, asked, Ids(ids))
+    return {entry.pk: entry for entry in (past.entries(rows) if past else rows)}
 
 
 _EDGES = """
-SELECT id, src_id, dst_id, type, weight, confidence, decay_rate,
-  extract(epoch FROM now() - coalesce(last_activated_at, created_at))::float8 / 86400
+SELECT id, src_id, dst_id, type, weight, confidence, decay_rate, greatest(0, extract(
+  epoch FROM coalesce(%s, now()) - coalesce(last_activated_at, created_at)))::float8 / 86400
 FROM memory_memoryedge
 WHERE account_id = %s AND type = ANY (%s) AND weight >= %s AND confidence >= %s
+  AND created_at <= coalesce(%s::timestamptz, 'infinity')
   AND (src_id = ANY (%s::uuid[]) OR dst_id = ANY (%s::uuid[]))
 ORDER BY weight * confidence DESC, id LIMIT %s
 """
@@ -99,7 +101,10 @@ def _edges(account_id: UUID, front: Collection[UUID], asked: Recall) -> list[Edg
     these = Ids(front).array
     least = [asked.least_weight, asked.least_confidence]
     with connection.cursor() as cursor:
-        cursor.execute(_EDGES, [account_id, list(SPREADING), *least, these, these, SCANNED])
+        then = asked.search.as_of
+        cursor.execute(
+            _EDGES, [then, account_id, list(SPREADING), *least, then, these, these, SCANNED]
+        )
         return [
             Edge(pk, src, dst, kind, weight, strength(weight, *carries))
             for pk, src, dst, kind, weight, *carries in cursor.fetchall()

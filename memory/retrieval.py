@@ -99,7 +99,7 @@ def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit
     scale = scale_of(meaning.model if meaning else active_model())
     with acting(account_id):
         within, reworded = _within(account_id, asked), {}
-        if past := _past(account_id, asked):
+        if past := past_of(account_id, asked):
             ids = past.ids(rows_of(account_id, asked))
             within, reworded = Within.these(ids), past.reworded(ids)
         within = replace(within, one_by_one=asked.exactly)
@@ -144,11 +144,13 @@ def _distinct(hits: Iterable[Hit]) -> list[Hit]:
     return list(seen.values())
 
 
-def _past(account_id: UUID, asked: Search) -> Past | None:
+def past_of(account_id: UUID, asked: Search, among: Ids | None = None) -> Past | None:
     """The instant asked about. Who may not see a memory now is not told it from then."""
     if asked.as_of is None:
         return None
     present = tellable(MemoryEntry.objects.of(account_id).visible_to(asked.viewer))
+    if among is not None:
+        present = present.filter(pk__any_of=among)
     return Past(account_id=account_id, at=asked.as_of, present=present)
 
 

@@ -38,7 +38,9 @@ class Debts(Collector):
             "kmapp_outbox_deliveries", "Deliveries not done.", labels=["handler", "state"]
         )
         oldest = GaugeMetricFamily(
-            "kmapp_outbox_oldest_seconds", "How long the oldest open delivery has been owed.", labels=["handler"]
+            "kmapp_outbox_oldest_seconds",
+            "How long the oldest open delivery has been owed.",
+            labels=["handler"],
         )
         lag: dict[str, float] = defaultdict(float, embedding=0)
         for handler, waiting, running, dead, seconds in _rows():

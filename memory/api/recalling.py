@@ -19,7 +19,7 @@ from kmapp.variants import Variant
 from memory.accesses import accessed
 from memory.api import output, subgraph
 from memory.api.recall_shapes import InjectAnswer, RecallAnswer, RecallTextAnswer
-from memory.api.serializers import QUERY, Narrowing, Share, viewer_of
+from memory.api.serializers import QUERY, Asking, Share, viewer_of
 from memory.conditions import condition
 from memory.injecting import inject
 from memory.models.settings import MOST_INJECTED
@@ -48,7 +48,7 @@ def search_of(asked: Mapping[str, Any], variant: Variant) -> Search:
     )
 
 
-class _RecallInput(Narrowing):
+class _RecallInput(Asking):
     """How far around the answers of a question to look, and what to tell of them."""
 
     limit = serializers.IntegerField(min_value=1, max_value=200, default=SEEDS)
@@ -159,7 +159,7 @@ class RecallByVector(_Recalling):
         return Response(self.answer(asked, Meaning.of(model, vector)))
 
 
-class InjectInput(Narrowing):
+class InjectInput(Asking):
     """A question that a prompt is made for."""
 
     query = serializers.CharField(max_length=QUERY)
@@ -200,7 +200,8 @@ class Inject(AgentView):
             {
                 "text": made.text,
                 "memories": [
-                    output.hit_output(hit, self.variant, explain=False) for hit in made.hits
+                    output.hit_output(hit, self.variant, explain=asked["explain"])
+                    for hit in made.hits
                 ],
                 **self.variant.versions(),
                 "query": asked["query"],

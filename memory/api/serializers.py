@@ -238,16 +238,23 @@ class Narrowing(OfKinds):
     filters = serializers.DictField(required=False)
 
 
-class SearchInput(Narrowing):
+class Asking(Narrowing):
+    """A question, of now or of an instant before."""
+
+    as_of = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="What would have been found then."
+    )
+    explain = serializers.BooleanField(
+        default=False, help_text="The parts that add up to each score."
+    )
+
+
+class SearchInput(Asking):
     """A question."""
 
     query = serializers.CharField(max_length=QUERY)
     limit = serializers.IntegerField(min_value=1, max_value=200, default=USUAL)
     min_score = Share(default=0.0)
-    as_of = serializers.DateTimeField(
-        required=False, allow_null=True, help_text="What would have been found then."
-    )
-    explain = serializers.BooleanField(default=False)
 
 
 def viewer_of(data: Mapping[str, Any]) -> Viewer:

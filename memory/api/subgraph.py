@@ -14,6 +14,7 @@ from memory.graph import Edge
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.recalling import Recalled
+from memory.retrieval import Hit
 
 CHARACTERS = 20_000  # of the context, unless the client says otherwise
 PREVIEW = 200  # characters of metadata
@@ -37,10 +38,7 @@ def answer(account_id: UUID, found: Recalled, asked: Mapping[str, Any]) -> dict[
     shown: dict[str, Any] = {
         "tenant_id": account_id,
         "scope": asked.get("scope") or "default",
-        "seeds": [
-            {**_node(hit.entry, asked), "similarity": round(hit.score, 6), "ready": hit.ready}
-            for hit in found.seeds
-        ],
+        "seeds": [_seed(hit, asked) for hit in found.seeds],
         "subgraph": {
             "nodes": [_node(entry, asked) for entry in entries.values()],
             "edges": [_edge(edge, account_id) for edge in found.edges],
@@ -53,6 +51,13 @@ def answer(account_id: UUID, found: Recalled, asked: Mapping[str, Any]) -> dict[
     if asked["return_debug"]:
         shown["debug"] = _debug(account_id, found, asked)
     return shown
+
+
+def _seed(hit: Hit, asked: Mapping[str, Any]) -> dict[str, Any]:
+    told = {"similarity": round(hit.score, 6), "ready": hit.ready}
+    if asked["explain"]:
+        told["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
+    return _node(hit.entry, asked) | told
 
 
 def _uri(entry: MemoryEntry) -> str:

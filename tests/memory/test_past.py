@@ -14,7 +14,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions import review
 from memory.actions.review import Decision
-from memory.models import MemoryVersion
+from memory.models import MemoryEdge, MemoryVersion
 from tests import makers
 from tests.agent import Agent
 
@@ -102,6 +102,36 @@ def test_a_search_finds_the_words_of_then(agent: Agent, acme: Account) -> None:
     assert now[0]["text"] == "Ben keeps a parrot."
     early = {**then, "as_of": (first.created_at - MOMENT).isoformat()}
     assert agent.post("memory/search", {"query": "parrot", **early})["results"] == []
+
+
+def test_recall_and_inject_answer_as_they_would_have_then(agent: Agent, acme: Account) -> None:
+    edge = {"type": "related_to", "src": {"client_id": "ann"}, "dst": {"client_id": "cage"}}
+    nodes = [
+        {"client_id": "ann", "text": "Ann keeps a parrot.", "user_id": "u"},
+        {"client_id": "cage", "text": "Its cage is green.", "user_id": "u"},
+    ]
+    written = agent.post("memory/write", {"nodes": nodes, "edges": [edge]}, 201)["nodes"]
+    ann, cage = (node["id"] for node in written)
+    first = versions(acme, ann)[0].created_at
+    with acting(acme):
+        at = max(versions(acme, cage)[0].created_at, MemoryEdge.objects.get().created_at)
+    for pk, text in ((ann, "Ann keeps a cat."), (cage, "Its basket is red.")):
+        agent.post("memory/update", {"id": pk, "text": text}, 200)
+    asked = {"query": "parrot", "user_id": "u", "explain": True, "limit": 1}
+
+    def recalled(**more: str) -> tuple[set[str], Any]:
+        told = agent.post("memory/recall_text", {**asked, **more})
+        return {node["text_summary"] for node in told["subgraph"]["nodes"]}, told["seeds"]
+
+    then = {"as_of": at.isoformat()}
+    texts, seeds = recalled(**then)
+    assert texts == {"Ann keeps a parrot.", "Its cage is green."}
+    assert sum(seeds[0]["explain"]["parts"].values()) == pytest.approx(seeds[0]["explain"]["score"])
+    assert recalled(as_of=(first - MOMENT).isoformat()) == (set(), [])
+    assert "parrot" not in str(recalled())
+    [hit] = agent.post("memory/inject", {**asked, "max_memories": 1, **then})["memories"]
+    assert hit["text"] == "Ann keeps a parrot."
+    assert sum(hit["explain"]["parts"].values()) == pytest.approx(hit["score"])
 
 
 def test_the_past_tells_nothing_that_was_forgotten_since(agent: Agent, acme: Account) -> None:
