@@ -25,6 +25,11 @@ def beat(process: str) -> None:
         cache.set(f"pulse:{process}", 1, SILENT)
 
 
+def forget(process: str) -> None:
+    """It is about to start: what was seen before was another."""
+    cache.delete(f"pulse:{process}")
+
+
 def last_seen(process: str) -> int | None:
     """Seconds since it showed life, or None: it is gone, or the cache is."""
     left = cast(ValkeyCache, cache).run("return redis.call('TTL', KEYS[1])", f"pulse:{process}")

@@ -17,6 +17,12 @@ UPDATE memory_memoryentry e SET access_count = e.access_count + t.number,
   last_accessed_at = now(), last_activated_at = now()
 FROM unnest(%s::uuid[], %s::int[]) AS t (id, number) WHERE e.account_id = %s AND e.id = t.id
 """
+# What was told together: what joins it is in use, and fades from now on anew.
+_JOINED = """
+UPDATE memory_memoryedge SET last_activated_at = now()
+WHERE account_id = %s AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[])
+  AND coalesce(last_activated_at, created_at) < now() - interval '1 hour'
+"""
 
 
 def write_down(account_id: UUID) -> int:
@@ -26,6 +32,7 @@ def write_down(account_id: UUID) -> int:
         with acting(account_id):
             with connection.cursor() as cursor:
                 cursor.execute(_WRITE, [list(told), list(told.values()), account_id])
+                cursor.execute(_JOINED, [account_id, list(told), list(told)])
             _warm(account_id, list(told))
     return len(told)
 

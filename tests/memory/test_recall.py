@@ -1,8 +1,10 @@
 """Recall and injection: what is known around a question, in the shapes that clients read."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -11,8 +13,10 @@ from memory.accesses import taken
 from memory.actions.accesses import write_down
 from memory.actions.settings import change_policy
 from memory.contexts import Told, block
-from memory.models import MemoryEntry
+from memory.models import MemoryEdge, MemoryEntry
 from tests.agent import Agent
+
+HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
@@ -160,6 +164,21 @@ def test_being_told_is_counted_and_written_down_together(told: Agent, acme: Acco
         after = MemoryEntry.objects.get(client_id="trip")
     assert after.access_count == 3
     assert after.last_accessed_at
+    assert told.get("memory/verify")["ok"]
+
+
+def test_what_joins_memories_that_are_told_together_is_used(told: Agent, acme: Account) -> None:
+    told.post("memory/search", {"query": "Aurora", "user_id": "u", "limit": 1})
+    write_down(acme.pk)  # whatever was told before
+    with acting(acme):
+        MemoryEdge.objects.update(last_activated_at=None, created_at=timezone.now() - 2 * HOUR)
+    told.post("memory/recall_text", {"query_text": "Lisbon", "user_id": "u", "limit": 1})
+    write_down(acme.pk)
+    with acting(acme):
+        [trip, tax] = (MemoryEntry.objects.get(client_id=name) for name in ("trip", "tax"))
+        edges = MemoryEdge.objects.all()
+        assert edges.filter(src=trip, last_activated_at__isnull=False).exists()
+        assert not edges.filter(src=tax, last_activated_at__isnull=False).exists()
     assert told.get("memory/verify")["ok"]
 
 

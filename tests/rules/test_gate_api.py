@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
+from rules.models import RuleDecision
 from tests import makers
 from tests.rules.making import rate, rule, select
 
@@ -73,3 +75,16 @@ def test_evidence_names_turns_and_conflicts(agent: Client, acme: Account) -> Non
             "latest_decision_id": str(last.decision.pk),
         }
     ]
+
+
+def test_a_selection_that_is_sent_again_is_one_decision(agent: Client, acme: Account) -> None:
+    asked = {"context": {}, "candidates": ["bash", "curl"], "run_id": "r"}
+    key = {"Idempotency-Key": "k"}
+    first, again = (
+        agent.post("/v1/memory/tools/select", asked, content_type=JSON, headers=key)
+        for _ in range(2)
+    )
+    assert again.json() == first.json()
+    assert again.headers["Idempotent-Replayed"] == "true"
+    with acting(acme):
+        assert RuleDecision.objects.count() == 1

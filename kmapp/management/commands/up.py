@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from kmapp import stack
+from kmapp.api import pulse
 from kmapp.processes import CannotStart
 from kmapp.supervisor import Stopped, Supervisor
 
@@ -81,8 +82,10 @@ class Command(BaseCommand):
             supervisor.start(*[part.program() for part in stage], patience=patience)
         prepared = json.loads(supervisor.run(stack.command("prepare")))
         _keep(prepared["made"])
+        pulse.forget("worker")
         supervisor.start(stack.web(), stack.worker(), stack.beat())
         supervisor.wait("health", stack.health)
+        supervisor.wait("worker", _silence_of_worker)
         behind: list[str] = prepared["behind"]
         return behind
 
@@ -98,6 +101,11 @@ class Command(BaseCommand):
     def _say(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
+
+
+def _silence_of_worker() -> str:
+    """It answers nobody: that it works is seen by its pulse."""
+    return "" if pulse.last_seen("worker") is not None else "It shows no sign of life."
 
 
 def _keep(made: dict[str, str | None]) -> None:
