@@ -1,7 +1,12 @@
 """The API describes itself: the schema, a page to try it on, and the version."""
 
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import override
 from django.views.decorators.http import require_safe
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularJSONAPIView
@@ -20,6 +25,18 @@ class Schema(SpectacularJSONAPIView):
     permission_classes = ()
     content_negotiation_class = AlwaysJSON
     http_method_names = ["get", "head"]
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The same for everybody."""
+        return Response(_described(settings.ROOT_URLCONF))
+
+
+@lru_cache(maxsize=4)
+def _described(_urls: str) -> Any:
+    """Made once in each process: it takes a second, and anybody may ask."""
+    with override("en"):
+        return Schema.generator_class().get_schema(request=None, public=True)
 
 
 @extend_schema(exclude=True)

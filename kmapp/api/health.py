@@ -17,11 +17,13 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kmapp.accounts.authentication import KeyPrincipal
+from kmapp.api import throttles
 from kmapp.api.cache import ValkeyCache
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.pulse import last_seen
@@ -135,6 +137,10 @@ class Health(APIView):
         """Short without a key, whole with one."""
         try:
             principal = cast("KeyPrincipal | None", request.auth)
+        except AuthenticationFailed:
+            if budget := throttles.count("anonymous", throttles.client_address(request)):
+                budget.enforce()
+            raise
         except DatabaseError:
             return _answer("down", _body("down", {"database": {"ok": False}}))
         if principal is None:

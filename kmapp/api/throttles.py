@@ -8,6 +8,7 @@ debugging is shut, and attempts to sign in are counted by each process for itsel
 
 import math
 from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network
 from threading import Lock
 from time import monotonic
 from typing import cast
@@ -108,5 +109,14 @@ def _counted_here(who: str) -> tuple[int, float]:
 
 
 def client_address(request: Request) -> str:
-    """The caller's address, as seen by the outermost of our NUM_PROXIES proxies."""
-    return str(BaseThrottle().get_ident(request))
+    """The caller's address, as seen by the outermost of our NUM_PROXIES proxies.
+
+    Of IPv6 the network: whoever has one address has the other 2^64 of it, too.
+    """
+    said = str(BaseThrottle().get_ident(request))
+    try:
+        address = IPv6Address(said)
+    except ValueError:
+        return said
+    mapped = address.ipv4_mapped
+    return str(mapped or IPv6Network((address, 64), strict=False))

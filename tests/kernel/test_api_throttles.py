@@ -142,3 +142,21 @@ def test_without_valkey_each_process_counts_who_signs_in(
     again = count("sign_in", here)
     assert again
     assert again.used == 1
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/v1/notes", "/v1/health"])
+def test_who_tries_keys_is_counted(client: Client, path: str) -> None:
+    wrong = {"Authorization": "Bearer km_aaaaaaaaaa_bbbbbbbbbbbbbbbbbbbbbbbbbbbb"}
+    statuses = [client.get(path, headers=wrong).status_code for _ in range(LIMIT + 1)]
+    assert statuses == [401] * LIMIT + [429]
+
+
+@pytest.mark.django_db
+def test_addresses_of_one_network_are_one(client: Client) -> None:
+    def status(address: str) -> int:
+        return client.get("/v1/notes", REMOTE_ADDR=address).status_code
+
+    assert [status(f"2001:db8::{number}") for number in range(1, LIMIT + 2)][-1] == 429
+    assert status("2001:db8:0:1::1") == 401
+    assert [status("::ffff:192.0.2.1"), status("192.0.2.1")] == [401, 401]
