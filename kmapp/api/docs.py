@@ -36,7 +36,8 @@ class Schema(SpectacularJSONAPIView):
 def _described(_urls: str) -> Any:
     """Made once in each process: it takes a second, and anybody may ask."""
     with override("en"):
-        return Schema.generator_class().get_schema(request=None, public=True)
+        generator = Schema.generator_class()
+        return generator.get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
 
 
 @extend_schema(exclude=True)

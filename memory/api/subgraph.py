@@ -54,7 +54,7 @@ def answer(account_id: UUID, found: Recalled, asked: Mapping[str, Any]) -> dict[
 
 
 def _seed(hit: Hit, asked: Mapping[str, Any]) -> dict[str, Any]:
-    told = {"similarity": round(hit.score, 6), "ready": hit.ready}
+    told: dict[str, Any] = {"similarity": round(hit.score, 6), "ready": hit.ready}
     if asked["explain"]:
         told["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
     return _node(hit.entry, asked) | told
