@@ -73,6 +73,15 @@ def recording_of(account_id: UUID, report: ContextCostReport) -> Recording:
     return found[report.pk]
 
 
+def has_inputs(account_id: UUID, report_id: UUID) -> bool:
+    """Whether they are all still there; the parts themselves are not read. Inside `acting`."""
+    row = ContextInput.objects.of(account_id).filter(report=report_id).first()
+    if row is None:
+        return False
+    named = set(bodies_of(row))
+    return ContextBody.objects.of(account_id).filter(pk__in=named).count() == len(named)
+
+
 def bodies_of(row: ContextInput) -> list[UUID]:
     """Every part that a call refers to."""
     texts = [each["text"] for name in ("sections", "snippets") for each in row.rest[name]]

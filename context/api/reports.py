@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context.actions.outcomes import one, tell_outcome
-from context.actions.replays import recordings
+from context.actions.replays import has_inputs
 from context.api import report_output
 from context.api.assemble_input import AssembleInput, request_of
 from context.api.report_shapes import AssembledCall, Report, ReportPage
@@ -91,9 +91,8 @@ class OneReport(AgentView):
 
 
 def _shown(account_id: UUID, row: ContextCostReport) -> Report:
-    known = recordings(account_id, [row])
     settings = ContextSettings.objects.here(account_id)
-    return report_output.report_output(row, settings, has_inputs=row.pk in known)
+    return report_output.report_output(row, settings, has_inputs=has_inputs(account_id, row.pk))
 
 
 def _tokens() -> serializers.IntegerField:

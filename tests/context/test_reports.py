@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from context.actions.settings import change_settings
@@ -134,6 +136,16 @@ def test_reading_takes_few_queries(
         agent.get("context/reports")
     with django_assert_max_num_queries(10):
         agent.get(f"context/reports/{pk}")
+
+
+def test_whether_a_call_can_be_made_again_is_told_without_reading_it(agent: Agent) -> None:
+    pk = made(agent)
+    with CaptureQueriesContext(connection) as asked:
+        assert agent.get(f"context/reports/{pk}")["inputs_expire_at"]
+        agent.post(f"context/reports/{pk}/outcome", {"success": True}, 200)
+    of_bodies = [each["sql"] for each in asked if "context_contextbody" in each["sql"]]
+    assert len(of_bodies) == 2
+    assert not any('"text"' in sql for sql in of_bodies)
 
 
 def test_the_tool_that_loads_results_is_offered(agent: Agent) -> None:
