@@ -3,12 +3,11 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
-from typing import Any
 from uuid import UUID
 
 from context.bodies import written
 from context.drafts import sent_sha256
-from context.messages import Call, Slot, calls, slots
+from context.messages import Call, Message, Slot, calls, slots
 from context.placeholders import TOOL
 
 MOST_IDS = 20  # that one result names: a placeholder and what was loaded say theirs first
@@ -16,14 +15,13 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def marks_in(
-    account_id: UUID, parts: Mapping[UUID, Any], fresh: Collection[UUID]
+    account_id: UUID, messages: Mapping[UUID, Message], fresh: Collection[UUID]
 ) -> dict[UUID, list[str]]:
-    """Of those parts of a call that are fresh: marks of each tool result in it.
+    """Of those messages of a call that are fresh: marks of each tool result in it.
 
     A mark is a keyed digest of the result, as an archive has it, or the id of an archive that
     stands for it or that it was loaded from.
     """
-    messages = {pk: part for pk, part in parts.items() if isinstance(part, dict) and "role" in part}
     called = calls(list(messages.values()))
     return {
         pk: list(

@@ -14,6 +14,7 @@ from context.actions.summaries import keep_summary
 from context.bodies import body_of, written
 from context.budget import key_of
 from context.holding import marks_in
+from context.messages import Message
 from context.models import ContextBody, ContextCitation, ContextCostReport, ContextInput
 from context.reporting import SECTIONS, called_tools, cost_of, tool_tokens
 from context.stages import Assembled, Recorded, Request
@@ -104,7 +105,8 @@ def _keep_citations(assembled: Assembled, row: ContextCostReport) -> None:
 def _keep_inputs(request: Request, assembled: Assembled, row: ContextCostReport) -> None:
     account_id, collected = request.account_id, assembled.collected
     material, kinds = collected.material, collected.settings.account.redact
-    bodies: dict[UUID, Any] = dict(zip(collected.bodies, material.messages, strict=True))
+    messages = dict(zip(collected.bodies, material.messages, strict=True))
+    bodies: dict[UUID, Any] = {**messages}
 
     def kept(value: Any) -> str:
         key = body_of(account_id, value)
@@ -131,7 +133,7 @@ def _keep_inputs(request: Request, assembled: Assembled, row: ContextCostReport)
     }
     if summary := material.compacted:
         rest["compacted"] = {**asdict(summary), "text": redact(summary.text, kinds)[0]}
-    keep_bodies(account_id, bodies, kinds)
+    keep_bodies(account_id, bodies, messages, kinds)
     ContextInput.objects.create(
         account_id=account_id,
         report=row,
@@ -145,8 +147,15 @@ def _keep_inputs(request: Request, assembled: Assembled, row: ContextCostReport)
 _KNOWN = "SELECT id, used_on FROM context_contextbody WHERE account_id = %s AND id = ANY (%s)"
 
 
-def keep_bodies(account_id: UUID, values: Mapping[UUID, Any], kinds: Collection[str]) -> None:
+def keep_bodies(
+    account_id: UUID,
+    values: Mapping[UUID, Any],
+    messages: Mapping[UUID, Message],
+    kinds: Collection[str],
+) -> None:
     """Keep what is not kept yet, without what the account wants blacked out. Inside `acting`.
+
+    Only messages hold tool results: a tool may look like one and be none.
 
     A row that was last used on an earlier day is held while its day is moved on, so that the
     clean-up, which goes by that day, does not take it away meanwhile.
@@ -162,7 +171,7 @@ def keep_bodies(account_id: UUID, values: Mapping[UUID, Any], kinds: Collection[
         ContextBody.objects.of(account_id).filter(pk__in=there).update(used_on=today)
         known = {pk: day for pk, day in known.items() if day >= today or pk in there}
     fresh = sorted(values.keys() - known.keys())
-    results = marks_in(account_id, values, fresh)
+    results = marks_in(account_id, messages, fresh)
     ContextBody.objects.bulk_create(
         [
             ContextBody(

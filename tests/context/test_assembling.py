@@ -265,3 +265,11 @@ def test_a_call_takes_few_queries(
 def test_what_makes_no_sense_is_refused(agent: Agent, more: Any) -> None:
     body = {"messages": [{"role": "user", "content": "Hello."}], **more}
     assert agent.post("context/assemble", body, 400)["issues"]
+
+
+@pytest.mark.parametrize(
+    "odd", [{"tool_calls": 5}, {"content": ["x"]}, {"role": "tool", "content": [1]}]
+)
+def test_a_tool_that_looks_like_a_message_is_a_tool(agent: Agent, odd: Any) -> None:
+    tool = {"name": "odd", "role": "assistant", **odd}
+    assemble(agent, [{"role": "user", "content": "Hello."}], sources=[], tools=[tool])
