@@ -8,9 +8,9 @@ from uuid import UUID
 from context.bodies import written
 from context.drafts import sent_sha256
 from context.messages import Call, Message, Slot, calls, slots
-from context.placeholders import TOOL
+from context.placeholders import TOOL, named_in
 
-MOST_IDS = 20  # that one result names: a placeholder and what was loaded say theirs first
+MOST_IDS = 20  # that one result names in ways of others: a listing may name thousands
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -38,6 +38,7 @@ def marks_in(
 
 def _marks(account_id: UUID, slot: Slot, call: Call | None) -> Iterator[str]:
     yield sent_sha256(account_id, slot.text)
+    yield from named_in(slot.text)
     asked = written(call.said) if call and call.name == TOOL else ""
     found = islice(_ID.finditer(f"{asked} {slot.text}"), MOST_IDS)
     yield from (each[0] for each in found)

@@ -5,6 +5,7 @@ single lines first.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -23,6 +24,10 @@ _WHOLE = re.compile(
     re.DOTALL,
 )
 _PASSAGES = re.compile(rf"📎 \[(?:工具结果节选|Passages of tool result): (?P<uuid>{_UUID})\]\n")
+_NAMED = re.compile(
+    r"(?:📎 \[(?:工具结果存档|Tool result archived|工具结果节选|Passages of tool result): "
+    rf"|{TOOL}\(uuid=\")(?P<uuid>{_UUID})"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +96,11 @@ def passages_of(text: str) -> UUID | None:
     """The archive that loaded passages are of."""
     found = _PASSAGES.match(text)
     return UUID(found["uuid"]) if found else None
+
+
+def named_in(text: str) -> Iterator[str]:
+    """Every archive that a text names the way we do, wherever in it: a head may stand before."""
+    return (found["uuid"] for found in _NAMED.finditer(text))
 
 
 def folded(text: str, most: int) -> str:

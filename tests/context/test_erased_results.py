@@ -1,13 +1,14 @@
 """What calls keep of a tool result goes when that is erased, and nothing of anybody else's."""
 
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
 from context.actions.archives import erase
 from context.models import ContextBody, ContextInput, ContextSummary, ToolResultArchive
 from context.models.archives import Within
+from context.pruning import soft_trim
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
@@ -86,6 +87,18 @@ def test_what_stood_for_it_goes_too(agent: Agent, acme: Account, way: str) -> No
         asked = f'{{"uuid": "{stands["archive"]["uuid"]}"}}'
         messages[1]["tool_calls"][0]["function"]["arguments"] = asked
     assemble(agent, messages)
+    assert kept(acme, "sparrow") == 1
+    erase_all(acme)
+    assert kept(acme, "sparrow") == 0
+
+
+def test_what_is_left_of_it_goes_too(agent: Agent, acme: Account) -> None:
+    """A listing names so many things before our marker that ours would be one too many."""
+    archive = UUID(keep(agent)["archive"]["uuid"])
+    listing = "".join(f"{uuid4()} is a sparrow.\n" for _ in range(100))
+    left = soft_trim(listing, head=1_500, tail=100, language="en", archive=archive)
+    assert left.index(str(archive)) > 1_000
+    assemble(agent, said(left))
     assert kept(acme, "sparrow") == 1
     erase_all(acme)
     assert kept(acme, "sparrow") == 0
