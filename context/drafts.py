@@ -1,11 +1,11 @@
 """A tool result that somebody wants kept, before it is: made at the door, read by the actions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid5
 
-from kmapp.recognising import keyed_digest
+from kmapp.recognising import keyed_digest, keyed_digests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,4 +32,13 @@ class NewResult:
 
 def sent_sha256(account_id: UUID, text: str) -> str:
     """Of a text as it was sent, with a secret, so that nobody guesses what was blacked out."""
-    return keyed_digest(f"context.archive.{account_id}", text)
+    return keyed_digest(_purpose(account_id), text)
+
+
+def sent_sha256s(account_id: UUID, text: str) -> Iterator[str]:
+    """The same, as it may have been kept before the secret was exchanged, too."""
+    return keyed_digests(_purpose(account_id), text)
+
+
+def _purpose(account_id: UUID) -> str:
+    return f"context.archive.{account_id}"

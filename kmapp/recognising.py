@@ -4,6 +4,8 @@ They are keyed with `SECRET_KEY`. After an exchange of it, what was kept before 
 `SECRET_KEY_FALLBACKS`, like all that the old key signed.
 """
 
+from collections.abc import Iterator
+
 from django.conf import settings
 from django.utils.crypto import constant_time_compare, salted_hmac
 
@@ -15,8 +17,13 @@ def keyed_digest(purpose: str, said: str | bytes) -> str:
 
 def is_of(kept: str, purpose: str, said: str | bytes) -> bool:
     """Whether a digest that was kept is that of this text."""
+    return any(constant_time_compare(kept, each) for each in keyed_digests(purpose, said))
+
+
+def keyed_digests(purpose: str, said: str | bytes) -> Iterator[str]:
+    """All that may have been kept of this text: of today's secret first."""
     secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    return any(constant_time_compare(kept, _digest(purpose, said, each)) for each in secrets)
+    return (_digest(purpose, said, each) for each in secrets)
 
 
 def _digest(purpose: str, said: str | bytes, secret: str) -> str:

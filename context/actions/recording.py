@@ -171,21 +171,18 @@ def keep_bodies(
         ContextBody.objects.of(account_id).filter(pk__in=there).update(used_on=today)
         known = {pk: day for pk, day in known.items() if day >= today or pk in there}
     fresh = sorted(values.keys() - known.keys())
-    results = marks_in(account_id, messages, fresh)
+    cleaned = {pk: redact_json(values[pk], kinds)[0] for pk in fresh}
+    results = marks_in(account_id, messages, cleaned)
     ContextBody.objects.bulk_create(
         [
             ContextBody(
                 id=pk,
                 account_id=account_id,
-                text=_cleaned(values[pk], kinds),
+                text=written(part),
                 used_on=today,
                 results=results.get(pk, []),
             )
-            for pk in fresh
+            for pk, part in cleaned.items()
         ],
         ignore_conflicts=True,  # another call of the conversation was first
     )
-
-
-def _cleaned(value: Any, kinds: Collection[str]) -> str:
-    return written(redact_json(value, kinds)[0])

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import OuterRef, Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
-from context.drafts import sent_sha256
+from context.drafts import sent_sha256s
 from context.placeholders import SOURCES, Archived
 from kmapp.accounts.models import AccountQuerySet, Truth
 
@@ -110,7 +110,8 @@ class ToolResultArchive(Truth):
 
     def marks(self) -> list[str]:
         """By what a part of a call is known to hold it: as sent, as kept, or by its name."""
-        return [str(self.pk), self.sent_sha256, sent_sha256(self.account_id, self.result_full)]
+        as_kept = sent_sha256s(self.account_id, self.result_full)
+        return [str(self.pk), self.sent_sha256, *as_kept]
 
     def told(self) -> Archived:
         """What its placeholder says."""

@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from pytest_django import Settings
 
 from context.actions.archives import erase
 from context.models import ContextBody, ContextInput, ContextSummary, ToolResultArchive
@@ -112,6 +113,21 @@ def test_personal_data_in_it_does_not_hide_it(agent: Agent, acme: Account) -> No
     for each in (text, loaded):
         assemble(agent, said(each), user_id=str(len(each)))
     assert kept(acme, "sparrow") == 1 + (len(loaded) != len(text))
+    erase_all(acme)
+    assert kept(acme, "sparrow") == 0
+
+
+@pytest.mark.parametrize("text", [SECRET, f"{SECRET} ada@example.test knows."])
+@pytest.mark.parametrize("first", ["result", "call"])
+def test_an_exchange_of_the_secret_does_not_hide_it(
+    agent: Agent, acme: Account, settings: Settings, text: str, first: str
+) -> None:
+    steps = [lambda: keep(agent, text), lambda: assemble(agent, said(text))]
+    one, other = steps if first == "result" else steps[::-1]
+    one()
+    settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another"
+    other()
+    assert kept(acme, "sparrow") == 1
     erase_all(acme)
     assert kept(acme, "sparrow") == 0
 
