@@ -12,8 +12,8 @@ class Migration(migrations.Migration):
             name="results",
             field=django.contrib.postgres.fields.ArrayField(
                 base_field=models.CharField(max_length=64),
-                default=list,
                 editable=False,
+                null=True,
                 size=None,
             ),
         ),

@@ -164,8 +164,9 @@ class ContextBody(AccountOwned):
 
     text = models.TextField(_("text"))  # JSON, in the order in which it came
     used_on = models.DateField(_("last used"))
-    # Marks of the tool results in it, by which it is found when one of those is erased.
-    results = ArrayField(models.CharField(max_length=64), default=list, editable=False)
+    # Marks of the tool results in it, by which it is found when one of those is erased. NULL: it
+    # was kept by a release that made none, and they are made before somebody asks for them.
+    results = ArrayField(models.CharField(max_length=64), null=True, editable=False)
 
     objects = AccountQuerySet["ContextBody"].as_manager()
 

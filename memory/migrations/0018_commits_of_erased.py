@@ -11,7 +11,11 @@ class Migration(migrations.Migration):
             model_name="erasedentry",
             name="commits",
             field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.UUIDField(), default=list, editable=False, size=None
+                base_field=models.UUIDField(),
+                db_default=[],
+                default=list,
+                editable=False,
+                size=None,
             ),
         ),
     ]

@@ -66,7 +66,7 @@ class ErasedEntry(Tombstone):
     """That something was here. Its id stays taken, so a client id that made it answers 410."""
 
     # The first that named it: the ledger itself is not looked through for an id.
-    commits = ArrayField(models.UUIDField(), default=list, editable=False)
+    commits = ArrayField(models.UUIDField(), default=list, db_default=[], editable=False)
 
     objects = AccountQuerySet["ErasedEntry"].as_manager()
 
