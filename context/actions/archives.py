@@ -142,8 +142,8 @@ def remove_outlived(account_id: UUID, *, most: int = MOST) -> int:
 def _remove_some(account_id: UUID, days: int | None) -> int:
     with acting(account_id):
         rows = outlived(account_id, days).select_for_update(skip_locked=True)
-        some = list(rows[:BATCH])
-        erase(account_id, SYSTEM, some, reason=REASON.format(days=days))
+        if some := list(rows[:BATCH]):
+            erase(account_id, SYSTEM, some, reason=REASON.format(days=days))
     return len(some)
 
 
@@ -157,6 +157,8 @@ def erase(
 
 def erase_in(commit: Recording, archives: Sequence[ToolResultArchive]) -> None:
     """The same as part of a commit, with what calls, answers and errors may quote of them."""
+    if not archives:
+        return  # what follows looks through all answers and errors of the account
     account_id, ids = commit.account_id, [each.pk for each in archives]
     for each in archives:
         commit.erase(ToolResultArchive._meta.label_lower, each.pk)

@@ -131,7 +131,9 @@ def _holding(account_id: UUID, archives: Sequence[ToolResultArchive]) -> dict[UU
         for mark in archive.marks():
             whose[mark].add(archive.user_id)
     _look_at_all()
-    rows = ContextBody.objects.of(account_id).filter(results__overlap=list(whose))
+    # By an index of those that hold any: see the model.
+    holding = ContextBody.objects.of(account_id).filter(results__gt=[])
+    rows = holding.filter(results__overlap=list(whose))
     return {
         pk: set().union(*(whose[mark] for mark in marks if mark in whose))
         for pk, marks in rows.values_list("pk", "results")

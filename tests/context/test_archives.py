@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -164,6 +166,16 @@ def test_what_outlived_its_time_is_erased(agent: Agent, acme: Account) -> None:
     assert verify(acme.pk).ok
     with acting(acme):
         assert not Delivery.objects.of(acme).exclude(last_error="").exists()
+
+
+def test_where_nothing_goes_nothing_is_looked_through(agent: Agent, acme: Account) -> None:
+    send(agent)
+    with CaptureQueriesContext(connection) as asked:
+        assert remove_outlived(acme.pk) == 0
+    read = " ".join(each["sql"] for each in asked)
+    assert "context_toolresultarchive" in read
+    for others in ("api_idempotentrequest", "outbox_delivery", "context_contextbody"):
+        assert others not in read
 
 
 def test_what_was_answered_about_an_erased_result_is_erased_too(
