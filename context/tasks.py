@@ -5,6 +5,7 @@ from uuid import UUID
 from celery import shared_task
 
 from context.actions.archives import remove_outlived
+from context.actions.marking import mark_all
 from context.actions.retention import remove_old_inputs
 from kmapp.sweeping import sweep
 
@@ -16,4 +17,6 @@ def keep_to_retention() -> int:
 
 
 def _let_go(account_id: UUID) -> int:
-    return remove_outlived(account_id) + remove_old_inputs(account_id)
+    gone = remove_old_inputs(account_id)
+    mark_all(account_id)
+    return gone + remove_outlived(account_id)

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
+from context.actions.marking import mark_all
 from context.models import (
     ContextBody,
     ContextComparison,
@@ -131,6 +132,7 @@ def _holding(account_id: UUID, archives: Sequence[ToolResultArchive]) -> dict[UU
         for mark in archive.marks():
             whose[mark].add(archive.user_id)
     _look_at_all()
+    mark_all(account_id)
     # By an index of those that hold any: see the model.
     holding = ContextBody.objects.of(account_id).filter(results__gt=[])
     rows = holding.filter(results__overlap=list(whose))

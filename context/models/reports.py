@@ -180,6 +180,11 @@ class ContextBody(AccountOwned):
             models.Index(
                 fields=["account", "id"], condition=Q(results__gt=[]), name="bodies_with_results"
             ),
+            models.Index(
+                fields=["account", "id"],
+                condition=Q(results__isnull=True),
+                name="bodies_without_marks",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -8,10 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
+from context.actions import marking
 from context.actions.archives import erase
 from context.models import ContextBody, ContextInput, ContextSummary, ToolResultArchive
 from context.models.archives import Within
 from context.pruning import soft_trim
+from context.tasks import keep_to_retention
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
@@ -28,6 +30,13 @@ def said(result: str, name: str = "search_manual") -> list[dict[str, Any]]:
     messages = tool_turn(0, "How does the safe open?", result)
     messages[1]["tool_calls"][0]["function"]["name"] = name
     return [*messages, {"role": "user", "content": "And the gate?"}]
+
+
+def loaded_part(stands: Any, text: str) -> list[dict[str, Any]]:
+    messages = said(text, "load_tool_history")
+    asked = f'{{"uuid": "{stands["archive"]["uuid"]}"}}'
+    messages[1]["tool_calls"][0]["function"]["arguments"] = asked
+    return messages
 
 
 def keep(agent: Agent, text: str = SECRET, **more: Any) -> Any:
@@ -86,9 +95,7 @@ def test_what_stood_for_it_goes_too(agent: Agent, acme: Account, way: str) -> No
     stands = keep(agent)
     messages = said(stands["content"])
     if way == "loaded":  # a part of it: known by what its call asked for
-        messages = said("with a sparrow", "load_tool_history")
-        asked = f'{{"uuid": "{stands["archive"]["uuid"]}"}}'
-        messages[1]["tool_calls"][0]["function"]["arguments"] = asked
+        messages = loaded_part(stands, "with a sparrow")
     assemble(agent, messages)
     assert kept(acme, "sparrow") == 1
     erase_all(acme)
@@ -132,6 +139,33 @@ def test_an_exchange_of_the_secret_does_not_hide_it(
     assert kept(acme, "sparrow") == 1
     erase_all(acme)
     assert kept(acme, "sparrow") == 0
+
+
+@pytest.mark.parametrize("swept", [True, False])
+def test_what_an_older_release_kept_of_it_goes_too(
+    agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch, *, swept: bool
+) -> None:
+    """It made no marks: a worker makes them later, or whoever erases the result."""
+    monkeypatch.setattr(marking, "CALLS", 2)
+    monkeypatch.setattr(marking, "PARTS", 2)
+    text = f"{SECRET} ada@example.test knows."
+    stands = keep(agent, text)
+    for number, each in enumerate((text, stands["content"])):
+        odd = [{"name": name, "role": "assistant", "tool_calls": 5} for name in "abc"]
+        assemble(agent, said(each), user_id=str(number), tools=odd)
+    assemble(agent, loaded_part(stands, "with a sparrow"), user_id="3")
+    with acting(acme):
+        parts = ContextBody.objects.of(acme)
+        parts.update(results=None)
+    if swept:
+        keep_to_retention()
+        with acting(acme):
+            assert not parts.filter(results=None).exists()
+            assert parts.exclude(results=[]).count() == 3
+    assert kept(acme, "sparrow") == 3
+    erase_all(acme)
+    assert kept(acme, "sparrow") == 0
+    assert kept(acme, "How does the safe open?") == 1
 
 
 def test_what_another_person_was_told_stays_with_them(agent: Agent, acme: Account) -> None:
