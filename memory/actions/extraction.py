@@ -40,7 +40,7 @@ from memory.models import Extraction, MemoryEntry, Viewer
 from memory.procedures import read_procedure
 from memory.prompts import prompt
 from memory.retrieval import Search, search
-from memory.settling import Near, numbering, settle, twin_of
+from memory.settling import Near, Settled, numbering, settle, twin_of
 from memory.ways import Ways, ways_of
 
 NEAREST = 5  # memories that a fact is compared with
@@ -48,6 +48,7 @@ NEAREST = 5  # memories that a fact is compared with
 CHANGEABLE = ("fact", "preference", "skill", "pattern", "context", "project_state", "self_model")
 # Advice about a text that speaks to the model instead of saying what is so.
 HOSTILE = frozenset({"instructions", "role_markup", "tool_call", "tag_characters"})
+REPEATS = "repeats the prompt"
 
 
 def extract(account_id: UUID, pk: UUID) -> None:
@@ -138,8 +139,9 @@ def _rewrite(row: Extraction, ways: Ways) -> None:
         )
     )
     answer = ask(system, said, lambda raw: read_one(raw, Rewriting), REWRITING_FORM)
-    if echoes(answer.read.content, system, said):
-        raise BadAnswer("it repeats the prompt", answer.raw)
+    known = (entry.content, row.said["instruction"])
+    if wrong := _wrong(answer.read.content, system, said, known):
+        raise BadAnswer(f"it {wrong}", answer.raw)
     with acting(row.account_id):
         rewrite(row, entry, answer.read)
 
@@ -177,18 +179,25 @@ def _trustworthy(
     """Without the facts that are none. An answer that only repeats its prompt is no answer."""
     kept, refused, repeated = {}, list(answer.read.refused), 0
     for item, fact in answer.read.items.items():
-        if echoes(fact.text, system, said):
-            repeated += 1
-            refused.append(Refusal(item=item, reason="repeats the prompt"))
-        elif categories and fact.category not in categories:
-            refused.append(Refusal(item=item, reason="names no category it was given"))
-        elif HOSTILE & set(flags(fact.text)):
-            refused.append(Refusal(item=item, reason="speaks to the model"))
+        wrong = _wrong(fact.text, system, said)
+        if not wrong and categories and fact.category not in categories:
+            wrong = "names no category it was given"
+        if wrong:
+            repeated += wrong == REPEATS
+            refused.append(Refusal(item=item, reason=wrong))
         else:
             kept[item] = fact
     if repeated and not kept:
-        raise BadAnswer("it repeats the prompt", answer.raw)
+        raise BadAnswer(f"it {REPEATS}", answer.raw)
     return replace(answer.read, items=kept, refused=refused)
+
+
+def _wrong(text: str, system: str, said: str, known: Sequence[str] = ()) -> str:
+    """Why a text is not remembered; empty if it may be. What was known before is no news."""
+    if echoes(text, system, said):
+        return REPEATS
+    before = {flag for each in known for flag in flags(each)}
+    return "speaks to the model" if HOSTILE & set(flags(text)) - before else ""
 
 
 def _compare(row: Extraction, read: Read[Fact], told: Mapping[str, Any]) -> None:
@@ -203,10 +212,25 @@ def _compare(row: Extraction, read: Read[Fact], told: Mapping[str, Any]) -> None
     }
     if open_to_question:
         decided = _decisions(open_to_question, near, numbered)
-    settled = settle(read.items, near, numbered, list(decided.items.values()))
+    settled = _sifted(settle(read.items, near, numbered, list(decided.items.values())))
     refused = [*read.refused, *decided.refused, *settled.refused]
     with acting(row.account_id):
         remember(row, settled.deeds, [_told(each) for each in refused], told)
+
+
+def _sifted(settled: Settled) -> Settled:
+    """Without the changes whose new text is no better than a fact may be: the memory stays."""
+    kept, refused = [], list(settled.refused)
+    for deed in settled.deeds:
+        wrong = ""
+        if deed.event == "UPDATE" and deed.near:
+            known = (deed.near.text, deed.fact.text)
+            wrong = _wrong(deed.text, prompt("decide"), "\n".join(known), known)
+        if wrong:
+            refused.append(Refusal(item=deed.item, reason=wrong))
+        else:
+            kept.append(deed)
+    return Settled(deeds=kept, refused=refused)
 
 
 def _told(refusal: Refusal) -> dict[str, Any]:
