@@ -48,7 +48,6 @@ NEAREST = 5  # memories that a fact is compared with
 CHANGEABLE = ("fact", "preference", "skill", "pattern", "context", "project_state", "self_model")
 # Advice about a text that speaks to the model instead of saying what is so.
 HOSTILE = frozenset({"instructions", "role_markup", "tool_call", "tag_characters"})
-REPEATS = "repeats the prompt"
 
 
 def extract(account_id: UUID, pk: UUID) -> None:
@@ -176,26 +175,26 @@ def _in_words(message: Message) -> Message:
 def _trustworthy(
     answer: Answer[Read[Fact]], system: str, said: str, categories: Mapping[str, str]
 ) -> Read[Fact]:
-    """Without the facts that are none. An answer that only repeats its prompt is no answer."""
-    kept, refused, repeated = {}, list(answer.read.refused), 0
+    """Without the facts that are none. An answer of nothing else is no answer: a person sees it."""
+    kept, refused = {}, []
     for item, fact in answer.read.items.items():
         wrong = _wrong(fact.text, system, said)
         if not wrong and categories and fact.category not in categories:
             wrong = "names no category it was given"
         if wrong:
-            repeated += wrong == REPEATS
             refused.append(Refusal(item=item, reason=wrong))
         else:
             kept[item] = fact
-    if repeated and not kept:
-        raise BadAnswer(f"it {REPEATS}", answer.raw)
-    return replace(answer.read, items=kept, refused=refused)
+    if refused and not kept:
+        reasons = dict.fromkeys(each.reason for each in refused)
+        raise BadAnswer(f"it {' and '.join(reasons)}", answer.raw)
+    return replace(answer.read, items=kept, refused=[*answer.read.refused, *refused])
 
 
 def _wrong(text: str, system: str, said: str, known: Sequence[str] = ()) -> str:
     """Why a text is not remembered; empty if it may be. What was known before is no news."""
     if echoes(text, system, said):
-        return REPEATS
+        return "repeats the prompt"
     before = {flag for each in known for flag in flags(each)}
     return "speaks to the model" if HOSTILE & set(flags(text)) - before else ""
 

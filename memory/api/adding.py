@@ -65,7 +65,9 @@ class Add(AgentView):
 
     With `infer` (the default) a worker has facts taken from it and decides for each whether it is
     new, completes or contradicts what is known, or is known: ask `/v1/events/{event_id}`. Where no
-    chat model is configured its messages are memories at once, and the facts wait for a model.
+    chat model is configured its messages are memories at once, and the facts wait for a model. Of
+    an answer of the model's what is wrong is left out (`refused`); one of which nothing is left
+    changes nothing: the event is FAILED, and people see the answer on its page under Operations.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}
