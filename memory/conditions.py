@@ -4,6 +4,7 @@
 
 Keys beside each other must all hold. AND and OR take lists, NOT an object or a list, none of which
 may hold. A value is compared for equality; `{operator: value}` says otherwise, `"*"` is any value.
+Whose memories are asked for may be said in the filter alone: see `fixed_ids`.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,11 +27,29 @@ VALUES = 500  # of one `in`
 LONGEST = 2_000  # characters of a value
 ANYTHING = "*"
 LISTS = ("AND", "OR", "NOT")
+IDS = ("user_id", "agent_id", "app_id", "run_id")
 
 
 def condition(filters: Mapping[str, Any]) -> Q:
     """The rows that a filter means. What it does not understand, it refuses."""
     return _Reader().group(filters, "filters", 1)
+
+
+def fixed_ids(filters: Mapping[str, Any]) -> dict[str, str]:
+    """The ids that all rows have which a filter lets through, as far as it says so plainly.
+
+    By equality, at its top or inside an AND there. What makes no sense is for `condition` to say.
+    """
+    found: dict[str, str] = {}
+    beside = filters.get("AND")
+    for part in (filters, *(beside if isinstance(beside, list) else ())):
+        for name, said in part.items() if isinstance(part, Mapping) else ():
+            field, value = FIELDS.get(name), dict(_operations(said)).get("eq")
+            if not (field and field.column in IDS and isinstance(value, str)):
+                continue
+            if value not in ("", ANYTHING):
+                found.setdefault(field.column, value)
+    return found
 
 
 class _Reader:

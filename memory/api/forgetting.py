@@ -21,12 +21,11 @@ from memory.actions.counting import VALID
 from memory.actions.review import Decision
 from memory.api import output
 from memory.api.finding import forgettable, one
-from memory.api.serializers import IdField, Narrowing
+from memory.api.serializers import IdField, Narrowing, whose
 from memory.api.shapes import Forgetting, ForgettingCount, Memory
-from memory.conditions import condition
+from memory.conditions import IDS, condition
 from memory.models import EntryQuerySet, MemoryEntry
 
-WHOSE = ("user_id", "agent_id", "app_id", "run_id")
 NARROWING = ("kinds", "tags", "filters", "observed_before", "observed_after")
 
 
@@ -38,7 +37,7 @@ class ForgetInput(Exact, Narrowing):
     """
 
     aliases = {**Narrowing.aliases, "memory_id": "id", "node_id": "id"}
-    together = any_of("id", "client_id", *WHOSE, *NARROWING)
+    together = any_of("id", "client_id", *IDS, *NARROWING)
 
     id = serializers.UUIDField(required=False)
     client_id = IdField()
@@ -50,7 +49,7 @@ class ForgetInput(Exact, Narrowing):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Something must be meant: nobody forgets everything by leaving a field out."""
-        if not any(attrs.get(name) for name in ("id", "client_id", *WHOSE, *NARROWING)):
+        if not any(attrs.get(name) for name in ("id", "client_id", *IDS, *NARROWING)):
             raise serializers.ValidationError(
                 {"id": "Say which: id, client_id, user_id, agent_id, app_id, run_id or filters."}
             )
@@ -138,13 +137,13 @@ def _meant(principal: KeyPrincipal, asked: Mapping[str, Any]) -> EntryQuerySet:
     user, it does not mean memories of users, for two may name a run alike.
     """
     rows = MemoryEntry.objects.of(principal.account_id)
-    whose = {name: asked[name] for name in WHOSE if asked.get(name)}
-    rows = rows.filter(**whose)
+    named = whose(asked)
+    rows = rows.filter(**named)
     if not principal.may(Scope.ADMIN):
         rows = rows.told_to(str(principal.actor))
-        if not whose:
+        if not named:
             rows = rows.filter(visibility=MemoryEntry.Visibility.ACCOUNT)
-        elif "user_id" not in whose:
+        elif "user_id" not in named:
             rows = rows.filter(Q(user_id="") | Q(visibility=MemoryEntry.Visibility.CONVERSATION))
     return rows.filter(_narrowed(asked))
 

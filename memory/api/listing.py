@@ -20,9 +20,9 @@ from kmapp.api.serializers import OneOrMore
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from memory.api import output
-from memory.api.serializers import ID, OfKinds, viewer_of
+from memory.api.serializers import ID, FiltersField, OfKinds, viewer_of
 from memory.api.shapes import ListAnswer
-from memory.conditions import condition
+from memory.conditions import IDS, condition
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.past import Past, tellable
 
@@ -49,7 +49,7 @@ class ListInput(OfKinds):
     )
     status = serializers.ChoiceField(choices=MemoryEntry.Status.choices, required=False)
     pinned = serializers.BooleanField(required=False, allow_null=True, default=None)
-    filters = serializers.DictField(required=False)
+    filters = FiltersField()
     as_of = serializers.DateTimeField(required=False, allow_null=True)
     limit = serializers.IntegerField(min_value=1, max_value=MOST, default=PAGE)
     cursor = serializers.CharField(
@@ -94,8 +94,8 @@ def _seen(
     rows = MemoryEntry.objects.of(principal.account_id)
     viewer = viewer_of(asked)
     if principal.may(Scope.ADMIN):
-        named = any((viewer.user_id, viewer.agent_id, viewer.app_id, viewer.run_id))
-        return rows.visible_to(viewer) if named or viewer.scope is not None else rows
+        named = any(asked.get(name) for name in (*IDS, "scope"))  # a filter alone only narrows
+        return rows.visible_to(viewer) if named else rows
     if told:
         rows = rows.told_to(str(principal.actor), at)
     return rows.visible_to(viewer)

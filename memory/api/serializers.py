@@ -11,6 +11,7 @@ from rest_framework import serializers
 
 from kmapp import nodes
 from kmapp.api.serializers import Aliases, OneOrMore, Typed, any_of, one_of
+from memory.conditions import IDS, fixed_ids
 from memory.drafts import End, NewEdge, NewEntry
 from memory.models import MemoryEdge, MemoryEntry, Viewer
 from memory.retrieval import USUAL
@@ -219,6 +220,18 @@ class WriteInput(Typed):
             node["visibility"] = MemoryEntry.Visibility.USER
 
 
+class FiltersField(serializers.DictField):
+    """Conditions: `memory.conditions` reads them."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            help_text="Conditions on fields, with AND, OR and NOT. Where user_id, agent_id, app_id"
+            " and run_id are all left out beside it, those that it fixes by equality, at its top"
+            " or in an AND there, say whose memories are asked for.",
+        )
+
+
 class OfKinds(Ids):
     """Whose, and of which kinds: one, or several."""
 
@@ -235,7 +248,7 @@ class Narrowing(OfKinds):
     tags = OneOrMore(child=serializers.CharField(max_length=100), required=False)
     observed_after = serializers.DateTimeField(required=False)
     observed_before = serializers.DateTimeField(required=False)
-    filters = serializers.DictField(required=False)
+    filters = FiltersField()
 
 
 class Asking(Narrowing):
@@ -257,6 +270,11 @@ class SearchInput(Asking):
     min_score = Share(default=0.0)
 
 
+def whose(data: Mapping[str, Any]) -> dict[str, str]:
+    """The ids that a request names; where it names none, those that its filter does."""
+    named = {name: data[name] for name in IDS if data.get(name)}
+    return named or fixed_ids(data.get("filters") or {})
+
+
 def viewer_of(data: Mapping[str, Any]) -> Viewer:
-    ids = {name: data.get(name) or "" for name in ("user_id", "agent_id", "app_id", "run_id")}
-    return Viewer(**ids, scope=data.get("scope") or None)
+    return Viewer(**whose(data), scope=data.get("scope") or None)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kmapp.errors import Invalid
-from memory.conditions import CONDITIONS, DEPTH, condition
+from memory.conditions import CONDITIONS, DEPTH, condition, fixed_ids
 from tests.agent import Agent
 
 MEMORIES: dict[str, dict[str, Any]] = {
@@ -109,3 +109,38 @@ def test_no_filter_shows_another_users_memories(agent: Agent) -> None:
         body = {"user_id": "ann", "filters": filters}
         assert agent.post("memory/list", body)["results"] == []
         assert agent.post("memory/search", {"query": "bob", **body})["results"] == []
+
+
+ANN = {"user_id": "ann"}
+
+
+@pytest.mark.parametrize(
+    ("filters", "fixed"),
+    [
+        ({}, {}),
+        ({"user_id": "ann", "kind": "fact"}, ANN),
+        ({"user_id": {"eq": "ann"}}, ANN),
+        ({"user_id": {"eq": "ann", "icontains": "n"}}, ANN),
+        ({"AND": [{"user_id": "ann"}, {"session_id": "r"}]}, {**ANN, "run_id": "r"}),
+        ({"agent_id": "a", "app_id": "b", "conversation_id": "c"},
+         {"agent_id": "a", "app_id": "b", "run_id": "c"}),
+        ({"user_id": "ann", "OR": [{"run_id": "r"}, {"run_id": "s"}]}, ANN),
+        ({"user_id": "*"}, {}),
+        ({"user_id": ""}, {}),
+        ({"user_id": None}, {}),
+        ({"user_id": 7}, {}),
+        ({"user_id": {"ne": "ann"}}, {}),
+        ({"user_id": {"contains": "ann"}}, {}),
+        ({"user_id": ["ann"]}, {}),
+        ({"user_id": {"in": ["ann"]}}, {}),
+        ({"OR": [ANN]}, {}),
+        ({"NOT": ANN}, {}),
+        ({"NOT": [ANN]}, {}),
+        ({"AND": [{"OR": [ANN]}, {"NOT": ANN}]}, {}),
+        ({"AND": ANN}, {}),
+        ({"AND": ["user_id"]}, {}),
+        ({"scope": "s", "metadata": {"user_id": "ann"}, "x": "y"}, {}),
+    ],
+)  # fmt: skip
+def test_whose_memories_a_filter_means_is_said_plainly(filters: Any, fixed: dict[str, str]) -> None:
+    assert fixed_ids(filters) == fixed

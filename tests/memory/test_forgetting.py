@@ -105,6 +105,24 @@ def test_a_run_of_a_user_is_not_reset_by_the_name_of_the_run(plain: Agent, acme:
     assert forget(admin, run_id="r")["count"] == 1
 
 
+def test_whose_is_forgotten_may_be_said_in_the_filter(plain: Agent, acme: Account) -> None:
+    store(plain, "Tea.", user_id="ann", tags=["hot"])
+    store(plain, "Ice.", user_id="ann")
+    store(plain, "Bob's.", user_id="bob", tags=["hot"])
+    ann: dict[str, Any] = {"AND": [{"user_id": "ann"}, {"tags": "hot"}]}
+    for others in ({"user_id": "bob"}, {"agent_id": "bot"}):
+        assert plain.post("memory/forget", {**others, "filters": ann}, 200)["count"] == 0
+    anyone: list[dict[str, Any]] = [{"OR": [ann]}, {"user_id": ["ann"]}, {"user_id": "*"}]
+    for filters in anyone:
+        assert plain.post("memory/forget", {"filters": filters}, 200)["count"] == 0
+    assert forget(plain, filters=ann)["count"] == 1
+    assert statuses(acme) == {"Tea.": "forgotten", "Ice.": "active", "Bob's.": "active"}
+    store(plain, "Said in r.", run_id="r")
+    store(plain, "Ann's, in a run of the same name.", user_id="ann", run_id="r")
+    assert forget(plain, filters={"session_id": "r"})["count"] == 1
+    assert statuses(acme)["Ann's, in a run of the same name."] == "active"
+
+
 def test_what_everyone_is_told_is_left_to_a_person(plain: Agent, acme: Account) -> None:
     pk = store(plain, "The office is in Ostrey.")
     own = store(plain, "The office has a garden.")

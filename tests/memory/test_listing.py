@@ -74,6 +74,14 @@ def test_an_ordinary_key_lists_by_the_ids_it_names(told: Agent, acme: Account) -
     assert other.post("memory/list", {"user_id": "v"})["results"] == []
 
 
+def test_a_filter_only_narrows_what_an_admin_key_lists(told: Agent) -> None:
+    said = {"text": "Said in r.", "user_id": "u", "run_id": "r", "visibility": "conversation"}
+    told.post("memory/store", said, 201)
+    listed = told.post("memory/list", {"filters": {"user_id": "u"}})["results"]
+    assert len(listed) == 8
+    assert len(told.post("memory/list", {"user_id": "u"})["results"]) == 7
+
+
 @pytest.mark.parametrize("cursor", ["x", "AAAA", "MjAyNi0wMS0wMSB4", "🍵" * 20, "=" * 99])
 def test_a_cursor_of_somebody_elses_making_is_refused(agent: Agent, cursor: str) -> None:
     agent.post("memory/list", {"cursor": cursor}, 400)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -83,6 +84,59 @@ def test_no_door_tells_what_is_anothers(
             told = json.dumps(agent.post(f"memory/{door}", {**asked, **viewer, **past}))
             assert f"Bob's {SECRET}" not in told, (door, viewer)
             assert not [pk for pk in hidden if pk in told], (door, viewer)
+
+
+# What each door is asked in the filter alone, and who is meant by it.
+FIXED: list[tuple[dict[str, Any], dict[str, str]]] = [
+    ({"user_id": "ann"}, {"user_id": "ann"}),
+    ({"AND": [{"user_id": {"eq": "ann"}}]}, {"user_id": "ann"}),
+    ({"AND": [{"user_id": "ann"}], "session_id": "r"}, {"user_id": "ann", "run_id": "r"}),
+    ({"run_id": "r"}, {"run_id": "r"}),
+]
+NOBODY: list[dict[str, Any]] = [
+    {"OR": [{"user_id": "ann"}]},
+    {"NOT": [{"user_id": "zoe"}]},
+    {"user_id": ["ann", "bob"]},
+    {"user_id": {"contains": "n"}},
+    {"user_id": "*"},
+]
+DOORS: list[tuple[str, dict[str, Any]]] = [
+    ("search", {"query": f"lighthouse {SECRET}", "limit": 200}),
+    ("recall_text", {"query_text": "lighthouse", "limit": 200, "max_nodes": 200}),
+    ("recall", {"query_embedding": [0.1] * 384, "limit": 200, "max_nodes": 200}),
+    ("inject", {"query": f"lighthouse {SECRET}", "max_memories": 50, "min_score": 0.0}),
+    ("list", {"limit": 200}),
+]
+
+
+@pytest.fixture
+def plain(acme: Account) -> Agent:
+    """An agent whose key is no admin's: what it names decides what it sees."""
+    secret = makers.key(acme, ("memory:read",))[1]
+    return Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door[0])
+def test_whose_is_asked_may_be_said_in_the_filter_and_opens_no_more(
+    plain: Agent, two: dict[str, str], door: tuple[str, dict[str, Any]]
+) -> None:
+    path, asked = f"memory/{door[0]}", door[1]
+    told = lambda **more: _told(plain.post(path, {**asked, **more}), two)  # noqa: E731
+    for filters, named in FIXED:
+        found = told(filters=filters)
+        assert found == ({"ann"} if "user_id" in named else {"run"}), filters
+        assert found <= told(**named)
+        assert found == told(filters=filters, **named)
+        # Who is named beside the filter counts, and the filter narrows.
+        assert told(filters=filters, user_id="zoe") == set()
+        assert told(filters=filters, agent_id="zoe") == set()
+    for filters in NOBODY:
+        assert told(filters=filters) == set(), filters
+
+
+def _told(answer: Any, two: dict[str, str]) -> set[str]:
+    whole = json.dumps(answer)
+    return {name for name, pk in two.items() if pk in whole}
 
 
 def test_no_call_is_told_what_is_anothers(agent: Agent, two: dict[str, str]) -> None:
