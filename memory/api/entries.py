@@ -45,6 +45,8 @@ class Write(AgentView):
 
     The same `client_id` with the same body answers the first ids and commit; with another body it
     is a 409. Nodes of type `rule` become draft rules; that takes the scope rules:write as well.
+    Whose the nodes are, and their visibility, may be said once beside them: it holds for every node
+    that does not say it itself, and for every rule that names nobody.
     """
 
     scopes = {"POST": Scope.MEMORY_WRITE}

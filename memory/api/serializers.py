@@ -11,6 +11,7 @@ from rest_framework import serializers
 
 from kmapp import nodes
 from kmapp.api.serializers import Aliases, OneOrMore, Typed, any_of, one_of
+from memory.api.handing_down import handed_down
 from memory.conditions import IDS, fixed_ids
 from memory.drafts import End, NewEdge, NewEntry
 from memory.models import MemoryEdge, MemoryEntry, Viewer
@@ -165,12 +166,22 @@ class NodeInput(EntryInput):
         return super().run_validation(data)
 
 
-class WriteInput(Typed):
+OF_ALL = "Of every node that does not say it itself."
+
+
+class WriteInput(Ids):
     """A batch of memories and their connections: all of it is written, or nothing."""
 
+    aliases = EntryInput.aliases
     together = any_of("nodes", "edges")
 
-    scope = IdField()
+    user_id = IdField(help_text=OF_ALL)
+    agent_id = IdField(help_text=OF_ALL)
+    app_id = IdField(help_text=OF_ALL)
+    run_id = IdField(help_text=OF_ALL)
+    visibility = serializers.ChoiceField(
+        choices=MemoryEntry.Visibility.choices, required=False, allow_null=True, help_text=OF_ALL
+    )
     actor = IdField(help_text="Accepted for other clients; who writes is told by the key.")
     input_text = serializers.CharField(max_length=TEXT, required=False, allow_null=True)
     input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
@@ -188,6 +199,9 @@ class WriteInput(Typed):
     owner_agent_id = IdField()
     nodes = NodeInput(many=True, required=False)
     edges = EdgeInput(many=True, required=False)
+
+    def to_internal_value(self, data: Any) -> Any:
+        return super().to_internal_value(handed_down(self, data))
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Something to write, and not too much of it."""

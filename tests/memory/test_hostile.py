@@ -70,7 +70,8 @@ def _nodes(names: Iterable[str]) -> Iterator[Place]:
 
 def _batches() -> Iterator[Place]:
     nodes = [_node(), _node(client_id="b")]
-    for name in ("scope", "actor", "input_text", "input_sha256", "auto_embed", "force_reembed"):
+    whose = ("user_id", "agent_id", "app_id", "run_id", "visibility", "scope")
+    for name in (*whose, "actor", "input_text", "input_sha256", "auto_embed", "force_reembed"):
         yield "memory/write", {"nodes": nodes, name: MARK}
     for name in ("id", "type", *NUMBERS, *ENDS):
         yield "memory/write", {"nodes": nodes, "edges": [{**EDGE, name: MARK}]}

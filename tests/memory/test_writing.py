@@ -1,7 +1,9 @@
 """Agents write memories; the same words twice are one memory."""
 
+from typing import Any
 from uuid import uuid4, uuid5
 
+import pytest
 from django.conf import settings
 from django.test import override_settings
 
@@ -46,6 +48,81 @@ def test_another_body_under_a_client_id_is_a_conflict(agent: Agent) -> None:
     got = agent.post("memory/write", {"nodes": [{**NODE, "text_summary": "Tea? No."}]}, 409)
     assert got["error"] == "client_id_conflict"
     assert got["issues"][0]["path"] == "nodes.0.client_id"
+
+
+WHOSE = ("user_id", "agent_id", "app_id", "run_id", "visibility")
+
+
+@pytest.mark.parametrize(
+    ("of_all", "node", "kept"),
+    [
+        ({"user_id": "ann"}, {}, ("ann", "", "", "", "user")),
+        ({"run_id": "r", "app_id": "a"}, {}, ("", "", "a", "r", "conversation")),
+        ({"session_id": "r"}, {}, ("", "", "", "r", "conversation")),
+        ({"conversation_id": "r"}, {"session_id": "s"}, ("", "", "", "s", "conversation")),
+        ({"consumer_agent_id": "bot"}, {"user_id": "ann"}, ("ann", "bot", "", "", "user")),
+        ({"agent_id": "bot"}, {"consumer_agent_id": "bee"}, ("", "bee", "", "", "user")),
+        ({"user_id": "ann"}, {"user_id": "bob"}, ("bob", "", "", "", "user")),
+        ({"user_id": "ann"}, {"user_id": None, "agent_id": " "}, ("ann", "", "", "", "user")),
+        ({"user_id": "ann", "visibility": "conversation"}, {"run_id": "r"},
+         ("ann", "", "", "r", "conversation")),
+        ({"visibility": "conversation", "run_id": "r"}, {"visibility": "account"},
+         ("", "", "", "r", "account")),
+        # A lane is for what names nobody.
+        ({"memory_lane": "private", "user_id": "ann", "owner_agent_id": "bot"}, {},
+         ("ann", "", "", "", "user")),
+        ({"memory_lane": "private", "run_id": "r", "owner_agent_id": "bot"}, {},
+         ("", "bot", "", "r", "user")),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_all_nodes_holds_for_each_that_does_not_say_it(
+    of_all: dict[str, Any], node: dict[str, Any], kept: tuple[str, ...], agent: Agent, acme: Account
+) -> None:
+    said = {"client_id": "a", "text": "The lamp is lit.", **node}
+    body = {**of_all, "nodes": [said]}
+    first = agent.post("memory/write", body, 201)
+    with acting(acme):
+        assert MemoryEntry.objects.values_list(*WHOSE).get() == kept
+    assert agent.post("memory/write", body, 200)["nodes"] == first["nodes"]
+    other = agent.post("memory/write", {**body, "app_id": "another"}, 409)
+    assert other["error"] == "client_id_conflict"
+
+
+@pytest.mark.parametrize(
+    ("of_all", "node", "paths"),
+    [
+        ({"visibility": "conversation"}, {}, ["nodes.0.run_id"]),
+        ({"visibility": "user", "run_id": "r"}, {}, ["nodes.0.user_id"]),
+        ({"run_id": "r"}, {"visibility": "user"}, ["nodes.0.user_id"]),
+        ({"user_id": "u" * 201}, {}, ["user_id"]),
+        ({"session_id": 7}, {}, ["session_id"]),
+        ({"visibility": "everyone"}, {}, ["visibility"]),
+        ({"user_id": "ann"}, {"user_id": 7}, ["nodes.0.user_id"]),
+    ],
+)
+def test_what_is_wrong_of_a_node_then_is_said_of_the_node(
+    of_all: dict[str, Any], node: dict[str, Any], paths: list[str], agent: Agent
+) -> None:
+    body = {**of_all, "nodes": [{"text": "The lamp is lit.", **node}]}
+    refused = agent.post("memory/write", body, 400)
+    assert [issue["path"] for issue in refused["issues"]] == paths
+
+
+def test_what_counts_is_what_comes_of_it_wherever_it_was_said(agent: Agent) -> None:
+    said = {"client_id": "a", "text": "The lamp is lit."}
+    ann = {"user_id": "ann", "session_id": "r", "visibility": "conversation"}
+    agent.post("memory/write", {"nodes": [{**said, **ann}]}, 201)
+    agent.post("memory/write", {**ann, "nodes": [said]}, 200)
+    agent.post("memory/write", {**ann, "user_id": "bob", "nodes": [said]}, 409)
+    agent.post("memory/write", {"nodes": [said]}, 409)
+
+
+def test_what_is_meant_for_a_user_does_not_wait_for_a_person(agent: Agent, acme: Account) -> None:
+    nodes = [{"text": f"Lamp {number}."} for number in range(3)]
+    written = agent.post("memory/write", {"user_id": "ann", "nodes": nodes}, 201)
+    assert [node["status"] for node in written["nodes"]] == ["active"] * 3
+    refused = agent.post("memory/write", {"nodes": nodes, "account_id": "rival"}, 403)
+    assert refused["error"] == "identity_mismatch"
 
 
 def test_words_are_found_before_the_vector_is_there(agent: Agent) -> None:

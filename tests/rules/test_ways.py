@@ -191,6 +191,24 @@ def test_a_rule_is_a_draft_whatever_its_writer_says(people: People, acme: Accoun
     assert posted.json()["state"] == "draft"
 
 
+@pytest.mark.parametrize(
+    ("node", "audience"),
+    [
+        ({}, ("user", "ada")),
+        ({"run_id": "r"}, ("user", "ada")),
+        ({"agent_id": "bot"}, ("agent", "bot")),
+    ],
+)
+def test_a_rule_that_names_nobody_is_for_whom_its_batch_names(
+    people: People, acme: Account, node: dict[str, str], audience: tuple[str, str]
+) -> None:
+    said = {"type": "rule", "title": "One", "slots": {"then": NO_CURL}, **node}
+    body = {"user_id": "ada", "run_id": "s", "visibility": "user", "nodes": [said]}
+    assert people.may.post("/v1/memory/write", body, content_type=JSON).status_code == 201
+    with acting(acme):
+        assert Rule.objects.values_list("audience", "audience_id").get() == audience
+
+
 STALE: dict[str, Way] = {
     "a page's move": lambda people, made: people.boss.post(
         f"/rules/{made.pk}/move/", form(made, to="disabled")
