@@ -62,7 +62,8 @@ class Hit:
     entry: MemoryEntry
     score: float
     parts: Mapping[str, float]
-    ready: bool  # False: found by its words alone, its vector is not there yet
+    ready: bool  # False: found by its words alone, its meaning was not compared
+    state: str = "READY"  # of its vector, as `MemoryEntry.embedding_state` has it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,8 @@ def search(account_id: UUID, asked: Search) -> Found:
 
 def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit]:
     """The search itself, once the query's vector is there."""
-    scale = scale_of(meaning.model if meaning else active_model())
+    model = meaning.model if meaning else active_model()
+    scale = scale_of(model)
     with acting(account_id):
         within, reworded = _within(account_id, asked), {}
         if past := past_of(account_id, asked):
@@ -130,7 +132,19 @@ def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit
         hits = _distinct(told(best[: asked.limit]))
         if len(hits) < asked.limit < len(best):  # some say the same: others take their place
             hits = _distinct([*hits, *told(best[asked.limit :][: asked.limit + SPARE])])
-    return hits[: asked.limit]
+        return _with_states(account_id, hits[: asked.limit], model.pk)
+
+
+def _with_states(account_id: UUID, hits: Sequence[Hit], model_id: int) -> list[Hit]:
+    """How far the vectors are. It is asked of those only whose meaning was not compared."""
+    waiting = [hit.entry.pk for hit in hits if not hit.ready]
+    if not waiting:
+        return list(hits)
+    rows = MemoryEntry.objects.of(account_id).filter(pk__any_of=Ids(waiting)).only("tier")
+    states = {row.pk: row.embedding_state for row in rows.with_embedding_state(model_id)}
+    return [
+        hit if hit.ready else replace(hit, state=states.get(hit.entry.pk, "NONE")) for hit in hits
+    ]
 
 
 def _distinct(hits: Iterable[Hit]) -> list[Hit]:

@@ -110,7 +110,7 @@ def hit_output(hit: retrieval.Hit, variant: Variant, *, explain: bool) -> Hit:
         "client_id": entry.client_id,
         "observed_at": entry.observed_at,
         "pinned": entry.pinned,
-        "embedding_status": "READY" if hit.ready else "COLD" if hit.entry.is_cold else "PENDING",
+        "embedding_status": hit.state,
         "citations": [citation(entry, variant)],
     }
     if explain:

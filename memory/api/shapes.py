@@ -147,7 +147,7 @@ class Explanation(TypedDict):
 
 
 class Hit(TypedDict):
-    """A memory that was found."""
+    """A memory that was found. Its vector is READY, PENDING or FAILED; COLD and NONE need none."""
 
     id: UUID
     text: str

@@ -64,6 +64,11 @@ def _uri(entry: MemoryEntry) -> str:
     return output.uri(entry.pk, entry.kind, entry.account_id, entry.scope)
 
 
+def _seed(hit: Hit, asked: Mapping[str, Any]) -> dict[str, Any]:
+    found = {"similarity": round(hit.score, 6), "ready": hit.ready, "embedding_status": hit.state}
+    return {**_node(hit.entry, asked), **found}
+
+
 def _node(entry: MemoryEntry, asked: Mapping[str, Any]) -> dict[str, Any]:
     node: dict[str, Any] = {
         "id": entry.pk,

@@ -64,6 +64,23 @@ def test_a_search_costs_the_same_among_many(
     assert len(warm.post("memory/search", asked)["results"]) == 50
 
 
+def test_what_has_no_vector_costs_a_search_one_query(
+    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    asked = {"query": "thing", "user_id": "u", "limit": 50}
+    counts = []
+    for number in (0, 1, 20):
+        if number:
+            body = {"nodes": nodes(number, f"e{number}"), "auto_embed": False}
+            warm.post("memory/write", body, 201)
+        warm.post("memory/search", asked)
+        with django_assert_max_num_queries(17) as queries:
+            found = warm.post("memory/search", asked)["results"]
+        assert len([hit for hit in found if hit["embedding_status"] == "NONE"]) >= number
+        counts.append(len(queries))
+    assert counts == [counts[0], counts[0] + 1, counts[0] + 1]
+
+
 def test_reading_costs_the_same_with_a_long_history(
     warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -1,5 +1,14 @@
 """What was written is found again, by those who may see it."""
 
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.outbox.models import Delivery
+from kmapp.search.models import Vector
 from tests import makers
 from tests.agent import Agent
 
@@ -18,6 +27,55 @@ def test_meaning_is_found_once_embedded(agent: Agent) -> None:
     assert found["results"][0]["text"].startswith("The cat")
     assert found["results"][0]["embedding_status"] == "READY"
     assert agent.get("health")["pending_embeddings"] == 0
+
+
+STATES = {
+    "READY": "The pier is of oak.",
+    "PENDING": "The pier is of elm.",
+    "FAILED": "The pier is of ash.",
+    "NONE": "The pier is of fir.",
+    "COLD": "The pier is of yew.",
+}
+DOORS: list[tuple[str, str, dict[str, Any]]] = [
+    ("search", "results", {"query": "pier"}),
+    ("inject", "memories", {"query": "pier", "min_score": 0.0}),
+    ("recall_text", "seeds", {"query_text": "pier"}),
+]
+
+
+@pytest.fixture
+def pier(agent: Agent, acme: Account) -> dict[str, str]:
+    """A memory in each state that a vector may be in; the state by its id."""
+    ids = {}
+    for state, text in STATES.items():
+        node = {"text": text, "user_id": "u", "tier": "cold" if state == "COLD" else "hot"}
+        body = {"nodes": [node], "auto_embed": state != "NONE"}
+        ids[agent.post("memory/write", body, 201)["nodes"][0]["id"]] = state
+        if state == "READY":
+            makers.settle()
+    with acting(acme):
+        failed = [pk for pk, state in ids.items() if state == "FAILED"]
+        Vector.objects.of(acme).filter(object_id__in=failed).update(state="FAILED", error="bad")
+        Delivery.objects.of(acme).update(done_at=Now())
+    return ids
+
+
+@pytest.mark.parametrize(("door", "name", "asked"), DOORS, ids=[each[0] for each in DOORS])
+def test_a_hit_says_of_its_vector_what_the_memory_says(
+    door: str, name: str, asked: dict[str, Any], agent: Agent, pier: dict[str, str]
+) -> None:
+    hits = agent.post(f"memory/{door}", {**asked, "user_id": "u"})[name]
+    assert {hit["id"]: hit["embedding_status"] for hit in hits} == pier
+    for pk, state in pier.items():
+        assert agent.post("memory/get", {"id": pk})["embedding_status"] == state
+
+
+def test_a_vector_is_there_also_while_nobody_can_embed_the_question(
+    agent: Agent, pier: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.retrieval.meaning_of", lambda *asked: None)
+    hits = agent.post("memory/search", {"query": "pier", "user_id": "u"})["results"]
+    assert {hit["id"]: hit["embedding_status"] for hit in hits} == pier
 
 
 def test_a_user_does_not_see_another_users_memories(agent: Agent) -> None:
