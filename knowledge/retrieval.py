@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db.models import Q
+from django.db.models import Min, Q
 
 from kmapp.accounts.acting import acting
 from kmapp.ids import IdText
@@ -17,6 +17,7 @@ from kmapp.providers.rerank import configured
 from kmapp.search.asking import meaning_of, scale_of
 from kmapp.search.fusion import fuse
 from kmapp.search.lookups import Ids
+from kmapp.search.models import Vector
 from kmapp.search.queries import Collection, Meaning, Within, listed
 from kmapp.search.reranking import FAILED, reranked, wanted
 from kmapp.variants import DEFAULT, Variant
@@ -57,6 +58,7 @@ class Snippet:
     score: float
     parts: Mapping[str, float]
     ready: bool  # False: found by its words alone
+    state: str = "READY"  # of its vectors, the worst of them; NONE: there are none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +81,15 @@ def search(account_id: UUID, asked: Search) -> Found:
     else:
         decisions.append({"code": "km_cache_hit", "message": "This was asked a moment ago."})
     with acting(account_id):
-        snippets = _snippets(account_id, runs)
+        snippets = _with_states(account_id, asked, _snippets(account_id, runs))
     return Found(snippets=snippets, decisions=decisions)
 
 
 def answers(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Snippet]:
     """The search itself, past cache and reranker, once the query's vector is there."""
     with acting(account_id):
-        return _snippets(account_id, _chosen(asked, _ranked(account_id, asked, meaning)))
+        runs = _chosen(asked, _ranked(account_id, asked, meaning))
+        return _with_states(account_id, asked, _snippets(account_id, runs))
 
 
 def _best(
@@ -221,3 +224,25 @@ def _snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
         )
         for run, found in whole
     ]
+
+
+def _with_states(account_id: UUID, asked: Search, found: list[Snippet]) -> list[Snippet]:
+    """How far the vectors are. It is asked of those only whose meaning was not compared."""
+    waiting = [chunk.pk for snippet in found if not snippet.ready for chunk in snippet.chunks]
+    if not waiting:
+        return found
+    rows = Vector.objects.of(account_id).filter(
+        collection=collection_of(asked.variant.index_version),
+        object_id__any_of=Ids(waiting),
+        model=active_model(),
+    )
+    # FAILED, PENDING, READY in the order of the alphabet.
+    states = dict(rows.values_list("object_id").annotate(worst=Min("state")))
+    return [
+        snippet if snippet.ready else replace(snippet, state=_worst(snippet, states))
+        for snippet in found
+    ]
+
+
+def _worst(snippet: Snippet, states: Mapping[UUID, str]) -> str:
+    return min((states[each.pk] for each in snippet.chunks if each.pk in states), default="NONE")

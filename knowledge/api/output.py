@@ -74,7 +74,7 @@ def snippet_output(snippet: Snippet, variant: Variant, *, explain: bool) -> Snip
         "mime": document.mime,
         "tags": ["knowledge", source.kind],
         "flags": list(flags(snippet.text)),
-        "embedding_status": "READY" if snippet.ready else "PENDING",
+        "embedding_status": snippet.state,
         "citations": [cast("KnowledgeCitation", citation)],
     }
     if explain:

@@ -6,6 +6,7 @@ import pytest
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.search.models import Vector
 from knowledge.models import KnowledgeChunk, KnowledgeText
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -49,6 +50,13 @@ def test_words_find_at_once_and_meaning_later(agent: Agent, acme: Account) -> No
     assert first["score"] == pytest.approx(sum(first["explain"]["parts"].values()))
     assert first["citations"][0]["index_version"] == "1"
     assert "普洱" in texts(find(agent, "普洱用什么水"))[0]
+
+
+def test_a_passage_says_that_its_vector_failed(agent: Agent, acme: Account) -> None:
+    deliver(acme, {"cups.md": CUPS})
+    with acting(acme):
+        Vector.objects.of(acme).update(state="FAILED", error="bad")
+    assert find(agent, "gaiwan lid")["results"][0]["embedding_status"] == "FAILED"
 
 
 def test_a_citation_is_the_text_and_outlives_it(agent: Agent, acme: Account) -> None:
