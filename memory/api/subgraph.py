@@ -54,19 +54,18 @@ def answer(account_id: UUID, found: Recalled, asked: Mapping[str, Any]) -> dict[
 
 
 def _seed(hit: Hit, asked: Mapping[str, Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"similarity": round(hit.score, 6), "ready": hit.ready}
+    found: dict[str, Any] = {
+        "similarity": round(hit.score, 6),
+        "ready": hit.ready,
+        "embedding_status": hit.state,
+    }
     if asked["explain"]:
-        told["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
-    return _node(hit.entry, asked) | told
+        found["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
+    return _node(hit.entry, asked) | found
 
 
 def _uri(entry: MemoryEntry) -> str:
     return output.uri(entry.pk, entry.kind, entry.account_id, entry.scope)
-
-
-def _seed(hit: Hit, asked: Mapping[str, Any]) -> dict[str, Any]:
-    found = {"similarity": round(hit.score, 6), "ready": hit.ready, "embedding_status": hit.state}
-    return {**_node(hit.entry, asked), **found}
 
 
 def _node(entry: MemoryEntry, asked: Mapping[str, Any]) -> dict[str, Any]:
