@@ -25,9 +25,9 @@ def mark_all(account_id: UUID) -> None:
 
     Opens `acting` itself, once for each batch: what is marked stays so when the rest fails.
     """
-    before: UUID | None = LAST
-    while before := _mark_calls(account_id, before):
-        pass
+    before = LAST
+    while last := _mark_calls(account_id, before):
+        before = last
     while _mark_rest(account_id):
         pass
 

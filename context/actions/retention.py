@@ -137,7 +137,7 @@ def _holding(account_id: UUID, archives: Sequence[ToolResultArchive]) -> dict[UU
     holding = ContextBody.objects.of(account_id).filter(results__gt=[])
     rows = holding.filter(results__overlap=list(whose))
     return {
-        pk: set().union(*(whose[mark] for mark in marks if mark in whose))
+        pk: set().union(*(whose[mark] for mark in marks or () if mark in whose))
         for pk, marks in rows.values_list("pk", "results")
     }
 

@@ -1,5 +1,6 @@
 """What calls keep of a tool result goes when that is erased, and nothing of anybody else's."""
 
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -131,11 +132,11 @@ def test_personal_data_in_it_does_not_hide_it(agent: Agent, acme: Account) -> No
 def test_an_exchange_of_the_secret_does_not_hide_it(
     agent: Agent, acme: Account, settings: Settings, text: str, first: str
 ) -> None:
-    steps = [lambda: keep(agent, text), lambda: assemble(agent, said(text))]
-    one, other = steps if first == "result" else steps[::-1]
-    one()
+    deeds = {"result": partial(keep, agent, text), "call": partial(assemble, agent, said(text))}
+    deeds.pop(first)()
     settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another"
-    other()
+    for deed in deeds.values():
+        deed()
     assert kept(acme, "sparrow") == 1
     erase_all(acme)
     assert kept(acme, "sparrow") == 0

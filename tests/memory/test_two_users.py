@@ -121,7 +121,10 @@ def test_whose_is_asked_may_be_said_in_the_filter_and_opens_no_more(
     plain: Agent, two: dict[str, str], door: tuple[str, dict[str, Any]]
 ) -> None:
     path, asked = f"memory/{door[0]}", door[1]
-    told = lambda **more: _told(plain.post(path, {**asked, **more}), two)  # noqa: E731
+
+    def told(**more: Any) -> set[str]:
+        return _told(plain.post(path, {**asked, **more}), two)
+
     for filters, named in FIXED:
         found = told(filters=filters)
         assert found == ({"ann"} if "user_id" in named else {"run"}), filters
