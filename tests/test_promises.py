@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.measure import ELSEWHERE
 from tests.promises.register import PROMISES
 from tests.promises.table import BROKEN, KEPT, NOT_SHOWN, as_markdown, as_text, rows, runs
 
@@ -30,16 +31,27 @@ def test_there_are_forty_and_each_has_a_test() -> None:
     assert set(marks()) == set(PROMISES)
 
 
-def keep(folder: Path, name: str, tests: dict[str, tuple[str, list[int], list[str]]]) -> None:
+Said = tuple[str, list[int], list[str]]
+
+
+def keep(folder: Path, name: str, tests: dict[str, Said], *, short: bool = False) -> None:
+    """A run; what was skipped says why in the place of its figures."""
     said = {
         test: {"outcome": outcome, "promises": numbers, "measured": figures}
+        if outcome != "skipped"
+        else {"outcome": outcome, "promises": numbers, "measured": [], "why": "".join(figures)}
         for test, (outcome, numbers, figures) in tests.items()
     }
-    (folder / f"{name}.json").write_text(json.dumps({"began": name, "tests": said}))
+    (folder / f"{name}.json").write_text(json.dumps({"began": name, "short": short, "tests": said}))
 
 
 def test_runs_are_one_table_and_the_last_word_counts(tmp_path: Path) -> None:
-    first = {"a": ("failed", [1], []), "b": ("passed", [2], ["9 ms"]), "c": ("skipped", [2, 3], [])}
+    left = [ELSEWHERE]
+    first: dict[str, Said] = {
+        "a": ("failed", [1], []),
+        "b": ("passed", [2], ["9 ms"]),
+        "c": ("skipped", [2, 3], left),
+    }
     keep(tmp_path, "2026-01-01", first)
     keep(tmp_path, "2026-01-02", {"a": ("passed", [1], ["0 lost"]), "d": ("failed", [4], [])})
     table = rows(runs(tmp_path))
@@ -51,11 +63,35 @@ def test_runs_are_one_table_and_the_last_word_counts(tmp_path: Path) -> None:
     assert as_markdown(table).count("\n| 4 |") == 1
 
 
+@pytest.mark.parametrize("short", [False, True])
+def test_what_misses_a_program_is_not_shown_but_by_the_short_form(
+    tmp_path: Path, *, short: bool
+) -> None:
+    no_clock, no_browser = ["no faketime"], ["no Chromium"]
+    found: dict[str, Said] = {
+        "a": ("passed", [1, 2], []),
+        "b": ("skipped", [1], no_clock),
+        "c": ("skipped", [1], no_browser),
+        "d": ("skipped", [1], no_clock),
+        "e": ("skipped", [2], [ELSEWHERE]),
+        "f": ("failed", [3], []),
+        "g": ("skipped", [3, 4], no_clock),
+    }
+    keep(tmp_path, "2026-01-01", found, short=short)
+    verdicts = [row.verdict for row in rows(runs(tmp_path))[:4]]
+    if short:
+        assert verdicts == [KEPT, KEPT, BROKEN, NOT_SHOWN]
+    else:
+        lacks = f"{NOT_SHOWN}: no faketime"
+        assert verdicts == [f"{lacks}; no Chromium", KEPT, BROKEN, lacks]
+
+
 @pytest.fixture
 def elsewhere(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A folder of other tests that notes promises, too."""
     monkeypatch.setenv("PYTHONPATH", str(TESTS.parent))
-    monkeypatch.delenv("DJANGO_SETTINGS_MODULE", raising=False)
+    for name in ("DJANGO_SETTINGS_MODULE", "CHAOS_SHORT"):
+        monkeypatch.delenv(name, raising=False)
     pytester.makeconftest('pytest_plugins = ["tests.promises.plugin"]')
     pytester.makeini("[pytest]\nmarkers =\n  promise: numbers\n  chaos: hurts\n")
     return pytester
@@ -79,13 +115,24 @@ def test_what_a_test_measures_is_kept(elsewhere: pytest.Pytester) -> None:
         def test_that_does_not_begin(nothing):
             pass
 
+        @pytest.mark.promise(2, 5)
+        @pytest.mark.skipif(True, reason="no faketime")
+        def test_marked():
+            pass
+
+        @pytest.mark.promise(6)
+        def test_that_skips():
+            pytest.skip("no Chromium")
+
         def test_other():
             pass
         """
     )
     elsewhere.runpytest_subprocess("--promises=kept", "-n2")
     table = rows(runs(elsewhere.path / "kept"))
-    assert [row.verdict for row in table[:5]] == [KEPT, KEPT, BROKEN, BROKEN, NOT_SHOWN]
+    clock, browser = f"{NOT_SHOWN}: no faketime", f"{NOT_SHOWN}: no Chromium"
+    verdicts = [row.verdict for row in table[:7]]
+    assert verdicts == [KEPT, clock, BROKEN, BROKEN, clock, browser, NOT_SHOWN]
     assert [row.figures for row in table[:4]] == [["7 of 7"], ["7 of 7"], ["6 of 7"], []]
 
 

@@ -16,7 +16,8 @@ def amount(full: int, short: int) -> int:
 
 
 # In the short form of chaos an ordinary test speaks for these.
-long = pytest.mark.skipif(SHORT, reason="the short form leaves it to other tests")
+ELSEWHERE = "the short form leaves it to other tests"
+long = pytest.mark.skipif(SHORT, reason=ELSEWHERE)
 
 
 def seconds_until(condition: Callable[[], bool], most: float) -> float:

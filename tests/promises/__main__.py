@@ -25,7 +25,7 @@ def main() -> int:
     _say(as_text(table))
     _say(f"\n{len(table) - len(short)} of {len(table)} promises were kept.")
     if short:
-        _say(f"Not kept, or not shown by any test that ran: {', '.join(map(str, short))}.")
+        _say(f"Not kept, or not shown by the tests that ran: {', '.join(map(str, short))}.")
     if options.docs and found:
         _write(found, table)
     return 1 if short else 0

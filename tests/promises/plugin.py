@@ -16,7 +16,7 @@ from kmapp.embedded.part import package
 from tests.chaos.measure import SHORT
 from tests.promises.register import PROMISES
 
-CARRIES, MEASURED = "promises", "measured"
+CARRIES, MEASURED, WHY = "promises", "measured", "why"  # it was skipped
 Measured = Callable[[str], None]
 
 
@@ -62,6 +62,8 @@ class Keeper:
         test = self.tests.setdefault(report.nodeid, {"outcome": ""})
         test[CARRIES] = dict(said)[CARRIES]
         test[MEASURED] = [value for name, value in said if name == MEASURED]
+        if report.skipped and isinstance(report.longrepr, tuple):
+            test[WHY] = report.longrepr[2].removeprefix("Skipped: ")
         if report.failed or (test["outcome"] != "failed" and report.skipped):
             test["outcome"] = report.outcome
         elif report.when == "call" and not test["outcome"]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from tests.promises.plugin import CARRIES, MEASURED
+from tests.chaos.measure import ELSEWHERE
+from tests.promises.plugin import CARRIES, MEASURED, WHY
 from tests.promises.register import PROMISES, Promise
 
 KEPT, BROKEN, NOT_SHOWN = "kept", "BROKEN", "NOT SHOWN"
@@ -22,16 +23,24 @@ class Row:
     promise: Promise
     figures: list[str] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)  # for want of what tests were skipped
 
-    def add(self, test: dict[str, Any]) -> None:
+    def add(self, test: dict[str, Any], *, short: bool) -> None:
         self.outcomes.append(test["outcome"])
         self.figures += test[MEASURED]
+        if test["outcome"] == "skipped" and not short and test.get(WHY) != ELSEWHERE:
+            self.lacks.append(test.get(WHY, "skipped"))
 
     @property
     def verdict(self) -> str:
-        """Kept is what some test showed and none refuted."""
+        """Kept is what some test showed and none refuted.
+
+        In the full form a test that misses a program leaves it open; the short form may miss some.
+        """
         if "failed" in self.outcomes:
             return BROKEN
+        if self.lacks:
+            return f"{NOT_SHOWN}: {'; '.join(dict.fromkeys(self.lacks))}"
         return KEPT if "passed" in self.outcomes else NOT_SHOWN
 
     def cells(self) -> tuple[str, ...]:
@@ -52,11 +61,12 @@ def runs(folder: Path) -> list[dict[str, Any]]:
 
 def rows(found: list[dict[str, Any]]) -> list[Row]:
     """All promises. Of a test that ran more than once, the last time counts."""
-    tests = {name: test for run in found for name, test in run["tests"].items()}
+    tests = {name: (test, run["short"]) for run in found for name, test in run["tests"].items()}
     table = {number: Row(number, promise) for number, promise in PROMISES.items()}
     for name in sorted(tests):
-        for number in tests[name][CARRIES]:
-            table[number].add(tests[name])
+        test, short = tests[name]
+        for number in test[CARRIES]:
+            table[number].add(test, short=short)
     return list(table.values())
 
 
