@@ -119,8 +119,8 @@ PROMISES = {
     ),
     21: Promise(
         "A budget is never exceeded.",
-        "1,000 invented calls: long texts, emoji, halves of pairs, many snippets.",
-        "1,000 of 1,000 within it, no citation cut, parts add up",
+        "1,000 invented calls: long texts, emoji, halves of pairs; 2,000 candidates for one call.",
+        "each within it or refused, at least 500 within; no citation cut, parts add up",
     ),
     # --- Accounts are kept apart ------------------------------------------------------------------
     22: Promise(
