@@ -1,6 +1,17 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from tests import makers
+from tests.kernel.bodies import CHAT, MEMORY
+from tests.kernel.names import Names, names_of
+from tests.web.reviewing import proposed
+from tests.web.staff import fill
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,3 +28,30 @@ class Form:
 @pytest.fixture
 def form() -> Form:
     return Form()
+
+
+@pytest.fixture
+def sender(agent: Client, settings: Settings) -> Client:
+    """Asks as often as it likes; what fails is answered, as it would be."""
+    settings.THROTTLES = dict.fromkeys(settings.THROTTLES, 1_000_000)
+    agent.raise_request_exception = False
+    return agent
+
+
+@pytest.fixture
+def names(acme: Account, sender: Client) -> Names:
+    """Rows of every kind; of a memory, a tool result and a run, such as the agent may change."""
+    with acting(acme):
+        Account.objects.filter(pk=acme.pk).update(redact=[])  # on purpose, it does not come back
+    entry = fill(acme)[0]
+    member = makers.member(acme, "mira", role="admin")
+    waiting = proposed(acme, "Acme wants everyone to know this.")[0]
+    theirs = names_of(acme, entry=entry, proposal=waiting, member=member)
+
+    def made(path: str, **body: Any) -> Any:
+        return sender.post(f"/v1/{path}", body, "application/json").json()
+
+    own = made("memory/store", **MEMORY, client_id="mine")
+    result = made("tool-results", **CHAT, tool_name="look", result="Red. " * 9, threshold=0)
+    made("memory/tools/select", context={}, candidates=["bash"], run_id="r")
+    return replace(theirs, entry=own["id"], client_id="mine", archive=result["archive"]["uuid"])

@@ -178,7 +178,8 @@ PROMISES = {
     ),
     32: Promise(
         "Hostile text is refused, or comes back whole.",
-        "40 payloads in every field of every writer.",
+        "40 payloads in every field of a memory; NUL, half a pair and two more of them, in turn, in"
+        " every field that the API's schema names.",
         "0 5xx; what is kept is equal",
     ),
     33: Promise(

@@ -1,0 +1,114 @@
+"""Every place of a request body in which a hostile value may stand, as the API's schema names them.
+
+The examples are valid bodies; each place is one of them with a mark in that place. What the schema
+names and no example leads to is a mistake in the examples. Where it takes any JSON, the places are
+those of the example.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from django.urls import reverse
+
+from tests.hostile import MARK
+from tests.kernel.names import Names
+from tests.kernel.probes import PROBES, ROUTES
+
+KINDS: dict[type, str] = {dict: "object", list: "array"}
+Shape = Mapping[str, Any]
+Hole = tuple[str, bool, Any]  # where, whether the example has something there, the marked body
+ANYTHING: Any = object()  # an example of whatever is asked for
+CHOICES = ("anyOf", "oneOf", "allOf")
+ARBITRARY = "#/components/schemas/JSON"
+OPEN: Shape = {}
+FEW = 5  # items of a list: they speak for all of them
+
+
+class Places:
+    """Reads shapes of a published schema."""
+
+    def __init__(self, schema: Shape) -> None:
+        self.components: Shape = schema["components"]["schemas"]
+
+    def named(self, shape: Shape) -> set[str]:
+        """All that the shape itself knows of."""
+        return {at for at, _, _ in self.holes(shape, ANYTHING)}
+
+    def of(self, shape: Shape, examples: Sequence[Any]) -> dict[str, list[Any]]:
+        """Marked bodies by their place: of the first and the last example with something there."""
+        held: dict[str, list[Any]] = {}
+        empty: dict[str, list[Any]] = {}
+        for example in examples:
+            for at, filled, body in self.holes(shape, example):
+                (held if filled else empty).setdefault(at, []).append(body)
+        return {at: [each[0], *each[1:][-1:]] for at, each in {**empty, **held}.items()}
+
+    def holes(self, shape: Shape, value: Any, at: str = "") -> Iterator[Hole]:
+        if at:
+            yield at, value not in (None, ANYTHING), MARK
+        for each in self._forms(shape):
+            kind = each.get("type", KINDS.get(type(value)))
+            if "properties" in each or kind == "object":
+                yield from self._of_object(each, value, at)
+            elif kind == "array":
+                yield from self._of_array(each, value, at)
+
+    def _forms(self, shape: Shape) -> Iterator[Shape]:
+        """What it may be. Choices beside properties only say which of them go together."""
+        if (name := shape.get("$ref")) and name != ARBITRARY:
+            yield from self._forms(self.components[name.rpartition("/")[2]])
+        elif "properties" in shape or not any(choice in shape for choice in CHOICES):
+            yield shape
+        else:
+            for each in (each for choice in CHOICES for each in shape.get(choice, ())):
+                yield from self._forms(each)
+
+    def _of_object(self, shape: Shape, value: Any, at: str) -> Iterator[Hole]:
+        named = shape.get("properties", {})
+        if value is ANYTHING:
+            value = dict.fromkeys(named, ANYTHING)
+        if named and not isinstance(value, dict):
+            return  # an example of another form
+        value = value if isinstance(value, dict) else {}
+        for name in {**named, **value}:
+            inner = self.holes(named.get(name, OPEN), value.get(name), f"{at}.{name}")
+            yield from ((where, held, {**value, name: hurt}) for where, held, hurt in inner)
+        if shape.get("additionalProperties", True):
+            yield f"{at}.(other)", bool(value), {**value, "unheard_of": MARK}
+            yield f"{at}.(deep)", bool(value), {**value, "unheard_of": [{"a": MARK}]}
+            yield f"{at}.(key)", bool(value), {**value, MARK: 1}
+
+    def _of_array(self, shape: Shape, value: Any, at: str) -> Iterator[Hole]:
+        if value is ANYTHING:
+            value = [ANYTHING]
+        if value is not None and not isinstance(value, list):
+            return  # an example of another form
+        value = value or [None]
+        for number, each in enumerate(value[:FEW]):
+            for where, held, hurt in self.holes(shape.get("items", OPEN), each, f"{at}.{number}"):
+                yield where, held, [*value[:number], hurt, *value[number + 1 :]]
+
+
+# --- Of routes ------------------------------------------------------------------------------------
+
+
+def address(name: str) -> str:
+    """As the schema names it."""
+    return "/" + re.sub(r"<.*?>", "{id}", ROUTES[name])
+
+
+def taking(schema: Any) -> dict[str, tuple[str, Any]]:
+    """The method and the shape of the body, of every route that takes one."""
+    found = {}
+    for name in ROUTES:
+        for method, operation in schema["paths"].get(address(name), {}).items():
+            if body := operation.get("requestBody"):
+                assert name not in found, "one body a route"
+                found[name] = (method.upper(), body["content"]["application/json"]["schema"])
+    return found
+
+
+def path_of(name: str, names: Names) -> str:
+    pk = PROBES[name].pk if name in PROBES else ""
+    return reverse(name, args=[getattr(names, pk)] if pk else [])

@@ -1,0 +1,192 @@
+"""Every field of every route that takes a body, as the API's schema names them, is sent hostility.
+
+What cannot be kept is refused. Under everything else nothing breaks, and whatever is kept of it is
+kept whole. A new route fails until it has an example, a new field until an example leads to it.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import count, cycle
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.search.models import TermPosting
+from kmapp.text import normalise
+from tests.hostile import REFUSED, STORED, Hostile, body_with
+from tests.kernel.bodies import BODIES
+from tests.kernel.names import Names
+from tests.kernel.places import Places, path_of, taking
+from tests.kernel.probes import ROUTES
+from tests.kernel.test_api_routes import VIEWS
+from tests.promises.plugin import Measured
+from tests.test_house_rules import OWNED
+
+pytestmark = pytest.mark.promise(32)
+
+SHAPE = {"status", "error", "message", "detail", "details", "issues"}
+APPS = ("memory", "knowledge", "rules", "context")
+ALWAYS = [each for each in REFUSED if each.name in ("NUL as an escape", "lone high surrogate")]
+# A list around nothing is an empty list.
+OTHERS = [each for each in REFUSED if each not in ALWAYS and each.raw]
+TEXTS = [each.text or "" for each in STORED]
+MEGABYTE, EACH = "x" * 2**20, 16  # a megabyte for some fields: their length alone is too much
+# Each is told by its number from all others, wherever it turns up.
+NAMED = re.compile(r"km\d{6}")
+WORDS = TermPosting._meta.db_table  # one by one
+# Columns that we fill with a part of what is kept whole beside them, and the fields it is of.
+MADE = {
+    "context_toolresultarchive.query_summary": "",  # of any
+    "context_toolresultarchive.result_summary": "",
+    "knowledge_knowledgedocument.title": ".documents.0.ref",
+}
+# Writers that keep nobody's words: one waits to be confirmed, the other takes a number.
+SILENT = {"memory:api_erase", "rules:api_backtest"}
+
+
+@pytest.fixture
+def schema(client: Client) -> Any:
+    return client.get("/v1/schema").json()
+
+
+# --- The examples ---------------------------------------------------------------------------------
+
+
+def test_every_route_that_takes_a_body_has_an_example_that_is_taken(
+    schema: Any, sender: Client, names: Names
+) -> None:
+    routes = taking(schema)
+    assert routes.keys() == BODIES.keys()
+    assert {name.partition(":")[0] for name in routes} == set(APPS)
+    for name, (method, _) in routes.items():
+        for body in BODIES[name](names):
+            with transaction.atomic():
+                said = json.dumps(body)
+                answer = sender.generic(method, path_of(name, names), said, "application/json")
+                assert answer.status_code < 300, (name, body, answer.content)
+                transaction.set_rollback(True)
+
+
+def test_every_field_of_every_body_is_led_to(schema: Any, names: Names) -> None:
+    places = Places(schema)
+    for name, (_, shape) in taking(schema).items():
+        found = places.of(shape, BODIES[name](names))
+        assert places.named(shape) - found.keys() == set(), name
+
+
+# --- Hostility ------------------------------------------------------------------------------------
+
+
+def kept_of(mark: str) -> Iterator[tuple[str, str]]:
+    """The column and the text of all that holds it, in any row."""
+    tables = sorted({model._meta.db_table for model in OWNED} - {WORDS})
+    row = "SELECT '{0}', to_jsonb(t)::text AS said FROM {0} t"
+    every = " UNION ALL ".join(map(row.format, tables))
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM ({every}) r WHERE said LIKE %s", [f"%{mark}%"])  # noqa: S608
+        found = cursor.fetchall()
+    for table, said in found:
+        for column, value in json.loads(said).items():
+            yield from ((f"{table}.{column}", each) for each in strings(value) if mark in each)
+
+
+def strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = [*value, *value.values()]
+    if isinstance(value, list):
+        for each in value:
+            yield from strings(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def spoiled(text: str, found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Those in which the text is not as it was said, but for what we compose."""
+    whole = {text, normalise(text)}
+    whole |= {json.dumps(each, ensure_ascii=form)[1:-1] for each in whole for form in (True, False)}
+    left = []
+    for column, rest in found:
+        said = rest
+        for form in sorted(whole, key=len, reverse=True):
+            said = said.replace(form, "")
+        if NAMED.search(said):
+            left.append((column, rest[:200]))
+    return left
+
+
+class Attack:
+    """One route under fire: what is wrong with its answers, and how many fields kept something."""
+
+    def __init__(self, client: Client, account: Account, name: str, method: str, path: str) -> None:
+        self.client, self.account, self.path, self.method = client, account, path, method
+        view = VIEWS[ROUTES[name]]
+        self.reads = view.scopes[method].value.endswith(":read")
+        self.writes = view.idempotent and name not in SILENT
+        self.wrong: list[Any] = []
+        self.kept: set[str] = set()
+
+    def send(self, hostile: Hostile, body: Any) -> Any:
+        whole = body_with(hostile, body)
+        return self.client.generic(self.method, self.path, whole, "application/json")
+
+    def refused(self, at: str, hostile: Hostile, body: Any) -> None:
+        """It must be, whatever the field."""
+        answer = self.send(hostile, body)
+        said = answer.json()
+        if answer.status_code != 400 or said.keys() != SHAPE or not said["issues"]:
+            self.wrong.append((self.path, at, hostile.name, answer.status_code, said))
+
+    def taken(self, at: str, number: int, text: str, body: Any) -> None:
+        """It may be; then it is kept whole. Afterwards all is as it was."""
+        mark = f"km{number:06}"
+        text = f"{mark}{text}{mark}"
+        said = json.dumps(text).encode()
+        with transaction.atomic():
+            answer = self.send(Hostile("taken", said), body)
+            if answer.status_code < 300:
+                if not self.reads:
+                    self._look(at, text)
+            elif answer.status_code >= 500 or answer.json().keys() != SHAPE:
+                self.wrong.append((self.path, at, text[:80], answer.status_code, answer.content))
+            transaction.set_rollback(True)
+
+    def _look(self, at: str, text: str) -> None:
+        [mark] = set(NAMED.findall(text))
+        with acting(self.account):
+            found = [each for each in kept_of(mark) if not at.startswith(MADE.get(each[0], "no"))]
+        if found:
+            self.kept.add(at)
+        if left := spoiled(text, found):
+            self.wrong.append((self.path, at, text[:80], left))
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_every_field_of_every_route_stands_hostility(
+    app: str, schema: Any, sender: Client, names: Names, acme: Account, measured: Measured
+) -> None:
+    """Half of a pair, NUL and another thing that nobody may say; and one that may be taken."""
+    others, texts, numbers, places = cycle(OTHERS), cycle(TEXTS), count(), Places(schema)
+    attacks: dict[str, Attack] = {}
+    asked = 0
+    for name, (method, shape) in taking(schema).items():
+        if name.partition(":")[0] != app:
+            continue
+        attack = attacks[name] = Attack(sender, acme, name, method, path_of(name, names))
+        for at, bodies in places.of(shape, BODIES[name](names)).items():
+            asked += 1
+            for hostile in (*ALWAYS, next(others)):
+                attack.refused(at, hostile, bodies[0])
+            for body in bodies:
+                attack.taken(at, next(numbers), next(texts), body)
+            if asked % EACH == 0:
+                attack.taken(at, next(numbers), MEGABYTE, bodies[0])
+    wrong = [each for attack in attacks.values() for each in attack.wrong]
+    assert not wrong, "\n".join(map(str, wrong[:20]))
+    idle = [name for name, attack in attacks.items() if attack.writes and not attack.kept]
+    assert idle == [], "told, and nothing is kept"
+    measured(f"{asked} fields of {len(attacks)} routes in {app}")
