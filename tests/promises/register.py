@@ -140,7 +140,8 @@ PROMISES = {
     ),
     25: Promise(
         "Embeddings do not leave.",
-        "40 spellings of the request for them, at every door that lists memories.",
+        "Every route, page and file, refusals and the log, asked for them; 40 spellings of that at"
+        " the doors that list memories.",
         "0 without the gate; at most 5, within the bytes asked for, with it",
     ),
     # --- The ledger and the backup ----------------------------------------------------------------
