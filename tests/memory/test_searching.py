@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
+from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
@@ -41,6 +42,12 @@ DOORS: list[tuple[str, str, dict[str, Any]]] = [
     ("inject", "memories", {"query": "pier", "min_score": 0.0}),
     ("recall_text", "seeds", {"query_text": "pier"}),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tokenizer() -> None:
+    """Its tables take seconds to load: done before a transaction stands idle meanwhile."""
+    tokens.count("tea")
 
 
 @pytest.fixture

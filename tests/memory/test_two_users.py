@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ids import uuid7
@@ -16,6 +17,12 @@ from tests.agent import Agent
 
 SECRET = "quokka"
 Type = MemoryEdge.Type
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tokenizer() -> None:
+    """Its tables take seconds to load: done before a transaction stands idle meanwhile."""
+    tokens.count("tea")
 
 
 @pytest.fixture
@@ -123,7 +130,8 @@ def test_whose_is_asked_may_be_said_in_the_filter_and_opens_no_more(
     path, asked = f"memory/{door[0]}", door[1]
 
     def told(**more: Any) -> set[str]:
-        return _told(plain.post(path, {**asked, **more}), two)
+        whole = json.dumps(plain.post(path, {**asked, **more}))
+        return {name for name, pk in two.items() if pk in whole}
 
     for filters, named in FIXED:
         found = told(filters=filters)
@@ -135,11 +143,6 @@ def test_whose_is_asked_may_be_said_in_the_filter_and_opens_no_more(
         assert told(filters=filters, agent_id="zoe") == set()
     for filters in NOBODY:
         assert told(filters=filters) == set(), filters
-
-
-def _told(answer: Any, two: dict[str, str]) -> set[str]:
-    whole = json.dumps(answer)
-    return {name for name, pk in two.items() if pk in whole}
 
 
 def test_no_call_is_told_what_is_anothers(agent: Agent, two: dict[str, str]) -> None:
