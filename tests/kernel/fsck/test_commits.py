@@ -46,8 +46,8 @@ def test_100_edits_of_any_column_of_any_commit_are_found_and_the_number_named(
         with ledger.intruder.spoiled("ledger_commit", column, ident):
             named = {problem["seq"] for problem in ledger.problems()}
         assert {seq, seq + 1, seq + 1000} & named, (column, seq, named)
-    assert ledger.problems() == []
-    measured("100 of 100 found")
+        assert ledger.problems() == [], "it is as it was, and so it is said"
+    measured("100 of 100 found, 0 false alarms between them")
 
 
 def test_a_commit_dated_before_christ_is_found(ledger: Ledger) -> None:
