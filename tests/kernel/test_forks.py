@@ -4,13 +4,13 @@ import multiprocessing
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from uuid import UUID
 
 import pytest
-from django.db import OperationalError, connection, connections
+from django.db import connection, connections
 from django.db.models import Count
-from psycopg.errors import LockNotAvailable
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -20,23 +20,12 @@ from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from tests.chaos.measure import SHORT
+from tests.insisting import insist
 from tests.promises.plugin import Measured
 
 WRITERS, COMMITS = 8, 50
 BATCHES, ROWS = 5, 1_000
 PER_SECOND = 150
-TRIES = 10
-
-
-def insist(account_id: UUID, rows: int = 1) -> None:
-    """Who waits too long for the chain is told to come again (503), and does, as clients do."""
-    for _ in range(TRIES):
-        try:
-            return commit(account_id, rows)
-        except OperationalError as error:
-            if not isinstance(error.__cause__, LockNotAvailable):
-                raise
-    raise AssertionError(f"the chain was taken {TRIES} times")
 
 
 def commit(account_id: UUID, rows: int = 1) -> None:
@@ -58,7 +47,7 @@ class Writers:
             connection.ensure_connection()
             self.start.wait()
             for _ in range(times):
-                insist(self.account_id, rows)
+                insist(partial(commit, self.account_id, rows))
         finally:
             connection.close()
 
@@ -105,7 +94,7 @@ def commit_often(task: tuple[UUID, int, int]) -> None:
     """What one process does."""
     account_id, times, rows = task
     for _ in range(times):
-        insist(account_id, rows)
+        insist(partial(commit, account_id, rows))
     connection.close()
 
 
