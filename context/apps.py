@@ -8,6 +8,6 @@ class ContextConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("context.actions.retention")  # hears of what is erased
-        import_module("context.actions.people")  # and of whom
-        import_module("context.agent_tools")  # offers them to agents
-        import_module("context.uses")  # tells where things were used
+        import_module("context.actions.personal_data")  # and of whom
+        import_module("context.api.agent_tools")  # offers them to agents
+        import_module("context.reports.usage")  # tells where things were used

@@ -11,7 +11,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kmapp.settings")
 
 app = Celery("kmapp")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["kmapp.api", "kmapp.outbox", "kmapp.ledger", "memory", "rules", "context"])
+app.autodiscover_tasks(["kmapp.api", "kmapp.outbox", "kmapp.ledger"])
+app.autodiscover_tasks(["memory", "rules", "context"], related_name="jobs.tasks")
 
 
 @setup_logging.connect
@@ -22,9 +23,11 @@ def keep_logging(**_kwargs: Any) -> None:
 @worker_ready.connect
 def keep_hearing(sender: Any, **_kwargs: Any) -> None:
     """A worker listens for as long as it lives."""
-    from kmapp.outbox import watchman  # noqa: PLC0415 - settings are there by now
+    from kmapp.outbox import consumer_watchdog  # noqa: PLC0415 - settings are there by now
 
-    watchman.watch([*sender.app.amqp.queues.consume_from], lambda: watchman.pool_of(sender))
+    consumer_watchdog.watch(
+        [*sender.app.amqp.queues.consume_from], lambda: consumer_watchdog.pool_of(sender)
+    )
 
 
 @task_prerun.connect

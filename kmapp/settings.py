@@ -7,7 +7,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 from django.core.management.utils import get_random_secret_key
 
-from kmapp import embedded, env
+from kmapp.runtime import embedded, env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = env.folder("KMAPP_DATA_DIR", BASE_DIR / ".kmapp")
@@ -82,7 +82,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "kmapp.web.bodies.PageBodies",
+    "kmapp.web.upload_limits.PageBodies",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
@@ -100,7 +100,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "kmapp.web.context.frame",
+                "kmapp.web.context_processor.frame",
             ],
         },
     },
@@ -196,7 +196,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
-CELERY_BEAT_SCHEDULER = "kmapp.beat:Scheduler"
+CELERY_BEAT_SCHEDULER = "kmapp.runtime.beat_scheduler:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 
 
@@ -209,13 +209,15 @@ CELERY_BEAT_SCHEDULE = {
     "sweep the outbox": _every(timedelta(seconds=10), "kmapp.outbox.tasks.sweep"),
     "checkpoint the ledger": _every(HOUR, "kmapp.ledger.tasks.checkpoint"),
     "forget old events": _every(HOUR, "kmapp.outbox.tasks.drop_old"),
-    "write down what was told": _every(timedelta(seconds=30), "memory.tasks.write_down_accesses"),
-    "keep to retention": _every(HOUR, "memory.tasks.keep_to_retention"),
-    "let memories cool": _every(HOUR, "memory.tasks.let_cool"),
-    "let topics grow": _every(timedelta(minutes=10), "memory.tasks.let_topics_grow"),
-    "suggest what to do with rules": _every(HOUR, "rules.tasks.suggest"),
-    "drop old decisions": _every(HOUR, "rules.tasks.keep_to_retention"),
-    "erase old tool results": _every(HOUR, "context.tasks.keep_to_retention"),
+    "write down what was told": _every(
+        timedelta(seconds=30), "memory.jobs.tasks.write_down_accesses"
+    ),
+    "keep to retention": _every(HOUR, "memory.jobs.tasks.keep_to_retention"),
+    "let memories cool": _every(HOUR, "memory.jobs.tasks.let_cool"),
+    "let topics grow": _every(timedelta(minutes=10), "memory.jobs.tasks.let_topics_grow"),
+    "suggest what to do with rules": _every(HOUR, "rules.jobs.tasks.suggest"),
+    "drop old decisions": _every(HOUR, "rules.jobs.tasks.keep_to_retention"),
+    "erase old tool results": _every(HOUR, "context.jobs.tasks.keep_to_retention"),
     "drop expired answers": _every(HOUR, "kmapp.api.tasks.drop_expired_answers"),
 }
 OUTBOX_LEASE = timedelta(seconds=30)
@@ -260,7 +262,11 @@ REMOTE_BASE_URLS = [url.rstrip("/") for url in env.words("REMOTE_BASE_URLS")]
 VISION_MODEL = env.text("VISION_MODEL")
 
 # Each tells its part of `manage.py demo`.
-DEMO_TELLERS = ("memory.demo.telling", "knowledge.demo.telling", "rules.demo.telling")
+DEMO_TELLERS = (
+    "memory.management.demo.load",
+    "knowledge.management.demo.load",
+    "rules.management.demo.load",
+)
 
 # --- Knowledge -----------------------------------------------------------------------------------
 
@@ -295,7 +301,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["kmapp.api.permissions.HasScope"],
     "DEFAULT_PARSER_CLASSES": ["kmapp.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "kmapp.api.schema.AgentSchema",
+    "DEFAULT_SCHEMA_CLASS": "kmapp.api.openapi.AgentSchema",
     "EXCEPTION_HANDLER": "kmapp.api.errors.render",
     "NUM_PROXIES": NUM_PROXIES,
     "UNAUTHENTICATED_USER": None,
@@ -390,7 +396,7 @@ STORAGES = {
 
 # --- Logs ----------------------------------------------------------------------------------------
 
-LOGGING_CONFIG = "kmapp.logs.configure"
+LOGGING_CONFIG = "kmapp.runtime.logs.configure"
 LOGGING = {"level": env.text("LOG_LEVEL", "INFO"), "json": env.flag("LOG_JSON", default=True)}
 
 CHECKPOINT_FILE = env.folder("CHECKPOINT_FILE", DATA_DIR / "checkpoints" / "checkpoints.ndjson")

@@ -1,18 +1,24 @@
-"""Every address, by app. API routes are declared without a last slash."""
+"""Root URL configuration. API routes are declared without a trailing slash."""
+
+from typing import Any
 
 from django.contrib import admin
 from django.urls import include, path
 
-from kmapp.refusals import handler400, handler403, handler404, handler500
+from kmapp.web.error_handlers import handler400, handler403, handler404, handler500
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
 
+
+def _include_app(name: str) -> tuple[Any, str | None, str | None]:
+    """Include the API routes and the pages of an app in one namespace."""
+    routes = [path("", include(f"{name}.api.urls")), path("", include(f"{name}.views.urls"))]
+    return include((routes, name))
+
+
 urlpatterns = [
     path("", include("kmapp.api.urls")),
-    path("", include("memory.urls")),
-    path("", include("knowledge.urls")),
-    path("", include("rules.urls")),
-    path("", include("context.urls")),
+    *(path("", _include_app(name)) for name in ("memory", "knowledge", "rules", "context")),
     path("", include("kmapp.web.urls")),
     path("admin/", admin.site.urls),
 ]

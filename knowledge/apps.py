@@ -7,4 +7,4 @@ class KnowledgeConfig(AppConfig):
     name = "knowledge"
 
     def ready(self) -> None:
-        import_module("knowledge.tools")  # offers them to agents
+        import_module("knowledge.api.agent_tools")  # offers them to agents

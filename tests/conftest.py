@@ -22,15 +22,15 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries, DjangoDbBlocker, Settings
 from pytest_django.plugin import blocking_manager_key
 
-from kmapp import embedded
 from kmapp.accounts.models import Account, ApiKey, User
-from kmapp.embedded.embedder import Embedder
-from kmapp.embedded.part import make_runtime_dir
-from kmapp.embedded.postgres import Postgres
-from kmapp.embedded.valkey import Valkey
+from kmapp.database.provision import Login, provision
 from kmapp.providers import breaker
 from kmapp.providers.active import forget_models
-from kmapp.provision import Login, provision
+from kmapp.runtime import embedded
+from kmapp.runtime.embedded.embedder import Embedder
+from kmapp.runtime.embedded.postgres import Postgres
+from kmapp.runtime.embedded.service import make_runtime_dir
+from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.search import queries
 from tests import makers
 from tests.fake_provider import FakeProvider
@@ -147,7 +147,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
     forget_models()
     queries.forget_figures()
     now = monotonic()
-    for module in ("kmapp.search.memo", "kmapp.providers.active"):
+    for module in ("kmapp.search.ttl_cache", "kmapp.providers.active"):
         monkeypatch.setattr(f"{module}.monotonic", lambda: now)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from context.actions.outcomes import tell_outcome
+from context.actions.call_outcomes import tell_outcome
 from context.models import ContextCostReport
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
@@ -15,12 +15,12 @@ from kmapp.errors import Conflict
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from rules.actions.feedback import Counted, Verdict, rate_decision
-from rules.evaluation import Question
-from rules.matching import Viewer
+from rules.evaluation.evaluate import Question
+from rules.evaluation.matching import Viewer
 from rules.models import RuleDecision, RuleFeedback
 from tests.context.calling import call, talk
 from tests.makers import PASSWORD
-from tests.racing import at_once
+from tests.race import at_once
 
 DOCS = NewSource(name="docs", kind="file_set")
 

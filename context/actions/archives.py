@@ -8,19 +8,19 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from context.actions.retelling import RETELL_RESULT, at_first, owe_summaries
+from context.actions.model_summaries import RETELL_RESULT, at_first, owe_summaries
 from context.actions.retention import forget_results
-from context.drafts import NewResult, sent_sha256
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
+from context.models.archive_input import NewResult, sent_sha256
 from context.models.archives import COLLECTION
-from context.summaries import query_summary, sources_of, summary
+from context.summaries.extractive import query_summary, sources_of, summary
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
+from kmapp.accounts.redacted_text import kept_reason
 from kmapp.api.models import IdempotentRequest
-from kmapp.cleaning import kept_reason
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
-from kmapp.outbox.silencing import silence_errors
+from kmapp.outbox.error_scrubbing import silence_errors
 from kmapp.providers.active import models_in_use
 from kmapp.redaction import redact, redact_json
 from kmapp.search.actions import (

@@ -10,7 +10,6 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from context.actions.replays import Changes, Replay, beside, recordings, varied
-from context.comparing import Distribution, Pair, distribution
 from context.models import (
     ContextComparison,
     ContextCostReport,
@@ -18,11 +17,12 @@ from context.models import (
     ContextSettings,
 )
 from context.models.comparisons import FITTING, KINDS
-from context.reporting import cost_of
+from context.reports.call_report import cost_of
+from context.reports.comparison_totals import Distribution, Pair, distribution
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
+from kmapp.database.ids import uuid7
 from kmapp.errors import NotFound
-from kmapp.ids import uuid7
 from kmapp.outbox.actions import Task, publish
 
 COMPARE = "context.compare"

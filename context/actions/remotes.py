@@ -7,8 +7,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from context.models import ContextSettings
+from kmapp.database.encryption import seal
 from kmapp.errors import Invalid
-from kmapp.sealing import seal
 
 NOTHING = {"remote_url": "", "remote_key": "", "remote_sources": []}
 

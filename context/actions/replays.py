@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from context.budget import DoesNotFit, Draft, fitted
-from context.calls import Bound, Compacted, Material, Section, Snippet
-from context.fence import nonce_for
+from context.assembly.budget import DoesNotFit, Draft, fitted
+from context.assembly.calls import Bound, Compacted, Material, Section, Snippet
+from context.assembly.fence import nonce_for
+from context.assembly.policies import DEFAULT, Policy
+from context.assembly.retrieval_requests import Wanted
+from context.assembly.sources import retrieve
 from context.models import ContextBody, ContextCostReport, ContextInput, ContextSettings
-from context.policies import DEFAULT, Policy
-from context.reporting import SECTIONS, reported
-from context.sources import retrieve
-from context.wanted import Wanted
+from context.reports.call_report import SECTIONS, reported
 from kmapp.accounts.acting import acting
 from kmapp.errors import Gone
 from kmapp.providers.errors import ProviderError
-from kmapp.variants import VARIANTS
+from kmapp.search.variants import VARIANTS
 
 VARIED = ("memory", "knowledge")  # what a variant ranks; lore and rules stay as they were
 UNHURRIED = 10_000  # milliseconds: nobody waits as a call does

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from context.actions.marking import mark_all
+from context.actions.backfill_markers import mark_all
 from context.models import (
     ContextBody,
     ContextComparison,
@@ -19,7 +19,7 @@ from context.models import (
 )
 from context.models.settings import INPUTS_DAYS
 from kmapp.accounts.acting import acting
-from kmapp.copies import keeper
+from kmapp.accounts.personal_data import keeper
 
 BATCH = 1_000
 # What these inputs and summaries are made of, and no other is.

@@ -11,7 +11,7 @@ from context.actions.remotes import with_remote
 from context.models import ContextSettings
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.cleaning import kept_reason
+from kmapp.accounts.redacted_text import kept_reason
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
 

@@ -7,16 +7,16 @@ import structlog
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from context.actions.retelling import RETELL_CONVERSATION, at_first, owe_summaries
-from context.bodies import digest_of
-from context.calls import Compacted
-from context.messages import Message
+from context.actions.model_summaries import RETELL_CONVERSATION, at_first, owe_summaries
+from context.assembly.calls import Compacted
+from context.assembly.messages import Message
+from context.assembly.sources import remember
+from context.assembly.stages import Collected, Request
 from context.models import ContextSummary
-from context.sources import remember
-from context.stages import Collected, Request
+from context.reports.stored_inputs import digest_of
 from kmapp.errors import DomainError
 from kmapp.redaction import redact
-from memory.actions.adding import Told
+from memory.actions.messages import Told
 
 log = structlog.get_logger()
 LOOKED_AT = 20  # summaries of one conversation, the longest first

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context.actions.archives import keep
-from context.api import output
-from context.api.serializers import (
+from context.api import serialize
+from context.api.request_serializers import (
     ArchivesInput,
     LoadCallInput,
     LoadInput,
@@ -18,18 +18,18 @@ from context.api.serializers import (
     ResultsSearchInput,
     within_of,
 )
-from context.api.shapes import ArchivePage, ArchivesFound, Loaded, Processed
-from context.drafts import NewResult
-from context.measure import compact
+from context.api.response_types import ArchivePage, ArchivesFound, Loaded, Processed
+from context.archives.placeholders import placeholder
+from context.archives.search import Question, findable, one, passages_about, search
+from context.assembly.token_counts import compact
 from context.models import ContextSettings
+from context.models.archive_input import NewResult
 from context.models.settings import LONGEST
-from context.placeholders import placeholder
-from context.retrieval import Question, findable, one, passages_about, search
-from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import TooLarge
+from kmapp.text import tokens
 
 
 class Results(AgentView):
@@ -53,7 +53,7 @@ class Results(AgentView):
                 rows = rows.after(asked["before"])
             found = list(rows[: asked["limit"]])
         following = found[-1].pk if len(found) == asked["limit"] else None
-        shown = [output.archive_output(row) for row in found]
+        shown = [serialize.archive_output(row) for row in found]
         return Response({"results": shown, "next": following})
 
     @extend_schema(request=ResultInput, responses={200: Processed, 201: Processed})
@@ -73,7 +73,7 @@ class Results(AgentView):
                 "archived": True,
                 "content": text,
                 "tokens": {"before": before, "after": tokens.count(text)},
-                "archive": output.archive_output(row),
+                "archive": serialize.archive_output(row),
             }
             return self.seal(Response(shown, status=201 if fresh else 200))
 
@@ -104,10 +104,10 @@ def _loaded(account_id: UUID, pk: UUID, asked: Mapping[str, Any]) -> Loaded:
     if asked.get("query"):
         question = Question(account_id=account_id, text=asked["query"])
         told = passages_about(question, pk, within, asked["max_tokens"])
-        return output.passages_output(told, question.decisions)
+        return serialize.passages_output(told, question.decisions)
     with acting(account_id):
         row = one(account_id, pk, within)
-    return output.range_output(row, asked.get("start"), asked.get("end"))
+    return serialize.range_output(row, asked.get("start"), asked.get("end"))
 
 
 class OneResult(AgentView):
@@ -151,7 +151,7 @@ class SearchResults(AgentView):
         )
         return Response(
             {
-                "results": [output.hit_output(hit) for hit in found.hits],
+                "results": [serialize.hit_output(hit) for hit in found.hits],
                 "decisions": list(found.decisions),
             }
         )

@@ -5,17 +5,17 @@ from typing import Any
 
 from rest_framework import serializers
 
-from context.api.serializers import IdField, LanguageField, MessagesInput, within_of
-from context.calls import ANTHROPIC, OPENAI, Section
+from context.api.request_serializers import IdField, LanguageField, MessagesInput, within_of
+from context.assembly.calls import ANTHROPIC, OPENAI, Section
+from context.assembly.policies import DEFAULT, BadPolicy
+from context.assembly.sources import SOURCES
+from context.assembly.stages import Request
+from context.assembly.tool_offer import GROUPS, PROFILES
 from context.models.settings import LONGEST
-from context.offering import GROUPS, PROFILES
-from context.policies import DEFAULT, BadPolicy
-from context.sources import SOURCES
-from context.stages import Request
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
-from kmapp.variants import Variant
+from kmapp.search.variants import Variant
 
 WINDOW = 128_000
 RESERVE = 4_096

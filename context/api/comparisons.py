@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from context.actions.comparisons import MOST, Summary, Wished, found, start, summary
 from context.actions.replays import Changes
 from context.api.replays import ReplayInput, changes_of, check_may_vary
-from context.api.report_shapes import CallDifference
-from context.api.serializers import IdField
+from context.api.report_response_types import CallDifference
+from context.api.request_serializers import IdField
 from context.models import ContextComparison, ContextDifference
 from context.models.comparisons import KINDS
 from kmapp.accounts.acting import acting

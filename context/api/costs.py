@@ -7,10 +7,20 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.api.serializers import IdField
-from context.costs import MOST_DAYS, PARTS, USUAL_DAYS, Day, Part, Period, by_day, parts, totals
+from context.api.request_serializers import IdField
 from context.models import ContextSettings
-from context.savings import Saving, savings
+from context.reports.costs import (
+    MOST_DAYS,
+    PARTS,
+    USUAL_DAYS,
+    Day,
+    Part,
+    Period,
+    by_day,
+    parts,
+    totals,
+)
+from context.reports.savings import Saving, savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed

@@ -9,18 +9,18 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.actions.outcomes import one
+from context.actions.call_outcomes import one
 from context.actions.replays import VARIED, Changes, again, recording_of, varied
 from context.api.assemble_input import MOST_TOKENS, READS, check_policy
-from context.api.report_shapes import Replayed
-from context.offering import PROFILES
+from context.api.report_response_types import Replayed
+from context.assembly.tool_offer import PROFILES
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, Invalid
-from kmapp.variants import VARIANTS
+from kmapp.search.variants import VARIANTS
 
 
 class ReplayInput(Typed):

@@ -8,13 +8,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.actions.outcomes import one, tell_outcome
+from context.actions.assemble import PIPELINE
+from context.actions.call_outcomes import one, tell_outcome
 from context.actions.replays import has_inputs
-from context.api import report_output
+from context.api import serialize_reports
 from context.api.assemble_input import AssembleInput, request_of
-from context.api.report_shapes import AssembledCall, Report, ReportPage
-from context.api.serializers import Conversation
-from context.assembler import PIPELINE
+from context.api.report_response_types import AssembledCall, Report, ReportPage
+from context.api.request_serializers import Conversation
 from context.models import ContextCostReport, ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import AgentRequest
@@ -39,7 +39,7 @@ class Assemble(AgentView):
         asked = parse(AssembleInput, request)
         done = PIPELINE.run(request_of(cast(AgentRequest, request), asked, self.asked_variant))
         self.variant = done.assembled.collected.variant
-        answer = Response(report_output.call_output(done), status=201)
+        answer = Response(serialize_reports.call_output(done), status=201)
         with acting(self.account):
             return self.seal(answer)
 
@@ -74,7 +74,7 @@ class Reports(AgentView):
                 rows = rows.after(asked["before"])
             found = list(calls.these(rows.newest_first().ids()[: asked["limit"]]))
         following = found[-1].pk if len(found) == asked["limit"] else None
-        shown = [report_output.brief_output(row) for row in found]
+        shown = [serialize_reports.brief_output(row) for row in found]
         return Response({"results": shown, "next": following})
 
 
@@ -92,7 +92,7 @@ class OneReport(AgentView):
 
 def _shown(account_id: UUID, row: ContextCostReport) -> Report:
     settings = ContextSettings.objects.here(account_id)
-    return report_output.report_output(row, settings, has_inputs=has_inputs(account_id, row.pk))
+    return serialize_reports.report_output(row, settings, has_inputs=has_inputs(account_id, row.pk))
 
 
 def _tokens() -> serializers.IntegerField:

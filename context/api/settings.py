@@ -10,9 +10,9 @@ from rest_framework.response import Response
 from context.actions.retention import days_of
 from context.actions.settings import change_settings
 from context.api.assemble_input import check_policy
+from context.assembly.retrieval_requests import REMOTE_SOURCES
 from context.models import ContextSettings
 from context.models.settings import LONGEST_KEPT
-from context.wanted import REMOTE_SOURCES
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed

@@ -7,9 +7,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context.api.costs import PeriodInput
-from context.costs import Period
 from context.models import ContextSettings
-from context.results import Result, results
+from context.reports.costs import Period
+from context.reports.outcome_statistics import Result, results
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse

@@ -3,7 +3,7 @@
 import context.models.settings
 import django.core.validators
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
 
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ContextSettings',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('archive_threshold', models.PositiveIntegerField(default=10000, validators=[django.core.validators.MaxValueValidator(1000000)], verbose_name='characters above which a tool result is kept apart')),
                 ('tool_thresholds', models.JSONField(blank=True, default=dict, validators=[context.models.settings.check_thresholds], verbose_name='other thresholds, by tool')),
                 ('retention_days', models.PositiveIntegerField(blank=True, default=90, null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(36500)], verbose_name='days that tool results are kept')),
@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ToolResultArchive',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('conversation_id', models.CharField(blank=True, max_length=200, verbose_name='conversation')),
                 ('thread_id', models.CharField(blank=True, max_length=200, verbose_name='thread')),
                 ('user_id', models.CharField(blank=True, max_length=200, verbose_name='user')),

@@ -1,10 +1,10 @@
 """Which call cites what."""
 
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.rls import Isolate, Reference
+from kmapp.accounts.row_level_security import (Isolate, Reference)
 
 
 class Migration(migrations.Migration):
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ContextCitation',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('ref', models.UUIDField(verbose_name='what is cited')),
                 ('created_at', models.DateTimeField(verbose_name='asked')),
                 ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),

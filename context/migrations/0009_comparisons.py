@@ -1,5 +1,5 @@
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
 
@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ContextComparison',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('left', models.JSONField(verbose_name='one side')),
                 ('right', models.JSONField(verbose_name='the other side')),
                 ('agent_id', models.CharField(blank=True, max_length=200, verbose_name='agent')),
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ContextDifference',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('fits_before', models.BooleanField(verbose_name='fits one side')),
                 ('fits_after', models.BooleanField(verbose_name='fits the other side')),
                 ('before', models.PositiveIntegerField(verbose_name='tokens of one side')),

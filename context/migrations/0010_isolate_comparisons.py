@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from kmapp.accounts.rls import Isolate, Reference
+from kmapp.accounts.row_level_security import (Isolate, Reference)
 
 
 class Migration(migrations.Migration):

@@ -9,8 +9,8 @@ from django.db import models
 from django.db.models import OuterRef, Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
-from context.drafts import sent_sha256s
-from context.placeholders import SOURCES, Archived
+from context.archives.placeholders import SOURCES, Archived
+from context.models.archive_input import sent_sha256s
 from kmapp.accounts.models import AccountQuerySet, Truth
 
 COLLECTION = "context.archive"  # postings of archives, and vectors of their passages

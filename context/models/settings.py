@@ -10,11 +10,11 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from context.assigning import WHOLE
-from context.policies import DEFAULT, BadPolicy, Policy
-from context.wanted import REMOTE_SOURCES, Remote
+from context.assembly.policies import DEFAULT, BadPolicy, Policy
+from context.assembly.retrieval_requests import REMOTE_SOURCES, Remote
+from context.assembly.variant_assignment import WHOLE
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
-from kmapp.variants import VARIANTS
+from kmapp.search.variants import VARIANTS
 
 LONGEST = 1_000_000  # characters
 LONGEST_KEPT = 36_500  # days
@@ -119,7 +119,7 @@ class ContextSettings(Truth):
     variants = models.JSONField(
         _("shares of variants"), default=dict, blank=True, validators=[check_variants]
     )
-    # Another kmapp that is asked first. What opens it is sealed: see kmapp.sealing.
+    # Another kmapp that is asked first. What opens it is sealed: see kmapp.database.encryption.
     remote_url = models.CharField(_("address of another kmapp"), max_length=500, blank=True)
     remote_key = models.TextField(_("key of another kmapp"), blank=True, editable=False)
     remote_sources = ArrayField(

@@ -13,18 +13,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from context.actions.archives import erase, outlived
 from context.actions.settings import change_settings
-from context.filters import ArchiveFilter
+from context.archives.passages import by_words, passages
+from context.archives.placeholders import placeholder
 from context.models import ContextSettings, ToolResultArchive
-from context.passages import by_words, passages
-from context.placeholders import placeholder
+from context.views.filters import ArchiveFilter
 from context.views.forms import KeepingForm
-from kmapp import tokens
 from kmapp.accounts.models import Membership
 from kmapp.search.models import Vector
+from kmapp.text import tokens
+from kmapp.web.actor_names import names_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, number, sentence
 from kmapp.web.notices import tell
-from kmapp.web.seats import admin_required, reviewer_required
-from kmapp.web.who import names_of
+from kmapp.web.page_access import admin_required, reviewer_required
 
 PAGE = 50
 SHOWN = 20_000  # characters of one result on its page

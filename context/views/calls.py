@@ -10,17 +10,17 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from context import words
 from context.actions.replays import Recording, again, recordings
-from context.bars import pieces, steps
-from context.budget import Draft
-from context.filters import CallFilter
+from context.assembly.budget import Draft
 from context.models import ContextCostReport
-from context.reporting import SECTIONS
-from context.views.shown import PromptPart, prompt_of
+from context.reports import labels
+from context.reports.call_report import SECTIONS
+from context.reports.chart_data import pieces, steps
+from context.views.call_prompt import PromptPart, prompt_of
+from context.views.filters import CallFilter
+from kmapp.web.actor_names import names_of
 from kmapp.web.http import WebRequest, account_id_for, fragment, uuid_or_404
-from kmapp.web.seats import reviewer_required
-from kmapp.web.who import names_of
+from kmapp.web.page_access import reviewer_required
 
 PAGE = 50
 LARGEST_TOOLS = 10
@@ -46,8 +46,8 @@ def calls(request: WebRequest) -> HttpResponse:
         "page": page,
         "shown": [{"row": row, "bar": _bar(row, most)} for row in found],
         "narrowed": any(request.GET.get(name) for name in narrowed.filters),
-        "sections": words.SECTIONS,
-        "actions": words.ACTIONS,
+        "sections": labels.SECTIONS,
+        "actions": labels.ACTIONS,
         "first_command": _first_command(request),
     }
     return render(request, fragment(request, "context/calls/index.html", "list"), context)
@@ -55,7 +55,7 @@ def calls(request: WebRequest) -> HttpResponse:
 
 def _bar(row: ContextCostReport, most: int) -> list[dict[str, Any]]:
     parts = pieces({name: getattr(row, name) for name in SECTIONS}, most)
-    return [{"piece": part, "label": words.SECTIONS[part.name]} for part in parts]
+    return [{"piece": part, "label": labels.SECTIONS[part.name]} for part in parts]
 
 
 def _first_command(request: WebRequest) -> str:
@@ -98,7 +98,7 @@ def call(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _label(action: str) -> str:
-    return str(words.ACTIONS.get(action, action))
+    return str(labels.ACTIONS.get(action, action))
 
 
 def _previous(row: ContextCostReport) -> ContextCostReport | None:
@@ -120,7 +120,7 @@ def _compared(request: WebRequest, row: ContextCostReport) -> ContextCostReport 
 def _differences(row: ContextCostReport, other: ContextCostReport) -> list[dict[str, Any]]:
     return [
         {
-            "label": words.SECTIONS[name],
+            "label": labels.SECTIONS[name],
             "before": getattr(other, name),
             "now": getattr(row, name),
             "change": getattr(row, name) - getattr(other, name),
@@ -136,7 +136,7 @@ def _evidence(report: Mapping[str, Any], known: Recording | None) -> list[dict[s
     return [
         {
             "citation": each,
-            "source": words.SOURCES[each["source"]],
+            "source": labels.SOURCES[each["source"]],
             "item": items.get(each["ref"]),
             "text": texts.get(each["ref"], ""),
             "url": _page(each),

@@ -14,20 +14,20 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from context import words
 from context.actions.comparisons import Summary, Wished, start, summary
 from context.actions.replays import Changes
 from context.actions.retention import days_of
-from context.bars import columns
-from context.comparing import Bucket, Distribution
 from context.models import ContextComparison, ContextDifference, ContextSettings
-from context.reporting import SECTIONS
+from context.reports import labels
+from context.reports.call_report import SECTIONS
+from context.reports.chart_data import columns
+from context.reports.comparison_totals import Bucket, Distribution
 from context.views.policy_forms import SideForm, in_words
+from kmapp.web.actor_names import names_of
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, account_id_for, actor_for, unless_known
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
-from kmapp.web.who import names_of
+from kmapp.web.page_access import reviewer_required
 
 INDEX = "context/comparisons/index.html"
 NEW = "context/comparisons/new.html"
@@ -42,7 +42,7 @@ SHOWN: Mapping[str, str | Promise] = {
     "larger": _("Take more"),
     "all": _("All"),
 }
-SIDES: Mapping[str, str | Promise] = {**words.SIDE, **words.POLICY}
+SIDES: Mapping[str, str | Promise] = {**labels.SIDE, **labels.POLICY}
 TONES = ("fewer", "same", "more")  # of the distribution's columns
 
 
@@ -178,14 +178,14 @@ def _label(bucket: Bucket) -> str:
 def _row(row: ContextDifference) -> dict[str, Any]:
     told_of = row.differences
     sections = [
-        {"label": words.SECTIONS[name], **told_of["tokens"][name]}
+        {"label": labels.SECTIONS[name], **told_of["tokens"][name]}
         for name in SECTIONS
         if told_of["tokens"][name]["before"] != told_of["tokens"][name]["after"]
     ]
     actions = [
         {
             "label": label,
-            "actions": [str(words.ACTIONS.get(a, a)) for a in told_of["actions"][side]],
+            "actions": [str(labels.ACTIONS.get(a, a)) for a in told_of["actions"][side]],
         }
         for side, label in (("before", _("One side")), ("after", _("The other side")))
     ]
@@ -211,7 +211,7 @@ def _row(row: ContextDifference) -> dict[str, Any]:
 
 def told(side: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What is different on a side, as label and value."""
-    given = {**{name: side.get(name) for name in words.SIDE}, **side["policy"]}
+    given = {**{name: side.get(name) for name in labels.SIDE}, **side["policy"]}
     return [
         (str(SIDES[name]), in_words(name, value))
         for name, value in given.items()

@@ -14,15 +14,15 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
-from context import words
-from context.bars import OTHERS, Column, columns
-from context.costs import USUAL_DAYS, Part, Period, by_day, parts, totals
 from context.models import ContextSettings
-from context.reporting import SECTIONS
-from context.savings import Saving, savings
+from context.reports import labels as words
+from context.reports.call_report import SECTIONS
+from context.reports.chart_data import OTHERS, Column, columns
+from context.reports.costs import USUAL_DAYS, Part, Period, by_day, parts, totals
+from context.reports.savings import Saving, savings
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, account_id_for
-from kmapp.web.seats import reviewer_required
+from kmapp.web.page_access import reviewer_required
 
 PAGE = 50
 COLOURS = 7  # parts that have a colour of their own in the drawing; the eighth is the rest

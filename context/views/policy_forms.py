@@ -8,10 +8,10 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from context import words
-from context.offering import PROFILES
-from context.policies import DEFAULT, BadPolicy
-from kmapp.variants import VARIANTS
+from context.assembly.policies import DEFAULT, BadPolicy
+from context.assembly.tool_offer import PROFILES
+from context.reports import labels
+from kmapp.search.variants import VARIANTS
 from kmapp.web.forms import Styled
 from kmapp.web.templatetags.web import listed
 
@@ -21,8 +21,8 @@ _FLAGS = {"yes": _("yes"), "no": _("no")}
 
 def _field(name: str, default: Any, limits: Mapping[str, Any], shown: Any) -> forms.Field:
     """`shown` is what holds where nothing is chosen."""
-    label = words.POLICY[name]
-    choices = words.PRUNING if name == "prune" else _FLAGS if isinstance(default, bool) else None
+    label = labels.POLICY[name]
+    choices = labels.PRUNING if name == "prune" else _FLAGS if isinstance(default, bool) else None
     if choices:
         nothing = "–" if shown is None else f"– ({choices[said(shown)]})"
         every = [("", nothing), *choices.items()]
@@ -59,7 +59,7 @@ def said(value: Any) -> Any:
 def in_words(name: str, value: Any) -> str:
     """A value of a policy as it is told."""
     if name == "prune":
-        return str(words.PRUNING[said(value)])
+        return str(labels.PRUNING[said(value)])
     return str(_FLAGS[said(value)]) if isinstance(value, bool) else listed(value)
 
 
@@ -79,7 +79,7 @@ class PolicyForm(Styled):
         """The values that were given, as a policy takes them."""
         given = {
             name: self.cleaned_data[name]
-            for name in words.POLICY
+            for name in labels.POLICY
             if self.cleaned_data.get(name) not in (None, "")
         }
         return {name: _read(name, value) for name, value in given.items()}
@@ -107,19 +107,19 @@ class SideForm(PolicyForm):
     """One side of a comparison: how it differs from the calls as they were recorded."""
 
     window = forms.IntegerField(
-        label=words.SIDE["window"], required=False, min_value=1, max_value=MOST_TOKENS
+        label=labels.SIDE["window"], required=False, min_value=1, max_value=MOST_TOKENS
     )
     reserve = forms.IntegerField(
-        label=words.SIDE["reserve"], required=False, min_value=0, max_value=MOST_TOKENS
+        label=labels.SIDE["reserve"], required=False, min_value=0, max_value=MOST_TOKENS
     )
     profile = forms.ChoiceField(
-        label=words.SIDE["profile"],
+        label=labels.SIDE["profile"],
         required=False,
         choices=[("", "–"), *((n, n) for n in PROFILES)],
     )
 
     variant = forms.ChoiceField(
-        label=words.SIDE["variant"],
+        label=labels.SIDE["variant"],
         required=False,
         choices=[("", "–"), *((n, n) for n in VARIANTS)],
     )

@@ -10,6 +10,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
+from context.assembly.policies import DEFAULT
+from context.assembly.retrieval_requests import REMOTE_SOURCES
 from context.models import ContextSettings
 from context.models.settings import (
     INPUTS_DAYS,
@@ -17,11 +19,9 @@ from context.models.settings import (
     check_prices,
     check_variants,
 )
-from context.policies import DEFAULT
+from context.reports.labels import SOURCES
 from context.views.policy_forms import PolicyForm, said
-from context.wanted import REMOTE_SOURCES
-from context.words import SOURCES
-from kmapp.variants import VARIANTS
+from kmapp.search.variants import VARIANTS
 from kmapp.web.forms import Styled
 
 PRICED = ("input", "output", "cached")

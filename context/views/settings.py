@@ -9,19 +9,19 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from context import words
 from context.actions.settings import INPUT, change_settings
 from context.models import ContextInput, ContextSettings
+from context.reports import labels
 from context.views.policy_forms import in_words
 from context.views.setting_forms import SECTIONS, Form, prices_line
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
-from kmapp.web.history import steps_of
+from kmapp.web.actor_names import names_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence
 from kmapp.web.notices import tell
-from kmapp.web.seats import admin_required, reviewer_required
+from kmapp.web.page_access import admin_required, reviewer_required
+from kmapp.web.settings_history import steps_of
 from kmapp.web.templatetags.web import listed
-from kmapp.web.who import names_of
 
 REASON = 500
 
@@ -83,9 +83,9 @@ def _said(name: str, value: Any) -> str:
     if not value or name not in ("policy", "prices", "variants", "remote_sources"):
         return listed(value)
     if name == "remote_sources":
-        return listed([str(words.SOURCES[each]) for each in value])
+        return listed([str(labels.SOURCES[each]) for each in value])
     if name == "policy":
-        return "; ".join(f"{words.POLICY[one]}: {in_words(one, it)}" for one, it in value.items())
+        return "; ".join(f"{labels.POLICY[one]}: {in_words(one, it)}" for one, it in value.items())
     if name == "prices":
         return "; ".join(prices_line(model, price) for model, price in sorted(value.items()))
     return ", ".join(f"{variant} {share} %" for variant, share in sorted(value.items()))

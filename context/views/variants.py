@@ -6,13 +6,13 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from context.costs import USUAL_DAYS, Period, totals
 from context.models import ContextSettings
-from context.results import Result, results
+from context.reports.costs import USUAL_DAYS, Period, totals
+from context.reports.outcome_statistics import Result, results
 from context.views.costs import CostsForm
-from kmapp.variants import VARIANTS
+from kmapp.search.variants import VARIANTS
 from kmapp.web.http import WebRequest, account_id_for
-from kmapp.web.seats import reviewer_required
+from kmapp.web.page_access import reviewer_required
 
 
 @require_safe

@@ -17,8 +17,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account, ApiKey, Membership, User, account_ids
 from kmapp.accounts.scopes import Scope
+from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
-from kmapp.ids import uuid7
 from kmapp.ledger.actions import Recording, recording
 
 PREFIX_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"

@@ -10,7 +10,7 @@ from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.scopes import Scope
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 
 M = TypeVar("M", bound=models.Model)
 

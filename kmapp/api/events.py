@@ -12,8 +12,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView
 from kmapp.errors import NotFound
+from kmapp.outbox.job_results import outcome
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.outbox.outcomes import outcome
 
 
 class DeliveryShown(TypedDict):

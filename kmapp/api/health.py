@@ -26,9 +26,9 @@ from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.api import throttles
 from kmapp.api.cache import ValkeyCache
 from kmapp.api.errors import RETRY_AFTER
-from kmapp.api.pulse import last_seen
+from kmapp.api.heartbeats import last_seen
 from kmapp.api.views import AlwaysJSON
-from kmapp.ledger.standing import behind
+from kmapp.ledger.checkpoint_status import behind
 from kmapp.providers import breaker
 
 log = structlog.get_logger()

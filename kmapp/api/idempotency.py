@@ -22,12 +22,12 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
+from kmapp.accounts.sweep import sweep
 from kmapp.api.errors import Refusal, translate
 from kmapp.api.models import IdempotentRequest
+from kmapp.database.content_digests import is_of, keyed_digest
+from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Gone, Invalid, Waiting
-from kmapp.ids import uuid7
-from kmapp.recognising import is_of, keyed_digest
-from kmapp.sweeping import sweep
 
 HEADER = "Idempotency-Key"
 KEY = re.compile(r"[\x21-\x7e]{1,255}")

@@ -15,7 +15,7 @@ from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 
 from kmapp.api.errors import Refusal, as_json, is_api, refusal
 from kmapp.api.metrics import REQUEST_SECONDS
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 
 Answer = Callable[[HttpRequest], HttpResponse]
 log = structlog.get_logger()
@@ -71,7 +71,7 @@ def _tell(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
 class BodyLimit:
     """Refuse an API body that is too large unread; read a chunked one as far as it may go.
 
-    Django takes a body without Content-Length for empty. For pages see `kmapp.web.bodies`.
+    Django takes a body without Content-Length for empty. For pages see `kmapp.web.upload_limits`.
     """
 
     def __init__(self, get_response: Answer) -> None:

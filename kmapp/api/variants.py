@@ -4,7 +4,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from kmapp.errors import Invalid
-from kmapp.variants import HEADER, VARIANTS, Variant
+from kmapp.search.variants import HEADER, VARIANTS, Variant
 
 VARIANT = OpenApiParameter(
     HEADER,

@@ -20,7 +20,7 @@ from kmapp.api import idempotency
 from kmapp.api.throttles import Budget, client_address, count
 from kmapp.api.variants import asked_variant
 from kmapp.errors import Denied
-from kmapp.variants import DEFAULT, HEADER, Variant
+from kmapp.search.variants import DEFAULT, HEADER, Variant
 
 OTHER_ACCOUNT = ("account_id", "tenant_id")
 OWN_TENANT = "default"  # what clients of single-tenant servers send

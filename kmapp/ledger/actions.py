@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import digest
 from kmapp.ledger.chain import GENESIS, Link, commit_hash
 from kmapp.ledger.models import Commit, Note, Seal

@@ -11,12 +11,12 @@ from django.conf import settings
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
+from kmapp.accounts.sweep import sweep
 from kmapp.ledger.chain import BEGINNING, Head, Link, Problem, verify
+from kmapp.ledger.checkpoint_status import last_signed
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.signing import Signed, Statement, append, sign, signing_key
-from kmapp.ledger.standing import last_signed
 from kmapp.ledger.verify import BLOCK, link_of
-from kmapp.sweeping import sweep
 
 log = structlog.get_logger()
 

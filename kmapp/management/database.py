@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
-from kmapp import embedded, env
+from kmapp.runtime import embedded, env
 
 
 def owner_address() -> dict[str, Any]:

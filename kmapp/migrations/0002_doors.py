@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from kmapp.accounts.doors import door
+from kmapp.accounts.security_definer_functions import door
 
 DUE = """d.done_at IS NULL AND d.failed_at IS NULL AND d.due_at <= statement_timestamp()
      AND (d.lease_until IS NULL OR d.lease_until < statement_timestamp())"""

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from kmapp.accounts.doors import door
+from kmapp.accounts.security_definer_functions import door
 
 DEPTH = door(
     "outbox_depth()",

@@ -17,8 +17,9 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from kmapp.accounts.acting import acting
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import canonical
+from kmapp.outbox.host_lock import Turns
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.outbox.registry import (
     GiveUp,
@@ -30,7 +31,6 @@ from kmapp.outbox.registry import (
     subscriptions,
 )
 from kmapp.outbox.retry import delay_after
-from kmapp.outbox.turns import Turns
 
 log = structlog.get_logger()
 

@@ -10,4 +10,4 @@ class OutboxConfig(AppConfig):
 
     def ready(self) -> None:
         import_module("kmapp.outbox.tasks")  # what is published anywhere wakes a worker
-        autodiscover_modules("handlers")
+        autodiscover_modules("jobs.handlers")

@@ -1,4 +1,4 @@
-"""Who wants to hear of what. Handlers subscribe by decorator, in `handlers` of their own app."""
+"""Registry of outbox handlers. Handlers subscribe by decorator in `jobs.handlers` of an app."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,19 +66,24 @@ _subscriptions: dict[str, Subscription] = {}
 def on(
     topic: str,
     *,
+    name: str = "",
     batch: int = 1,
     queue: str = "default",
     alone: bool = False,
     gave_up: Last | None = None,
 ) -> Callable[[Handler], Handler]:
-    """Subscribe to a topic. Raising fails the whole batch; {job.id: error} fails those."""
+    """Subscribe a handler to a topic.
+
+    A handler that raises fails its whole batch; one that returns {job.id: error} fails those jobs.
+    `name` is stored with each delivery: it stays the same when the function is moved or renamed.
+    """
     if queue not in QUEUES:
         raise ValueError(f"{queue!r} is no queue: {', '.join(QUEUES)}.")
 
     def subscribe(run: Handler) -> Handler:
-        name = f"{run.__module__}.{run.__qualname__}"
-        _subscriptions[name] = Subscription(
-            name=name,
+        stored_name = name or f"{run.__module__}.{run.__qualname__}"
+        _subscriptions[stored_name] = Subscription(
+            name=stored_name,
             topic=topic,
             run=run,
             batch=batch,

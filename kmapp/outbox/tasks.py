@@ -7,10 +7,10 @@ from uuid import UUID
 
 from celery import shared_task
 
-from kmapp.outbox import actions, purging
-from kmapp.outbox.messenger import Messenger
+from kmapp.outbox import actions, purge
+from kmapp.outbox.async_publisher import Messenger
+from kmapp.outbox.queue_depth import is_crowded
 from kmapp.outbox.registry import QUEUES
-from kmapp.outbox.waiting import is_crowded
 
 # A worker that is told to stop finishes the tasks it has: none of them goes on for long, and queues
 # take turns. Whoever found work has called the next one in already.
@@ -45,4 +45,4 @@ actions.wake = Messenger(send).say
 @shared_task
 def drop_old() -> int:
     """Forget what was dealt with long ago."""
-    return purging.purge_all(older_than=KEPT)
+    return purge.purge_all(older_than=KEPT)

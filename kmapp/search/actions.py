@@ -8,9 +8,9 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.search.models import Vector
-from kmapp.text import terms
+from kmapp.text.terms import terms
 
 DOCUMENT = ""  # the term whose posting stands for the document itself
 MOST = 32_000  # of one term in one document: the column is a smallint

@@ -7,7 +7,7 @@ hold the two together.
 import math
 from collections.abc import Mapping
 
-from kmapp.text import chinese_share
+from kmapp.text.terms import chinese_share
 
 # Texts are short: a term seldom repeats, and length says little.
 K1 = 0.9  # how soon repeating a term stops counting

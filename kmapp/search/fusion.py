@@ -27,10 +27,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from kmapp.ids import IdText
-from kmapp.search.level import bend
-from kmapp.search.spreading import linked, spread
-from kmapp.text import chinese_share, opening
+from kmapp.database.ids import IdText
+from kmapp.search.neighbour_evidence import linked, spread
+from kmapp.search.score_calibration import bend
+from kmapp.text.terms import chinese_share, opening
 
 # Learned by `make tune`; the file says from what, and how well they did on what they had not seen.
 LEARNED: Mapping[str, float] = json.loads(

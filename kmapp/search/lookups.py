@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.db.models import ForeignKey, Lookup, UUIDField
 
-from kmapp.ids import IdText
+from kmapp.database.ids import IdText
 
 
 class Ids:

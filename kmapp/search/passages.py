@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from kmapp.text import chinese_share
+from kmapp.text.terms import chinese_share
 
 PART_TOKENS = 400  # one vector for a long text hides what a single sentence says
 BEFORE_TOKENS = 120  # of the predecessor, its end: what this entry is an answer to

@@ -15,11 +15,11 @@ from django.db import connection
 from django.db.models import QuerySet
 from pgvector import HalfVector
 
-from kmapp.ids import IdText
+from kmapp.database.ids import IdText
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import bm25
 from kmapp.search.lookups import Ids
-from kmapp.search.memo import Memo
+from kmapp.search.ttl_cache import Memo
 
 FEW = 30.0  # times the root of a collection's size: so many objects are measured one by one
 REMEMBERED_SECONDS = 30  # how many there are moves slowly; counting them does not

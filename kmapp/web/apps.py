@@ -1,5 +1,8 @@
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin
+from django.utils.module_loading import autodiscover_modules
 
 
 class WebConfig(AppConfig):
@@ -9,7 +12,13 @@ class WebConfig(AppConfig):
 
 
 class AdminConfig(admin.AdminConfig):
-    """The stock admin, entered by our own rules."""
+    """The Django admin, for one account at a time."""
 
     default = False
-    default_site = "kmapp.web.admin_site.Site"
+    default_site = "kmapp.web.admin.site.Site"
+
+    def ready(self) -> None:
+        super().ready()
+        for kernel_app in ("accounts", "api", "ledger", "outbox", "providers", "search"):
+            import_module(f"kmapp.web.admin.{kernel_app}")
+        autodiscover_modules("views.admin")

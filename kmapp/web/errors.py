@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from kmapp.errors import DomainError, Waiting
-from kmapp.web.context import chrome
+from kmapp.web.context_processor import chrome
 
 
 def refuse(request: HttpRequest, error: DomainError) -> HttpResponse:

@@ -1,6 +1,15 @@
 from django.urls import path
 
-from kmapp.web.views import home, keys, ledger, members, operations, preferences, session, summaries
+from kmapp.web.views import (
+    home,
+    home_sections,
+    keys,
+    ledger,
+    members,
+    operations,
+    preferences,
+    session,
+)
 
 app_name = "web"
 urlpatterns = [
@@ -24,6 +33,6 @@ urlpatterns = [
     path("ledger/", ledger.ledger, name="ledger"),
     path("ledger/verify/", ledger.check, name="ledger_verify"),
     path("ledger/<uuid:pk>/", ledger.commit, name="commit"),
-    path("ledger/summary/", summaries.ledger_summary, name="ledger_summary"),
-    path("operations/summary/", summaries.operations_summary, name="operations_summary"),
+    path("ledger/summary/", home_sections.ledger_summary, name="ledger_summary"),
+    path("operations/summary/", home_sections.operations_summary, name="operations_summary"),
 ]

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import Task, publish
 from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms
 from kmapp.search.lookups import Ids
 from knowledge.chunking import Chunk
-from knowledge.cuts import collection_of
+from knowledge.chunking.index_versions import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
-from knowledge.texts import words_of
+from knowledge.retrieval.indexed_text import words_of
 
 EMBED = "knowledge.chunks.embed"
 TOGETHER = 16  # chunks that one job embeds

@@ -8,16 +8,16 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
+from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
-from kmapp.ids import uuid7
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
 from knowledge.actions.chunks import Cutting, Settled, settle_chunks
-from knowledge.actions.preparing import Delivery, Prepared, Reading
-from knowledge.citations import gone
-from knowledge.cuts import CUTS
+from knowledge.actions.prepare_delivery import Delivery, Prepared, Reading
+from knowledge.chunking.index_versions import CUTS
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
-from knowledge.stamps import touch
+from knowledge.retrieval.cache_version import touch
+from knowledge.retrieval.citations import gone
 
 READ = "knowledge.document.read"
 FETCH = "knowledge.document.fetch"

@@ -9,13 +9,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.copies import forget_copies
+from kmapp.accounts.personal_data import forget_copies
+from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
-from kmapp.ids import uuid7
 from kmapp.ledger.actions import recording
 from knowledge.actions.sources import NewSource, ensure_source
+from knowledge.lore.triggers import BadPattern, compiled
 from knowledge.models import KnowledgeSource, LorebookEntry
-from knowledge.triggers import BadPattern, compiled
 
 MOST_KEYS = 100
 MOST_ENTRIES = 2_000  # of one lorebook

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.cleaning import kept_reason
+from kmapp.accounts.redacted_text import kept_reason
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.redaction.lookalikes import look_alikes

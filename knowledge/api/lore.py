@@ -12,9 +12,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
-from knowledge.lore import entries_of, fire
+from knowledge.lore.evaluate import entries_of, fire
+from knowledge.lore.triggers import Fired, Rules
 from knowledge.models import LorebookEntry
-from knowledge.triggers import Fired, Rules
 
 MESSAGE = 50_000
 TURNS = 1_000_000

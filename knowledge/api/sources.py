@@ -11,23 +11,23 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, NotFound
-from knowledge.actions.erasing import erase_document, erase_source
-from knowledge.actions.fetching import refuse_to_fetch
+from knowledge.actions.erasure import erase_document, erase_source
 from knowledge.actions.ingest import Taken, ingest
-from knowledge.actions.limits import refuse_too_much
-from knowledge.actions.preparing import prepare
+from knowledge.actions.page_fetches import refuse_to_fetch
+from knowledge.actions.prepare_delivery import prepare
+from knowledge.actions.quotas import refuse_too_much
 from knowledge.actions.sources import NewSource, ensure_source, refuse_lore
-from knowledge.api import output
-from knowledge.api.serializers import IngestInput, SourceInput, SourcesInput, delivery_of
-from knowledge.api.shapes import (
+from knowledge.api import serialize
+from knowledge.api.request_serializers import IngestInput, SourceInput, SourcesInput, delivery_of
+from knowledge.api.response_types import (
     DocumentAnswer,
     ErasedAnswer,
     IngestAnswer,
     SourceAnswer,
     SourcesAnswer,
 )
-from knowledge.citations import gone
 from knowledge.models import KnowledgeDocument, KnowledgeSource
+from knowledge.retrieval.citations import gone
 
 
 class Ingest(AgentView):
@@ -85,8 +85,8 @@ def _others(source: KnowledgeSource, refs: set[str]) -> list[str]:
 
 def _taken(source: KnowledgeSource, taken: Taken) -> IngestAnswer:
     return {
-        "source": output.source_output(_counted(source.account_id, source.pk)),
-        "documents": [output.document_output(each) for each in taken.documents],
+        "source": serialize.source_output(_counted(source.account_id, source.pk)),
+        "documents": [serialize.document_output(each) for each in taken.documents],
         "added": taken.added,
         "changed": taken.changed,
         "unchanged": taken.unchanged,
@@ -124,14 +124,16 @@ class Sources(AgentView):
             found = list(rows[: asked["limit"] + 1])
         shown = found[: asked["limit"]]
         more = f"{shown[-1].pk}/{shown[-1].name}" if len(found) > len(shown) else None
-        return Response({"sources": [output.source_output(each) for each in shown], "next": more})
+        return Response(
+            {"sources": [serialize.source_output(each) for each in shown], "next": more}
+        )
 
     @extend_schema(request=SourceInput, responses={200: SourceAnswer, 201: SourceAnswer})
     def post(self, request: Request) -> Response:
         said = NewSource(**parse(SourceInput, request))
         with acting(self.account):
             source = _source(self, said)
-            shown = output.source_output(_counted(self.account, source.pk))
+            shown = serialize.source_output(_counted(self.account, source.pk))
             return self.seal(Response(shown, status=201 if source.fresh else 200))
 
 
@@ -143,7 +145,7 @@ class Source(AgentView):
     @extend_schema(responses={200: SourceAnswer})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            return Response(output.source_output(_counted(self.account, pk)))
+            return Response(serialize.source_output(_counted(self.account, pk)))
 
     @extend_schema(responses={200: ErasedAnswer})
     def delete(self, request: Request, pk: UUID) -> Response:
@@ -164,7 +166,7 @@ class Document(AgentView):
             document = KnowledgeDocument.objects.of(self.account).filter(pk=pk).first()
             if document is None:
                 raise gone(self.account, pk) or NotFound("There is no such document.")
-            return Response(output.document_output(document))
+            return Response(serialize.document_output(document))
 
     @extend_schema(responses={200: ErasedAnswer})
     def delete(self, request: Request, pk: UUID) -> Response:

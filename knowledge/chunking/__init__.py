@@ -5,6 +5,6 @@ citation leads back to exactly what was read. Cuts are made at headings, pages, 
 programming language and ends of sentences, in this order, where a text has them.
 """
 
-from knowledge.chunking.cutting import Chunk, Shape, chunked
+from knowledge.chunking.splitter import Chunk, Shape, chunked
 
 __all__ = ["Chunk", "Shape", "chunked"]

@@ -1,7 +1,7 @@
 import django.contrib.postgres.fields
 import django.db.models.constraints
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 import knowledge.models.sources
 from django.db import migrations, models
 
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ErasedKnowledge',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('erased_at', models.DateTimeField(verbose_name='erased')),
                 ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
                 ('commit', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.commit', verbose_name='commit')),
@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='KnowledgeSource',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=200, verbose_name='name')),
                 ('kind', models.CharField(choices=[('repo_docs', 'repository'), ('file_set', 'files'), ('upload', 'uploads'), ('web_snapshot', 'web pages'), ('lorebook', 'lorebook')], max_length=12, verbose_name='kind')),
                 ('trust', models.CharField(choices=[('trusted', 'trusted'), ('semi_trusted', 'semi-trusted'), ('untrusted', 'untrusted')], max_length=12, verbose_name='trust')),
@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='KnowledgeDocument',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('ref', models.CharField(max_length=1000, verbose_name='place in its source')),
                 ('title', models.CharField(blank=True, max_length=500, verbose_name='title')),
                 ('mime', models.CharField(max_length=100, verbose_name='type')),
@@ -83,7 +83,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='KnowledgeText',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('version', models.PositiveIntegerField(verbose_name='version')),
                 ('sha256', models.CharField(max_length=64, verbose_name='digest of the text')),
                 ('file_sha256', models.CharField(max_length=64, verbose_name='digest of the file')),
@@ -104,7 +104,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='KnowledgeChunk',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('index_version', models.CharField(max_length=10, verbose_name='index version')),
                 ('chunk_index', models.PositiveIntegerField(verbose_name='number')),
                 ('start', models.PositiveIntegerField(verbose_name='first character')),
@@ -128,7 +128,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='LorebookEntry',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(blank=True, max_length=200, verbose_name='name')),
                 ('content', models.TextField(verbose_name='text')),
                 ('keys', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=500), blank=True, default=list, size=None, verbose_name='keys')),
@@ -165,7 +165,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='KnowledgePiece',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('number', models.PositiveIntegerField(verbose_name='number')),
                 ('data', models.BinaryField(verbose_name='bytes')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),

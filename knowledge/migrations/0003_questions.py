@@ -1,10 +1,10 @@
 """Questions that are asked of two variants."""
 
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.rls import Isolate
+from kmapp.accounts.row_level_security import Isolate
 
 
 class Migration(migrations.Migration):
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='KnowledgeQuestion',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('text', models.CharField(max_length=500, verbose_name='question')),
                 ('created_by', models.CharField(max_length=50, verbose_name='written by')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
 from kmapp.ledger.models import Tombstone
 from knowledge.models.sources import KnowledgeSource
-from knowledge.reasons import in_words
+from knowledge.parsing.failure_messages import in_words
 
 
 class DocumentQuerySet(AccountQuerySet["KnowledgeDocument"]):

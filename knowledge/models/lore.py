@@ -5,12 +5,12 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, Truth
+from knowledge.lore.triggers import Logic
 from knowledge.models.sources import KnowledgeSource
-from knowledge.triggers import Logic
 
 
 class LorebookEntry(Truth):
-    """One text of a lorebook, and when it fires. `knowledge.triggers` says what each field does."""
+    """A text of a lorebook with its triggers, which `knowledge.lore.triggers` describes."""
 
     class Secondary(models.TextChoices):
         AND_ANY = Logic.AND_ANY.value, _("and any of them")

@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, Truth
-from kmapp.variants import DEFAULT
+from kmapp.search.variants import DEFAULT
 
 
 class SourceQuerySet(AccountQuerySet["KnowledgeSource"]):

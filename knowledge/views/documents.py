@@ -12,15 +12,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from kmapp.providers.active import active_model
 from kmapp.redaction import flags
 from kmapp.search.models import Vector
-from kmapp.uses import uses_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
-from knowledge.actions.erasing import erase_document
-from knowledge.actions.reading import read_again
-from knowledge.citations import slices
-from knowledge.cuts import collection_of
+from kmapp.web.page_access import reviewer_required
+from kmapp.web.usage_registry import uses_of
+from knowledge.actions.erasure import erase_document
+from knowledge.actions.parse_documents import read_again
+from knowledge.chunking.index_versions import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
+from knowledge.retrieval.citations import slices
 
 CHUNKS = 20  # on one page
 PAGE = 50

@@ -17,17 +17,17 @@ from django.views.decorators.http import require_http_methods, require_safe
 from kmapp.api.strict_json import Limits, Refused, parse
 from kmapp.errors import DomainError
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
-from kmapp.web.json_words import json_issue
+from kmapp.web.json_errors import json_issue
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
-from knowledge.actions.erasing import erase_source
+from kmapp.web.page_access import reviewer_required
+from knowledge.actions.erasure import erase_source
 from knowledge.actions.lore import add_entries, bring_lorebook, change_entry, erase_entry
 from knowledge.actions.sources import NewSource
-from knowledge.lore import entries_of, fire, messages_of
+from knowledge.lore.evaluate import entries_of, fire, messages_of
+from knowledge.lore.sillytavern import NoLorebook
+from knowledge.lore.sillytavern import entries_of as imported
+from knowledge.lore.triggers import Rules
 from knowledge.models import KnowledgeSource, LorebookEntry
-from knowledge.sillytavern import NoLorebook
-from knowledge.sillytavern import entries_of as imported
-from knowledge.triggers import Rules
 from knowledge.views.lore_forms import BenchForm, EntryForm, ImportForm
 
 LARGEST = Limits(items=500_000)  # values: exports have a hundred and more for each entry

@@ -14,8 +14,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from kmapp.search.models import Vector
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, unless_known
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
-from knowledge.actions.erasing import erase_source
+from kmapp.web.page_access import reviewer_required
+from knowledge.actions.erasure import erase_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 
 PAGE = 50

@@ -18,18 +18,18 @@ from django.views.decorators.http import require_http_methods
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.afterwards import Afterwards
 from kmapp.errors import DomainError
+from kmapp.web.after_commit import Afterwards
 from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
-from knowledge.actions.fetching import allowed, refuse_to_fetch
+from kmapp.web.page_access import reviewer_required
 from knowledge.actions.ingest import ingest
-from knowledge.actions.limits import refuse_too_much
-from knowledge.actions.preparing import Delivery, prepare
+from knowledge.actions.page_fetches import allowed, refuse_to_fetch
+from knowledge.actions.prepare_delivery import Delivery, prepare
+from knowledge.actions.quotas import refuse_too_much
 from knowledge.actions.sources import NewSource, ensure_source, named, refuse_lore
-from knowledge.formats import ENDINGS
 from knowledge.models import KnowledgeSource
+from knowledge.parsing.formats import ENDINGS
 
 MOST_FILES = 200
 KINDS = ("upload", "repo_docs", "file_set", "web_snapshot")

@@ -7,9 +7,9 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from memory.accesses import taken
 from memory.actions.versions import change, locked
 from memory.models import MemoryEntry, MemoryVersion
+from memory.retrieval.access_counters import taken
 
 Tier = MemoryEntry.Tier
 _WRITE = """

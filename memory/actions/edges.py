@@ -5,11 +5,11 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid
-from kmapp.ids import uuid7
 from kmapp.ledger.actions import Recording
-from memory.drafts import Batch, End, NewEdge
 from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entry_input import Batch, End, NewEdge
 
 Origin, Type = MemoryEdge.Origin, MemoryEdge.Type
 # What says that another memory no longer holds. A reviewer must see it together with its memory.

@@ -9,22 +9,22 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.cleaning import clean
+from kmapp.accounts.redacted_text import clean
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.batch_nodes import HostedNode, write_all
 from kmapp.ledger.models import Commit
-from kmapp.nodes import HostedNode, write_all
 from kmapp.redaction import flags
 from kmapp.search.actions import index_terms
+from memory.actions.deduplication import known_by_id, said_before
 from memory.actions.edges import draw
-from memory.actions.known import known_by_id, said_before
-from memory.actions.owed import owe_triage, owe_vectors
+from memory.actions.enqueue import owe_triage, owe_vectors
 from memory.actions.quotas import refuse_beyond
 from memory.actions.versions import record_versions
-from memory.drafts import Batch, NewEntry
 from memory.models import MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion
 from memory.models.entries import COLLECTION
-from memory.texts import words_of
+from memory.models.entry_input import Batch, NewEntry
+from memory.retrieval.indexed_text import words_of
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status

@@ -14,20 +14,19 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
+from kmapp.accounts.personal_data import count_kept_of, forget_copies
+from kmapp.accounts.redacted_text import clean
 from kmapp.api.models import IdempotentRequest
-from kmapp.cleaning import clean
-from kmapp.copies import count_kept_of, forget_copies
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
-from kmapp.outbox.silencing import silence_errors
+from kmapp.outbox.error_scrubbing import silence_errors
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
-from memory.actions.counting import Counted
-from memory.actions.owed import owe_order
-from memory.actions.people import forget_people
-from memory.drafts import key_of
+from memory.actions.confirmation_tickets import Counted
+from memory.actions.enqueue import owe_order
+from memory.actions.personal_data import forget_people
 from memory.models import (
     BulkPart,
     BulkRun,
@@ -39,7 +38,8 @@ from memory.models import (
     MemoryVersion,
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
-from memory.order import neighbours
+from memory.models.entry_input import key_of
+from memory.retrieval.run_order import neighbours
 
 MOST = 5_000  # memories at a time: one commit names them all
 NAMED = 20  # commits that an erased memory is still known by

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
 from memory.models import MemoryExport
 

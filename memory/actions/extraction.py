@@ -13,11 +13,16 @@ from kmapp.accounts.acting import acting
 from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
 from kmapp.redaction import flags
-from memory.actions.asking import Answer, BadAnswer, ask, describe
-from memory.actions.finishing import fail, finish
-from memory.actions.remembering import remember
-from memory.actions.rewriting import remember_procedure, rewrite
-from memory.answers import (
+from memory.actions.apply_extraction import remember
+from memory.actions.finish_extraction import fail, finish
+from memory.actions.model_requests import Answer, BadAnswer, ask, describe
+from memory.actions.model_rewrites import remember_procedure, rewrite
+from memory.extraction.conversation import ASSISTANT, USER, Message, fenced, of_agent, transcript
+from memory.extraction.decisions import Near, Settled, numbering, settle, twin_of
+from memory.extraction.procedures import read_procedure
+from memory.extraction.prompt_echo import echoes
+from memory.extraction.prompts import prompt
+from memory.extraction.response_schema import (
     AGENT_CATEGORIES,
     DECISIONS_FORM,
     REWRITING_FORM,
@@ -34,14 +39,9 @@ from memory.answers import (
     read_one,
     read_worth,
 )
-from memory.conversation import ASSISTANT, USER, Message, fenced, of_agent, transcript
-from memory.echoes import echoes
+from memory.extraction.settings import Ways, ways_of
 from memory.models import Extraction, MemoryEntry, Viewer
-from memory.procedures import read_procedure
-from memory.prompts import prompt
-from memory.retrieval import Search, search
-from memory.settling import Near, Settled, numbering, settle, twin_of
-from memory.ways import Ways, ways_of
+from memory.retrieval.search import Search, search
 
 NEAREST = 5  # memories that a fact is compared with
 # What may be changed by a conversation: not what was said, nor what stands for something else.

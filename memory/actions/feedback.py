@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
+from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
-from kmapp.ids import uuid7
 from kmapp.ledger.actions import recording
 from memory.actions.review import Decision
 from memory.actions.versions import change, locked

@@ -9,8 +9,8 @@ from django.db import connection
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
+from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
-from kmapp.ids import uuid7
 from memory.models import EntryQuerySet, MemoryEntry, ReviewLease
 
 LASTS = timedelta(minutes=5)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from memory.actions.entries import write
 from memory.actions.review import Decision
 from memory.actions.versions import locked
-from memory.drafts import Batch, End, NewEdge, NewEntry
 from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entry_input import Batch, End, NewEdge, NewEntry
 
 # What a proposal takes over from the memory that it would supersede.
 KEPT = (

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, OverBudget
-from kmapp.search.memo import Memo
+from kmapp.search.ttl_cache import Memo
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings
 
 Status = MemoryEntry.Status

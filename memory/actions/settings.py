@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.cleaning import clean
+from kmapp.accounts.redacted_text import clean
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
-from memory.actions.owed import owe_triage
+from memory.actions.enqueue import owe_triage
 from memory.models import MemoryEntry, MemorySettings
 
 OF_THE_ACCOUNT = frozenset({"account_wide", "redact"})

@@ -14,13 +14,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from kmapp.ids import IdText
+from kmapp.database.ids import IdText
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.redaction import excerpts, find
 from kmapp.redaction.lookalikes import look_alikes
-from kmapp.search.asking import scale_of
-from kmapp.search.measuring import measured
+from kmapp.search.exact_scores import measured
 from kmapp.search.models import Vector
 from kmapp.search.queries import (
     Collection,
@@ -31,11 +30,9 @@ from kmapp.search.queries import (
     nearest,
     weigh,
 )
-from kmapp.text import terms
-from memory.actions.owed import owe_triage
-from memory.agents import agent_names
-from memory.audiences import Audience
-from memory.likeness import Bounds, Likeness, closeness, likeness
+from kmapp.search.query_vector import scale_of
+from kmapp.text.terms import terms
+from memory.actions.enqueue import owe_triage
 from memory.models import (
     EntryQuerySet,
     Finding,
@@ -46,6 +43,9 @@ from memory.models import (
     Triage,
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
+from memory.retrieval.agents import agent_names
+from memory.retrieval.visibility import Audience
+from memory.review.similarity import Bounds, Likeness, closeness, likeness
 
 Status = MemoryEntry.Status
 TERMS = 24  # the rarest words say most; the others only cost

@@ -15,10 +15,10 @@ from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from kmapp.redaction import flags
 from kmapp.search.actions import drop_vectors, index_terms
-from memory.actions.owed import owe_order, owe_relations, owe_triage, owe_vectors
+from memory.actions.enqueue import owe_order, owe_relations, owe_triage, owe_vectors
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
-from memory.texts import words_of
+from memory.retrieval.indexed_text import words_of
 
 Event = MemoryVersion.Event
 

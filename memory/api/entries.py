@@ -14,20 +14,27 @@ from kmapp.api.permissions import demand
 from kmapp.api.serializers import present
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
-from kmapp.nodes import Guest, scopes_of
+from kmapp.ledger.batch_nodes import Guest, scopes_of
 from kmapp.providers.active import active_model
 from memory.actions import review
-from memory.actions.adding import Told, add_instruction
 from memory.actions.entries import Written, needs_person, write
+from memory.actions.messages import Told, add_instruction
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
 from memory.actions.triage import alike
 from memory.actions.versions import locked, stale
-from memory.api import output
-from memory.api.adding import handed_output
-from memory.api.finding import Cited, Which, one, one_then, readable
-from memory.api.serializers import TEXT, EntryInput, WriteInput, edge_of, entry_of, guests_of
-from memory.api.shapes import (
+from memory.api import serialize
+from memory.api.add_messages import handed_output
+from memory.api.lookup import Cited, Which, one, one_then, readable
+from memory.api.request_serializers import (
+    TEXT,
+    EntryInput,
+    WriteInput,
+    edge_of,
+    entry_of,
+    guests_of,
+)
+from memory.api.response_types import (
     AddAnswer,
     Memory,
     MemoryWithVector,
@@ -36,8 +43,8 @@ from memory.api.shapes import (
     WriteAnswer,
     WrittenNode,
 )
-from memory.drafts import Batch
 from memory.models import MemoryEntry, MemorySettings
+from memory.models.entry_input import Batch
 
 
 class Write(AgentView):
@@ -86,10 +93,10 @@ def _written(written: Written, account_id: UUID, scope: str) -> WriteAnswer:
         "tenant_id": account_id,
         "scope": scope or "default",
         "commit_id": commit.pk if commit else None,
-        "commit_uri": output.uri(commit.pk, "commit", account_id, scope) if commit else None,
+        "commit_uri": serialize.uri(commit.pk, "commit", account_id, scope) if commit else None,
         "commit_hash": commit.commit_hash if commit else None,
         "nodes": _in_order(written, scope),
-        "edges": [output.edge_output(edge, scope) for edge in written.edges],
+        "edges": [serialize.edge_output(edge, scope) for edge in written.edges],
     }
     if written.queued:
         answer["embedding_backfill"] = {
@@ -104,9 +111,9 @@ def _in_order(written: Written, scope: str) -> list[WrittenNode]:
     """The nodes as they were sent: guests at their places, memories at the others."""
     own = iter(written.entries)
     return [
-        output.guest_output(guest, written.account_id, scope)
+        serialize.guest_output(guest, written.account_id, scope)
         if (guest := written.guests.get(place))
-        else output.node_output(next(own))
+        else serialize.node_output(next(own))
         for place in range(len(written.entries) + len(written.guests))
     ]
 
@@ -140,7 +147,7 @@ class Store(AgentView):
         with acting(self.account):
             written = write(account_id=self.account, actor=self.actor, batch=batch)
             [entry] = written.entries
-            shown = output.stored_output(
+            shown = serialize.stored_output(
                 entry,
                 again=not written.fresh and not draft.client_id and not draft.id,
                 alike=alike(entry) if written.fresh and dedupe else [],
@@ -160,9 +167,9 @@ class Get(AgentView):
         with acting(self.account):
             if at := asked.get("as_of"):
                 was = one_then(self.request.auth, asked, at)
-                return Response(output.entry_output(was))
+                return Response(serialize.entry_output(was))
             entry = one(self.account, readable(self.request.auth, asked), asked)
-            shown = output.with_vector_output(entry, active_model().name)
+            shown = serialize.with_vector_output(entry, active_model().name)
         return Response(shown)
 
 
@@ -244,10 +251,10 @@ class Update(AgentView):
                 needs_person(settings, self.actor, entry.visibility, kind) for kind in kinds
             ):
                 proposed = propose_update(decision, values)
-                shown = output.proposal_output(proposed, supersedes=entry.pk)
+                shown = serialize.proposal_output(proposed, supersedes=entry.pk)
                 return self.seal(Response(shown, status=202))
             changed = review.edit(decision, values)
-            return self.seal(Response(output.entry_output(changed)))
+            return self.seal(Response(serialize.entry_output(changed)))
 
     def _as_told(self, asked: dict[str, Any], values: dict[str, Any]) -> Response:
         """Hand the memory and the instruction over to a model."""

@@ -14,11 +14,11 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
 from memory.actions import erasure
-from memory.actions.counting import VALID
-from memory.api.serializers import ID, Ids
-from memory.api.shapes import Erasure, ErasureCount
-from memory.drafts import key_of
+from memory.actions.confirmation_tickets import VALID
+from memory.api.request_serializers import ID, Ids
+from memory.api.response_types import Erasure, ErasureCount
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry
+from memory.models.entry_input import key_of
 
 WHOSE = ("user_id", "agent_id", "app_id", "run_id")
 NAMED = 1_000

@@ -5,16 +5,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from kmapp import nodes
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.permissions import demand
 from kmapp.api.views import AgentView, parse
+from kmapp.ledger import batch_nodes
 from memory.actions.feedback import Rated, rate
 from memory.actions.review import Decision
-from memory.api.finding import Which, one, readable
-from memory.api.serializers import IdField
-from memory.api.shapes import Rating
+from memory.api.lookup import Which, one, readable
+from memory.api.request_serializers import IdField
+from memory.api.response_types import Rating
 from memory.models import MemoryRating
 
 
@@ -43,7 +43,7 @@ class Feedback(AgentView):
 
     @extend_schema(request=FeedbackInput, responses={201: Rating, 200: Rating})
     def post(self, request: Request) -> Response:
-        if kind := nodes.rated_by(request.data):
+        if kind := batch_nodes.rated_by(request.data):
             return self._of_a_guest(kind, request)
         asked = parse(FeedbackInput, request)
         with acting(self.account):
@@ -57,7 +57,7 @@ class Feedback(AgentView):
             rated = rate(decision, asked["outcome"], used_in=asked.get("used_in") or "")
             return self.seal(Response(_shown(rated), status=201 if rated.fresh else 200))
 
-    def _of_a_guest(self, kind: nodes.Kind, request: Request) -> Response:
+    def _of_a_guest(self, kind: batch_nodes.Kind, request: Request) -> Response:
         """A node that another app keeps is rated by that app."""
         demand(self.request.auth, kind.scope)
         with acting(self.account):

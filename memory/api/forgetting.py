@@ -15,16 +15,16 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Exact, any_of
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied
-from memory.actions import forgetting, review
-from memory.actions.bulk import Started, progress
-from memory.actions.counting import VALID
+from memory.actions import bulk_forget, review
+from memory.actions.bulk_review import Started, progress
+from memory.actions.confirmation_tickets import VALID
 from memory.actions.review import Decision
-from memory.api import output
-from memory.api.finding import forgettable, one
-from memory.api.serializers import IdField, Narrowing, whose
-from memory.api.shapes import Forgetting, ForgettingCount, Memory
-from memory.conditions import IDS, condition
+from memory.api import serialize
+from memory.api.lookup import forgettable, one
+from memory.api.request_serializers import IdField, Narrowing, whose
+from memory.api.response_types import Forgetting, ForgettingCount, Memory
 from memory.models import EntryQuerySet, MemoryEntry
+from memory.retrieval.filters import IDS, condition
 
 NARROWING = ("kinds", "tags", "filters", "observed_before", "observed_after")
 
@@ -74,13 +74,13 @@ class Forget(AgentView):
         asked = parse(ForgetInput, request)
         with acting(self.account):
             if asked.get("id") or asked.get("client_id"):
-                return self.seal(Response(output.entry_output(self._one(asked))))
+                return self.seal(Response(serialize.entry_output(self._one(asked))))
             rows = _meant(self.request.auth, asked)
-            kept = forgetting.for_a_person(self.account, self.actor, rows)
+            kept = bulk_forget.for_a_person(self.account, self.actor, rows)
             rows = rows.exclude(pk__in=kept.values("pk"))
             if not asked.get("confirm_token"):
                 return Response(self._counted(rows, needs_review=kept.count()))
-            started = forgetting.forget_all(
+            started = bulk_forget.forget_all(
                 self.account,
                 rows,
                 self.actor,
@@ -96,7 +96,7 @@ class Forget(AgentView):
             return entry
         this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)
         everyones = entry.visibility == MemoryEntry.Visibility.ACCOUNT
-        if everyones and forgetting.for_a_person(self.account, self.actor, this).exists():
+        if everyones and bulk_forget.for_a_person(self.account, self.actor, this).exists():
             raise Denied(
                 "Everyone is told this memory: ask a reviewer to forget it.", code="needs_review"
             )
@@ -110,7 +110,7 @@ class Forget(AgentView):
         )
 
     def _counted(self, rows: EntryQuerySet, *, needs_review: int) -> ForgettingCount:
-        found = forgetting.extent(self.account, rows, self.actor)
+        found = bulk_forget.extent(self.account, rows, self.actor)
         return {
             "forgotten": False,
             "count": found.memories,

@@ -1,7 +1,7 @@
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
 
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ErasedEntry',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('erased_at', models.DateTimeField(verbose_name='erased')),
                 ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
                 ('commit', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.commit', verbose_name='commit')),
@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='MemoryEntry',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('scope', models.CharField(blank=True, max_length=200, verbose_name='scope')),
                 ('client_id', models.CharField(blank=True, max_length=200, null=True, verbose_name='client id')),
                 ('written_in', models.UUIDField(editable=False, verbose_name='written in')),
@@ -81,7 +81,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='MemoryEdge',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('type', models.CharField(choices=[('next', 'is followed by'), ('part_of', 'is part of'), ('related_to', 'is related to'), ('derived_from', 'is derived from'), ('mentions', 'mentions'), ('supersedes', 'supersedes'), ('contradicts', 'contradicts')], max_length=15, verbose_name='type')),
                 ('weight', models.FloatField(default=0.5, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)], verbose_name='weight')),
                 ('confidence', models.FloatField(default=1.0, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)], verbose_name='confidence')),
@@ -102,7 +102,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='MemoryVersion',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('version', models.PositiveIntegerField(verbose_name='version')),
                 ('event', models.CharField(choices=[('ADD', 'added'), ('PROPOSE', 'proposed'), ('UPDATE', 'changed'), ('APPROVE', 'approved'), ('REJECT', 'rejected'), ('PIN', 'pinned'), ('UNPIN', 'unpinned'), ('FORGET', 'forgotten'), ('SUPERSEDE', 'superseded'), ('UNDO', 'taken back')], max_length=10, verbose_name='event')),
                 ('state', models.JSONField(verbose_name='state')),

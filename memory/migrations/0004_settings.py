@@ -3,11 +3,11 @@
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 import memory.models.settings
 from django.db import migrations, models
 
-from kmapp.accounts.rls import Isolate, Reference
+from kmapp.accounts.row_level_security import (Isolate, Reference)
 
 
 class Migration(migrations.Migration):
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='MemorySettings',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('memory_enabled', models.BooleanField(default=True, verbose_name='memories go into prompts')),
                 ('auto_store', models.BooleanField(default=True, verbose_name='store by itself what is worth keeping')),
                 ('store_threshold', models.FloatField(default=0.5, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)], verbose_name='least worth that is stored')),

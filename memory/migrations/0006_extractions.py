@@ -2,10 +2,10 @@
 
 import django.contrib.postgres.fields
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.rls import Isolate
+from kmapp.accounts.row_level_security import Isolate
 
 
 class Migration(migrations.Migration):
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Extraction',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('kind', models.CharField(choices=[('conversation', 'conversation'), ('task', 'completed task'), ('procedure', 'record of a run'), ('rewrite', 'instruction')], max_length=12, verbose_name='kind')),
                 ('actor', models.CharField(max_length=50, verbose_name='asked for by')),
                 ('scope', models.CharField(blank=True, max_length=200, verbose_name='scope')),

@@ -2,10 +2,10 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.rls import Isolate, Reference
+from kmapp.accounts.row_level_security import (Isolate, Reference)
 
 
 class Migration(migrations.Migration):
@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='BulkRun',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('deed', models.CharField(choices=[('approve', 'Approve'), ('reject', 'Reject')], max_length=7, verbose_name='deed')),
                 ('actor', models.CharField(max_length=50, verbose_name='actor')),
                 ('reason', models.TextField(blank=True, verbose_name='reason')),
@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='BulkPart',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('number', models.PositiveIntegerField(verbose_name='number')),
                 ('chosen', models.JSONField(verbose_name='chosen')),
                 ('done', models.PositiveIntegerField(null=True, verbose_name='done')),
@@ -60,7 +60,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Finding',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('kind', models.CharField(choices=[('risk', 'risk'), ('personal', 'personal data'), ('contradiction', 'contradiction'), ('update', 'update'), ('duplicate', 'near-duplicate'), ('similar', 'similar')], max_length=13, verbose_name='kind')),
                 ('name', models.CharField(blank=True, max_length=30, verbose_name='name')),
                 ('score', models.FloatField(default=1.0, verbose_name='score')),
@@ -78,7 +78,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ReviewLease',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('holder', models.CharField(max_length=50, verbose_name='held by')),
                 ('token', models.UUIDField(verbose_name='lease')),
                 ('until', models.DateTimeField(verbose_name='held until')),
@@ -93,7 +93,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Triage',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('need', models.CharField(choices=[('flagged', 'Flagged'), ('contradiction', 'Contradiction'), ('update', 'Update'), ('duplicate', 'Near-duplicate'), ('new', 'New')], max_length=13, verbose_name='need')),
                 ('version', models.PositiveIntegerField(verbose_name='version')),
                 ('by_meaning', models.BooleanField(verbose_name='compared by meaning')),

@@ -2,10 +2,10 @@
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.rls import Isolate, Reference
+from kmapp.accounts.row_level_security import (Isolate, Reference)
 
 
 class Migration(migrations.Migration):
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='TopicSuggestion',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('kind', models.CharField(choices=[('merge', 'Merge'), ('split', 'Split')], max_length=5, verbose_name='kind')),
                 ('members', models.JSONField(default=list, verbose_name='memories')),
                 ('score', models.FloatField(verbose_name='score')),

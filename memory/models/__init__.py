@@ -1,10 +1,10 @@
-from memory.models.bulk import BulkPart, BulkRun
+from memory.models.bulk_runs import BulkPart, BulkRun
 from memory.models.edges import MemoryEdge
 from memory.models.entries import EntryQuerySet, MemoryEntry, Viewer
 from memory.models.extractions import Extraction
 from memory.models.leases import ReviewLease
-from memory.models.listing import MemoryExport, SavedView
 from memory.models.ratings import MemoryRating
+from memory.models.saved_views import MemoryExport, SavedView
 from memory.models.settings import MemorySettings
 from memory.models.topics import TopicSuggestion
 from memory.models.triage import Finding, Need, Triage

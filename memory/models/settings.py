@@ -11,8 +11,8 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Account, AccountQuerySet, Truth
-from memory.likeness import ALIKE, SAME_MEANING, Bounds
 from memory.models.entries import MemoryEntry, share
+from memory.review.similarity import ALIKE, SAME_MEANING, Bounds
 
 MOST_INJECTED = 50
 LONGEST_KEPT = 36_500  # days

@@ -41,7 +41,7 @@ class TopicSuggestion(AccountOwned):
     )
     # Of a split, those that would leave.
     members = models.JSONField(_("memories"), default=list)
-    score = models.FloatField(_("score"))  # see memory.consolidating
+    score = models.FloatField(_("score"))  # see memory.topics.merge_split
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.OPEN)
     decided_by = models.CharField(_("decided by"), max_length=50, blank=True)
     decided_at = models.DateTimeField(_("decided"), null=True, blank=True)

@@ -14,18 +14,18 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kmapp.errors import Invalid
 from kmapp.providers.active import active_model
+from kmapp.web.actor_names import names_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
-from kmapp.web.who import names_of
+from kmapp.web.page_access import reviewer_required
 from memory.actions import erasure, review
 from memory.actions.review import Decision
-from memory.evidence import warnings
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.views import story
-from memory.views.comparison import comparison
+from memory.review.evidence import warnings
+from memory.views import history
 from memory.views.erasure import erased
-from memory.views.forms import REASON
+from memory.views.review_forms import REASON
+from memory.views.version_comparison import comparison
 
 TEMPLATE = "memory/entries/detail.html"
 
@@ -114,9 +114,9 @@ def _shown(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     compared = comparison(account_id, pk, request.GET)
     if request.htmx and compared:
         return render(request, f"{TEMPLATE}#compared", {"entry": row, "compared": compared})
-    steps, older = story.steps(account_id, pk)
-    ratings = story.ratings(account_id, pk)
-    edges = story.edges(account_id, pk)
+    steps, older = history.steps(account_id, pk)
+    ratings = history.ratings(account_id, pk)
+    edges = history.edges(account_id, pk)
     then = _instant(request.GET.get("at", ""))
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
@@ -126,11 +126,11 @@ def _shown(request: WebRequest, row: MemoryEntry) -> HttpResponse:
         "older": older,
         "ratings": ratings,
         "edges": edges,
-        "drawing": story.drawing(edges),
+        "drawing": history.drawing(edges),
         "compared": compared,
         "versions": [step["state"].version for step in steps],
         "at": then,
-        "then": story.as_it_was(row, then) if then else None,
+        "then": history.as_it_was(row, then) if then else None,
         "names": names_of([*actors, *(rating.rater for rating in ratings)]),
     }
     return render(request, TEMPLATE, context)

@@ -10,14 +10,14 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from kmapp.ledger.models import Commit
+from kmapp.web.actor_names import names_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for, sentence, uuid_or_404
 from kmapp.web.notices import tell
-from kmapp.web.seats import admin_required
-from kmapp.web.who import names_of
+from kmapp.web.page_access import admin_required
 from memory.actions import erasure
-from memory.listing import Listing
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEdge, MemoryEntry
-from memory.views.forms import REASON
+from memory.retrieval.entry_list import Listing
+from memory.views.review_forms import REASON
 
 SHOWN = 20  # of what would be erased
 # Connections that say that the other memory may hold the same.

@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from kmapp.afterwards import Afterwards
+from kmapp.web.after_commit import Afterwards
 from kmapp.web.http import WebRequest, account_id_for
-from kmapp.web.seats import reviewer_required
-from memory.lab import Door, Missed, Question, Told, Trial, try_out
-from memory.parts import bar, legend
+from kmapp.web.page_access import reviewer_required
+from memory.retrieval.lab import Door, Missed, Question, Told, Trial, try_out
+from memory.retrieval.score_breakdown import bar, legend
 from memory.views.lab_forms import IDS, QuestionForm, SettingForm
 from memory.views.ratings import OFFERED, ratings_of
 

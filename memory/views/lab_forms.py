@@ -6,9 +6,9 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.forms import Styled
-from memory.lab import Door, Question
 from memory.models import MemoryEntry, Viewer
-from memory.retrieval import Search
+from memory.retrieval.lab import Door, Question
+from memory.retrieval.search import Search
 
 MOST = 50  # results on one page
 IDS = ("user_id", "agent_id", "run_id", "app_id")

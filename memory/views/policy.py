@@ -10,16 +10,16 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
+from kmapp.web.actor_names import names_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence
 from kmapp.web.notices import tell
-from kmapp.web.seats import admin_required, reviewer_required
-from kmapp.web.who import names_of
+from kmapp.web.page_access import admin_required, reviewer_required
 from memory.actions import retention
 from memory.actions.settings import change_policy
 from memory.models import MemorySettings
-from memory.policy_history import history
-from memory.views.forms import REASON
 from memory.views.policy_forms import SECTIONS, RetentionSection, Section
+from memory.views.policy_history import history
+from memory.views.review_forms import REASON
 
 TEMPLATE = "memory/policy/index.html"
 

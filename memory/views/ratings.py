@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 from kmapp.errors import Invalid
 from kmapp.web.http import WebRequest, account_id_for, actor_for, back_to
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
+from kmapp.web.page_access import reviewer_required
 from memory.actions.feedback import rate
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating

@@ -10,12 +10,12 @@ import numpy as np
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from kmapp.search.queries import Collection, Meaning, Within, nearest
-from memory.actions.topics import members_of, topics_among
-from memory.audiences import Audience
-from memory.clustering import Vectors
-from memory.mapping import HEIGHT, WIDTH, placed
+from memory.actions.topic_growth import members_of, topics_among
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
+from memory.retrieval.visibility import Audience
+from memory.topics.clustering import Vectors
+from memory.topics.projection import HEIGHT, WIDTH, placed
 
 OWN, BESIDE = 150, 60  # memories drawn: of the topic itself, of each beside it
 NEAREST = 200  # memories among which the topics beside it are told

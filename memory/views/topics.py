@@ -24,13 +24,13 @@ from kmapp.web.http import (
     uuid_or_404,
 )
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
-from memory.actions import curating
+from kmapp.web.page_access import reviewer_required
+from memory.actions import topic_edits
 from memory.actions.review import Decision
-from memory.actions.topics import LIVING, members_of
-from memory.audiences import Audience
+from memory.actions.topic_growth import LIVING, members_of
 from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion
-from memory.views.forms import REASON
+from memory.retrieval.visibility import Audience
+from memory.views.review_forms import REASON
 from memory.views.topic_map import map_of
 
 PAGE = 50
@@ -54,7 +54,7 @@ def topics(request: WebRequest) -> HttpResponse:
         "page": Paginator(rows, PAGE).get_page(request.GET.get("page")),
         "state": state,
         "words": words,
-        "suggestions": curating.suggested(account_id_for(request))[:SUGGESTED],
+        "suggestions": topic_edits.suggested(account_id_for(request))[:SUGGESTED],
     }
     return render(request, fragment(request, "memory/topics/index.html", "list"), context)
 
@@ -73,7 +73,7 @@ def topic(request: WebRequest, pk: UUID) -> HttpResponse:
     if template.endswith(".html"):
         context |= {
             "others": _others(found),
-            "merged": curating.merged_into(found.account_id, pk),
+            "merged": topic_edits.merged_into(found.account_id, pk),
         }
     return render(request, template, context)
 
@@ -90,14 +90,14 @@ def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def rename(request: WebRequest, pk: UUID) -> HttpResponse:
-    found = curating.rename(_decision(request, pk), sentence(request, "name", NAME))
+    found = topic_edits.rename(_decision(request, pk), sentence(request, "name", NAME))
     return _done(request, found, _("Renamed."))
 
 
 @require_POST
 @reviewer_required
 def promote(request: WebRequest, pk: UUID) -> HttpResponse:
-    found = curating.promote(_decision(request, pk))
+    found = topic_edits.promote(_decision(request, pk))
     return _done(request, found, _("Promoted. Agents are told of this topic."))
 
 
@@ -107,7 +107,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
     into = request.POST.get("into") or request.GET.get("into")
     if not into:
         raise Invalid(_("Choose the topic to merge this one into."))
-    gone = curating.merge(_decision(request, pk), uuid_or_404(into))
+    gone = topic_edits.merge(_decision(request, pk), uuid_or_404(into))
     tell(request, _("Merged. This topic has the memories of both."), undo=_undo(gone))
     return _go(request, reverse("memory:topic", args=[into]))
 
@@ -116,7 +116,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def part(request: WebRequest, pk: UUID) -> HttpResponse:
     """Take back that this topic was merged, also long after."""
-    again = curating.part(_decision(request, pk))
+    again = topic_edits.part(_decision(request, pk))
     tell(request, _("They are two topics again."))
     return _go(request, reverse("memory:topic", args=[again.pk]))
 
@@ -124,7 +124,7 @@ def part(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def follow(request: WebRequest, pk: UUID) -> HttpResponse:
-    said, changed = curating.follow(account_id_for(request), pk, actor_for(request))
+    said, changed = topic_edits.follow(account_id_for(request), pk, actor_for(request))
     if said.kind == TopicSuggestion.Kind.SPLIT:  # merged back, all is as it was
         undo = f"{reverse('memory:topic_merge', args=[changed.pk])}?into={said.topic_id}"
         tell(request, _("Split. The memories that left have a topic of their own."), undo=undo)
@@ -136,7 +136,7 @@ def follow(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def decline(request: WebRequest, pk: UUID) -> HttpResponse:
-    curating.decline(account_id_for(request), pk, actor_for(request))
+    topic_edits.decline(account_id_for(request), pk, actor_for(request))
     tell(request, _("Declined. It is not suggested again."))
     return _go(request, reverse("memory:topics"))
 
@@ -154,7 +154,7 @@ def _topics(request: WebRequest) -> EntryQuerySet:
 
 def _others(found: MemoryEntry) -> list[MemoryEntry]:
     """What is told to the same people, by name."""
-    rows = curating.topics_of(found.account_id).exclude(pk=found.pk)
+    rows = topic_edits.topics_of(found.account_id).exclude(pk=found.pk)
     alike = rows.filter(**Audience.of_entry(found).fields)
     return list(alike.only("pk", "title", "account_id").order_by("title", "pk")[:OTHERS])
 

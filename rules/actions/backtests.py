@@ -9,17 +9,17 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import Task, publish
-from rules.actions.deciding import counts_of
+from rules.actions.decisions import counts_of
+from rules.actions.rules import draft_of
 from rules.actions.versions import found
-from rules.actions.writing import draft_of
-from rules.compiling import rules_of, written_of
-from rules.drafts import refuse
-from rules.evaluation import Question, observe
-from rules.evidence import meant_for
-from rules.matching import Compiled, RuleSet, Viewer, compile_rule
+from rules.editing.rule_input import refuse
+from rules.evaluation.compiled_rules import rules_of, written_of
+from rules.evaluation.evaluate import Question, observe
+from rules.evaluation.matching import Compiled, RuleSet, Viewer, compile_rule
 from rules.models import RuleBacktest, RuleDecision
+from rules.promotion.evidence import meant_for
 
 BACKTEST = "rules.backtest"
 MOST = 10_000

@@ -10,15 +10,15 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet
-from kmapp.cleaning import clean
+from kmapp.accounts.redacted_text import clean
+from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
-from kmapp.ids import uuid7
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
-from rules.actions.deciding import Chosen, decide
+from rules.actions.decisions import Chosen, decide
 from rules.actions.versions import found
-from rules.evaluation import Question
+from rules.evaluation.evaluate import Question
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleStatistics
 
 Outcome = RuleFeedback.Outcome

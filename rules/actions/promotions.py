@@ -10,8 +10,8 @@ from kmapp.accounts.models import AccountQuerySet
 from kmapp.errors import Conflict, Denied, NotFound
 from kmapp.ledger.actions import recording
 from rules.actions.states import Decision, Moved, passed, promote, seen_sha256
-from rules.evidence import book_of
 from rules.models import Rule, RulePromotion
+from rules.promotion.evidence import book_of
 
 Status = RulePromotion.Status
 

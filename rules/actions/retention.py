@@ -7,8 +7,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from rules.evidence import book_of
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
+from rules.promotion.evidence import book_of
 
 BATCH = 500
 MOST = 50_000  # of one account, in one run

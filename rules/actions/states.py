@@ -9,16 +9,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.cleaning import kept_reason
+from kmapp.accounts.redacted_text import kept_reason
 from kmapp.errors import Conflict, Denied, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
+from rules.actions.rules import draft_of
 from rules.actions.versions import change, expect
-from rules.actions.writing import draft_of
-from rules.drafts import refuse
-from rules.evidence import Gate, book_of, evidence_of, gate_of
+from rules.editing.rule_input import refuse
 from rules.models import Rule, RuleVersion
+from rules.promotion.evidence import Gate, book_of, evidence_of, gate_of
 
 Event = RuleVersion.Event
 State = Rule.State

@@ -6,9 +6,9 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from kmapp.wilson import Interval
-from rules.evidence import Evidence, book_of, evidence_of, gate_of
+from kmapp.search.confidence import Interval
 from rules.models import Rule, RuleBook, RuleDecision, RuleStatistics, RuleSuggestion
+from rules.promotion.evidence import Evidence, book_of, evidence_of, gate_of
 
 MOST_RULES = 1_000  # of one account, the longest unchanged first
 LEAST_FEEDBACK = 10

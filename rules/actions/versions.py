@@ -9,8 +9,8 @@ from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, NotFound
-from kmapp.ids import uuid7
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import canonical
 from rules.models import Rule, RuleBook, RuleVersion

@@ -12,13 +12,13 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import NotFound
-from kmapp.wilson import Interval
+from kmapp.search.confidence import Interval
 from rules.actions.backtests import MOST, start
+from rules.actions.conflicts import conflicts_with_live
 from rules.actions.versions import found
-from rules.api.shapes import BacktestShown, EvidenceAnswer, IntervalShown
-from rules.conflicts import conflicts_with_live
-from rules.evidence import book_of, evidence_of, gate_of, turns_of
+from rules.api.response_types import BacktestShown, EvidenceAnswer, IntervalShown
 from rules.models import RuleBacktest
+from rules.promotion.evidence import book_of, evidence_of, gate_of, turns_of
 
 
 class Evidence(AgentView):

@@ -13,11 +13,10 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
+from rules.actions.rules import create, edit
 from rules.actions.states import Decision, Moved, move, rollback
 from rules.actions.versions import found
-from rules.actions.writing import create, edit
-from rules.api.output import rule_output, uri
-from rules.api.serializers import (
+from rules.api.request_serializers import (
     RuleChange,
     RuleInput,
     StateInput,
@@ -25,10 +24,11 @@ from rules.api.serializers import (
     checked_audience,
     rule_from,
 )
-from rules.api.shapes import RulesAnswer, RuleShown, StateAnswer
-from rules.drafts import refuse
+from rules.api.response_types import RulesAnswer, RuleShown, StateAnswer
+from rules.api.serialize import rule_output, uri
+from rules.editing.json_schemas import PUBLISHED
+from rules.editing.rule_input import refuse
 from rules.models import Rule
-from rules.schemas import PUBLISHED
 
 PAGE = 100
 

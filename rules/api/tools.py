@@ -13,11 +13,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
-from rules.actions.deciding import Decided, ask, decide
+from rules.actions.decisions import Decided, ask, decide
 from rules.actions.feedback import rate_decision, rate_rule
-from rules.api.asked import decision_id_of, question_of, verdict_of
-from rules.api.output import Shower
-from rules.api.serializers import (
+from rules.api.request_serializers import (
     DecisionInput,
     EvaluateInput,
     RuleVerdict,
@@ -25,21 +23,23 @@ from rules.api.serializers import (
     SelectInput,
     ToolFeedbackInput,
 )
-from rules.api.shapes import EvaluateAnswer
-from rules.api.tool_output import (
+from rules.api.requests import decision_id_of, question_of, verdict_of
+from rules.api.response_types import EvaluateAnswer
+from rules.api.serialize import Shower
+from rules.api.serialize_tools import (
     counted_output,
     decision_output,
     feedback_output,
     select_output,
 )
-from rules.api.tool_shapes import (
+from rules.api.tool_response_types import (
     DecisionAnswer,
     FeedbackAnswer,
     RunAnswer,
     RunFeedback,
     SelectAnswer,
 )
-from rules.drafts import scope_of
+from rules.editing.rule_input import scope_of
 from rules.models import RuleDecision, RuleFeedback
 
 

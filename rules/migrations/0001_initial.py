@@ -3,7 +3,7 @@
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
 
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Rule',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('scope', models.CharField(blank=True, max_length=200, verbose_name='scope')),
                 ('client_id', models.CharField(blank=True, max_length=200, null=True, verbose_name='client id')),
                 ('written_in', models.UUIDField(editable=False, verbose_name='written in')),
@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RuleBacktest',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('version', models.PositiveIntegerField(verbose_name='version of the rule')),
                 ('status', models.CharField(choices=[('pending', 'Pending'), ('running', 'Running'), ('succeeded', 'Done'), ('failed', 'Failed')], default='pending', max_length=9, verbose_name='status')),
                 ('wanted', models.PositiveIntegerField(verbose_name='decisions wanted')),
@@ -79,7 +79,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RuleBook',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('changes', models.PositiveBigIntegerField(default=0, verbose_name='changes')),
                 ('min_seen', models.PositiveIntegerField(default=100, help_text='While the rule watched.', verbose_name='decisions seen, at least')),
                 ('min_changed', models.PositiveIntegerField(default=20, help_text='Decisions that would have come out otherwise.', verbose_name='of them changed, at least')),
@@ -96,7 +96,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RuleDecision',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('scope', models.CharField(blank=True, max_length=200, verbose_name='scope')),
                 ('run_id', models.CharField(blank=True, max_length=200, verbose_name='run')),
                 ('user_id', models.CharField(blank=True, max_length=200, verbose_name='user')),
@@ -130,7 +130,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RuleFeedback',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('run_id', models.CharField(blank=True, max_length=200, verbose_name='run')),
                 ('outcome', models.CharField(choices=[('positive', 'good'), ('neutral', 'neither'), ('negative', 'bad'), ('very_negative', 'very bad')], max_length=13, verbose_name='outcome')),
                 ('rule_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, size=None, verbose_name='rules')),
@@ -150,7 +150,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RuleObservation',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('matched', models.BooleanField(verbose_name='matched')),
                 ('changed', models.BooleanField(verbose_name='would have changed it')),
                 ('after', models.JSONField(default=dict, verbose_name='what would have come out')),
@@ -167,7 +167,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RulePromotion',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('seen_sha256', models.CharField(max_length=64, verbose_name='digest of what was seen')),
                 ('override', models.BooleanField(default=False, verbose_name='past the gate')),
                 ('reason', models.TextField(verbose_name='reason')),
@@ -188,7 +188,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RuleStatistics',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('positive', models.PositiveIntegerField(default=0, verbose_name='good')),
                 ('neutral', models.PositiveIntegerField(default=0, verbose_name='neither')),
                 ('negative', models.PositiveIntegerField(default=0, verbose_name='bad')),
@@ -204,7 +204,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RuleSuggestion',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('kind', models.CharField(choices=[('promote', 'Promote'), ('demote', 'Demote'), ('retire', 'Retire')], max_length=7, verbose_name='suggestion')),
                 ('evidence', models.JSONField(verbose_name='evidence')),
                 ('created_at', models.DateTimeField(verbose_name='time')),
@@ -219,7 +219,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='RuleVersion',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('version', models.PositiveIntegerField(verbose_name='version')),
                 ('event', models.CharField(choices=[('ADD', 'added'), ('UPDATE', 'changed'), ('SHADOW', 'set to watch'), ('PROMOTE', 'promoted'), ('DEMOTE', 'demoted'), ('WITHDRAW', 'made a draft again'), ('DISABLE', 'disabled'), ('REPLACE', 'replaced by a newer edition'), ('ROLLBACK', 'rolled back'), ('RESTORE', 'put back by a rollback')], max_length=10, verbose_name='event')),
                 ('state', models.JSONField(verbose_name='state')),

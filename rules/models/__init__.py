@@ -1,7 +1,7 @@
-from rules.models.book import RuleBook
 from rules.models.decisions import RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
 from rules.models.promotions import RuleBacktest, RulePromotion, RuleSuggestion
 from rules.models.rules import Rule, RuleVersion
+from rules.models.settings import RuleBook
 
 __all__ = [
     "Rule",

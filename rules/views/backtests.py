@@ -9,10 +9,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.web.http import WebRequest, actor_for, number, unless_known
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
+from kmapp.web.page_access import reviewer_required
 from rules.actions.backtests import start
+from rules.views.history import OFFERED, last_backtest
 from rules.views.rules import DETAIL, found
-from rules.views.story import OFFERED, last_backtest
 
 
 @require_POST

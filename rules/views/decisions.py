@@ -14,17 +14,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.errors import Invalid
+from kmapp.web.actor_names import names_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, sentence
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
-from kmapp.web.who import names_of
+from kmapp.web.page_access import reviewer_required
 from rules.actions.backtests import question_of
+from rules.actions.conflicts import RECORDED, Conflict, recorded_conflicts
 from rules.actions.feedback import Verdict, rate_decision
-from rules.conflicts import RECORDED, Conflict, recorded_conflicts
-from rules.evidence import feedback_on
-from rules.filters import DecisionFilter, FeedbackFilter
+from rules.editing.rendering import CODES, pretty
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation
-from rules.telling import CODES, pretty
+from rules.promotion.evidence import feedback_on
+from rules.views.filters import DecisionFilter, FeedbackFilter
 from rules.views.rules import REASON
 
 PAGE = 50

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.forms import Styled
-from rules.actions.book import CHANGEABLE
+from rules.actions.settings import CHANGEABLE
 from rules.models import Rule, RuleBook
 from rules.models.rules import LEAST_PRIORITY, MOST_PRIORITY, MOST_WEIGHT
 

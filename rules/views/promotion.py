@@ -13,15 +13,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
+from kmapp.search.confidence import Interval
+from kmapp.web.actor_names import names_of
 from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
-from kmapp.web.who import names_of
-from kmapp.wilson import Interval
+from kmapp.web.page_access import reviewer_required
+from rules.actions.conflicts import conflicts_with_live
 from rules.actions.promotions import approve, ask_or_promote, waiting_for, withdraw
 from rules.actions.states import Moved, seen_sha256
-from rules.conflicts import conflicts_with_live
-from rules.evidence import (
+from rules.editing.rendering import CODES, condition_lines, effects, pretty
+from rules.models import Rule, RulePromotion
+from rules.promotion.evidence import (
     Evidence,
     book_of,
     evidence_of,
@@ -30,9 +32,7 @@ from rules.evidence import (
     last_changed,
     turns_of,
 )
-from rules.models import Rule, RulePromotion
-from rules.telling import CODES, condition_lines, effects, pretty
-from rules.views import story
+from rules.views import history
 from rules.views.rules import decision_of, found, is_admin
 
 TEMPLATE = "rules/promotion/index.html"
@@ -110,7 +110,7 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
         "lines": condition_lines(row.when),
         "exceptions": [condition_lines(one) for one in row.exceptions],
         "effects": effects(row.then),
-        "live": story.against(row, editions),
+        "live": history.against(row, editions),
         "seen": seen_sha256(row, editions),
         "book": book,
         "evidence": known,

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
+from kmapp.web.actor_names import names_of
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
@@ -25,14 +26,13 @@ from kmapp.web.http import (
     unless_known,
 )
 from kmapp.web.notices import tell
-from kmapp.web.seats import reviewer_required
-from kmapp.web.who import names_of
+from kmapp.web.page_access import reviewer_required
 from rules.actions.states import Decision, Moved, move, rollback
-from rules.evidence import evidence_of
-from rules.filters import RuleFilter
+from rules.editing.rendering import condition_lines, effects, pretty
 from rules.models import Rule, RulePromotion
-from rules.telling import condition_lines, effects, pretty
-from rules.views import story
+from rules.promotion.evidence import evidence_of
+from rules.views import history
+from rules.views.filters import RuleFilter
 
 PAGE = 50
 REASON = 500
@@ -100,8 +100,8 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = Rule.objects.of(account_id_for(request)).select_related("suggestion")
     row = get_object_or_404(rows, pk=pk)
     editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
-    steps, older = story.versions(row)
-    wish = story.waiting(row)
+    steps, older = history.versions(row)
+    wish = history.waiting(row)
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
         "rule": row,
@@ -109,15 +109,15 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
         "exceptions": [condition_lines(one) for one in row.exceptions],
         "effects": effects(row.then),
         "json": pretty(row.said()),
-        "live": story.against(row, editions),
+        "live": history.against(row, editions),
         "editions": sorted(editions, key=lambda one: -one.edition),
         "steps": steps,
         "older": older,
         "wish": wish,
         "moves": _moves(request, row),
         "evidence": evidence_of(row) if row.shadowed_at else None,
-        "backtest": story.last_backtest(row),
-        "tries": story.OFFERED,
+        "backtest": history.last_backtest(row),
+        "tries": history.OFFERED,
         "names": names_of([*actors, *([wish.asked_by] if wish else [])]),
     }
     return render(request, DETAIL, context)

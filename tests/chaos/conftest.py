@@ -18,10 +18,10 @@ from django.core.management import call_command
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
-from kmapp import embedded
 from kmapp.accounts.models import Account
-from kmapp.embedded.postgres import Postgres
-from kmapp.provision import Login, provision
+from kmapp.database.provision import Login, provision
+from kmapp.runtime import embedded
+from kmapp.runtime.embedded.postgres import Postgres
 from tests import makers
 from tests.chaos.product import Product
 

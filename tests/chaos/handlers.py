@@ -23,7 +23,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Seal
 from kmapp.outbox.registry import Job, on
-from tests.insisting import insist
+from tests.retrying_client import insist
 
 SLOW = "chaos.slow"  # takes payload["seconds"], then happens
 ONCE = "chaos.once"  # the same, but as the product's own jobs do: not if it happened already

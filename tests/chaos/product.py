@@ -23,15 +23,15 @@ from uuid import UUID
 from celery import Celery
 from django.conf import settings
 
-from kmapp import env, processes, stack
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
-from kmapp.embedded.valkey import Valkey
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.ledger.models import Seal
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery
-from kmapp.processes import Program
+from kmapp.runtime import env, processes, stack
+from kmapp.runtime.embedded.valkey import Valkey
+from kmapp.runtime.processes import Program
 from tests.chaos import handlers
 
 BASE = Path(__file__).resolve().parents[2]

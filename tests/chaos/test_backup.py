@@ -16,7 +16,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
+from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.chaos.conftest import Place, speaking_to
 from tests.chaos.measure import long

@@ -22,14 +22,14 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.backup.postgres import PATIENT
+from kmapp.database.backup.pg_tools import PATIENT
 from kmapp.outbox.models import Delivery
 from memory.models import Extraction
 from tests import makers
 from tests.chaos.conftest import ROLES, Place
 from tests.chaos.measure import seconds_until
 from tests.chaos.product import BASE, Product
-from tests.estate import account_tables
+from tests.full_account import account_tables
 from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.chaos

@@ -10,11 +10,11 @@ from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 from pytest_django import DjangoDbBlocker
 
-from memory.perf.seed import SHARES, seed
+from memory.benchmarks.seed_accounts import SHARES, seed
 from tests import makers
 from tests.chaos.conftest import Place, speaking_to
 from tests.chaos.measure import long
-from tests.estate import estate
+from tests.full_account import estate
 
 pytestmark = [pytest.mark.chaos, pytest.mark.promise(40)]
 

@@ -20,15 +20,15 @@ from django.db import connections
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from kmapp import embedded
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import issue_key
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import account_ids
-from kmapp.embedded.postgres import Postgres
-from kmapp.provision import Login, provision
+from kmapp.database.provision import Login, provision
+from kmapp.runtime import embedded
+from kmapp.runtime.embedded.postgres import Postgres
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
+from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.chaos.conftest import Place, speaking_to
 from tests.promises.plugin import Measured

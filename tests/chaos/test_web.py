@@ -26,7 +26,7 @@ from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry
 from tests import makers
 from tests.chaos.conftest import Place
-from tests.chaos.cutting import CUT
+from tests.chaos.crash_middleware import CUT
 from tests.chaos.measure import amount, long, percentile
 from tests.chaos.product import Answer, Product
 from tests.promises.plugin import Measured

@@ -6,13 +6,13 @@ from uuid import uuid4
 
 from django.utils import timezone
 
+from context.actions.assemble import PIPELINE
 from context.actions.comparisons import Wished, run, start
 from context.actions.replays import AS_IT_WAS, Changes
 from context.actions.settings import change_settings
-from context.assembler import PIPELINE
+from context.assembly.stages import Recorded, Request
 from context.models import ContextCitation
 from context.models.archives import Within
-from context.stages import Recorded, Request
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account

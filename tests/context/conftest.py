@@ -3,8 +3,8 @@
 import pytest
 from rest_framework.test import APIClient
 
-from kmapp import tokens
 from kmapp.accounts.models import ApiKey
+from kmapp.text import tokens
 from tests.agent import Agent
 
 

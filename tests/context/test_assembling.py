@@ -208,7 +208,7 @@ def test_retrieval_that_fails_fails_no_call(
     def broken(*_args: Any) -> None:
         raise RuntimeError("no")
 
-    monkeypatch.setattr("context.sources.SOURCES", {"memory": broken, "lore": broken})
+    monkeypatch.setattr("context.assembly.sources.SOURCES", {"memory": broken, "lore": broken})
     answer = assemble(agent, said, user_id="u", sources=["memory"])
     assert actions(answer)[-1] == "retrieval_failed"
     assert answer["messages"][-1] == said[0]
@@ -221,7 +221,7 @@ def test_a_slow_source_is_left_out_in_time(agent: Agent, monkeypatch: pytest.Mon
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_sleep(20)")
 
-    monkeypatch.setattr("context.sources.SOURCES", {"memory": slow, "lore": slow})
+    monkeypatch.setattr("context.assembly.sources.SOURCES", {"memory": slow, "lore": slow})
     said = [{"role": "user", "content": "Where?"}]
     answer = assemble(agent, said, sources=["lore"], policy={"retrieval_ms": 200})
     assert actions(answer) == ["km_timeout"]

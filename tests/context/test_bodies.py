@@ -5,7 +5,7 @@ from uuid import uuid4
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.bodies import body_of, digest_of, written
+from context.reports.stored_inputs import body_of, digest_of, written
 
 ACCOUNT, OTHER = uuid4(), uuid4()
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()

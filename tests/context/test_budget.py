@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.budget import LADDER, DoesNotFit, Draft, fitted
-from context.calls import Bound, Material, Section, Snippet
-from context.fence import disarmed, nonce_for
-from context.messages import Message
-from context.policies import STRATEGIES, Policy
-from context.prompt import sent
-from context.pruning import CITATION
-from context.reporting import SECTIONS, reported
-from kmapp.tokens import count
+from context.assembly.budget import LADDER, DoesNotFit, Draft, fitted
+from context.assembly.calls import Bound, Material, Section, Snippet
+from context.assembly.fence import disarmed, nonce_for
+from context.assembly.messages import Message
+from context.assembly.policies import STRATEGIES, Policy
+from context.assembly.prompt import sent
+from context.assembly.pruning import CITATION
+from context.reports.call_report import SECTIONS, reported
+from kmapp.text.tokens import count
 from tests.context.messages_made import conversations, unpaired, words
 from tests.promises.plugin import Measured
 

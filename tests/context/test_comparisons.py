@@ -6,9 +6,9 @@ import pytest
 
 from context.actions import comparisons
 from context.actions.retention import remove_old_inputs
-from context.comparing import EDGES, Pair, distribution
 from context.models import ContextComparison, ContextDifference, ContextInput
 from context.models.archives import Within
+from context.reports.comparison_totals import EDGES, Pair, distribution
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.actions import deliver_due, replay

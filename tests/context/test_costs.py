@@ -9,10 +9,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from context.calls import Section
-from context.costs import Period, totals
+from context.assembly.calls import Section
 from context.models import ContextCostReport
 from context.models.archives import Within
+from context.reports.costs import Period, totals
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from tests.agent import Agent

@@ -9,12 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from context.actions import marking
+from context.actions import backfill_markers
 from context.actions.archives import erase
+from context.assembly.pruning import soft_trim
+from context.jobs.tasks import keep_to_retention
 from context.models import ContextBody, ContextInput, ContextSummary, ToolResultArchive
 from context.models.archives import Within
-from context.pruning import soft_trim
-from context.tasks import keep_to_retention
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
@@ -147,8 +147,8 @@ def test_what_an_older_release_kept_of_it_goes_too(
     agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch, *, swept: bool
 ) -> None:
     """It made no marks: a worker makes them later, or whoever erases the result."""
-    monkeypatch.setattr(marking, "CALLS", 2)
-    monkeypatch.setattr(marking, "PARTS", 2)
+    monkeypatch.setattr(backfill_markers, "CALLS", 2)
+    monkeypatch.setattr(backfill_markers, "PARTS", 2)
     text = f"{SECRET} ada@example.test knows."
     stands = keep(agent, text)
     for number, each in enumerate((text, stands["content"])):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context import messages as m
+from context.assembly import messages as m
 from tests.context.messages_made import conversations, unpaired
 
 OPENAI: list[m.Message] = [

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from context.perf import made
+from context.benchmarks import fixtures
 from kmapp.accounts.models import Account
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def test_each_measure_says_what_it_took(asked: tuple[str, ...], said: str) -> No
 
 
 def test_the_conversation_is_as_large_as_the_figure_says() -> None:
-    messages = made.conversation()
+    messages = fixtures.conversation()
     assert len(messages) == 200
-    assert made.size_of(messages) == pytest.approx(100_000, rel=0.02)
-    assert len(made.tools()) == 60
+    assert fixtures.size_of(messages) == pytest.approx(100_000, rel=0.02)
+    assert len(fixtures.tools()) == 60

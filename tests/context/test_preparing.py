@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from context.actions.settings import change_settings
-from context.placeholders import archive_of
+from context.archives.placeholders import archive_of
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account

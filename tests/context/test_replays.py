@@ -11,7 +11,7 @@ from context.models import ContextInput
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.accesses import taken
+from memory.retrieval.access_counters import taken
 from tests import makers
 from tests.agent import Agent
 from tests.context.calling import talk

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from context.actions.settings import change_settings
 from context.models import ContextSummary, ToolResultArchive
-from context.retelling import GAP, READ, excerpt
+from context.summaries.model_summaries import GAP, READ, excerpt
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from context import scenario
-from context.scenario import run, table
+from context.benchmarks import placeholder_scenario
+from context.benchmarks.placeholder_scenario import run, table
 from kmapp.accounts.models import Account
 from tests import makers
 from tests.agent import Agent
@@ -22,7 +22,7 @@ def test_the_conversation_costs_a_fraction(agent: Agent, acme: Account) -> None:
     whole, placeholders, loads, passages = run(ask, "c-1")
     told = table([whole, placeholders, loads, passages])
     assert f"{placeholders.total:,}" in told
-    assert all(len(scenario.manual("x", at)) == 50_000 for at in range(2))
+    assert all(len(placeholder_scenario.manual("x", at)) == 50_000 for at in range(2))
     assert 1 - placeholders.total / whole.total >= 0.80
     assert 1 - loads.total / whole.total >= 0.64
     assert loads.found == 9
@@ -34,8 +34,8 @@ def test_the_conversation_costs_a_fraction(agent: Agent, acme: Account) -> None:
 
 @pytest.mark.usefixtures("committed", "provider")
 def test_the_script_runs_it_against_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scenario, "TURNS", 2)
-    monkeypatch.setattr(scenario, "LENGTH", 12_000)
+    monkeypatch.setattr(placeholder_scenario, "TURNS", 2)
+    monkeypatch.setattr(placeholder_scenario, "LENGTH", 12_000)
     secret, out = makers.key(makers.account("Acme"))[1], StringIO()
     monkeypatch.setattr("context.management.commands.context_scenario.table", repr)
     with served() as url:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from context.schemas import normalised
+from context.assembly.strict_schemas import normalised
 
 TEXT = {"type": "string"}
 CLOSED = {"type": "object", "additionalProperties": False}

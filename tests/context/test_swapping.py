@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from context.actions.preparing import Preparation, prepared, restored
+from context.actions.prepare_messages import Preparation, prepared, restored
 from context.actions.settings import change_settings
+from context.archives.placeholder_swap import references
 from context.models.archives import Within
-from context.swapping import references
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account

@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context import fence, passages, placeholders, pruning, summaries
-from context.budget import fitted
-from context.calls import Material, Snippet
-from context.placeholders import Archived, archive_of, placeholder
-from context.policies import Policy
-from kmapp import tokens
+from context.archives import passages, placeholders
+from context.archives.placeholders import Archived, archive_of, placeholder
+from context.assembly import fence, pruning
+from context.assembly.budget import fitted
+from context.assembly.calls import Material, Snippet
+from context.assembly.policies import Policy
+from context.summaries import extractive
+from kmapp.text import tokens
 from tests.poison import HARMLESS, POISONED
 from tests.suspicion import samples
 
@@ -100,7 +102,7 @@ def test_passages_know_their_archive() -> None:
 
 @given(rich, rich)
 def test_a_summary_is_as_long_as_agreed(text: str, query: str) -> None:
-    made = summaries.summary(text, query)
+    made = extractive.summary(text, query)
     line = " ".join(text.split())
     assert made == line if len(line) <= 200 else 200 <= len(made) <= 500
     assert "\n" not in made
@@ -110,14 +112,14 @@ def test_a_summary_is_as_long_as_agreed(text: str, query: str) -> None:
     "piece", ["x" * 5_000, '{"a": [1, 2, 3]},' * 900, "茶" * 3_000, "a. " * 900]
 )
 def test_what_has_no_sentences_is_summed_up_too(piece: str) -> None:
-    assert 200 <= len(summaries.summary(piece)) <= 500
+    assert 200 <= len(extractive.summary(piece)) <= 500
 
 
 def test_a_summary_holds_what_was_asked_for() -> None:
     filler = "The garden has many plants and the plants need water every day. " * 40
     text = f"{filler}The kiln fires at 1280 degrees and takes nine hours. {filler}"
-    assert "1280" in summaries.summary(text, "kiln degrees")
-    assert "一千二百八十度" in summaries.summary(
+    assert "1280" in extractive.summary(text, "kiln degrees")
+    assert "一千二百八十度" in extractive.summary(
         "花园里种着很多植物，每天都要浇水。" * 60 + "窑炉烧到一千二百八十度，需要九个小时。",
         "窑炉 温度",
     )
@@ -135,14 +137,14 @@ def test_a_summary_holds_what_was_asked_for() -> None:
     ],
 )
 def test_what_a_tool_was_asked(said: object, told: str) -> None:
-    assert summaries.query_summary(said) == told
+    assert extractive.query_summary(said) == told
 
 
 def test_sources_are_found_where_they_are_named() -> None:
     text = (
         "来源: 手册/权限.md\nSee https://example.test/a, https://example.test/a.\nSource: faq.md\n"
     )
-    assert summaries.sources_of(text) == ["手册/权限.md", "faq.md", "https://example.test/a"]
+    assert extractive.sources_of(text) == ["手册/权限.md", "faq.md", "https://example.test/a"]
 
 
 # --- Passages -------------------------------------------------------------------------------------

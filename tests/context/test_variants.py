@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from context.assigning import assigned
+from context.assembly.variant_assignment import assigned
 from kmapp.accounts.models import Account
 from tests.agent import Agent
 from tests.context.calling import priced

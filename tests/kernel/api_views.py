@@ -16,9 +16,9 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Aliases
 from kmapp.api.views import AgentView, parse
+from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Gone, Unavailable
-from kmapp.ids import uuid7
-from kmapp.refusals import handler400, handler403, handler404, handler500
+from kmapp.web.error_handlers import handler400, handler403, handler404, handler500
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from context.placeholders import Archived, placeholder
+from context.archives.placeholders import Archived, placeholder
 from tests.kernel.names import Names
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

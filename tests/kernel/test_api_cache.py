@@ -7,7 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from kmapp.api.cache import UNREACHABLE, ValkeyCache
-from kmapp.embedded import valkey_socket
+from kmapp.runtime.embedded import valkey_socket
 
 NOWHERE = "unix:///tmp/no-such-kmapp-valkey.sock"
 

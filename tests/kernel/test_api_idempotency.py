@@ -20,7 +20,7 @@ from kmapp.api.idempotency import drop_expired
 from kmapp.api.models import IdempotentRequest
 from tests import makers
 from tests.kernel.api_views import Broken
-from tests.racing import LONGEST, apart, until_it_waits
+from tests.race import LONGEST, apart, until_it_waits
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")
 db = pytest.mark.django_db

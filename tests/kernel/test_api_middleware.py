@@ -14,8 +14,8 @@ from django.conf import settings as product
 from django.test import Client
 from gunicorn.http.errors import InvalidChunkSize  # type: ignore[import-untyped]
 
-from kmapp import logs
 from kmapp.accounts.models import ApiKey
+from kmapp.runtime import logs
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")
 LIMIT = 2_000

@@ -12,7 +12,7 @@ from django.test import Client
 
 import kmapp
 from kmapp.accounts.models import Account
-from kmapp.api import health, pulse
+from kmapp.api import health, heartbeats
 from kmapp.api.health import Report
 from tests import makers
 
@@ -23,9 +23,9 @@ NOWHERE = "unix:///tmp/no-such-kmapp-valkey.sock"
 @pytest.fixture(autouse=True)
 def alive() -> Iterator[None]:
     """A worker and a scheduler that have just shown life."""
-    pulse._written.clear()  # noqa: SLF001
-    pulse.beat("worker")
-    pulse.beat("scheduler")
+    heartbeats._written.clear()  # noqa: SLF001
+    heartbeats.beat("worker")
+    heartbeats.beat("scheduler")
     yield
     cache.clear()
 
@@ -126,13 +126,13 @@ def test_the_signals_of_celery_are_signs_of_life() -> None:
     from celery.signals import before_task_publish, heartbeat_sent
 
     cache.clear()
-    pulse._written.clear()  # noqa: SLF001
+    heartbeats._written.clear()  # noqa: SLF001
     before_task_publish.send(sender="kmapp.outbox.tasks.deliver")
-    assert pulse.last_seen("scheduler") is None
+    assert heartbeats.last_seen("scheduler") is None
     before_task_publish.send(sender="kmapp.outbox.tasks.sweep")
     heartbeat_sent.send(sender=None)
-    assert pulse.last_seen("scheduler") == 0
-    assert pulse.last_seen("worker") == 0
+    assert heartbeats.last_seen("scheduler") == 0
+    assert heartbeats.last_seen("worker") == 0
 
 
 def test_the_version_is_told_to_anybody(client: Client) -> None:

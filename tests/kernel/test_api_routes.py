@@ -11,7 +11,7 @@ from kmapp.accounts.models import User
 from kmapp.accounts.scopes import Scope
 from kmapp.api.errors import is_api
 from kmapp.api.views import AgentView
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 
 OPEN = {"health", "v1/health", "v1/version", "v1/schema", "v1/docs"}
 CHANGES = (":write", ":erase", "admin")

@@ -13,8 +13,8 @@ from django.test import Client
 
 from kmapp.accounts.models import Account
 from kmapp.api.throttles import UNGUARDED, count
+from kmapp.database.ids import uuid7
 from kmapp.errors import Unavailable
-from kmapp.ids import uuid7
 from tests import makers
 
 pytestmark = pytest.mark.urls("tests.kernel.api_views")

@@ -19,15 +19,15 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from kmapp import embedded, env
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.backup import BackupError, postgres
-from kmapp.backup.bundle import CONTENTS, SIGNED
+from kmapp.database.backup import BackupError, pg_tools
+from kmapp.database.backup.archive_file import CONTENTS, SIGNED
+from kmapp.runtime import embedded, env
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
 from memory.models import MemoryEntry
+from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.conftest import drop, make_database, use_database
 
@@ -156,7 +156,7 @@ def test_a_killed_backup_leaves_no_file_that_looks_whole(
 def test_a_dump_that_fails_leaves_nothing(
     lived: Account, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kmapp.backup.making.WORDS", ("--format=custom",))  # sees no row
+    monkeypatch.setattr("kmapp.database.backup.create.WORDS", ("--format=custom",))  # sees no row
     with pytest.raises(CommandError, match="pg_dump ended with 1"):
         run("backup", file)
     assert list(file.parent.iterdir()) == []
@@ -166,14 +166,14 @@ def test_what_is_signed_while_it_dumps_is_in_the_backup_as_far_as_its_commits_ar
     lived: Account, file: Path, elsewhere: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Checkpoints are written to the file first, then copied into the database."""
-    looked = postgres.program
+    looked = pg_tools.program
 
     def meanwhile(name: str, major: int) -> Path:
         remember(lived, "Later.")  # after the snapshot was taken
         call_command("checkpoint", stdout=io.StringIO())
         return looked(name, major)
 
-    monkeypatch.setattr(postgres, "program", meanwhile)
+    monkeypatch.setattr(pg_tools, "program", meanwhile)
     run("backup", file)
     monkeypatch.undo()
     with ZipFile(file) as bundle:
@@ -183,10 +183,10 @@ def test_what_is_signed_while_it_dumps_is_in_the_backup_as_far_as_its_commits_ar
 
 
 def test_the_programs_must_be_of_the_servers_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    [major] = {postgres.program(name, 18).parent.name for name in ("pg_dump", "pg_restore")}
+    [major] = {pg_tools.program(name, 18).parent.name for name in ("pg_dump", "pg_restore")}
     assert major == "bin"
     with pytest.raises(BackupError, match=r"The server is PostgreSQL 14.*postgresql-client-14"):
-        postgres.program("pg_dump", 14)
+        pg_tools.program("pg_dump", 14)
 
 
 def test_a_rehearsal_compares_and_leaves_nothing(

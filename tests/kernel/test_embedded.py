@@ -13,12 +13,12 @@ import psycopg
 import pytest
 import redis
 
-from kmapp import embedded, processes
-from kmapp.embedded.embedder import LOWEST_PRIORITY, Embedder
-from kmapp.embedded.part import make_runtime_dir, package
-from kmapp.embedded.postgres import Postgres
-from kmapp.embedded.valkey import Valkey
-from kmapp.processes import CannotStart, Program
+from kmapp.runtime import embedded, processes
+from kmapp.runtime.embedded.embedder import LOWEST_PRIORITY, Embedder
+from kmapp.runtime.embedded.postgres import Postgres
+from kmapp.runtime.embedded.service import make_runtime_dir, package
+from kmapp.runtime.embedded.valkey import Valkey
+from kmapp.runtime.processes import CannotStart, Program
 from tests.settings import _free_port
 
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root has to run it as somebody else")

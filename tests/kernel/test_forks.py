@@ -15,13 +15,13 @@ from django.db.models import Count
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import recording
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
 from tests.chaos.measure import SHORT
-from tests.insisting import insist
 from tests.promises.plugin import Measured
+from tests.retrying_client import insist
 
 WRITERS, COMMITS = 8, 50
 BATCHES, ROWS = 5, 1_000

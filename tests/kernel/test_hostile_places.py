@@ -17,7 +17,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import TermPosting
-from kmapp.text import normalise
+from kmapp.text.terms import normalise
 from tests.hostile import REFUSED, STORED, Hostile, body_with
 from tests.kernel.bodies import BODIES
 from tests.kernel.names import Names

@@ -8,9 +8,9 @@ from django.apps import apps
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
-from kmapp import embedded
 from kmapp.accounts.acting import acting
-from tests.estate import Estate, account_tables, estate
+from kmapp.runtime import embedded
+from tests.full_account import Estate, account_tables, estate
 
 pytestmark = pytest.mark.promise(23)
 

@@ -2,7 +2,7 @@
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, ApiKey
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.search.lookups import Ids
 from tests import makers
 

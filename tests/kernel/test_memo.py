@@ -2,13 +2,13 @@
 
 import pytest
 
-from kmapp.search import memo
-from kmapp.search.memo import Memo
+from kmapp.search import ttl_cache
+from kmapp.search.ttl_cache import Memo
 
 
 def test_a_figure_is_remembered_until_its_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(memo, "monotonic", lambda: now)
+    monkeypatch.setattr(ttl_cache, "monotonic", lambda: now)
     figures: Memo[int] = Memo()
     assert figures.get("a") is None
     assert figures.put("a", 0, seconds=5) == 0

@@ -17,9 +17,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox import registry
 from kmapp.outbox.actions import Task, deliver_due, publish, release, replay, resting
+from kmapp.outbox.host_lock import Turns
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import Job, Later, on
-from kmapp.outbox.turns import Turns
 from tests import makers
 
 TOPIC = "test.deliver"

@@ -6,7 +6,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.outbox.purging import purge_all
+from kmapp.outbox.purge import purge_all
 
 LONG_AGO = "2020-01-01T00:00:00Z"
 

@@ -14,7 +14,7 @@ from tests.kernel.test_redaction import ADVERSARIAL
 from tests.timing import assert_linear
 
 APPS = ("kmapp", "memory", "knowledge", "rules", "context")
-ELSEWHERE = ("kmapp.gunicorn",)  # the server's own settings
+ELSEWHERE = ("kmapp.runtime.gunicorn_config",)  # the server's own settings
 MORE = [
     *(
         " ",

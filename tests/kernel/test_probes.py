@@ -17,7 +17,7 @@ from django.urls import reverse
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from tests import makers
 from tests.kernel.idless import CHOSEN, WITHOUT_IDS
 from tests.kernel.names import Names, names_of

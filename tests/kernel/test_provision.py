@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 from psycopg.sql import SQL, Identifier
 
-from kmapp import embedded
-from kmapp.provision import CannotProvision, Login, make_database, make_role, provision
+from kmapp.database.provision import CannotProvision, Login, make_database, make_role, provision
+from kmapp.runtime import embedded
 
 
 @dataclass(frozen=True)

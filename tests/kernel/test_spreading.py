@@ -1,6 +1,6 @@
 """What stands around an entry lifts it; what stands alone loses nothing."""
 
-from kmapp.search.spreading import Around, linked, spread, strength
+from kmapp.search.neighbour_evidence import Around, linked, spread, strength
 
 
 def test_alone_an_entry_takes_its_own_evidence() -> None:

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 import pytest
 from pytest_django import Settings
 
-from kmapp import embedded, stack
-from kmapp.processes import CannotStart
+from kmapp.runtime import embedded, stack
+from kmapp.runtime.processes import CannotStart
 
 
 def names() -> list[list[str]]:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kmapp.processes import CannotStart, Identity, Program, started, wait_until
-from kmapp.runfiles import rotate
-from kmapp.supervisor import Supervisor
+from kmapp.runtime.processes import CannotStart, Identity, Program, started, wait_until
+from kmapp.runtime.run_files import rotate
+from kmapp.runtime.supervisor import Supervisor
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.timeout(60)
 DRIVER = """
 import sys
 from pathlib import Path
-from kmapp.processes import Program
-from kmapp.supervisor import Supervisor
+from kmapp.runtime.processes import Program
+from kmapp.runtime.supervisor import Supervisor
 
 data, *wanted = sys.argv[1:]
 prepare = {

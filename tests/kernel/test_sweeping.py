@@ -11,19 +11,19 @@ from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from kmapp.accounts.models import Account, account_ids
-from kmapp.sweeping import Unserved, sweep
+from kmapp.accounts.sweep import Unserved, sweep
 
 # Tasks, and what they do for each account.
 SWEEPS = [
-    ("memory.tasks.keep_to_retention", "memory.tasks.forget_outlived"),
-    ("memory.tasks.let_cool", "memory.tasks.cool"),
-    ("memory.tasks.let_topics_grow", "memory.tasks.owe_topics"),
-    ("memory.tasks.write_down_accesses", "memory.tasks.write_down"),
-    ("rules.tasks.suggest", "rules.actions.suggestions.suggest"),
-    ("rules.tasks.keep_to_retention", "rules.tasks.remove_outlived"),
-    ("context.tasks.keep_to_retention", "context.tasks.remove_outlived"),
+    ("memory.jobs.tasks.keep_to_retention", "memory.jobs.tasks.forget_outlived"),
+    ("memory.jobs.tasks.let_cool", "memory.jobs.tasks.cool"),
+    ("memory.jobs.tasks.let_topics_grow", "memory.jobs.tasks.owe_topics"),
+    ("memory.jobs.tasks.write_down_accesses", "memory.jobs.tasks.write_down"),
+    ("rules.jobs.tasks.suggest", "rules.actions.suggestions.suggest"),
+    ("rules.jobs.tasks.keep_to_retention", "rules.jobs.tasks.remove_outlived"),
+    ("context.jobs.tasks.keep_to_retention", "context.jobs.tasks.remove_outlived"),
     ("kmapp.api.tasks.drop_expired_answers", "kmapp.api.idempotency._drop_expired"),
-    ("kmapp.outbox.tasks.drop_old", "kmapp.outbox.purging.purge"),
+    ("kmapp.outbox.tasks.drop_old", "kmapp.outbox.purge.purge"),
     ("kmapp.ledger.tasks.checkpoint", "kmapp.ledger.checkpoints._last_signed"),
 ]
 

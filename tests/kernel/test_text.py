@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmapp.text import STOP_WORDS, TERM_LENGTH, chinese_share, normalise, opening, terms
+from kmapp.text.terms import STOP_WORDS, TERM_LENGTH, chinese_share, normalise, opening, terms
 
 
 def test_english_words_meet_in_their_stem() -> None:

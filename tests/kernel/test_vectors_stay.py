@@ -20,7 +20,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.accounts.scopes import Scope
 from kmapp.api.errors import is_api
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.search.models import Vector
 from tests import makers
 from tests.kernel.bodies import BODIES

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from kmapp.outbox.watchman import Watchman
+from kmapp.outbox.consumer_watchdog import Watchman
 
 BASE = Path(__file__).resolve().parents[2]
 LOOKS = [0, 10, 20, 30, 40]  # seconds
@@ -56,7 +56,7 @@ def test_a_task_that_outlives_its_limit_is_no_excuse(settings: Settings) -> None
 
 BLOCKED = """
 import os, socket, subprocess, sys, threading
-from kmapp.outbox.watchman import start_anew
+from kmapp.outbox.consumer_watchdog import start_anew
 first = not os.path.exists(sys.argv[1])
 with open(sys.argv[1], "a") as file:
     print(os.getpid(), file=file)

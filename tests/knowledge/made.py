@@ -12,7 +12,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from knowledge.actions.ingest import Taken, ingest
 from knowledge.actions.lore import add_entries
-from knowledge.actions.preparing import Delivery, prepare
+from knowledge.actions.prepare_delivery import Delivery, prepare
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import ErasedKnowledge, KnowledgePiece, KnowledgeQuestion
 

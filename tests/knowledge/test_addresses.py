@@ -5,8 +5,8 @@ import socket
 import pytest
 from django.utils import translation
 
-from knowledge.fetching.addresses import Allowed, CannotFetch, address_of, is_public
-from knowledge.reasons import in_words
+from knowledge.fetching.allowed_addresses import Allowed, CannotFetch, address_of, is_public
+from knowledge.parsing.failure_messages import in_words
 from tests.knowledge.addresses import NUMBERS, ODD, PUBLIC
 
 NOT_ASKED = (

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knowledge.chunking import Chunk, Shape, chunked
-from knowledge.formats import title_of
+from knowledge.parsing.formats import title_of
 
 
 def cut(text: str, shape: Shape = Shape.MARKDOWN, tokens: int = 100, **more: str) -> list[Chunk]:

@@ -11,10 +11,10 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Gone
-from kmapp.variants import DEFAULT
-from knowledge.actions.erasing import erase_document
-from knowledge.citations import Place, Quoted, citation_of, quoted
+from kmapp.search.variants import DEFAULT
+from knowledge.actions.erasure import erase_document
 from knowledge.models import KnowledgeChunk, KnowledgeDocument
+from knowledge.retrieval.citations import Place, Quoted, citation_of, quoted
 from tests.agent import Agent
 from tests.knowledge.corpus import corpus, paragraph
 from tests.knowledge.made import deliver

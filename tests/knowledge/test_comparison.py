@@ -9,11 +9,11 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from kmapp.variants import VARIANTS
+from kmapp.search.variants import VARIANTS
+from knowledge.actions.reindex import cut_again
 from knowledge.actions.sources import change_source
-from knowledge.actions.versions import cut_again
-from knowledge.comparing import compared
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
+from knowledge.retrieval.variant_comparison import compared
 from tests.knowledge.made import deliver
 from tests.makers import settle
 

@@ -7,10 +7,10 @@ from django.core.management import call_command
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from knowledge.lore import entries_of, fire
+from knowledge.lore.evaluate import entries_of, fire
+from knowledge.lore.triggers import Rules
 from knowledge.models import KnowledgeDocument, KnowledgeQuestion
-from knowledge.retrieval import Search, search
-from knowledge.triggers import Rules
+from knowledge.retrieval.search import Search, search
 from tests.makers import settle
 
 pytestmark = pytest.mark.usefixtures("provider")

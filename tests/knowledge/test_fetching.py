@@ -19,12 +19,12 @@ from django.utils import translation
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from knowledge.actions import fetching, preparing
-from knowledge.actions.preparing import Delivery
-from knowledge.actions.reading import read_again
-from knowledge.fetching import addresses, getting
+from knowledge.actions import page_fetches, prepare_delivery
+from knowledge.actions.parse_documents import read_again
+from knowledge.actions.prepare_delivery import Delivery
+from knowledge.fetching import allowed_addresses, fetch
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
-from knowledge.reasons import in_words
+from knowledge.parsing.failure_messages import in_words
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.knowledge.addresses import NAMES, NUMBERS, ODD, PUBLIC
@@ -93,8 +93,8 @@ def ask(agent: Agent, acme: Account, site: Site, settings: Any) -> Ask:
 @pytest.fixture
 def usual(canary: Canary, monkeypatch: pytest.MonkeyPatch) -> Canary:
     """The canary at the ports of the web: the port alone refuses nothing."""
-    for scheme in addresses.PORTS:
-        monkeypatch.setitem(addresses.PORTS, scheme, canary.port)
+    for scheme in allowed_addresses.PORTS:
+        monkeypatch.setitem(allowed_addresses.PORTS, scheme, canary.port)
     return canary
 
 
@@ -123,7 +123,7 @@ def test_of_forty_addresses_none_reaches_the_canary(
         rows = KnowledgeDocument.objects.of(acme)
         assert rows.filter(state="failed").count() == accepted == rows.count()
         said = set(rows.values_list("error", flat=True))
-    assert said == {addresses.NOT_PUBLIC, "The site could not be reached."}
+    assert said == {allowed_addresses.NOT_PUBLIC, "The site could not be reached."}
 
 
 def test_nothing_is_fetched_until_a_site_is_named(agent: Agent, acme: Account) -> None:
@@ -160,14 +160,14 @@ def test_a_page_of_an_allowed_site_is_fetched_and_read(
 def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
     ask: Ask, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepare = preparing.prepare
+    prepare = prepare_delivery.prepare
 
     def removed_meanwhile(source: KnowledgeSource, pages: Sequence[Delivery]) -> Any:
         with acting(acme):
             KnowledgeDocument.objects.of(acme).update(removed_at=datetime.now(UTC))
         return prepare(source, pages)
 
-    monkeypatch.setattr(fetching, "prepare", removed_meanwhile)
+    monkeypatch.setattr(page_fetches, "prepare", removed_meanwhile)
     document = ask("/page")
     assert document.removed_at
     assert (document.state, document.version) == ("pending", 0)
@@ -177,8 +177,8 @@ def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
     ("path", "why"),
     [
         ("/again/4", "It leads on more than 3 times."),
-        ("/to/http%3A%2F%2F%5B", addresses.UNREADABLE),
-        ("/to/http%3A%2F%2Fother.test%2F", addresses.NOT_LISTED),
+        ("/to/http%3A%2F%2F%5B", allowed_addresses.UNREADABLE),
+        ("/to/http%3A%2F%2Fother.test%2F", allowed_addresses.NOT_LISTED),
         ("/picture", "The site sent something that is no page to read."),
         ("/packed", "The site sent something that is no page to read."),
         ("/long", "It has more than 1,000 bytes."),
@@ -189,8 +189,8 @@ def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
 def test_a_site_cannot_send_what_it_likes(
     ask: Ask, path: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(getting, "MOST_BYTES", 1_000)
-    monkeypatch.setattr(getting, "SECONDS", 0.4)
+    monkeypatch.setattr(fetch, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(fetch, "SECONDS", 0.4)
     started = time.monotonic()
     document = ask(path)
     assert (document.state, document.error) == ("failed", why)

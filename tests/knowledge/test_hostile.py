@@ -15,14 +15,14 @@ import pytest
 from django.db import connection
 from django.utils import translation
 
-from context.fence import Item, fenced, nonce_for
+from context.assembly.fence import Item, fenced, nonce_for
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from knowledge.actions.preparing import CODE_AT_ONCE
+from knowledge.actions.prepare_delivery import CODE_AT_ONCE
 from knowledge.chunking import Shape, chunked
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgePiece, KnowledgeText
-from knowledge.parsing.limited import MEMORY, MODULE, WALL_SECONDS
-from knowledge.reasons import in_words
+from knowledge.parsing.failure_messages import in_words
+from knowledge.parsing.sandbox import MEMORY, MODULE, WALL_SECONDS
 from tests.agent import Agent
 from tests.knowledge import bombs
 from tests.knowledge.made import deliver

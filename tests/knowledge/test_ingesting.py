@@ -11,9 +11,9 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
 from kmapp.search.models import TermPosting, Vector
-from knowledge.actions.erasing import erase_source
+from knowledge.actions.erasure import erase_source
 from knowledge.actions.ingest import ingest
-from knowledge.actions.preparing import Delivery, prepare
+from knowledge.actions.prepare_delivery import Delivery, prepare
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource, KnowledgeText
 from tests.agent import Agent

@@ -14,11 +14,11 @@ from kmapp.accounts.models import Account, User
 from kmapp.errors import Invalid
 from knowledge.actions.lore import add_entries
 from knowledge.actions.sources import NewSource, ensure_source
-from knowledge.lore import entries_of as rows_of
-from knowledge.lore import fire, messages_of
+from knowledge.lore.evaluate import entries_of as rows_of
+from knowledge.lore.evaluate import fire, messages_of
+from knowledge.lore.sillytavern import NoLorebook, entries_of
+from knowledge.lore.triggers import Rules
 from knowledge.models import KnowledgeSource, LorebookEntry
-from knowledge.sillytavern import NoLorebook, entries_of
-from knowledge.triggers import Rules
 from tests.agent import Agent
 
 WORLD = {

@@ -12,7 +12,7 @@ from context.models.archives import Within
 from kmapp.accounts.acting import acting, current_account_id
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from knowledge.actions.preparing import prepare
+from knowledge.actions.prepare_delivery import prepare
 from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
 from tests.context.calling import call

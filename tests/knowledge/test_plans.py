@@ -13,10 +13,10 @@ from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.models import Vector
 from kmapp.search.queries import Meaning
-from knowledge.citations import Place, quoted
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
-from knowledge.retrieval import Search, answers
-from memory.perf import plans
+from knowledge.retrieval.citations import Place, quoted
+from knowledge.retrieval.search import Search, answers
+from memory.benchmarks import query_plans
 from tests.knowledge.made import deliver
 
 LARGE, SMALL = 2_000, 30
@@ -44,12 +44,12 @@ def fill(account: Account, number: int) -> None:
             )
 
 
-def hot(account: Account) -> Iterator[plans.Statement]:
+def hot(account: Account) -> Iterator[query_plans.Statement]:
     """What searching, quoting and the pages of a source and a document send."""
     queries.forget_figures()
     rng = np.random.default_rng(1)
     meaning = Meaning.of(active_model(), rng.normal(size=active_model().dimensions).tolist())
-    with plans.overheard("search") as heard:
+    with query_plans.overheard("search") as heard:
         for asked in (
             Search(query="tea of which hill"),
             Search(query="tea by hand", sources=("hills 0",), trust=("untrusted",)),
@@ -60,18 +60,18 @@ def hot(account: Account) -> Iterator[plans.Statement]:
     with acting(account):
         document = KnowledgeDocument.objects.of(account)[0]
         place = Place(document_id=document.pk, sha256="", start=0, end=5)
-        with plans.overheard("get") as heard:
+        with query_plans.overheard("get") as heard:
             quoted(account.pk, place)
         yield from heard
         documents = KnowledgeDocument.objects.of(account).present()
-        with plans.overheard("documents of a source") as heard:
+        with query_plans.overheard("documents of a source") as heard:
             list(documents.filter(source_id=document.source_id).newest_first()[:50])
         yield from heard
-        with plans.overheard("chunks of a document") as heard:
+        with query_plans.overheard("chunks of a document") as heard:
             chunks = KnowledgeChunk.objects.of(account).filter(document=document)
             list(chunks.cut_by("1").order_by("chunk_index")[:20])
         yield from heard
-        with plans.overheard("failures") as heard:
+        with query_plans.overheard("failures") as heard:
             list(documents.filter(state="failed").newest_first()[:50])
         yield from heard
 
@@ -93,7 +93,7 @@ def test_no_hot_query_reads_a_table_from_end_to_end(
         wrong = []
         for statement in list(hot(account)):
             with acting(account):
-                found = plans.scans(statement)
-            whole = set(plans.reads_whole_tables(found)) - allowed
+                found = query_plans.scans(statement)
+            whole = set(query_plans.reads_whole_tables(found)) - allowed
             wrong += [f"{statement.name} reads all of {table}: {statement.sql}" for table in whole]
         assert wrong == [], account.name

@@ -15,9 +15,9 @@ import pytest
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from knowledge.actions.reading import read_again
+from knowledge.actions.parse_documents import read_again
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeText
-from knowledge.parsing.limited import CannotRead, read_archive
+from knowledge.parsing.sandbox import CannotRead, read_archive
 from tests.knowledge.bombs import packed
 from tests.knowledge.made import deliver
 from tests.makers import settle
@@ -180,7 +180,7 @@ def test_what_is_broken_fails_and_says_so(acme: Account, name: str, data: bytes)
 
 
 def test_a_reader_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    from knowledge.parsing import limited
+    from knowledge.parsing import sandbox as limited
 
     monkeypatch.setattr(limited, "WALL_SECONDS", 0.01)
     with pytest.raises(CannotRead), Path("/dev/zero").open("rb") as endless:
@@ -188,7 +188,7 @@ def test_a_reader_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_who_takes_files_in_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    from knowledge.parsing import limited
+    from knowledge.parsing import sandbox as limited
 
     monkeypatch.setattr(limited, "WALL_SECONDS", 3)
     with TemporaryFile() as file:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from knowledge.triggers import Entry, Outcome, Rules, evaluate
+from knowledge.lore.triggers import Entry, Outcome, Rules, evaluate
 
 
 def book(*entries: Mapping[str, Any]) -> list[Entry]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kmapp.errors import Invalid
-from memory.conditions import CONDITIONS, DEPTH, condition, fixed_ids
+from memory.retrieval.filters import CONDITIONS, DEPTH, condition, fixed_ids
 from tests.agent import Agent
 
 MEMORIES: dict[str, dict[str, Any]] = {

@@ -12,19 +12,19 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.models import Commit
-from memory.actions import consolidation, curating, review
-from memory.actions.consolidation import suggest
+from memory.actions import review, topic_edits, topic_suggestions
+from memory.actions.enqueue import owe_topics
 from memory.actions.entries import write
 from memory.actions.feedback import rate
-from memory.actions.owed import owe_topics
 from memory.actions.review import Decision
-from memory.actions.topics import draw_members, grow_topics, members_of
-from memory.clustering import NONE, neighbours
-from memory.consolidating import modularity, suggestions
-from memory.drafts import Batch, NewEntry
-from memory.mapping import EDGE, HEIGHT, WIDTH, placed
+from memory.actions.topic_growth import draw_members, grow_topics, members_of
+from memory.actions.topic_suggestions import suggest
+from memory.jobs.tasks import let_topics_grow
 from memory.models import MemoryEntry, TopicSuggestion
-from memory.tasks import let_topics_grow
+from memory.models.entry_input import Batch, NewEntry
+from memory.topics.clustering import NONE, neighbours
+from memory.topics.merge_split import modularity, suggestions
+from memory.topics.projection import EDGE, HEIGHT, WIDTH, placed
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -111,9 +111,9 @@ def test_merging_and_taking_it_back(acme: Account) -> None:
     with acting(acme):
         before = state(acme)
         commits = Commit.objects.of(acme).count()
-        gone = curating.merge(of(small), large.pk)
+        gone = topic_edits.merge(of(small), large.pk)
         assert (gone.status, number(large)) == ("superseded", 9)
-        assert [each.pk for each in curating.merged_into(acme.pk, large.pk)] == [small.pk]
+        assert [each.pk for each in topic_edits.merged_into(acme.pk, large.pk)] == [small.pk]
         large.refresh_from_db()
         assert large.slots["member_count"] == 9
         review.undo(Decision(account_id=acme.pk, entry_id=gone.pk, actor=SYSTEM))
@@ -125,32 +125,32 @@ def test_merging_and_taking_it_back(acme: Account) -> None:
 def test_a_chain_of_merges_is_parted_from_its_end(acme: Account) -> None:
     one, two, three = topic(acme, "One", 3), topic(acme, "Two", 4), topic(acme, "Three", 5)
     with acting(acme):
-        curating.merge(of(one), two.pk)
-        curating.merge(of(two), three.pk)
+        topic_edits.merge(of(one), two.pk)
+        topic_edits.merge(of(two), three.pk)
         assert number(three) == 12
         rate(of(two), "negative")  # a later version of what was merged
-        again = curating.part(of(two))
+        again = topic_edits.part(of(two))
         assert (again.status, number(two), number(three)) == ("active", 7, 5)
         again.refresh_from_db()
         assert again.slots["member_count"] == 7
-        curating.merge(of(three), two.pk)  # the other way round
+        topic_edits.merge(of(three), two.pk)  # the other way round
         assert number(two) == 12
         with pytest.raises(Conflict):
-            curating.part(of(two))
+            topic_edits.part(of(two))
 
 
 def test_splitting_and_merging_back(acme: Account) -> None:
     whole = topic(acme, "Everything", 8)
     with acting(acme):
         ids = sorted(members_of(acme.pk, whole.pk).values_list("src_id", flat=True))
-        new = curating.split(of(whole), ids[:3])
+        new = topic_edits.split(of(whole), ids[:3])
         assert (number(new), number(whole)) == (3, 5)
         assert new.title != whole.title
         with pytest.raises(Conflict):
-            curating.split(of(whole), ids[:3])  # they left
+            topic_edits.split(of(whole), ids[:3])  # they left
         with pytest.raises(Conflict):
-            curating.split(of(whole), ids[3:])  # nobody would be left
-        curating.merge(of(new), whole.pk)
+            topic_edits.split(of(whole), ids[3:])  # nobody would be left
+        topic_edits.merge(of(new), whole.pk)
         assert number(whole) == 8
 
 
@@ -159,18 +159,18 @@ def test_what_is_refused(acme: Account) -> None:
     with acting(acme):
         fact = MemoryEntry.objects.of(acme).filter(kind="fact")[0]
         with pytest.raises(Conflict):
-            curating.merge(of(shared), own.pk)  # told to other people
+            topic_edits.merge(of(shared), own.pk)  # told to other people
         with pytest.raises(Invalid):
-            curating.merge(of(shared), shared.pk)
+            topic_edits.merge(of(shared), shared.pk)
         with pytest.raises(NotFound):
-            curating.merge(of(fact), shared.pk)
+            topic_edits.merge(of(fact), shared.pk)
         with pytest.raises(Invalid):
-            curating.rename(of(shared), "")
+            topic_edits.rename(of(shared), "")
         with pytest.raises(Conflict):
-            curating.promote(of(shared))  # no draft
+            topic_edits.promote(of(shared))  # no draft
         stale = Decision(account_id=acme.pk, entry_id=shared.pk, actor=SYSTEM, version=9)
         with pytest.raises(Conflict):
-            curating.rename(stale, "Other")
+            topic_edits.rename(stale, "Other")
 
 
 def test_a_name_that_was_given_stays(agent: Agent, acme: Account, provider: FakeProvider) -> None:
@@ -182,8 +182,8 @@ def test_a_name_that_was_given_stays(agent: Agent, acme: Account, provider: Fake
     with acting(acme):
         found = MemoryEntry.objects.of(acme).get(kind="topic")
         assert found.status == "draft"
-        curating.rename(of(found), "Steeping")
-        curating.promote(of(found))
+        topic_edits.rename(of(found), "Steeping")
+        topic_edits.promote(of(found))
     nodes = [{"text": "red tea steeps", "user_id": "mira"}]
     agent.post("memory/write", {"nodes": nodes}, 201)
     makers.settle()
@@ -229,9 +229,9 @@ def test_suggestions_about_what_was_merged_are_not_shown(acme: Account) -> None:
     with acting(acme):
         TopicSuggestion.objects.create(account=acme, kind="merge", topic=one, other=two, score=0.5)
         TopicSuggestion.objects.create(account=acme, kind="split", topic=three, score=0.4)
-        assert [each.topic for each in curating.suggested(acme.pk)] == [one, three]
-        curating.merge(of(two), three.pk)
-        assert [each.topic for each in curating.suggested(acme.pk)] == [three]
+        assert [each.topic for each in topic_edits.suggested(acme.pk)] == [one, three]
+        topic_edits.merge(of(two), three.pk)
+        assert [each.topic for each in topic_edits.suggested(acme.pk)] == [three]
 
 
 def test_what_was_declined_stays_so_whichever_topic_is_larger(
@@ -245,12 +245,12 @@ def test_what_was_declined_stays_so_whichever_topic_is_larger(
     with acting(acme):
         open_one = merge(one, two)
         open_one.save()
-        curating.decline(acme.pk, open_one.pk, SYSTEM)
+        topic_edits.decline(acme.pk, open_one.pk, SYSTEM)
     found = [merge(two, one), merge(two, three)]
-    monkeypatch.setattr(consolidation, "_rows", lambda *_: found)
+    monkeypatch.setattr(topic_suggestions, "_rows", lambda *_: found)
     assert suggest(acme.pk, [mock.sentinel.group]) == 1
     with acting(acme):
-        assert [each.other for each in curating.suggested(acme.pk)] == [three]
+        assert [each.other for each in topic_edits.suggested(acme.pk)] == [three]
 
 
 def test_suggestions_are_renewed_followed_and_declined(
@@ -261,9 +261,9 @@ def test_suggestions_are_renewed_followed_and_declined(
         open_one = TopicSuggestion.objects.create(
             account=acme, kind="merge", topic=small, other=large, score=0.5
         )
-        curating.decline(acme.pk, open_one.pk, SYSTEM)
+        topic_edits.decline(acme.pk, open_one.pk, SYSTEM)
         with pytest.raises(NotFound):
-            curating.follow(acme.pk, open_one.pk, SYSTEM)
+            topic_edits.follow(acme.pk, open_one.pk, SYSTEM)
     assert suggest(acme.pk, grow_topics(acme.pk, SYSTEM).groups) == 0
     with acting(acme):
         kept = TopicSuggestion.objects.of(acme).get()
@@ -274,7 +274,7 @@ def test_suggestions_are_renewed_followed_and_declined(
         asked = TopicSuggestion.objects.create(
             account=acme, kind="split", topic=more, members=ids[:3], score=0.5
         )
-        said, new = curating.follow(acme.pk, asked.pk, SYSTEM)
+        said, new = topic_edits.follow(acme.pk, asked.pk, SYSTEM)
         assert (said.topic_id, number(new), number(more)) == (more.pk, 3, 3)
         assert {UUID(each) for each in ids[:3]} == set(
             members_of(acme.pk, new.pk).values_list("src_id", flat=True)

@@ -10,7 +10,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.accounts.models import Account as AccountModel
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion, Viewer
-from memory.retrieval import Search, search
+from memory.retrieval.search import Search, search
 from tests import makers
 
 Status = MemoryEntry.Status

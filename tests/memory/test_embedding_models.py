@@ -11,10 +11,10 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connections
 
-from kmapp import embedded
 from kmapp.providers.active import active_model, forget_models
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search import switching
+from kmapp.runtime import embedded
+from kmapp.search import model_switch
 from kmapp.search.indexes import indexes_of
 from tests import makers
 from tests.agent import Agent
@@ -49,7 +49,7 @@ def write(agent: Agent, *texts: str) -> list[str]:
 
 
 def vectors(number: int) -> dict[str, int]:
-    return switching.states(EmbeddingModel.objects.get(pk=number))
+    return model_switch.states(EmbeddingModel.objects.get(pk=number))
 
 
 def indexes() -> set[str]:
@@ -90,7 +90,7 @@ def test_what_is_written_meanwhile_gets_vectors_of_both_once(agent: Agent) -> No
     assert vectors(first) == vectors(second) == {"PENDING": 1}
     makers.settle()
     assert vectors(first) == vectors(second) == {"READY": 1}
-    assert switching.backfill(EmbeddingModel.objects.get(pk=second)) == 0
+    assert model_switch.backfill(EmbeddingModel.objects.get(pk=second)) == 0
     assert vectors(second) == {"READY": 1}
     assert agent.get("health")["pending_embeddings"] == 0
 
@@ -117,16 +117,16 @@ def test_a_backfill_goes_on_where_it_was_stopped(
     write(agent, *TEXTS)
     makers.settle()
     second = EmbeddingModel.objects.get(pk=add())
-    monkeypatch.setattr(switching, "BLOCK", 2)
+    monkeypatch.setattr(model_switch, "BLOCK", 2)
 
     def stop(done: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        switching.backfill(second, stop)
+        model_switch.backfill(second, stop)
     assert vectors(second.pk) == {"READY": 2}
     steps: list[int] = []
-    switching.backfill(second, steps.append)
+    model_switch.backfill(second, steps.append)
     assert steps == [1]
     assert vectors(second.pk) == {"READY": 3}
 

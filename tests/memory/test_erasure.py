@@ -16,12 +16,12 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from kmapp.search.models import Vector
-from memory.actions import bulk
+from memory.actions import bulk_review
 from memory.models import BulkRun, ErasedEntry, MemoryEntry
 from memory.models.entries import CONTEXT_COLLECTION
 from tests import makers
 from tests.agent import Agent
-from tests.estate import account_tables
+from tests.full_account import account_tables
 
 MARK = "quetzalmarker"
 
@@ -114,12 +114,12 @@ def test_the_reason_of_a_decision_about_many_goes_too(
     committed: str, agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was given once, and stands in each of the commits that the run was done in."""
-    monkeypatch.setattr(bulk, "PART", 2)
+    monkeypatch.setattr(bulk_review, "PART", 2)
     texts = [{"text": f"Box {n} is full.", "visibility": "account"} for n in range(5)]
     nodes = agent.post("memory/write", {"nodes": texts}, 201)["nodes"]
     with acting(acme):
         chosen = [(UUID(node["id"]), 1) for node in nodes]
-        bulk.start(acme.pk, SYSTEM, BulkRun.Deed.REJECT, chosen, f"{MARK} filled these")
+        bulk_review.start(acme.pk, SYSTEM, BulkRun.Deed.REJECT, chosen, f"{MARK} filled these")
     makers.settle()
     assert {"memory_bulkrun", "memory_memoryversion"} <= left(acme, MARK).keys()
     erase(agent, ids=[nodes[4]["id"]])

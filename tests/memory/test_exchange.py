@@ -14,8 +14,8 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from memory.actions.review import Decision, forget, pin
-from memory.exporting import lines_of
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
+from memory.transfer.export import lines_of
 from tests import makers
 from tests.agent import Agent
 from tests.conftest import clone, drop, use_database

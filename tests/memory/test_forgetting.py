@@ -9,7 +9,7 @@ from rest_framework.test import APIClient
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
-from memory.actions import bulk
+from memory.actions import bulk_review
 from memory.models import BulkRun, MemoryEntry
 from tests import makers
 from tests.agent import Agent
@@ -162,7 +162,7 @@ def test_nobody_forgets_everything_by_leaving_a_field_out(plain: Agent) -> None:
 def test_many_are_forgotten_by_workers_and_taken_back_as_one(
     committed: str, plain: Agent, acme: Account, alice: User, client: Client
 ) -> None:
-    nodes = [{"text": f"Fact {n} of Ann's.", "user_id": "ann"} for n in range(bulk.PART + 1)]
+    nodes = [{"text": f"Fact {n} of Ann's.", "user_id": "ann"} for n in range(bulk_review.PART + 1)]
     plain.post("memory/write", {"nodes": nodes, "auto_embed": False}, 201)
     started = forget(plain, user_id="ann")
     assert (started["forgotten"], started["status"]) == (False, "PENDING")

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from memory.graph import HOP, Edge, Walk
+from memory.retrieval.spreading_activation import HOP, Edge, Walk
 
 
 def pk(number: int) -> UUID:

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Note
-from kmapp.text import normalise
+from kmapp.text.terms import normalise
 from tests.agent import Agent
 from tests.hostile import MARK, REFUSED, STORED, Hostile, body_with
 

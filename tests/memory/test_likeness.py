@@ -5,8 +5,8 @@ The cosines are of passages with their dates, half a year apart.
 
 import pytest
 
-from memory.contrast import contrast, subject_of
-from memory.likeness import closeness, likeness
+from memory.review.contradictions import contrast, subject_of
+from memory.review.similarity import closeness, likeness
 
 # New, known, the cosine of their passages, what the one is to the other.
 PAIRS = [

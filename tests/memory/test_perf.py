@@ -14,7 +14,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
+from memory.models.entry_input import Batch, NewEntry
 
 
 def perf(*words: str) -> str:
@@ -55,7 +55,14 @@ def test_throw_away_parts_are_thrown_away(tmp_path: Path) -> None:
     ours = {"KMAPP_DATA_DIR", "EMBEDDER_QUERY_PORT", "EMBEDDER_BATCH_PORT"}
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     done = subprocess.run(
-        [sys.executable, "-m", "kmapp.embedded.throwaway", "manage.py", "embedding_models", "list"],
+        [
+            sys.executable,
+            "-m",
+            "kmapp.runtime.embedded.temporary",
+            "manage.py",
+            "embedding_models",
+            "list",
+        ],
         env=environment | {"TMPDIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "kmapp.settings"},
         cwd=settings.BASE_DIR,
         capture_output=True,

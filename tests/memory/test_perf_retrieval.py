@@ -10,10 +10,18 @@ import numpy as np
 import pytest
 
 from kmapp.providers.actions import TEMPLATE
-from memory.perf import quality, tuning
-from memory.perf.corpus import Asked, Vectors, alone, questions
-from memory.perf.level import LEAST, PAIRS, measured_level
-from memory.perf.tuning import NAMES, Source, examples, held_out, learn, taught, with_weights
+from memory.benchmarks import ablation_table, weight_tuning
+from memory.benchmarks.question_sets import Asked, Vectors, alone, questions
+from memory.benchmarks.score_calibration import LEAST, PAIRS, measured_level
+from memory.benchmarks.weight_tuning import (
+    NAMES,
+    Source,
+    examples,
+    held_out,
+    learn,
+    taught,
+    with_weights,
+)
 from tests.fake_provider import vector_of
 
 TURNS = [
@@ -93,7 +101,7 @@ def test_weights_are_learned_that_put_answers_first(asked: list[Asked]) -> None:
     weights = learn(given)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
-    source = Source("small", given, tuning.lone(asked))
+    source = Source("small", given, weight_tuning.lone(asked))
     figures = with_weights(source, weights).told()
     assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
     assert figures["MRR"] > 0.5
@@ -114,7 +122,7 @@ def test_what_is_held_out_is_not_learned_from(asked: list[Asked]) -> None:
 
 
 def test_the_page_tells_of_every_signal_and_of_the_scale(asked: list[Asked]) -> None:
-    page = quality.page([Source("small", examples(asked), tuning.lone(asked))])
+    page = ablation_table.page([Source("small", examples(asked), weight_tuning.lone(asked))])
     assert "## small: 6 questions" in page
     for name in NAMES:
         assert f"| {name}: " in page

@@ -16,12 +16,12 @@ from kmapp.management.accounts import account_named
 from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.queries import Collection, Meaning, Within, nearest
+from memory.benchmarks import query_plans
+from memory.benchmarks.seed_accounts import SHARES, seed, slug_of
+from memory.benchmarks.synthetic_vectors import Cloud
 from memory.models import MemoryEntry, Viewer
 from memory.models.entries import COLLECTION
-from memory.perf import plans
-from memory.perf.seed import SHARES, seed, slug_of
-from memory.perf.vectors import Cloud
-from memory.signals import CANDIDATES
+from memory.retrieval.candidates import CANDIDATES
 
 NUMBER = int(os.environ.get("KMAPP_PLANS_AT", "12000"))
 LARGE, SMALL, TINY = (slug_of(share) for share in SHARES)
@@ -40,11 +40,11 @@ WANTED = {
 }
 
 
-def scans_of(account: Account, viewer: Viewer) -> dict[str, list[plans.Scan]]:
+def scans_of(account: Account, viewer: Viewer) -> dict[str, list[query_plans.Scan]]:
     found = {}
-    for statement in plans.hot_statements(account, viewer):
+    for statement in query_plans.hot_statements(account, viewer):
         with acting(account):
-            found[statement.name] = plans.scans(statement)
+            found[statement.name] = query_plans.scans(statement)
     return found
 
 
@@ -68,14 +68,14 @@ def test_plans_at_size(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
     for account in accounts.values():
         for viewer in (Viewer(), LIGHT):
-            assert plans.whole_reads(account, viewer) == [], viewer
+            assert query_plans.whole_reads(account, viewer) == [], viewer
 
     large = scans_of(accounts[LARGE], HEAVY)
     by = {name: (large[name][0].kind, large[name][0].index) for name in WANTED}
     assert by == WANTED
     exact = [scan.index for scan in scans_of(accounts[TINY], Viewer())["nearest"]]
     assert "vectors_nearest_1_memory" not in exact
-    [head, _] = [plans.scans(each, owner=True) for each in plans.claim_statements()]
+    [head, _] = [query_plans.scans(each, owner=True) for each in query_plans.claim_statements()]
     assert head[0].index == "deliveries_due"
 
     # A tiny account asked right after a large one on the same connection has all of its rows.

@@ -7,15 +7,15 @@ from django.test.utils import CaptureQueriesContext
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.search import queries
 from kmapp.search.actions import index_terms, unindex_terms
 from kmapp.search.models import TermPosting
 from kmapp.search.queries import Collection
 from memory.actions.entries import write
 from memory.actions.review import Decision, edit
-from memory.drafts import Batch, NewEntry
 from memory.models import MemoryEntry
+from memory.models.entry_input import Batch, NewEntry
 
 
 def store(account: Account, text: str) -> MemoryEntry:

@@ -22,8 +22,8 @@ from kmapp.outbox import actions
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery, OutboxEvent
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
 from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entry_input import Batch, NewEntry
 from tests.web.browser import served
 
 RACERS = 20

@@ -9,11 +9,11 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.accesses import taken
 from memory.actions.accesses import write_down
 from memory.actions.settings import change_policy
-from memory.contexts import Told, block
 from memory.models import MemoryEdge, MemoryEntry
+from memory.retrieval.access_counters import taken
+from memory.retrieval.text_budget import Told, block
 from tests.agent import Agent
 
 HOUR = timedelta(hours=1)

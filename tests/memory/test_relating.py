@@ -10,11 +10,11 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions import review
-from memory.actions.relating import LED_TO, RELATED, relate
+from memory.actions.derive_edges import LED_TO, RELATED, relate
 from memory.actions.review import Decision
 from memory.actions.settings import change_policy
 from memory.models import MemoryEdge, MemoryEntry
-from memory.names import named_in
+from memory.topics.names import named_in
 from tests import makers
 from tests.agent import Agent
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from kmapp.search.models import Vector
+from kmapp.text import tokens
 from tests import makers
 from tests.agent import Agent
 
@@ -80,7 +80,7 @@ def test_a_hit_says_of_its_vector_what_the_memory_says(
 def test_a_vector_is_there_also_while_nobody_can_embed_the_question(
     agent: Agent, pier: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.retrieval.meaning_of", lambda *asked: None)
+    monkeypatch.setattr("memory.retrieval.search.meaning_of", lambda *asked: None)
     hits = agent.post("memory/search", {"query": "pier", "user_id": "u"})["results"]
     assert {hit["id"]: hit["embedding_status"] for hit in hits} == pier
 

@@ -12,10 +12,10 @@ from kmapp.management.accounts import account_named, every_account
 from kmapp.providers.active import active_model
 from kmapp.search import queries
 from kmapp.search.queries import Collection, Meaning, Within, nearest
+from memory.benchmarks.seed_accounts import seed, slug_of
+from memory.benchmarks.synthetic_vectors import Cloud
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
-from memory.perf.seed import seed, slug_of
-from memory.perf.vectors import Cloud
 from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.promise(20)

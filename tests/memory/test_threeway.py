@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.drawing import HEIGHT, MOST, WIDTH, around, shortened
-from memory.threeway import Moved, three_way
+from memory.review.three_way_diff import Moved, three_way
+from memory.topics.layout import HEIGHT, MOST, WIDTH, around, shortened
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
-from memory.accesses import accessed
 from memory.actions.accesses import write_down
-from memory.actions.tiering import HALF_LIFE, cool
+from memory.actions.tiers import HALF_LIFE, cool
 from memory.models import MemoryEntry, MemoryVersion
+from memory.retrieval.access_counters import accessed
 from tests import makers
 from tests.agent import Agent
 

@@ -13,10 +13,10 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from memory.actions.topics import grow_topics, hold_topics
-from memory.clustering import NONE, agreement, grow, neighbours
+from memory.actions.topic_growth import grow_topics, hold_topics
 from memory.models import MemoryEdge, MemoryEntry
-from memory.naming import Background
+from memory.topics.clustering import NONE, agreement, grow, neighbours
+from memory.topics.labels import Background
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -132,8 +132,8 @@ def test_names_are_made_before_anybody_has_to_wait(
         done.append("held")
         hold_topics(account_id)
 
-    monkeypatch.setattr("memory.actions.topics.Background", Noted)
-    monkeypatch.setattr("memory.actions.topics.hold_topics", hold)
+    monkeypatch.setattr("memory.actions.topic_growth.Background", Noted)
+    monkeypatch.setattr("memory.actions.topic_growth.hold_topics", hold)
     assert grow_topics(acme.pk, SYSTEM).founded >= 2
     assert done == ["named", "named", "held"]
 

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import deliver_due
 from memory.actions import review
 from memory.actions.proposals import propose_update

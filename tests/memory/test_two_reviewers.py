@@ -20,8 +20,8 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
 from memory.models import MemoryEntry, MemoryVersion
+from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.promises.plugin import Measured
 from tests.web.browser import served

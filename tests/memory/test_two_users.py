@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
+from kmapp.text import tokens
 from memory.models import MemoryEdge, MemoryEntry
 from tests import makers
 from tests.agent import Agent

@@ -6,7 +6,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from kmapp.accounts.models import ApiKey
-from kmapp.variants import HEADER
+from kmapp.search.variants import HEADER
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.memory.talking import work

@@ -9,8 +9,8 @@ from django.test import override_settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from memory.drafts import NewEntry
 from memory.models import MemoryEntry
+from memory.models.entry_input import NewEntry
 from tests.agent import Agent
 
 NODE = {

@@ -5,8 +5,8 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from rules.actions.book import change_book
 from rules.actions.promotions import ask
+from rules.actions.settings import change_book
 from rules.actions.states import Decision
 from rules.models import Rule, RuleBacktest, RuleSuggestion
 from tests.rules.making import rate, rule, select

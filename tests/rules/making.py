@@ -6,14 +6,14 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
-from rules.actions.book import change_book
-from rules.actions.deciding import Decided, decide
+from rules.actions.decisions import Decided, decide
 from rules.actions.feedback import Verdict, rate_decision
+from rules.actions.rules import create
+from rules.actions.settings import change_book
 from rules.actions.states import Decision, move
-from rules.actions.writing import create
-from rules.drafts import NewRule
-from rules.evaluation import Question
-from rules.matching import Viewer
+from rules.editing.rule_input import NewRule
+from rules.evaluation.evaluate import Question
+from rules.evaluation.matching import Viewer
 from rules.models import Rule
 
 TOOLS = ("bash", "curl", "grep")

@@ -12,10 +12,10 @@ from kmapp.outbox.actions import deliver_due
 from kmapp.outbox.registry import GiveUp
 from rules.actions import backtests
 from rules.actions.backtests import start
+from rules.actions.rules import edit
 from rules.actions.suggestions import suggest
-from rules.actions.writing import edit
-from rules.evidence import Evidence, Turn, evidence_of, turns_of
 from rules.models import Rule, RuleBacktest, RuleSuggestion
+from rules.promotion.evidence import Evidence, Turn, evidence_of, turns_of
 from tests import makers
 from tests.rules.making import gate, go, now, rate, rule, select
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rules.conditions import compiled
+from rules.evaluation.conditions import compiled
 from tests.timing import assert_linear
 
 CONTEXT: dict[str, Any] = {

@@ -7,8 +7,8 @@ from django.core.management import call_command
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
-from rules.evidence import book_of, evidence_of, gate_of
 from rules.models import Rule, RuleDecision
+from rules.promotion.evidence import book_of, evidence_of, gate_of
 
 
 def demo() -> str:

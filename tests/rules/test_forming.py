@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rules.conditions import OPERATORS
-from rules.forming import (
+from rules.editing.form_json_sync import (
     EMPTY,
     Form,
     Row,
@@ -19,6 +18,7 @@ from rules.forming import (
     text_of,
     value_of,
 )
+from rules.evaluation.conditions import OPERATORS
 from tests.strategies import json_values
 
 words = st.sampled_from(["intent", "user.role", "", "a b", "3", "true", '"x"', " x", "a, b", "空"])

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from rules.evaluation import Question, observe, policy_of
-from rules.matching import Compiled, Viewer, Written, compile_rule, rule_set
+from rules.evaluation.evaluate import Question, observe, policy_of
+from rules.evaluation.matching import Compiled, Viewer, Written, compile_rule, rule_set
 
 NOBODY = UUID(int=0)
 START = datetime(2030, 1, 1, tzinfo=UTC)

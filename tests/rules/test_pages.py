@@ -9,12 +9,12 @@ from pytest_django import DjangoAssertNumQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, User
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from rules.actions.promotions import ask
+from rules.actions.rules import edit
 from rules.actions.states import Decision
-from rules.actions.writing import edit
+from rules.jobs.tasks import keep_to_retention
 from rules.models import Rule, RulePromotion
-from rules.tasks import keep_to_retention
 from tests import makers
 from tests.rules.filling import fill_rules
 from tests.rules.making import HOSTILE, gate, go, now, page, rate, rule, select, watched

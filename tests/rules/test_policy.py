@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rules.policy import Rank, Voice, merged
+from rules.evaluation.policy import Rank, Voice, merged
 
 JSON = {"output": {"format": "json"}}
 TEXT = {"output": {"format": "text"}}

@@ -11,12 +11,12 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
+from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
-from kmapp.ids import uuid7
 from kmapp.ledger.models import Commit
 from rules.actions.promotions import approve, ask, ask_or_promote, waiting_for, withdraw
+from rules.actions.rules import edit
 from rules.actions.states import Decision, move, rollback
-from rules.actions.writing import edit
 from rules.models import Rule, RuleFeedback, RulePromotion, RuleStatistics, RuleVersion
 from tests.rules.making import PATH, gate, go, now, rate, rule, select
 

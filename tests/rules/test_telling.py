@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rules.telling import compared
+from rules.editing.rendering import compared
 
 SAID: dict[str, Any] = {
     "if": {"intent": "refund"},

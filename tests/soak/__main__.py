@@ -13,9 +13,9 @@ from threading import Event
 
 import psycopg
 
-from tests.soak.crowd import Crowd, gathered
+from tests.soak.clients import Crowd, gathered
 from tests.soak.deployment import Deployment, deployment
-from tests.soak.reckoning import Finding, owed, reckoned
+from tests.soak.verification import Finding, owed, reckoned
 
 BETWEEN = 20  # seconds from one death to the next
 METERED = 5  # seconds between two looks at the memory

@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kmapp import embedded
-from kmapp.embedded.throwaway import free_port
+from kmapp.runtime import embedded
+from kmapp.runtime.embedded.temporary import free_port
 
 BASE = Path(__file__).resolve().parents[2]
 PATIENCE = 300  # seconds to start, or to stop

@@ -8,10 +8,10 @@ from django.urls import reverse
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
 from memory.models import MemoryEntry
+from memory.models.entry_input import Batch, NewEntry
 
 AGENT = Actor("key", uuid7())
 HTMX = {"HX-Request": "true"}

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from context.actions.archives import keep
 from context.actions.settings import change_settings
-from context.drafts import NewResult
 from context.models import ContextSettings
+from context.models.archive_input import NewResult
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
@@ -23,7 +23,6 @@ from memory.actions.exports import record_export
 from memory.actions.feedback import rate
 from memory.actions.review import Decision
 from memory.actions.settings import change_policy
-from memory.drafts import Batch, End, NewEdge, NewEntry
 from memory.models import (
     BulkPart,
     BulkRun,
@@ -37,6 +36,7 @@ from memory.models import (
     TopicSuggestion,
     Triage,
 )
+from memory.models.entry_input import Batch, End, NewEdge, NewEntry
 from tests import makers
 from tests.context.calling import fill_calls
 from tests.knowledge.made import fill_knowledge

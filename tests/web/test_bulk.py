@@ -147,7 +147,7 @@ def test_all_of_a_group_are_decided_if_they_are_still_as_many(desk: Client, acme
 def test_many_are_decided_by_workers_with_progress(
     desk: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("memory.actions.bulk", "memory.views.bulk"):
+    for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
         monkeypatch.setattr(f"{module}.PART", 20)
     proposed(acme, *(f"Fact number {n}." for n in range(21)))
     form = {"which": "all", "expected": "21", "deed": "approve"}

@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 
 from context.models import ContextSettings
-from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
+from kmapp.text import tokens
 from tests.context.calling import call, talk
 
 
@@ -85,7 +85,7 @@ def test_a_reviewer_looks_only(client: Client, alice: User) -> None:
 
 
 def test_variants_are_compared(at_desk: Client, acme: Account) -> None:
-    from context.actions.outcomes import tell_outcome
+    from context.actions.call_outcomes import tell_outcome
 
     assert "Variants cut and rank documents" in page(at_desk.get("/calls/variants/"))
     made = call(acme, talk(1))

@@ -8,12 +8,12 @@ from django.test import Client
 
 from context.models import ContextCostReport, ContextInput
 from context.models.archives import Within
-from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
+from kmapp.text import tokens
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
+from memory.models.entry_input import Batch, NewEntry
 from tests.context.calling import call, fill_calls, talk
 
 

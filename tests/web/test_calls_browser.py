@@ -5,18 +5,18 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from context.actions.call_outcomes import tell_outcome
 from context.actions.comparisons import Wished, run, start
-from context.actions.outcomes import tell_outcome
 from context.actions.replays import AS_IT_WAS, Changes
 from context.actions.settings import change_settings
-from context.calls import Section
+from context.assembly.calls import Section
 from context.models import ContextCostReport
 from context.models.archives import Within
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
+from memory.models.entry_input import Batch, NewEntry
 from tests.context.calling import call, fill_calls, priced, talk, tool
 from tests.web.browser import Visitor
 

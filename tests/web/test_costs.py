@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from context.models.archives import Within
-from kmapp import tokens
 from kmapp.accounts.models import Account, User
+from kmapp.text import tokens
 from tests.context.calling import call, priced, talk, tool
 
 

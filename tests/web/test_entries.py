@@ -13,8 +13,8 @@ from kmapp.accounts.models import Account, User
 from memory.actions.entries import write
 from memory.actions.feedback import rate
 from memory.actions.review import Decision
-from memory.drafts import Batch, End, NewEdge, NewEntry
 from memory.models import MemoryEntry, MemoryVersion
+from memory.models.entry_input import Batch, End, NewEdge, NewEntry
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from memory.actions.entries import write
 from memory.actions.review import Decision, edit
-from memory.drafts import Batch, End, NewEdge, NewEntry
 from memory.models import MemoryEntry
+from memory.models.entry_input import Batch, End, NewEdge, NewEntry
 from tests.web.browser import Visitor
 
 pytestmark = pytest.mark.browser

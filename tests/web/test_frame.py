@@ -13,7 +13,7 @@ from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from tests.kernel.test_api_routes import ROUTES
 from tests.makers import PASSWORD
 from tests.web.staff import staff

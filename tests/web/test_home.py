@@ -9,7 +9,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from memory.actions.entries import write
 from memory.actions.review import Decision, pin
-from memory.drafts import Batch, NewEntry
+from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.rules.filling import fill_rules

@@ -11,19 +11,19 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from kmapp import tokens
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
+from kmapp.text import tokens
 from memory.actions.entries import write
 from memory.actions.review import Decision, forget
-from memory.drafts import Batch, End, NewEdge, NewEntry
-from memory.injecting import inject
-from memory.lab import Door, Question, reasons, try_out
 from memory.models import MemoryEntry, MemoryRating, Viewer
-from memory.parts import UNITS, bar
-from memory.recalling import Recall, recall
-from memory.retrieval import Hit, Search, search
+from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.retrieval.lab import Door, Question, reasons, try_out
+from memory.retrieval.prompt_block import inject
+from memory.retrieval.recall import Recall, recall
+from memory.retrieval.score_breakdown import UNITS, bar
+from memory.retrieval.search import Hit, Search, search
 from tests import makers
 from tests.fake_provider import FakeProvider
 

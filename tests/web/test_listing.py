@@ -11,8 +11,8 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
-from memory.listing import USUAL, Listing
 from memory.models import MemoryEntry
+from memory.retrieval.entry_list import USUAL, Listing
 from tests import makers
 from tests.web.test_entries import at_desk, page, remember
 
@@ -177,9 +177,9 @@ def test_every_page_of_a_long_list_is_reached(at_desk: Client, acme: Account) ->
 def test_a_search_is_bounded_and_says_so(
     at_desk: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("memory.found", "memory.views.listing"):
+    for module in ("memory.retrieval.admin_search", "memory.views.entry_list"):
         monkeypatch.setattr(f"{module}.MOST", 5)
-    monkeypatch.setattr("memory.found.CANDIDATES", 3)
+    monkeypatch.setattr("memory.retrieval.admin_search.CANDIDATES", 3)
     remember(acme, *(f"Tea number {n}." for n in range(9)))
     said = shown(at_desk, q="tea")
     assert "The best 5 are shown." in said

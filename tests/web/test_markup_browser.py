@@ -17,22 +17,22 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
 from memory.actions.entries import write
-from memory.drafts import Batch, End, NewEdge, NewEntry
 from memory.models import MemoryEntry
+from memory.models.entry_input import Batch, End, NewEdge, NewEntry
 from tests import makers
 from tests.context.calling import call, talk, tool
-from tests.estate import estate
 from tests.fake_provider import FakeProvider
+from tests.full_account import estate
 from tests.kernel.fsck.tampering import Intruder
 from tests.kernel.names import names_of
 from tests.kernel.probes import NOT_A_METHOD, PROBES, ROUTES
 from tests.payloads import PAYLOADS
 from tests.rules.making import rule, select
 from tests.web.browser import Visitor
-from tests.web.planting import TEXTS, WORD, Planter
+from tests.web.crawler import Garden, Walk, Watch
 from tests.web.reviewing import proposed
 from tests.web.staff import MODELS, address
-from tests.web.walking import Garden, Walk, Watch
+from tests.web.stored_payloads import TEXTS, WORD, Planter
 
 pytestmark = [pytest.mark.browser, pytest.mark.promise(34)]
 SCRIPTS = ("vendor/htmx/htmx.min.js", "js/poll.js")

@@ -14,9 +14,9 @@ from kmapp.accounts.models import Account, ApiKey, User
 from memory.actions.entries import write
 from memory.actions.review import Decision, pin, undo
 from memory.actions.settings import change_policy
-from memory.drafts import Batch, NewEntry
+from memory.jobs.tasks import keep_to_retention
 from memory.models import MemoryEntry, MemorySettings, MemoryVersion
-from memory.tasks import keep_to_retention
+from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 
 

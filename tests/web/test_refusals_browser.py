@@ -7,8 +7,8 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from memory.actions.entries import write
-from memory.drafts import Batch, NewEntry
 from memory.models import ErasedEntry, MemoryEntry, MemoryRating
+from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.web.browser import Visitor

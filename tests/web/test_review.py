@@ -14,9 +14,9 @@ from kmapp.accounts.models import Account, User
 from kmapp.redaction import FLAGS
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision, reject
-from memory.evidence import WARNINGS
 from memory.models import MemoryVersion
-from memory.views.workbench import PAGE
+from memory.review.evidence import WARNINGS
+from memory.views.review_queue import PAGE
 from tests import makers
 from tests.web.reviewing import AGENT, HTMX, REVIEW, now, opened, page, proposed, seen, url
 
@@ -140,7 +140,7 @@ def test_nobody_waits_for_a_page_to_be_written(
             held.append(cursor.fetchall()[0][0])
         return render(*args, **kwargs)
 
-    monkeypatch.setattr("memory.views.workbench.render", render_and_look)
+    monkeypatch.setattr("memory.views.review_queue.render", render_and_look)
     first, second = proposed(acme, "First words.", "Second words.")
     assert opened(desk.post(url("approve", first), seen(first), headers=REVIEW)) == str(second.pk)
     assert held == [0]

@@ -15,11 +15,11 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from memory.actions.entries import write
-from memory.drafts import Batch, End, NewEdge, NewEntry
-from memory.exchange import told
-from memory.exporting import export
 from memory.models import MemoryEdge, MemoryEntry, MemoryExport
-from memory.spreadsheet import COLUMNS, cell
+from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.transfer.export import export
+from memory.transfer.jsonl import told
+from memory.transfer.spreadsheet import COLUMNS, cell
 from tests import makers
 from tests.web.test_entries import at_desk, remember
 

@@ -9,12 +9,12 @@ from django.test import Client
 from django.utils import timezone
 
 from context.actions.archives import keep
-from context.drafts import NewResult
 from context.models import ContextSettings, ToolResultArchive
-from kmapp import tokens
+from context.models.archive_input import NewResult
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
+from kmapp.text import tokens
 
 FORM = {"archive_threshold": "500", "retention_days": "30", "language": "zh", "version": "0"}
 

@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.search.models import Vector
-from memory.actions.topics import members_of
+from memory.actions.topic_growth import members_of
 from memory.models import MemoryEntry, TopicSuggestion
 from tests.fake_provider import FakeProvider
 from tests.makers import settle

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from memory.actions.topics import members_of
+from memory.actions.topic_growth import members_of
 from tests.fake_provider import FakeProvider
 from tests.makers import settle
 from tests.memory.test_curating import topic

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmapp.web import diff, moments
+from kmapp.web import diff, timestamps
 from kmapp.web.templatetags.web import copyable, diff_html, meter, said, shortened
 from tests.timing import assert_linear
 
@@ -95,7 +95,7 @@ def test_repeats_do_not_keep_a_page_waiting(piece: str) -> None:
     ],
 )
 def test_times_are_said_shortly(away: timedelta, said: str) -> None:
-    assert moments.relative(NOW - away, now=NOW) == said
+    assert timestamps.relative(NOW - away, now=NOW) == said
 
 
 def test_ids_and_hashes_are_short_to_the_eye_only() -> None:

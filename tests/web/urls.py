@@ -10,7 +10,7 @@ from kmapp.errors import Conflict
 from kmapp.urls import handler400, handler403, handler404, handler500
 from kmapp.web import notices
 from kmapp.web.http import WebRequest
-from kmapp.web.seats import admin_required, reviewer_required
+from kmapp.web.page_access import admin_required, reviewer_required
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
 

@@ -11,20 +11,20 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.core.paginator import Paginator
 from django.db import transaction
 
+from context.actions.assemble import PIPELINE
 from context.actions.comparisons import Wished, run, start, summary
 from context.actions.replays import AS_IT_WAS, Changes
-from context.assembler import PIPELINE
-from context.costs import PARTS, Period, by_day, parts, totals
+from context.assembly.stages import Request
+from context.benchmarks import fixtures
 from context.models import ContextCostReport, ReportQuerySet
 from context.models.archives import Within
-from context.perf import made
-from context.savings import savings
-from context.stages import Request
-from kmapp import tokens
+from context.reports.costs import PARTS, Period, by_day, parts, totals
+from context.reports.savings import savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import create_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.text import tokens
 
 WINDOW = 200_000
 CONVERSATIONS = 50  # that calls are made again of
@@ -54,9 +54,9 @@ class Command(BaseCommand):
             getattr(self, f"_{options['verb']}")(account, options)
 
     def _assemble(self, account: Account, options: dict[str, Any]) -> None:
-        messages, tools = made.conversation(), made.tools()
+        messages, tools = fixtures.conversation(), fixtures.tools()
         self.stdout.write(
-            f"{len(messages)} messages, {made.size_of(messages):,} tokens, {len(tools)} tools"
+            f"{len(messages)} messages, {fixtures.size_of(messages):,} tokens, {len(tools)} tools"
         )
 
         def once(at: int) -> dict[str, float]:
@@ -90,7 +90,7 @@ class Command(BaseCommand):
         """Conversations of 200 messages and 100,000 tokens, each read in several calls."""
         asked = options["calls"]
         for at in range(asked):
-            messages = made.conversation(seed=at % CONVERSATIONS)
+            messages = fixtures.conversation(seed=at % CONVERSATIONS)
             PIPELINE.run(
                 Request(
                     account_id=account.pk,
@@ -98,7 +98,7 @@ class Command(BaseCommand):
                     messages=messages[: len(messages) - 4 * (at // CONVERSATIONS % 20)],
                     window=WINDOW,
                     reserve=4_096,
-                    tools=made.tools(),
+                    tools=fixtures.tools(),
                     within=Within(conversation_id=f"perf-{at % CONVERSATIONS}"),
                 )
             )
@@ -117,7 +117,7 @@ class Command(BaseCommand):
         )
 
     def _pages(self, account: Account, options: dict[str, Any]) -> None:
-        made.fill_reports(account, options["calls"])
+        fixtures.fill_reports(account, options["calls"])
         rows = ContextCostReport.objects.of(account)
         for action in ("", "prune_tool_results", "auto_compact"):
             name = f"list of calls, {action or 'all'}"

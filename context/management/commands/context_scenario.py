@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from context.scenario import Ask, run, table
+from context.benchmarks.placeholder_scenario import Ask, run, table
 
 SECONDS = 60  # that an answer may take
 

@@ -4,7 +4,7 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
 import kmapp.accounts.models
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
 
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Account',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=100, verbose_name='name')),
                 ('slug', models.SlugField(unique=True, verbose_name='short name')),
                 ('redact', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('email', 'E-mail addresses'), ('phone', 'Phone numbers'), ('card', 'Bank cards'), ('id', 'Identity numbers'), ('secret', 'Keys and tokens')], max_length=20), blank=True, default=kmapp.accounts.models.every_kind, size=None, verbose_name='redacted')),
@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Membership',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('role', models.CharField(choices=[('reviewer', 'Reviewer'), ('admin', 'Admin')], max_length=10, verbose_name='role')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='since')),
             ],
@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
                 ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
                 ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('email', models.EmailField(max_length=254, unique=True, verbose_name='e-mail')),
                 ('language', models.CharField(blank=True, max_length=10, verbose_name='language')),
                 ('theme', models.CharField(choices=[('auto', 'Like the system'), ('light', 'Light'), ('dark', 'Dark')], default='auto', max_length=5, verbose_name='theme')),
@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='ApiKey',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=100, verbose_name='name')),
                 ('prefix', models.CharField(max_length=16, unique=True, verbose_name='prefix')),
                 ('hash', models.CharField(editable=False, max_length=64, verbose_name='hash')),

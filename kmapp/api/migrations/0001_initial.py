@@ -1,7 +1,7 @@
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
 
@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='IdempotentRequest',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('key_id', models.UUIDField(verbose_name='API key')),
                 ('idempotency_key', models.CharField(max_length=255, verbose_name='idempotency key')),
                 ('fingerprint', models.CharField(max_length=64, verbose_name='fingerprint of the request')),

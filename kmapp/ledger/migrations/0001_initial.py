@@ -1,5 +1,5 @@
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
 
@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Commit',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('format', models.PositiveSmallIntegerField(default=1, verbose_name='format')),
                 ('seq', models.BigIntegerField(verbose_name='number')),
                 ('parent_hash', models.CharField(max_length=64, verbose_name='parent hash')),
@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Note',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('salt', models.BinaryField(max_length=16, null=True, verbose_name='salt')),
                 ('input', models.JSONField(null=True, verbose_name='input')),
                 ('reason', models.TextField(blank=True, verbose_name='reason')),
@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Seal',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('object_type', models.CharField(max_length=50, verbose_name='kind of object')),
                 ('object_id', models.UUIDField(verbose_name='object')),
                 ('op', models.CharField(max_length=20, verbose_name='change')),
@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Checkpoint',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('seq', models.BigIntegerField(verbose_name='number')),
                 ('commit_hash', models.CharField(max_length=64, verbose_name='commit hash')),
                 ('created_at', models.DateTimeField(verbose_name='time')),

@@ -7,14 +7,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kmapp import stack
-from kmapp.backup import BackupError
-from kmapp.backup.bundle import Contents
-from kmapp.backup.making import back_up
+from kmapp.database.backup import BackupError
+from kmapp.database.backup.archive_file import Contents
+from kmapp.database.backup.create import back_up
 from kmapp.ledger.signing import public_path
 from kmapp.management.database import owner_address
 from kmapp.management.progress import Progress
-from kmapp.processes import CannotStart
+from kmapp.runtime import stack
+from kmapp.runtime.processes import CannotStart
 
 KILOBYTE = 1024
 

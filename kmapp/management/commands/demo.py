@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from kmapp.management.accounts import account_named
-from kmapp.management.cast import Cast
+from kmapp.management.demo_actors import Cast
 
 
 class Command(BaseCommand):

@@ -8,14 +8,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.errors import DomainError
 from kmapp.management.accounts import accounts_named
-from kmapp.management.asking import agreed
-from kmapp.management.comparison import told
+from kmapp.management.confirmation import agreed
+from kmapp.management.model_comparison_report import told
 from kmapp.management.progress import Progress
 from kmapp.providers.actions import TEMPLATE, retire
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search import switching
-from kmapp.search.comparing import Question, compare, examples
+from kmapp.search import model_switch
+from kmapp.search.model_comparison import Question, compare, examples
 from kmapp.search.passages import Template
 from kmapp.search.registry import sources
 
@@ -60,7 +60,7 @@ class Command(BaseCommand):
 
     def list(self, **_: Any) -> None:
         for model in EmbeddingModel.objects.order_by("pk"):
-            vectors = switching.states(model)
+            vectors = model_switch.states(model)
             counted = ", ".join(f"{n:,} {state}" for state, n in vectors.items()) or "no vectors"
             self.stdout.write(
                 f"{model.pk}  {model.state:9}{model.dimensions:5}  {model.name}"
@@ -68,7 +68,7 @@ class Command(BaseCommand):
             )
 
     def ensure(self, *, verbosity: int, **_: Any) -> None:
-        model = switching.ensure_default_model()
+        model = model_switch.ensure_default_model()
         if verbosity:
             self.stdout.write(f"{model} is active.")
 
@@ -87,7 +87,7 @@ class Command(BaseCommand):
             cosine_low=options["cosine_low"],
             cosine_high=options["cosine_high"],
         )
-        switching.add(model)
+        model_switch.add(model)
         self.stdout.write(
             f"{model} is being filled: what is written from now on gets its vectors too.\n"
             f"For what there is already: manage.py embedding_models backfill {model.pk}"
@@ -95,15 +95,15 @@ class Command(BaseCommand):
 
     def backfill(self, **options: Any) -> None:
         model = _model(options["id"])
-        missing = switching.coverage(model).missing
+        missing = model_switch.coverage(model).missing
         progress = Progress(f"Texts embedded for {model}", missing)
         try:
-            failed = switching.backfill(model, progress.add)
+            failed = model_switch.backfill(model, progress.add)
         except KeyboardInterrupt:
             raise CommandError("Stopped. Run it again: it goes on from here.") from None
         finally:
             progress.end()
-        covered = switching.coverage(model)
+        covered = model_switch.coverage(model)
         self.stdout.write(
             f"{model} has vectors of {covered.percent:.1f} % of {covered.texts:,} texts"
             + (f"; {failed:,} were refused by the provider." if failed else ".")
@@ -121,13 +121,13 @@ class Command(BaseCommand):
                 questions = [Question(text=text) for text in asked]
                 questions = questions or examples(source, account.pk, EXAMPLES)
                 answers += compare(source, account.pk, pair, questions)
-        covered = [switching.coverage(model) for model in pair]
+        covered = [model_switch.coverage(model) for model in pair]
         self.stdout.write(told(pair, covered, answers))
 
     def activate(self, **options: Any) -> None:
         model = _model(options["id"])
         try:
-            switching.activate(model, although_incomplete=options["force"])
+            model_switch.activate(model, although_incomplete=options["force"])
         except DomainError as refusal:
             help_ = (
                 f"\nFill it: manage.py embedding_models backfill {model.pk}"
@@ -146,11 +146,11 @@ class Command(BaseCommand):
 
     def drop(self, **options: Any) -> None:
         model = _model(options["id"])
-        number = sum(switching.states(model).values())
+        number = sum(model_switch.states(model).values())
         if not options["yes"] and not agreed(f"Delete {model} and its {number:,} vectors?"):
             raise CommandError("Nothing was deleted.")
         progress = Progress("Vectors deleted", number)
-        switching.drop(model, progress.add)
+        model_switch.drop(model, progress.add)
         progress.end()
 
 

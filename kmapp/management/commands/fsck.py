@@ -9,9 +9,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kmapp import env
 from kmapp.ledger.fsck import Findings, Options, check
 from kmapp.management.accounts import account_named
+from kmapp.runtime import env
 
 
 class Command(BaseCommand):

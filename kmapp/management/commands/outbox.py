@@ -11,8 +11,9 @@ from django.db.models import Count
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.management.accounts import accounts_named
-from kmapp.management.asking import agreed, duration
-from kmapp.outbox import actions, purging
+from kmapp.management.confirmation import agreed, duration
+from kmapp.outbox import actions
+from kmapp.outbox import purge as purging
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 
 ERROR_WIDTH = 100

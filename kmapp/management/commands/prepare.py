@@ -8,8 +8,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from kmapp import stack
-from kmapp.ledger.standing import Behind, all_behind
+from kmapp.ledger.checkpoint_status import Behind, all_behind
+from kmapp.runtime import stack
 
 log = structlog.get_logger()
 

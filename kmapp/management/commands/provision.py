@@ -5,9 +5,9 @@ from argparse import ArgumentParser
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from kmapp import env
+from kmapp.database.provision import CannotProvision, Login, provision
 from kmapp.management.database import server_url
-from kmapp.provision import CannotProvision, Login, provision
+from kmapp.runtime import env
 
 
 class Command(BaseCommand):

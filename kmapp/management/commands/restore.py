@@ -7,14 +7,14 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kmapp import stack
-from kmapp.backup import BackupError
-from kmapp.backup.restoring import put_signed_back, restore
+from kmapp.database.backup import BackupError
+from kmapp.database.backup.restore import put_signed_back, restore
 from kmapp.ledger.signing import public_path
 from kmapp.management.commands.backup import KILOBYTE
 from kmapp.management.database import owner_address
 from kmapp.management.progress import Progress
-from kmapp.processes import CannotStart
+from kmapp.runtime import stack
+from kmapp.runtime.processes import CannotStart
 
 
 class Command(BaseCommand):

@@ -8,16 +8,16 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from redis import Redis, RedisError
 
-from kmapp import stack
-from kmapp.backup import BackupError
-from kmapp.management.database import owner_address, server_url
-from kmapp.processes import CannotStart
-from kmapp.scrubbing import (
+from kmapp.database.backup import BackupError
+from kmapp.database.scrub import (
     ScrubError,
     renew_write_ahead_log,
     rewrite_append_only_file,
     rewrite_tables,
 )
+from kmapp.management.database import owner_address, server_url
+from kmapp.runtime import stack
+from kmapp.runtime.processes import CannotStart
 
 
 class Command(BaseCommand):

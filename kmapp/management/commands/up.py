@@ -7,10 +7,10 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from kmapp import stack
-from kmapp.api import pulse
-from kmapp.processes import CannotStart
-from kmapp.supervisor import Stopped, Supervisor
+from kmapp.api import heartbeats
+from kmapp.runtime import stack
+from kmapp.runtime.processes import CannotStart
+from kmapp.runtime.supervisor import Stopped, Supervisor
 
 GREETING = """
 kmapp is ready after {seconds:.0f} s.
@@ -82,7 +82,7 @@ class Command(BaseCommand):
             supervisor.start(*[part.program() for part in stage], patience=patience)
         prepared = json.loads(supervisor.run(stack.command("prepare")))
         _keep(prepared["made"])
-        pulse.forget("worker")
+        heartbeats.forget("worker")
         supervisor.start(stack.web(), stack.worker(), stack.beat())
         supervisor.wait("health", stack.health)
         supervisor.wait("worker", _silence_of_worker)
@@ -105,7 +105,7 @@ class Command(BaseCommand):
 
 def _silence_of_worker() -> str:
     """It answers nobody: that it works is seen by its pulse."""
-    return "" if pulse.last_seen("worker") is not None else "It shows no sign of life."
+    return "" if heartbeats.last_seen("worker") is not None else "It shows no sign of life."
 
 
 def _keep(made: dict[str, str | None]) -> None:

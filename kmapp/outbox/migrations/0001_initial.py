@@ -1,6 +1,6 @@
 import django.db.models.deletion
 import django.db.models.functions.datetime
-import kmapp.ids
+import kmapp.database.ids
 from django.db import migrations, models
 
 
@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='OutboxEvent',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('topic', models.CharField(max_length=100, verbose_name='topic')),
                 ('job_key', models.CharField(max_length=200, verbose_name='job key')),
                 ('payload', models.JSONField(verbose_name='payload')),
@@ -32,7 +32,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Delivery',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('handler', models.CharField(max_length=100, verbose_name='handler')),
                 ('queue', models.CharField(max_length=20, verbose_name='queue')),
                 ('attempts', models.PositiveSmallIntegerField(default=0, verbose_name='attempts')),

@@ -1,5 +1,5 @@
 import django.db.models.deletion
-import kmapp.ids
+import kmapp.database.ids
 import pgvector.django.halfvec
 from django.db import migrations, models
 
@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Vector',
             fields=[
-                ('id', models.UUIDField(default=kmapp.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('collection', models.CharField(max_length=30, verbose_name='collection')),
                 ('object_id', models.UUIDField(verbose_name='object')),
                 ('part', models.PositiveSmallIntegerField(default=0, verbose_name='part')),

@@ -9,7 +9,7 @@ from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
-from kmapp.web import diff, icons, invisible, moments, notices
+from kmapp.web import diff, icons, invisible_characters, notices, timestamps
 from kmapp.web.badges import BADGES
 
 register = template.Library()
@@ -42,8 +42,8 @@ def when(moment: datetime | None) -> str:
     return format_html(
         '<time class="nowrap" datetime="{}" title="{}">{}</time>',
         moment.isoformat(),
-        moments.exact(moment),
-        moments.relative(moment),
+        timestamps.exact(moment),
+        timestamps.relative(moment),
     )
 
 
@@ -96,16 +96,16 @@ def diff_html(old: str, new: str) -> str:
 
 def _visible(text: str) -> SafeString:
     """Escaped, with a badge wherever nothing would be seen."""
-    if not invisible.hides(text):
+    if not invisible_characters.hides(text):
         return escape(text)
-    pieces = invisible.parts(text)
+    pieces = invisible_characters.parts(text)
     return format_html_join("", "{}", ((_badge(one) if hid else one,) for one, hid in pieces))
 
 
 def _badge(character: str) -> SafeString:
     return format_html(
         '<span class="invisible-char" title="{}">{}</span>',
-        invisible.name(character),
+        invisible_characters.name(character),
         f"U+{ord(character):04X}",
     )
 

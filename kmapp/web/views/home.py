@@ -6,7 +6,7 @@ from django.views.decorators.http import require_safe
 
 from kmapp.web.http import WebRequest
 from kmapp.web.navigation import PANELS, address
-from kmapp.web.seats import reviewer_required
+from kmapp.web.page_access import reviewer_required
 
 
 @require_safe

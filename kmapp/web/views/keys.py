@@ -14,12 +14,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kmapp.accounts.actions import IssuedKey, issue_key, revoke_key, rotate_key
 from kmapp.accounts.models import ApiKey
-from kmapp.afterwards import Afterwards
+from kmapp.web.after_commit import Afterwards
 from kmapp.web.forms import KeyForm
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.notices import tell
+from kmapp.web.page_access import admin_required
 from kmapp.web.quotas import quotas_of
-from kmapp.web.seats import admin_required
 
 
 @require_safe

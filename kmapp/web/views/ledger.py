@@ -6,13 +6,13 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
-from kmapp.afterwards import Afterwards
+from kmapp.ledger.checkpoint_status import behind
 from kmapp.ledger.models import Checkpoint, Commit
-from kmapp.ledger.standing import behind
 from kmapp.ledger.verify import Checked, verify
+from kmapp.web.actor_names import names_of
+from kmapp.web.after_commit import Afterwards
 from kmapp.web.http import WebRequest, account_id_for, fragment, number
-from kmapp.web.seats import reviewer_required
-from kmapp.web.who import names_of
+from kmapp.web.page_access import reviewer_required
 
 PAGE = 50
 

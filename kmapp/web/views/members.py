@@ -18,7 +18,7 @@ from kmapp.errors import Invalid
 from kmapp.web.forms import MemberForm
 from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.notices import tell
-from kmapp.web.seats import admin_required
+from kmapp.web.page_access import admin_required
 
 
 @require_safe

@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from kmapp.ledger.standing import behind
+from kmapp.ledger.checkpoint_status import behind
 from kmapp.outbox.actions import replay
+from kmapp.outbox.job_results import outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
-from kmapp.outbox.outcomes import outcome
 from kmapp.web.http import WebRequest, account_id_for, fragment, uuid_or_404
 from kmapp.web.navigation import counter
 from kmapp.web.notices import tell
-from kmapp.web.seats import admin_required, reviewer_required
+from kmapp.web.page_access import admin_required, reviewer_required
 
 
 @counter("web:operations")

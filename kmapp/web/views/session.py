@@ -16,8 +16,8 @@ from kmapp.api import throttles
 from kmapp.web.forms import PasswordForm
 from kmapp.web.http import WebRequest, back_to
 from kmapp.web.notices import tell
+from kmapp.web.page_access import CHOSEN, reviewer_required
 from kmapp.web.preferences import remember
-from kmapp.web.seats import CHOSEN, reviewer_required
 from kmapp.web.sign_in import SignInForm
 
 log = structlog.get_logger()

@@ -13,13 +13,13 @@ from kmapp.errors import DomainError
 from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
 from kmapp.search.models import Vector
+from knowledge.actions.folder_sync import sync
+from knowledge.actions.folders import files_of, signature_of
+from knowledge.actions.reindex import cut_again
 from knowledge.actions.sources import NewSource, change_source, ensure_source, refuse_lore
-from knowledge.actions.syncing import sync
-from knowledge.actions.versions import cut_again
-from knowledge.cuts import CUTS
-from knowledge.folders import files_of, signature_of
+from knowledge.chunking.index_versions import CUTS
 from knowledge.models import KnowledgeDocument, KnowledgeSource
-from knowledge.parsing.limited import CannotRead
+from knowledge.parsing.sandbox import CannotRead
 
 LOOK_SECONDS = 2.0
 

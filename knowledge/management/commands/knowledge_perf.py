@@ -7,9 +7,9 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.management.accounts import account_named
-from kmapp.variants import DEFAULT, VARIANTS
-from knowledge.perf.cutting import cut_all, texts_of
-from knowledge.perf.questions import FIRST, QUESTIONS, asked, questions, recall
+from kmapp.search.variants import DEFAULT, VARIANTS
+from knowledge.benchmarks.chunking_speed import cut_all, texts_of
+from knowledge.benchmarks.search_quality import FIRST, QUESTIONS, asked, questions, recall
 
 
 class Command(BaseCommand):

@@ -16,14 +16,14 @@ from kmapp.accounts.models import Account
 from kmapp.errors import DomainError
 from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
-from memory.actions.consolidation import suggest
-from memory.actions.importing import Imported, Line, Problem, import_lines
-from memory.actions.rebuilding import rebuild
-from memory.actions.topics import LIVING, grow_topics
-from memory.exchange import UnknownFormat, Unreadable, read_object
-from memory.exporting import export, lines_of
-from memory.management.verbs import VERBS, answer, describe, table
+from memory.actions.imports import Imported, Line, Problem, import_lines
+from memory.actions.rebuild import rebuild
+from memory.actions.topic_growth import LIVING, grow_topics
+from memory.actions.topic_suggestions import suggest
+from memory.management.entry_commands import VERBS, answer, describe, table
 from memory.models import MemoryEntry
+from memory.transfer.export import export, lines_of
+from memory.transfer.jsonl import UnknownFormat, Unreadable, read_object
 
 BLOCK = 500  # lines that become one commit
 MOST_TOLD = 20  # problems on the terminal; all of them go to the file of --problems

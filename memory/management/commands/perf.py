@@ -9,17 +9,17 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.embedded import throwaway
 from kmapp.management.accounts import account_named, every_account
-from kmapp.management.asking import agreed
+from kmapp.management.confirmation import agreed
 from kmapp.management.progress import Progress
+from kmapp.runtime.embedded import temporary
+from memory.benchmarks import query_plans
+from memory.benchmarks.markdown_table import page
+from memory.benchmarks.product_bench import measured
+from memory.benchmarks.review_session import cleared, told
+from memory.benchmarks.seed_accounts import PREFIX, SHARES, seed, slug_of
+from memory.benchmarks.topic_quality import measured_topics
 from memory.models import MemoryEntry, Viewer
-from memory.perf import plans
-from memory.perf.bench import measured
-from memory.perf.review import cleared, told
-from memory.perf.seed import PREFIX, SHARES, seed, slug_of
-from memory.perf.table import page
-from memory.perf.topics import measured_topics
 
 LARGE = 10_000  # memories, from which on no hot query may read a table from end to end
 
@@ -83,7 +83,7 @@ class Command(BaseCommand):
             account = account_named(slug_of(SHARES[0]))
             figures[size] = measured(account, options["number"], self.stderr.write)
             for share in SHARES if size >= LARGE else ():
-                whole += plans.whole_reads(account_named(slug_of(share)), Viewer())
+                whole += query_plans.whole_reads(account_named(slug_of(share)), Viewer())
         text = page(figures)
         if options["out"]:
             _write(options["out"], text)
@@ -104,20 +104,20 @@ class Command(BaseCommand):
     def explain(self, **options: Any) -> None:
         slow = []
         for account in _chosen(options["account"]):
-            for statement in plans.hot_statements(account, Viewer(user_id=options["user"])):
+            for statement in query_plans.hot_statements(account, Viewer(user_id=options["user"])):
                 if options["only"] in statement.name:
                     slow += self._explain(account, statement)
-        for statement in plans.claim_statements():
+        for statement in query_plans.claim_statements():
             if options["only"] in statement.name:
-                self._show(statement.name, plans.explain(statement, owner=True))
+                self._show(statement.name, query_plans.explain(statement, owner=True))
         for name, table in slow:
             self.stderr.write(self.style.ERROR(f"{name} reads all of {table}"))
 
-    def _explain(self, account: Account, statement: plans.Statement) -> list[tuple[str, str]]:
+    def _explain(self, account: Account, statement: query_plans.Statement) -> list[tuple[str, str]]:
         name = f"{account.slug}: {statement.name}"
         with acting(account):
-            self._show(name, plans.explain(statement))
-            whole = plans.reads_whole_tables(plans.scans(statement))
+            self._show(name, query_plans.explain(statement))
+            whole = query_plans.reads_whole_tables(query_plans.scans(statement))
         return [(name, table) for table in whole]
 
     def _show(self, name: str, plan: str) -> None:
@@ -133,11 +133,11 @@ def _write(path: Path, text: str) -> None:
 
 def _elsewhere() -> None:
     """The same command, in an installation that is thrown away afterwards."""
-    with throwaway.running() as there:
-        throwaway.prepare(there)
+    with temporary.running() as there:
+        temporary.prepare(there)
         # A line in the log for each request would be half of the output.
         quiet = there | {"LOG_LEVEL": "WARNING"}
-        throwaway.run(["manage.py", *sys.argv[1:], "--here"], quiet)
+        temporary.run(["manage.py", *sys.argv[1:], "--here"], quiet)
 
 
 def _ask_where_it_matters(*, yes: bool) -> None:

@@ -10,17 +10,17 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from kmapp import stack
-from kmapp.backup import BackupError, rehearsing
-from kmapp.backup.bundle import Contents
-from kmapp.backup.restoring import restore
+from kmapp.database.backup import BackupError, rehearse
+from kmapp.database.backup.archive_file import Contents
+from kmapp.database.backup.restore import restore
+from kmapp.database.provision import CannotProvision
 from kmapp.ledger.fsck import Findings
 from kmapp.management.commands import backup
 from kmapp.management.database import owner_address, server_url
 from kmapp.management.progress import Progress
-from kmapp.processes import CannotStart
-from kmapp.provision import CannotProvision
-from memory.golden import Answer, answers, overlap, questions
+from kmapp.runtime import stack
+from kmapp.runtime.processes import CannotStart
+from memory.retrieval.golden_queries import Answer, answers, overlap, questions
 
 RECALLS = 100
 LEEWAY = 0.05  # by which one index may find less than another: both are built by chance
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         self.stdout.write("The backup restores to the same truth.")
 
     def _rehearse(self, path: Path, recalls: int, superuser_url: str) -> None:
-        with rehearsing.scratch(superuser_url) as name:
+        with rehearse.scratch(superuser_url) as name:
             progress, began = Progress("Kilobytes read"), time.monotonic()
             contents = restore(
                 path,
@@ -64,11 +64,11 @@ class Command(BaseCommand):
             progress.end()
             self.stdout.write(f"{path}, made {contents.made_at} by kmapp {contents.kmapp}")
             self._say("restored", f"in {time.monotonic() - began:.1f} s", well=True)
-            self._rows(contents, rehearsing.restored(name))
-            self._fsck(rehearsing.checked(path, name))
-            standing = rehearsing.standing(contents.heads)
+            self._rows(contents, rehearse.restored(name))
+            self._fsck(rehearse.checked(path, name))
+            standing = rehearse.standing(contents.heads)
             self._heads(standing)
-            with rehearsing.working_in(name):
+            with rehearse.working_in(name):
                 asked = questions(recalls)
                 there = answers(asked, exactly=True)
                 found_there = overlap(there, answers(asked, exactly=False))
@@ -97,14 +97,14 @@ class Command(BaseCommand):
             "checkpoints", f"{findings.checkpoints:,} signed, the last one reached", well=reached
         )
 
-    def _heads(self, standing: rehearsing.Standing) -> None:
+    def _heads(self, standing: rehearse.Standing) -> None:
         said = f"{len(standing.equal)} equal, {len(standing.ancestors)} ancestors of the live head"
         if standing.astray:
             said += f", {len(standing.astray)} on no live chain"
         self._say("heads", f"of {standing.heads} accounts {said}", well=not standing.astray)
 
     def _recalls(
-        self, standing: rehearsing.Standing, there: Sequence[Answer], here: Sequence[Answer]
+        self, standing: rehearse.Standing, there: Sequence[Answer], here: Sequence[Answer]
     ) -> None:
         """Equal where nothing was written since; elsewhere each memory finds itself."""
         pairs = list(zip(there, here, strict=True))

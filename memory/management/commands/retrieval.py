@@ -11,16 +11,16 @@ from typing import Any, cast
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
-from kmapp.embedded import throwaway
-from kmapp.embedded.embedder import Embedder
 from kmapp.providers.actions import TEMPLATE
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.models import EmbeddingModel
+from kmapp.runtime.embedded import temporary
+from kmapp.runtime.embedded.embedder import Embedder
 from kmapp.search import fusion
-from memory.perf import quality, tuning
-from memory.perf.corpus import Vectors, questions
-from memory.perf.level import measured_level
-from memory.perf.tuning import Source, learn, taught
+from memory.benchmarks import ablation_table, weight_tuning
+from memory.benchmarks.question_sets import Vectors, questions
+from memory.benchmarks.score_calibration import measured_level
+from memory.benchmarks.weight_tuning import Source, learn, taught
 
 WEIGHTS = Path(fusion.__file__).with_name("weights.json")
 FULL = 700  # questions: shorter files are repeated until each language is heard about alike
@@ -62,15 +62,17 @@ class Command(BaseCommand):
     def _source(self, file: Path, vectors: Vectors, verb: str) -> Source:
         asked = questions(file, TEMPLATE, vectors)
         self.stderr.write(f"{file.name}: {len(asked):,} questions.")
-        given = tuning.examples(asked)
-        alone = tuning.lone(asked) if len(asked) >= LONG or verb == "table" else []
+        given = weight_tuning.examples(asked)
+        alone = weight_tuning.lone(asked) if len(asked) >= LONG or verb == "table" else []
         return Source(file.name, given, alone, max(1, round(FULL / len(given) / 2)))
 
     def _tune(self, sources: Sequence[Source], options: dict[str, Any]) -> None:
-        unseen = {name: each.told() for name, each in tuning.held_out(sources).items()}
+        unseen = {name: each.told() for name, each in weight_tuning.held_out(sources).items()}
         weights = learn(taught(sources))
         told = {
-            "weights": dict(zip(tuning.NAMES, (round(float(w), 4) for w in weights), strict=True)),
+            "weights": dict(
+                zip(weight_tuning.NAMES, (round(float(w), 4) for w in weights), strict=True)
+            ),
             "learned_by": "manage.py retrieval tune",
             "from": {
                 file.name: {
@@ -87,7 +89,7 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(told, indent=2))
 
     def _table(self, sources: Sequence[Source], options: dict[str, Any]) -> None:
-        text = quality.page(sources)
+        text = ablation_table.page(sources)
         if options["out"]:
             options["out"].write_text(text, encoding="utf-8")
         self.stdout.write(text)
@@ -105,7 +107,7 @@ def _embedding() -> Iterator[Callable[[Sequence[str], str], Sequence[Sequence[fl
         base = settings.EMBEDDING_BATCH_BASE_URL
         if settings.EMBEDDING_IS_EMBEDDED:
             log = Path(stack.enter_context(TemporaryDirectory())) / "embedder.log"
-            part = Embedder(throwaway.free_port(), log, polite=True)
+            part = Embedder(temporary.free_port(), log, polite=True)
             stack.enter_context(part)
             base = part.url()
         client = OpenAIEmbedder(

@@ -19,12 +19,12 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import create_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from rules.actions.backtests import run
-from rules.actions.deciding import ask, decide
+from rules.actions.decisions import ask, decide
 from rules.actions.versions import touch
-from rules.api.output import Shower
-from rules.evaluation import Question
+from rules.api.serialize import Shower
+from rules.evaluation.evaluate import Question
 from rules.models import Rule, RuleBacktest, RuleDecision
 from rules.views.decisions import listed
 

@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker
 from kmapp.management.accounts import account_named
 from tests import makers
 from tests.conftest import clone, drop, use_database
-from tests.kernel.fsck.living import Ledger, live_a_little
+from tests.kernel.fsck.fixtures import Ledger, live_a_little
 from tests.kernel.fsck.tampering import Intruder
 
 

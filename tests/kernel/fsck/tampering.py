@@ -9,8 +9,8 @@ import psycopg
 from django.conf import settings
 from psycopg import sql
 
-from kmapp import embedded
 from kmapp.ledger.chain import GENESIS, Link, commit_hash
+from kmapp.runtime import embedded
 
 # Another value of the same type; {0} is the column.
 _OTHER = {

@@ -15,7 +15,7 @@ from kmapp.accounts.actions import change_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.models import Checkpoint
 from tests import makers
-from tests.kernel.fsck.living import Ledger
+from tests.kernel.fsck.fixtures import Ledger
 
 
 @pytest.mark.promise(28)

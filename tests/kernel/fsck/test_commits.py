@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management import call_command
 
 from tests import makers
-from tests.kernel.fsck.living import COMMITS, Ledger
+from tests.kernel.fsck.fixtures import COMMITS, Ledger
 from tests.promises.plugin import Measured
 
 

@@ -5,7 +5,7 @@ import pytest
 from kmapp.accounts.acting import acting
 from memory.models import MemoryEntry
 from tests import makers
-from tests.kernel.fsck.living import Ledger
+from tests.kernel.fsck.fixtures import Ledger
 
 
 def test_ready_vectors_that_are_none_are_found(ledger: Ledger) -> None:

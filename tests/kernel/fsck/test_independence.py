@@ -14,7 +14,7 @@ from kmapp.ledger.canonical import canonical
 from kmapp.ledger.chain import commit_hash
 from kmapp.ledger.fsck.hashing import digest_of, loaded
 from kmapp.ledger.fsck.tables import HISTORIES, SEALED
-from tests.kernel.fsck.living import Ledger
+from tests.kernel.fsck.fixtures import Ledger
 
 
 def test_fsck_imports_nothing_that_writes() -> None:

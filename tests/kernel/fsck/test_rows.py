@@ -9,7 +9,7 @@ import pytest
 from django.apps import apps
 
 from kmapp.ledger.fsck.tables import SEALED, kind_of
-from tests.kernel.fsck.living import COMMITS, Ledger
+from tests.kernel.fsck.fixtures import COMMITS, Ledger
 from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.promise(27)

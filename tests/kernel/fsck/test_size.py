@@ -10,12 +10,12 @@ from uuid import UUID
 import pytest
 from django.conf import settings
 
-from kmapp import env
-from kmapp.ids import uuid7
+from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import digest
 from kmapp.ledger.chain import Link, commit_hash
 from kmapp.ledger.fsck import Options, check
-from tests.kernel.fsck.living import Ledger
+from kmapp.runtime import env
+from tests.kernel.fsck.fixtures import Ledger
 from tests.promises.plugin import Measured
 
 COMMITS = 100_000

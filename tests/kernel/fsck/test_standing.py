@@ -11,10 +11,10 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import change_account
 from kmapp.accounts.actors import SYSTEM
-from kmapp.ledger.standing import all_behind, behind
+from kmapp.ledger.checkpoint_status import all_behind, behind
 from kmapp.management.commands.up import BEHIND
 from tests import makers
-from tests.kernel.fsck.living import Ledger
+from tests.kernel.fsck.fixtures import Ledger
 
 
 @pytest.fixture

@@ -1,0 +1,66 @@
+"""Giving tool results their vectors, passage by passage. Until then they are found by words."""
+
+from collections.abc import Iterator, Sequence
+from uuid import UUID
+
+from django.db.models import Value
+from django.db.models.functions import Coalesce, Left, NullIf
+
+from context.archives.passages import passages
+from context.models import ArchiveQuerySet, ToolResultArchive
+from context.models.archives import COLLECTION
+from kmapp.accounts.acting import acting
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search.actions import withdraw_vectors
+from kmapp.search.embed_jobs import Text, embed_objects
+from kmapp.search.passages import Passage, Template
+from kmapp.search.registry import embeds
+
+EXAMPLE = 80  # characters
+MOST_PARTS = 500  # passages of one result that get a vector; words find the rest
+
+
+def embed_archives(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
+    """Embed archives for every model in use. Returns those that got no vector, and why."""
+    failed: dict[UUID, Exception] = {}
+    for model in EmbeddingModel.objects.order_by("pk"):
+        if model.state == EmbeddingModel.State.RETIRED:
+            with acting(account_id):
+                withdraw_vectors(account_id, model.pk, (COLLECTION,), ids)
+        else:
+            failed |= embed_for(model, account_id, ids)
+    return failed
+
+
+def _findable(account_id: UUID) -> ArchiveQuerySet:
+    return ToolResultArchive.objects.of(account_id)
+
+
+def _examples(account_id: UUID, number: int) -> dict[UUID, str]:
+    """Recent archives, each by what the tool was asked or how the result begins."""
+    rows = _findable(account_id).order_by("-created_at", "-pk")
+    asks = Coalesce(NullIf("query_summary", Value("")), Left("result_full", EXAMPLE))
+    return dict(rows.values_list("pk", asks)[:number])
+
+
+@embeds(COLLECTION, findable=_findable, examples=_examples)
+def embed_for(
+    model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
+) -> dict[UUID, Exception]:
+    """Embed the passages of archives for one model."""
+
+    def read(*, hold: bool) -> Iterator[Text]:
+        rows = ToolResultArchive.objects.of(account_id).filter(pk__in=ids).order_by("pk")
+        template = Template(model.passage_template)
+        for archive in rows.select_for_update(no_key=True) if hold else rows:
+            yield from _texts(template, archive)
+
+    return embed_objects(model, account_id, ids, read=read)
+
+
+def _texts(template: Template, archive: ToolResultArchive) -> Iterator[Text]:
+    for number, each in enumerate(passages(archive.result_full)[:MOST_PARTS]):
+        text = template.render(
+            Passage(text=each.text, title=archive.query_summary, date=archive.created_at)
+        )
+        yield Text.of(COLLECTION, archive.pk, number, text)

@@ -1,0 +1,19 @@
+"""What agents can do with tool results that were kept, as tools for a model."""
+
+from context.archives.load_tool import LOAD_TOOL_HISTORY
+from context.archives.placeholders import TOOL
+from kmapp.accounts.scopes import Scope
+from kmapp.api.agent_tools import Tool, offer, text
+
+_WORDS = LOAD_TOOL_HISTORY["en"]
+
+offer(
+    Tool(
+        name=TOOL,
+        description=_WORDS["description"],
+        path="/v1/tool-results/load",
+        scope=Scope.CONTEXT_READ,
+        wanted={"uuid": text(_WORDS["uuid"])},
+        optional={"query": text(_WORDS["query"])},
+    )
+)

@@ -1,0 +1,63 @@
+"""What a list of tool results can be narrowed to. The state of a list is its address."""
+
+from uuid import UUID
+
+import django_filters
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from context.models import ContextCostReport, ReportQuerySet, ToolResultArchive
+from context.reports import labels
+from kmapp.search.variants import VARIANTS
+from kmapp.web.filters import choice, text
+
+
+class _Number(forms.NumberInput):
+    def __init__(self) -> None:
+        super().__init__(attrs={"class": "form-control", "min": 0})
+
+
+class _Money(forms.NumberInput):
+    def __init__(self) -> None:
+        super().__init__(attrs={"class": "form-control", "min": 0, "step": "any"})
+
+
+class ArchiveFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
+    """Each field narrows, by equality only."""
+
+    conversation_id = text(_("Conversation"))
+    thread_id = text(_("Thread"))
+    tool_name = text(_("Tool"))
+
+    class Meta:
+        model = ToolResultArchive
+        fields: list[str] = []
+
+
+class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
+    """Each field narrows."""
+
+    agent_id = text(_("Agent"))
+    conversation_id = text(_("Conversation"))
+    model = text(_("Model"))
+    variant = choice(_("Variant"), [(name, name) for name in VARIANTS])
+    action = choice(_("Decision"), list(labels.ACTIONS.items()), method="taken")
+    cites = django_filters.UUIDFilter(method="citing", widget=forms.HiddenInput)
+    total = django_filters.NumberFilter(
+        label=_("At least, in tokens"), lookup_expr="gte", widget=_Number, max_value=2_000_000_000
+    )
+    cost = django_filters.NumberFilter(
+        label=_("Costs at least"), lookup_expr="gte", widget=_Money, max_value=10_000_000
+    )
+
+    class Meta:
+        model = ContextCostReport
+        fields: list[str] = []
+
+    def taken(self, rows: ReportQuerySet, _name: str, action: str) -> ReportQuerySet:
+        """Calls for which something was decided."""
+        return rows.filter(actions__contains=[action])
+
+    def citing(self, rows: ReportQuerySet, _name: str, pk: UUID) -> ReportQuerySet:
+        """Calls in which a memory, passage, lore or rule was used."""
+        return rows.citing(pk)

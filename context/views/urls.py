@@ -1,0 +1,26 @@
+"""Page routes of context."""
+
+from django.urls import path
+
+from context.views import archives as pages
+from context.views import calls, comparisons, settings
+from context.views.costs import costs
+from context.views.variants import variants
+
+urlpatterns = [
+    path("calls/", calls.calls, name="calls"),
+    path("calls/variants/", variants, name="variants"),
+    path("calls/settings/", settings.settings, name="settings"),
+    path("calls/settings/set/", settings.set_settings, name="settings_set"),
+    path("calls/costs/", costs, name="costs"),
+    path("calls/comparisons/", comparisons.comparisons, name="comparisons"),
+    path("calls/comparisons/new/", comparisons.compare, name="compare"),
+    path("calls/comparisons/<uuid:pk>/", comparisons.comparison, name="comparison"),
+    path("calls/comparisons/<uuid:pk>/progress/", comparisons.progress, name="comparison_progress"),
+    path("calls/<uuid:pk>/", calls.call, name="call"),
+    path("tool-results/", pages.archives, name="archives"),
+    path("tool-results/keeping/", pages.keeping, name="keeping"),
+    path("tool-results/keeping/set/", pages.set_keeping, name="keeping_set"),
+    path("tool-results/<uuid:pk>/", pages.archive, name="archive"),
+    path("tool-results/<uuid:pk>/erase/", pages.erase_archive, name="archive_erase"),
+]

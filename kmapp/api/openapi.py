@@ -1,0 +1,146 @@
+"""What OpenAPI cannot see by itself: keys, scopes, refusals, idempotency."""
+
+import re
+from types import UnionType
+from typing import Any, Literal, is_typeddict
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import build_basic_type, force_instance
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework import serializers
+
+from kmapp.api.idempotency import HEADER
+from kmapp.api.request_limits import others, taken
+from kmapp.api.response_types import described
+from kmapp.api.variants import TAGS, VARIANT
+
+Direction = Literal["request", "response"]
+
+
+class Issue(serializers.Serializer[Any]):
+    """One place of a request, and what is wrong with it."""
+
+    path = serializers.CharField(allow_blank=True, help_text="Such as nodes.1.kind.")
+    message = serializers.CharField()
+
+
+class Error(serializers.Serializer[Any]):
+    """The one shape of every refusal."""
+
+    status = serializers.IntegerField()
+    error = serializers.CharField(help_text="A code for programs, such as invalid_request.")
+    message = serializers.CharField(help_text="A sentence for people.")
+    detail = serializers.CharField(help_text="The same sentence.")
+    details = serializers.DictField(help_text="Facts that belong to the code.")
+    issues = Issue(many=True)
+
+
+REFUSALS = {
+    "400": "The request cannot be understood; `issues` name the places.",
+    "401": "No API key, or none that is valid.",
+    "403": "The key lacks the scope, or the body names another account.",
+    "429": "Too many requests; wait `Retry-After` seconds.",
+    "default": "Any other refusal, in the same shape.",
+}
+
+
+# The server answers this before we see the request.
+TOO_LONG = {
+    "description": "The address is longer than 8,190 bytes.",
+    "content": {"text/html": {"schema": {"type": "string"}}},
+}
+
+
+class AgentSchema(AutoSchema):
+    """Describes an `AgentView`."""
+
+    def get_operation_id(self) -> str:
+        """Such as memory_search; the method is named unless it is POST."""
+        words = re.findall(r"[a-z0-9]+", self.path.removeprefix("/v1").lower())
+        return "_".join(words if self.method == "POST" else [*words, self.method.lower()])
+
+    def get_tags(self) -> list[str]:
+        """The source: memory, knowledge, rules, context."""
+        return [self.path.removeprefix("/v1").strip("/").partition("/")[0]]
+
+    def get_description(self) -> str:  # type: ignore[override]  # as spectacular calls it
+        """The view's own words, and the scope it needs."""
+        said = super().get_description()
+        scope = getattr(self.view, "scopes", {}).get(self.method)
+        return f"{said}\n\nNeeds the scope `{scope.value}`." if scope else said
+
+    def get_override_parameters(self) -> list[Any]:
+        """Variants; and every POST that writes may be repeated safely."""
+        given = [VARIANT] if TAGS & set(self.get_tags()) else []
+        if self.method != "POST" or not getattr(self.view, "idempotent", False):
+            return given
+        return [
+            *given,
+            OpenApiParameter(
+                HEADER,
+                {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+                OpenApiParameter.HEADER,
+                description="Repeat a request safely: the first answer is kept for 24 hours.",
+            ),
+        ]
+
+    def _map_basic_serializer(self, serializer: Any, direction: Direction) -> Any:
+        """What a request may hold, to the letter, and what its fields have to do with each other.
+
+        The latter a serializer says itself, as JSON Schema, in `together`.
+        """
+        schema = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
+        if direction == "request":
+            serializer = force_instance(serializer)  # type: ignore[no-untyped-call]
+            schema["properties"] = {
+                name: taken(serializer, name, shape, self.registry)
+                for name, shape in schema.get("properties", {}).items()
+            }
+            schema |= others(serializer, self.registry) | getattr(serializer, "together", {})
+        return schema
+
+    def _get_request_body(self, direction: Direction = "request") -> Any:
+        """To say nothing is no way to say one thing or another."""
+        body = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+        if body and getattr(self.get_request_serializer(), "together", None):
+            body["required"] = True
+        return body
+
+    def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
+        bodies: dict[str, Any] = super()._get_response_bodies(direction)
+        if self.get_auth() == [{}]:
+            return bodies
+        error = self.resolve_serializer(Error(), direction).ref
+        for status, description in REFUSALS.items():
+            content = {"application/json": {"schema": error}}
+            bodies.setdefault(status, {"description": description, "content": content})
+        if self.method == "GET":
+            bodies["414"] = TOO_LONG
+        bodies["429"]["headers"] = {
+            "Retry-After": {"schema": build_basic_type(int), "description": "Seconds."}
+        }
+        return bodies
+
+    def _get_response_for_code(self, serializer: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_typeddict(serializer) or isinstance(serializer, UnionType):
+            serializer = described(serializer, self.registry)
+        return super()._get_response_for_code(serializer, *args, **kwargs)  # type: ignore[no-untyped-call]
+
+
+class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """An API key, in either header."""
+
+    target_class = "kmapp.accounts.authentication.KeyAuthentication"
+    name = ["bearer", "apiKey"]
+
+    def get_security_requirement(self, auto_schema: AutoSchema) -> list[dict[str, list[str]]]:
+        """Either is enough."""
+        return [{each: []} for each in self.name]
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, str]]:
+        """In the order of the names."""
+        return [
+            {"type": "http", "scheme": "bearer", "bearerFormat": "km_…"},
+            {"type": "apiKey", "in": "header", "name": "X-Api-Key"},
+        ]

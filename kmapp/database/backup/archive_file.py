@@ -1,0 +1,107 @@
+"""The file of a backup: a zip archive that any tool opens, whole or not there at all. No Django.
+
+    database.dump       what pg_dump wrote, in its custom format
+    checkpoints.ndjson  what had been signed of the chains in it
+    checkpoint.pub      the public keys for that
+    contents.json       when, by what, how many rows of each table, and where each chain ends
+
+It is written under another name beside its place and moved there when the disk has all of it.
+"""
+
+import fcntl
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+from zipfile import BadZipFile, ZipFile
+
+from kmapp.database.backup import BackupError
+from kmapp.ledger.signing import sync_folder
+
+FORMAT = 1
+DUMP, SIGNED, KEYS, CONTENTS = (
+    "database.dump",
+    "checkpoints.ndjson",
+    "checkpoint.pub",
+    "contents.json",
+)
+BLOCK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where the chain of an account ends."""
+
+    seq: int
+    commit_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What is in a backup, all of one moment."""
+
+    made_at: str
+    kmapp: str  # the version that made it
+    postgres: int
+    rows: Mapping[str, int]  # by table
+    heads: Mapping[str, Head]  # by account
+
+    def text(self) -> str:
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=1)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[ZipFile]:
+    """Fill a new backup. Whatever interrupts this leaves no file of that name."""
+    draft = path.with_name(f"{path.name}.part")
+    if path.exists():
+        raise BackupError(f"{path} is there already: choose another name.")
+    if not path.parent.is_dir():
+        raise BackupError(f"There is no folder {path.parent}.")
+    with os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BackupError(f"Another backup is just being written to {draft}.") from None
+        try:
+            file.truncate(0)  # what one that was killed has left
+            with ZipFile(file, "w") as bundle:
+                yield bundle
+            file.flush()
+            os.fsync(file.fileno())
+            draft.rename(path)
+        except BaseException:
+            draft.unlink()
+            raise
+    sync_folder(path.parent)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[ZipFile]:
+    """A backup that was written to its end; damage inside is found while it is read."""
+    try:
+        with ZipFile(path) as bundle:
+            if CONTENTS not in bundle.namelist():
+                raise BackupError(f"{path} is not a backup of kmapp.")
+            yield bundle
+    except FileNotFoundError:
+        raise BackupError(f"There is no file {path}.") from None
+    except (BadZipFile, zlib.error) as damage:
+        raise BackupError(f"{path} is not whole: {damage}") from damage
+
+
+def contents_of(bundle: ZipFile) -> Contents:
+    said = json.loads(bundle.read(CONTENTS))
+    if said.pop("format") != FORMAT:
+        raise BackupError("The backup was made by a newer kmapp: restore it with that one.")
+    heads = {account: Head(**head) for account, head in said.pop("heads").items()}
+    return Contents(heads=heads, **said)
+
+
+def blocks(file: IO[bytes]) -> Iterator[bytes]:
+    while block := file.read(BLOCK):
+        yield block

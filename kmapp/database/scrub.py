@@ -1,0 +1,132 @@
+"""Making files forget what queries no longer find. No Django.
+
+A deleted row stays in its page until that is written anew, in the samples that the planner keeps,
+and in the write-ahead log until its segments are removed; Valkey's log keeps what it once held.
+"""
+
+import time
+from collections.abc import Callable
+
+import psycopg
+from psycopg.sql import SQL, Identifier
+from redis import Redis
+
+from kmapp.database.backup.create import TABLES
+from kmapp.database.backup.pg_tools import PATIENT, Address, connect
+
+PATIENCE = 60  # seconds for a table or a transaction; nobody of ours holds one for long
+# Snapshots of this database, and of any other whatever is being written: a snapshot taken here goes
+# back to it. A lazy vacuum's holds nothing back.
+EARLIER_TRANSACTIONS = """
+    SELECT count(*) FROM (
+        SELECT greatest(age(backend_xid), CASE
+            WHEN coalesce(datname, current_database()) = current_database()
+            AND pid NOT IN (SELECT pid FROM pg_stat_progress_vacuum) THEN age(backend_xmin) END)
+        FROM pg_stat_activity WHERE pid <> pg_backend_pid()
+        UNION ALL SELECT age(transaction) FROM pg_prepared_xacts
+        UNION ALL SELECT greatest(age(xmin), age(catalog_xmin)) FROM pg_replication_slots
+    ) AS seen (age) WHERE age > age(%s::xid)
+"""
+LATER_SEGMENTS = (
+    "SELECT count(*) FROM pg_ls_waldir()"
+    " WHERE name ~ '^[0-9A-F]{24}$' AND name > pg_walfile_name(pg_current_wal_lsn())"
+)
+EARLIER_SEGMENTS = LATER_SEGMENTS.replace("name >", "name <")
+TRIES = 5
+CHUNK = 500
+Tell = Callable[[str], None]
+
+
+class ScrubError(Exception):
+    """A reason for the person at the terminal."""
+
+
+def rewrite_tables(owner: Address, tell: Tell) -> None:
+    """Write every table and its indexes anew, and the planner's samples of them."""
+    with connect(owner) as server:
+        server.autocommit = True
+        server.execute(SQL("SET lock_timeout = {}").format(f"{PATIENCE}s"))
+        _outlast_transactions(server, tell)
+        for (table,) in server.execute(TABLES).fetchall():
+            began = time.monotonic()
+            server.execute(SQL("VACUUM (FULL, ANALYZE) {}").format(Identifier(table)))
+            tell(f"{table}: {time.monotonic() - began:.1f} s")
+        _outlast_transactions(server, tell)
+        server.execute("VACUUM (FULL) pg_catalog.pg_statistic")
+
+
+def _outlast_transactions(server: psycopg.Connection, tell: Tell) -> None:
+    """Wait until nobody sees what is deleted by now: as long as anybody does, it is written on."""
+    [(now,)] = server.execute("SELECT pg_current_xact_id()::xid::text").fetchall()
+    patient_until = time.monotonic() + PATIENCE
+    told = 0
+    while number := _count(server, EARLIER_TRANSACTIONS, now):
+        if time.monotonic() > patient_until:
+            raise ScrubError(
+                f"{number} transactions from before still see what was erased: let them end, or"
+                " end them. See pg_stat_activity (backend_xid, backend_xmin), pg_prepared_xacts"
+                " and pg_replication_slots."
+            )
+        if number != told:
+            tell(f"transactions from before that have to end first: {number}")
+        told = number
+        time.sleep(0.1)
+
+
+def renew_write_ahead_log(superuser_url: str) -> None:
+    """Remove all segments of the past, and use up those that were kept to be written again."""
+    with psycopg.connect(superuser_url, autocommit=True, options=PATIENT) as server:
+        _set(server, "ALTER SYSTEM SET wal_recycle = off")
+        try:
+            for _ in range(TRIES):
+                if _renewed(server):
+                    return
+            raise ScrubError(
+                "Old segments of the write-ahead log stay: a replication slot or an archive still"
+                " wants them. See pg_replication_slots and archive_status."
+            )
+        finally:
+            _set(server, "ALTER SYSTEM RESET wal_recycle")
+
+
+def _renewed(server: psycopg.Connection) -> bool:
+    server.execute("CHECKPOINT")
+    for _ in range(_count(server, LATER_SEGMENTS) + 1):
+        server.execute("SELECT pg_logical_emit_message(false, 'scrub', '')")
+        server.execute("SELECT pg_switch_wal()")
+    server.execute("SELECT pg_logical_emit_message(false, 'scrub', '')")
+    server.execute("CHECKPOINT")
+    return _count(server, EARLIER_SEGMENTS) == 0
+
+
+def _set(server: psycopg.Connection, statement: str) -> None:
+    server.execute(statement)
+    server.execute("SELECT pg_reload_conf()")
+
+
+def _count(server: psycopg.Connection, query: str, *values: str) -> int:
+    [(number,)] = server.execute(query, values).fetchall()
+    return int(number)
+
+
+def rewrite_append_only_file(valkey: Redis) -> bool:
+    """Let Valkey write down anew what it holds now. False: it keeps no such file."""
+    _forget_queries(valkey)
+    if not valkey.info("persistence")["aof_enabled"]:
+        return False
+    valkey.bgrewriteaof()
+    while True:
+        state = valkey.info("persistence")
+        if not (state["aof_rewrite_in_progress"] or state["aof_rewrite_scheduled"]):
+            break
+        time.sleep(0.1)
+    if state["aof_last_bgrewrite_status"] != "ok":
+        raise ScrubError("Valkey could not rewrite its append-only file: see its log.")
+    return True
+
+
+def _forget_queries(valkey: Redis) -> None:
+    """Vectors of recent queries are kept under digests of what was asked."""
+    keys = list(valkey.scan_iter(match="*query-vector:*", count=CHUNK))
+    for start in range(0, len(keys), CHUNK):
+        valkey.unlink(*keys[start : start + CHUNK])

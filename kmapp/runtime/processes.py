@@ -1,0 +1,143 @@
+"""Starting a program, knowing it from a stranger with its old number, ending it. No Django."""
+
+import json
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LAUNCH = Path(__file__).with_name("launcher.py")
+TICK = 0.05
+
+
+class CannotStart(Exception):
+    """A reason for the person at the terminal, without a traceback."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """One long-running program: how to run it, when it is ready and how to end it."""
+
+    name: str
+    argv: Sequence[str]
+    ready: Callable[[], bool] = lambda: True
+    env: Mapping[str, str] = field(default_factory=dict)
+    account: str = ""  # of the machine; another than ours only when we are root
+    nice: int = 0
+    stop_signal: signal.Signals = signal.SIGTERM
+    grace: float = 10  # seconds from the stop signal to SIGKILL
+    keeps_data: bool = False  # gets its whole grace even when the person is in a hurry
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A process for good: numbers are given again, a number and a start time are not."""
+
+    pid: int
+    started: str
+
+    def alive(self) -> bool:
+        return bool(self.started) and started(self.pid) == self.started
+
+    def end(self, stop_signal: signal.Signals, grace: float) -> None:
+        """End it and its session, if it is still there."""
+        if not self.alive():
+            return
+        os.kill(self.pid, stop_signal)
+        wait_until(lambda: not self.alive(), grace)
+        _kill_group(self.pid)
+
+
+def start(program: Program, log: Path, *, stdout: int | None = None) -> subprocess.Popen[bytes]:
+    """Start it in a session of its own, so that the terminal's Ctrl-C reaches only us."""
+    order = {
+        "argv": [str(word) for word in program.argv],
+        "nice": program.nice,
+        "account": account_ids(program.account) if program.account else None,
+        "stop_signal": program.stop_signal,
+        "parent": os.getpid(),
+    }
+    with log.open("ab") as output:
+        return subprocess.Popen(  # noqa: S603 - our own program
+            [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(order)],
+            env={**os.environ, **program.env},
+            stdin=subprocess.DEVNULL,
+            stdout=output if stdout is None else stdout,
+            stderr=output,
+            start_new_session=True,
+        )
+
+
+def stop(process: subprocess.Popen[bytes], program: Program, *, grace: float | None = None) -> bool:
+    """Signal the main process only (it knows how to end its children), then clear what is left."""
+    if process.poll() is None:
+        process.send_signal(program.stop_signal)
+    try:
+        process.wait(program.grace if grace is None else grace)
+        clean = True
+    except subprocess.TimeoutExpired:
+        clean = False
+    kill_session(process)
+    return clean
+
+
+def kill_session(process: subprocess.Popen[bytes]) -> None:
+    """End at once whatever of this program still runs."""
+    _kill_group(process.pid)
+    process.wait()
+
+
+def _kill_group(leader: int) -> None:
+    with suppress(ProcessLookupError):  # nothing is left, as it should be
+        os.killpg(leader, signal.SIGKILL)
+
+
+def account_ids(name: str) -> tuple[int, int]:
+    entry = pwd.getpwnam(name)
+    return entry.pw_uid, entry.pw_gid
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(TICK)
+    return True
+
+
+def command_of(pid: int) -> str:
+    """The command line of a process, empty if there is none."""
+    if Path("/proc/self").exists():
+        try:
+            return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            return ""
+    return _ps(pid, "args=")
+
+
+def started(pid: int) -> str:
+    """When the process began, in words that differ after a reboot; empty if it is gone."""
+    if not Path("/proc/self").exists():
+        state, _, began = _ps(pid, "stat=,lstart=").partition(" ")
+        return "" if state.startswith("Z") else began.strip()
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return "" if fields[0] in "ZX" else f"{boot}/{fields[19]}"
+
+
+def _ps(pid: int, columns: str) -> str:
+    """What macOS has instead of /proc."""
+    answer = subprocess.run(  # noqa: S603 - no input of others
+        ["/bin/ps", "-o", columns, "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return answer.stdout.strip()

@@ -1,0 +1,183 @@
+"""What the product consists of on this machine, as the settings have it: for `manage.py up`."""
+
+import errno
+import http.client
+import json
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+
+from kmapp.runtime import embedded, env
+from kmapp.runtime.embedded.embedder import Embedder
+from kmapp.runtime.embedded.postgres import Postgres
+from kmapp.runtime.embedded.service import Part, make_runtime_dir
+from kmapp.runtime.embedded.valkey import Valkey
+from kmapp.runtime.processes import CannotStart, Program
+from kmapp.runtime.run_files import lock
+
+QUEUES = "default,embedding,extraction,clustering,sweep"
+
+
+def parts() -> list[list[Part]]:
+    """The embedded parts that no setting replaces, in the order in which they start."""
+    data: Path = settings.DATA_DIR
+    logs = data / "logs"
+    make_runtime_dir(embedded.runtime_dir(data))
+    stages: list[list[Part]] = []
+    if not env.text("DATABASE_URL"):
+        stages.append([_postgres(data)])
+    if not env.text("REDIS_URL"):
+        socket_path = embedded.valkey_socket(data)
+        stages.append([Valkey(data / "valkey", socket_path, logs / "valkey.log")])
+    if embedders := _embedders(logs):
+        stages.append(embedders)
+    return stages
+
+
+def _postgres(data: Path) -> Postgres:
+    log = data / "logs" / "postgres.log"
+    return Postgres(data / "postgres", embedded.postgres_sockets(data), log)
+
+
+@contextmanager
+def database_server() -> Iterator[None]:
+    """The database for one command: the embedded one is started for it when it does not run."""
+    data: Path = settings.DATA_DIR
+    server = _postgres(data)
+    if env.text("DATABASE_URL") or server.answers():
+        yield
+        return
+    make_runtime_dir(embedded.runtime_dir(data))
+    server.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with lock(data), server:
+        yield
+
+
+def may_provision() -> bool:
+    """Whether the server's superuser is ours to be."""
+    return not env.text("DATABASE_URL") or bool(env.text("DATABASE_SUPERUSER_URL"))
+
+
+def _embedders(logs: Path) -> list[Part]:
+    if not settings.EMBEDDING_IS_EMBEDDED:
+        return []
+    found: list[Part] = [
+        Embedder(settings.EMBEDDER_QUERY_PORT, logs / "embedder-query.log", "embedder-query")
+    ]
+    if not env.text("EMBEDDING_BATCH_BASE_URL"):
+        port, log = settings.EMBEDDER_BATCH_PORT, logs / "embedder-batch.log"
+        found.append(Embedder(port, log, "embedder-batch", polite=True))
+    return found
+
+
+def web() -> Program:
+    argv = [sys.executable, "-m", "gunicorn", "-c", "python:kmapp.runtime.gunicorn_config"]
+    return Program(name="web", argv=argv, ready=_answers, env=_environment(), grace=30)
+
+
+def worker() -> Program:
+    options = ["-c", "2", "-Q", QUEUES, "--without-gossip", "--without-mingle"]
+    argv = [sys.executable, "-m", "celery", "-A", "kmapp", "worker", *options]
+    return Program(name="worker", argv=argv, env=_environment(), grace=30)
+
+
+def beat() -> Program:
+    argv = [sys.executable, "-m", "celery", "-A", "kmapp", "beat"]
+    return Program(name="beat", argv=argv, env=_environment(), grace=30)
+
+
+def command(*words: str) -> Program:
+    """One of our management commands."""
+    argv = [sys.executable, str(settings.BASE_DIR / "manage.py"), *words]
+    return Program(name=words[0], argv=argv, env=_environment())
+
+
+def fresh_metrics() -> None:
+    """Counters of processes that are gone would be added up for ever."""
+    shutil.rmtree(_metrics(), ignore_errors=True)
+    _metrics().mkdir(mode=0o700)
+
+
+def check_ports() -> None:
+    """Refuse before anything starts, with the name of the setting that helps."""
+    wanted = [("PORT", settings.HOST, settings.PORT)]
+    if settings.EMBEDDING_IS_EMBEDDED:
+        wanted.append(("EMBEDDER_QUERY_PORT", "127.0.0.1", settings.EMBEDDER_QUERY_PORT))
+        if not env.text("EMBEDDING_BATCH_BASE_URL"):
+            wanted.append(("EMBEDDER_BATCH_PORT", "127.0.0.1", settings.EMBEDDER_BATCH_PORT))
+    for variable, host, port in wanted:
+        check_port(variable, host, port)
+
+
+def check_port(variable: str, host: str, port: int) -> None:
+    family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(address)
+        except OSError as error:
+            taken = error.errno == errno.EADDRINUSE
+            why = "is taken by another program" if taken else f"cannot be used ({error.strerror})"
+            raise CannotStart(
+                f"Port {port} on {host} {why}."
+                f" Choose another, for example: {variable}={port + 100} make up"
+            ) from None
+
+
+def health() -> str:
+    """What is wrong, in the words of /v1/health; empty if all is well."""
+    try:
+        status, body = _get("/v1/health")
+    except OSError as error:
+        return str(error)
+    well = status == http.HTTPStatus.OK and json.loads(body).get("status") == "ok"
+    return "" if well else body.decode()
+
+
+def url() -> str:
+    """Where to point a browser on this machine."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.HOST, settings.HOST)  # noqa: S104
+    return f"http://{host}:{settings.PORT}"
+
+
+def _answers() -> bool:
+    try:
+        _get("/v1/health")
+    except OSError:
+        return False
+    return True
+
+
+def _get(path: str) -> tuple[int, bytes]:
+    address = url().removeprefix("http://")
+    connection = http.client.HTTPConnection(address, timeout=5)
+    # The name we are served under, or the answer is a 400.
+    allowed = settings.ALLOWED_HOSTS[0].lstrip(".") if settings.ALLOWED_HOSTS else "localhost"
+    try:
+        connection.request("GET", path, headers={"Host": allowed.replace("*", "localhost")})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def _environment() -> dict[str, str]:
+    """What a child needs to come to the same settings as we did."""
+    above = os.environ.get("PYTHONPATH", "")
+    return {
+        "KMAPP_DATA_DIR": str(settings.DATA_DIR),
+        "PROMETHEUS_MULTIPROC_DIR": str(_metrics()),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), above])),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _metrics() -> Path:
+    path: Path = settings.DATA_DIR / "metrics"
+    return path

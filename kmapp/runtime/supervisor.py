@@ -1,0 +1,206 @@
+"""Keeps a set of programs running and takes them down in order. No Django."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from pathlib import Path
+from types import FrameType
+
+from kmapp.runtime import processes
+from kmapp.runtime.processes import CannotStart, Program
+from kmapp.runtime.run_files import PidFile, lock, rotate, tail
+
+STABLE_SECONDS = 60  # after this long a program is well again and its failures are forgotten
+LONGEST_PAUSE = 30
+LOG_BYTES = 32 * 1024 * 1024
+LOG_CHECK_SECONDS = 60
+
+
+class Stopped(Exception):
+    """We were asked to stop while we were still starting."""
+
+
+@dataclass
+class Child:
+    program: Program
+    stage: int
+    log: Path
+    process: subprocess.Popen[bytes]
+    began: float
+    failures: int = 0
+    due: float | None = None  # when to start it again, while it is down
+
+    @property
+    def running(self) -> bool:
+        return self.process.poll() is None
+
+
+class Supervisor:
+    """Everything happens inside `with supervisor.holding():`, which stops all on the way out."""
+
+    def __init__(self, data_dir: Path, say: Callable[[str], None]) -> None:
+        self.data_dir = data_dir
+        self.logs = data_dir / "logs"
+        self.pids = PidFile(data_dir / "up.pid")
+        self.say = say
+        self.children: list[Child] = []
+        self.stopping = False
+        self.hurry = False
+
+    @contextmanager
+    def holding(self) -> Iterator[None]:
+        """Own the data folder: nobody else may run on it, and nothing of before still does."""
+        self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with lock(self.data_dir), self._listening():
+            self.pids.end_leftovers(self.say)
+            try:
+                yield
+            finally:
+                self._stop_all()
+                self.pids.remove()
+
+    def start(self, *programs: Program, patience: float = 60) -> None:
+        """Start programs side by side and wait for all of them. They will be stopped together."""
+        began = time.monotonic()
+        stage = self.children[-1].stage + 1 if self.children else 0
+        waiting = []
+        for program in programs:
+            log = self._fresh_log(program)
+            child = Child(program, stage, log, processes.start(program, log), began)
+            waiting.append(child)
+            self.children.append(child)
+            self._write_pids()
+        while waiting := [child for child in waiting if not child.program.ready()]:
+            late = next((child for child in waiting if not child.running), None)
+            if late or time.monotonic() - began > patience:
+                late = late or waiting[0]
+                raise CannotStart(f"{late.program.name} did not start:\n{tail(late.log)}")
+            self._pause()
+        self._took(", ".join(program.name for program in programs), began)
+
+    def run(self, program: Program) -> str:
+        """Run a program to its end and return what it printed."""
+        began = time.monotonic()
+        log = self._fresh_log(program)
+        process = processes.start(program, log, stdout=subprocess.PIPE)
+        try:
+            printed = self._output(process)
+        finally:
+            processes.stop(process, program)
+        if process.returncode:
+            raise CannotStart(f"{program.name} failed:\n{printed}{tail(log)}")
+        self._took(program.name, began)
+        return printed
+
+    def wait(self, what: str, complaint: Callable[[], str], patience: float = 60) -> None:
+        """Wait until there is nothing to complain about."""
+        began = time.monotonic()
+        while wrong := complaint():
+            if time.monotonic() - began > patience:
+                raise CannotStart(f"{what}: {wrong}\nSee {self.logs}.")
+            self._pause()
+        self._took(what, began)
+
+    def watch(self) -> None:
+        """Stay until we are told to stop; start again what dies."""
+        logs_due = 0.0
+        while not self.stopping:
+            for child in self.children:
+                self._tend(child)
+            if time.monotonic() > logs_due:
+                logs_due = time.monotonic() + LOG_CHECK_SECONDS
+                for child in self.children:
+                    rotate(child.log, above=LOG_BYTES)
+            time.sleep(4 * processes.TICK)
+
+    def _tend(self, child: Child) -> None:
+        now = time.monotonic()
+        if child.due is None and not child.running:
+            processes.kill_session(child.process)
+            child.failures = 1 if now - child.began > STABLE_SECONDS else child.failures + 1
+            pause = min(2 ** (child.failures - 1), LONGEST_PAUSE)
+            child.due = now + pause
+            clock = f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 - as this machine's clock shows
+            ending = _ending(child.process.returncode)
+            self.say(
+                f"{clock} {child.program.name} ended ({ending}), starting it again in {pause} s;"
+                f" see {child.log}"
+            )
+        elif child.due is not None and now >= child.due:
+            child.process = processes.start(child.program, child.log)
+            child.began, child.due = now, None
+            self._write_pids()
+
+    def _stop_all(self) -> None:
+        """Stage by stage, last started first; inside a stage all at once."""
+        self.stopping = True
+        if self.children:
+            self.say("\nStopping. A second Ctrl-C does not wait for unfinished work.")
+        for _, stage in groupby(reversed(self.children), key=lambda child: child.stage):
+            self._stop_stage(list(stage))
+        self.children.clear()
+
+    def _stop_stage(self, stage: list[Child]) -> None:
+        """Signal the main processes only: they know how to end their own children."""
+        began = time.monotonic()
+        for child in stage:
+            if child.running:
+                child.process.send_signal(child.program.stop_signal)
+        while running := [child for child in stage if child.running]:
+            for child in running:
+                haste = self.hurry and not child.program.keeps_data
+                if haste or time.monotonic() - began > child.program.grace:
+                    self.say(f"  {child.program.name} did not stop by itself and is killed")
+                    processes.kill_session(child.process)
+            time.sleep(processes.TICK)
+        for child in stage:
+            processes.kill_session(child.process)
+        self._took("stopped " + ", ".join(child.program.name for child in stage), began)
+
+    def _output(self, process: subprocess.Popen[bytes]) -> str:
+        while True:
+            try:
+                return process.communicate(timeout=processes.TICK)[0].decode()
+            except subprocess.TimeoutExpired:
+                self._pause()
+
+    def _fresh_log(self, program: Program) -> Path:
+        log = self.logs / f"{program.name}.log"
+        rotate(log, above=0)
+        return log
+
+    def _write_pids(self) -> None:
+        self.pids.write((child.program, child.process.pid) for child in self.children)
+
+    @contextmanager
+    def _listening(self) -> Iterator[None]:
+        wanted = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup asks us to stay
+            wanted.append(signal.SIGHUP)
+        before = {number: signal.signal(number, self._on_signal) for number in wanted}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self.hurry = self.hurry or (self.stopping and number == signal.SIGINT)
+        self.stopping = True
+
+    def _pause(self) -> None:
+        if self.stopping:
+            raise Stopped
+        time.sleep(processes.TICK)
+
+    def _took(self, what: str, began: float) -> None:
+        self.say(f"  {what:<40}{time.monotonic() - began:6.1f} s")
+
+
+def _ending(code: int) -> str:
+    return f"exit {code}" if code >= 0 else signal.Signals(-code).name

@@ -1,0 +1,79 @@
+"""Exact figures of objects that were found, whichever index found them. Inside `acting`."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from django.db import connection
+
+from kmapp.database.ids import IdText
+from kmapp.search.fusion import TERMS
+from kmapp.search.lookups import Ids
+from kmapp.search.queries import SCORE, Collection, Meaning, Words, asked_for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures:
+    """Exact figures of objects; one without a word or a ready vector is left out."""
+
+    bm25: Mapping[IdText, float]
+    holds: Mapping[IdText, int]  # a bit for each of the first terms of the query
+    cosine: Mapping[IdText, float]  # of its best part
+    beside: Mapping[IdText, float]  # of its vector in a second collection
+
+
+def measured(
+    collection: Collection,
+    words: Words,
+    meaning: Meaning | None,
+    objects: Iterable[IdText],
+    *,
+    beside: str,
+    near: Mapping[IdText, float] = MappingProxyType({}),
+) -> Measures:
+    """Every figure of these objects, whichever list they came from; `near` has cosines found."""
+    wanted = list(objects)
+    cosine, unknown = {}, []
+    for each in wanted:
+        if (figure := near.get(each)) is None:
+            unknown.append(each)
+        else:
+            cosine[each] = figure
+    given, arms = "WITH these (ids) AS (SELECT %s::uuid[])", [_BM25_OF]
+    parameters: list[Any] = [Ids(wanted).array]
+    told = asked_for(collection, words)
+    if meaning:
+        given += f", unknown (ids) AS (SELECT %s::uuid[]), asked (v) AS (SELECT %s::{meaning.size})"
+        parameters += [Ids(unknown).array, meaning.literal]
+        for name, ids in {beside: "these", collection.name: "unknown"}.items():
+            arms.append(_COSINES_OF.format(type=meaning.size, model=meaning.model.pk, ids=ids))
+            told += [collection.account_id, name]
+    found: dict[str, dict[IdText, float]] = {"": {}, beside: {}, collection.name: cosine}
+    holds: dict[IdText, int] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(f"{given} {' UNION ALL '.join(arms)}", [*parameters, *told])
+        for name, each, figure, held in cursor.fetchall():
+            if math.isfinite(figure):
+                found[name][each] = figure
+            if held:
+                holds[each] = held
+    return Measures(bm25=found[""], holds=holds, cosine=cosine, beside=found[beside])
+
+
+# What is long is sent once: reading ids and vectors takes Postgres longer than using them. Ids
+# stand in a subquery: of an array that it sees, it weighs each element while it plans.
+_BM25_OF = (
+    f"SELECT '', p.document::text, {SCORE}, "  # noqa: S608 - constants
+    f"coalesce(bit_or(1::bigint << (q.place - 1)::int) FILTER (WHERE q.place <= {TERMS}), 0) "
+    "FROM unnest(%s::text[], %s::float8[]) WITH ORDINALITY AS q (term, idf, place) "
+    "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
+    "WHERE p.document = ANY ((SELECT ids FROM these)::uuid[]) GROUP BY p.document"
+)
+_COSINES_OF = (
+    "SELECT collection, object_id::text, 1 - min(embedding::{type} <=> (SELECT v FROM asked)), 0 "
+    "FROM search_vector WHERE account_id = %s AND model_id = {model:d} AND collection = %s "
+    "AND state = 'READY' AND object_id = ANY ((SELECT ids FROM {ids})::uuid[]) "
+    "GROUP BY collection, object_id"
+)

@@ -1,0 +1,136 @@
+"""People, accounts, members and keys. Members and keys are truth: they change on the ledger."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.contrib.auth import admin as auth
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.actions import add_member, revoke_key
+from kmapp.accounts.models import Account, ApiKey, Membership, User
+from kmapp.web.admin.base import ReadOnly, actor_of, seated
+from kmapp.web.after_commit import Carrier
+
+if TYPE_CHECKING:
+    StockUserAdmin = auth.UserAdmin[User]
+else:
+    StockUserAdmin = auth.UserAdmin
+
+RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+LOGIN = ("username", "email", "is_active")  # by which a person enters, in every account of theirs
+
+
+@admin.register(User)
+class UserAdmin(StockUserAdmin):
+    """The people of the account. Who is added here becomes a reviewer of it."""
+
+    list_display = ("username", "email", "first_name", "last_name", "is_active", "is_staff")
+    list_filter = ("is_active", "is_staff", "language")
+    search_fields = ("username", "email", "first_name", "last_name")
+    date_hierarchy = "date_joined"
+    fieldsets = (
+        *(StockUserAdmin.fieldsets or ()),
+        (_("Preferences"), {"fields": ("language", "theme", "keyboard_shortcuts")}),
+    )
+    add_fieldsets = (
+        (None, {"fields": ("username", "email", "usable_password", "password1", "password2")}),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        """Nobody sees who is in other accounts."""
+        members = Membership.objects.of(seated(request).seat.account_id)
+        return super().get_queryset(request).filter(pk__in=members.values("user"))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Only superusers give rights, or they could be taken, and touch the login of others."""
+        stock, user = super().get_readonly_fields(request, obj), seated(request).user
+        if user.is_superuser:
+            return stock
+        others = obj is not None and obj.pk != user.pk
+        return (*stock, *RIGHTS, *LOGIN) if others else (*stock, *RIGHTS)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Admins of the account let people in."""
+        is_admin = seated(request).seat.role == Membership.Role.ADMIN
+        return is_admin and super().has_add_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Superusers are changed by superusers."""
+        above = obj is not None and obj.is_superuser and not seated(request).user.is_superuser
+        return not above and super().has_change_permission(request, obj)
+
+    def user_change_password(
+        self,
+        request: HttpRequest,
+        id: str,  # noqa: A002 - Django's name
+        form_url: str = "",
+    ) -> HttpResponse:
+        """A password opens every account of a person. One's own: on its own page."""
+        if not seated(request).user.is_superuser:
+            raise PermissionDenied
+        return super().user_change_password(request, id, form_url)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Their memberships are truth; who left is made inactive."""
+        return False
+
+    def save_model(
+        self, request: HttpRequest, obj: User, form: "ModelForm[User]", change: Any
+    ) -> None:
+        """A new person enters the account by the same verb as everywhere."""
+        super().save_model(request, obj, form, change)
+        if not change:
+            add_member(
+                account_id=seated(request).seat.account_id,
+                user=obj,
+                role=Membership.Role.REVIEWER,
+                actor=actor_of(request),
+            )
+
+
+@admin.register(Account)
+class AccountAdmin(ReadOnly):
+    """The one account that was chosen; its policies are changed on its own page."""
+
+    list_display = ("name", "slug", "account_wide", "created_at")
+    search_fields = ("name", "slug")
+    date_hierarchy = "created_at"
+
+
+@admin.register(Membership)
+class MembershipAdmin(ReadOnly):
+    """Who may do what."""
+
+    list_display = ("user", "role", "created_at")
+    list_filter = ("role",)
+    list_select_related = ("user",)
+    search_fields = ("user__username", "user__email")
+    date_hierarchy = "created_at"
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnly):
+    """Keys are issued on their own page, where the secret is shown once."""
+
+    list_display = (
+        "name",
+        "prefix",
+        "scopes",
+        "created_at",
+        "expires_at",
+        "revoked_at",
+        "last_used_at",
+    )
+    list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
+    search_fields = ("name", "prefix")
+    date_hierarchy = "created_at"
+    left_out = ("account", "hash")
+    actions = ("revoke",)
+
+    @admin.action(description=_("Revoke for good"), permissions=["manage"])
+    def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> Carrier | None:
+        return self.decide(request, rows, lambda key: revoke_key(key, actor=actor_of(request)))

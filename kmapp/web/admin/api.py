@@ -1,0 +1,18 @@
+"""Answers that are kept for those who ask again."""
+
+from django.contrib import admin
+
+from kmapp.api.models import IdempotentRequest
+from kmapp.web.admin.base import ReadOnly
+
+
+@admin.register(IdempotentRequest)
+class IdempotentRequestAdmin(ReadOnly):
+    """Which requests may be repeated, and until when."""
+
+    list_display = ("idempotency_key", "key_id", "state", "status", "created_at", "expires_at")
+    list_filter = ("state", "status")
+    search_fields = ("^idempotency_key",)
+    date_hierarchy = "created_at"
+    ordering = ("-created_at",)
+    left_out = ("account", "fingerprint", "lease_token")

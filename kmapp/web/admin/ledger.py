@@ -1,0 +1,52 @@
+"""The chain and what stands beside it: to be read. `manage.py fsck` checks it."""
+
+from django.contrib import admin
+
+from kmapp.ledger.models import Checkpoint, Commit, Note, Seal
+from kmapp.web.admin.base import ReadOnly
+
+
+@admin.register(Commit)
+class CommitAdmin(ReadOnly):
+    """The chain, newest first."""
+
+    list_display = ("seq", "commit_hash", "actor", "created_at")
+    search_fields = ("=seq", "^commit_hash", "actor")
+    date_hierarchy = "created_at"
+    ordering = ("-seq",)
+
+
+@admin.register(Seal)
+class SealAdmin(ReadOnly):
+    """Which object was sealed by which commit. A salt says nothing to a reader."""
+
+    list_display = ("commit", "object_type", "object_id", "op")
+    list_filter = ("object_type", "op")
+    list_select_related = ("commit",)
+    search_fields = ("=object_id",)
+    date_hierarchy = "commit__created_at"
+    ordering = ("-commit__seq",)
+    left_out = ("account", "salt")
+
+
+@admin.register(Note)
+class NoteAdmin(ReadOnly):
+    """What was said when a commit was made."""
+
+    list_display = ("commit", "commit__actor", "commit__created_at", "reason")
+    list_select_related = ("commit",)
+    search_fields = ("reason",)
+    date_hierarchy = "commit__created_at"
+    ordering = ("-commit__seq",)
+    left_out = ("account", "salt")
+
+
+@admin.register(Checkpoint)
+class CheckpointAdmin(ReadOnly):
+    """Signed heads of the chain."""
+
+    list_display = ("seq", "commit_hash", "created_at", "key_id")
+    list_filter = ("key_id",)
+    search_fields = ("=seq", "^commit_hash")
+    date_hierarchy = "created_at"
+    ordering = ("-seq",)

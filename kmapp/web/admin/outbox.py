@@ -1,0 +1,53 @@
+"""What is owed, to whom, and how far it is."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.outbox.actions import replay
+from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.web.admin.base import ReadOnly, seated
+
+
+@admin.register(OutboxEvent)
+class OutboxEventAdmin(ReadOnly):
+    """Facts that others wanted to hear of. They never change."""
+
+    list_display = ("topic", "job_key", "created_at")
+    list_filter = ("topic",)
+    search_fields = ("^job_key",)
+    date_hierarchy = "created_at"
+    ordering = ("-created_at",)
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ReadOnly):
+    """What changes: one event owed to one handler. What was given up can be tried again."""
+
+    list_display = (
+        "handler",
+        "event",
+        "state",
+        "attempts",
+        "due_at",
+        "done_at",
+        "failed_at",
+        "reason",
+    )
+    list_filter = (
+        "handler",
+        "queue",
+        ("done_at", admin.EmptyFieldListFilter),
+        ("failed_at", admin.EmptyFieldListFilter),
+    )
+    list_select_related = ("event",)
+    search_fields = ("^event__job_key", "last_error")
+    date_hierarchy = "due_at"
+    ordering = ("-due_at",)
+    actions = ("try_again",)
+
+    @admin.action(description=_("Try again what was given up"), permissions=["manage"])
+    def try_again(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
+        revived = replay(seated(request).seat.account_id, list(rows.values_list("pk", flat=True)))
+        self.say_changed(request, revived)

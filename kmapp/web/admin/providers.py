@@ -1,0 +1,16 @@
+"""The embedding models of this deployment. `manage.py embedding_models` changes them."""
+
+from django.contrib import admin
+
+from kmapp.providers.models import EmbeddingModel
+from kmapp.web.admin.base import ReadOnly
+
+
+@admin.register(EmbeddingModel)
+class EmbeddingModelAdmin(ReadOnly):
+    """Which there are, and which one answers."""
+
+    list_display = ("name", "dimensions", "state", "passage_template", "created_at")
+    list_filter = ("state",)
+    search_fields = ("name",)
+    date_hierarchy = "created_at"

@@ -1,0 +1,40 @@
+"""What operations and the ledger have to say on the home page."""
+
+from django.db.models import Min
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.outbox.models import Delivery
+from kmapp.web.http import WebRequest, account_id_for, fragment, unless_known
+from kmapp.web.page_access import reviewer_required
+
+
+@require_safe
+@reviewer_required
+def operations_summary(request: WebRequest) -> HttpResponse:
+    rows = Delivery.objects.of(account_id_for(request))
+    context = {
+        "dead": rows.dead().count(),
+        "owed": rows.open().count(),
+        "oldest": rows.open().aggregate(oldest=Min("event__created_at"))["oldest"],
+    }
+    template = fragment(request, "web/operations/summary.html", "panel")
+    return unless_known(request, render(request, template, context))
+
+
+@require_safe
+@reviewer_required
+def ledger_summary(request: WebRequest) -> HttpResponse:
+    account_id = account_id_for(request)
+    head = Commit.objects.of(account_id).order_by("-seq").first()
+    checkpoint = Checkpoint.objects.of(account_id).order_by("-seq").first()
+    context = {
+        # Numbers have no gaps: a difference counts, and the chain is not read for it.
+        "unsigned": (head.seq if head else 0) - (checkpoint.seq if checkpoint else 0),
+        "head": head,
+        "checkpoint": checkpoint,
+    }
+    template = fragment(request, "web/ledger/summary.html", "panel")
+    return unless_known(request, render(request, template, context))

@@ -1,0 +1,73 @@
+"""Giving chunks their vectors. Nobody waits: a chunk is found by its words meanwhile."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from uuid import UUID
+
+from kmapp.accounts.acting import acting
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search.actions import withdraw_vectors
+from kmapp.search.embed_jobs import Text, embed_objects
+from kmapp.search.passages import Template, renderings
+from kmapp.search.registry import embeds
+from knowledge.chunking.index_versions import CUTS, collection_of
+from knowledge.models import ChunkQuerySet, KnowledgeChunk
+from knowledge.retrieval.cache_version import touch
+from knowledge.retrieval.indexed_text import passages_of
+
+EXAMPLE_LENGTH = 80  # characters
+
+
+def embed_chunks(
+    account_id: UUID, index_version: str, ids: Sequence[UUID]
+) -> dict[UUID, Exception]:
+    """Embed chunks for every model in use. Returns those whose texts got no vector, and why."""
+    failed: dict[UUID, Exception] = {}
+    for model in EmbeddingModel.objects.order_by("pk"):
+        if model.state == EmbeddingModel.State.RETIRED:
+            with acting(account_id):
+                withdraw_vectors(account_id, model.pk, [collection_of(index_version)], ids)
+        else:
+            failed |= _embed(index_version, model, account_id, ids)
+    with acting(account_id):
+        touch(account_id)
+    return failed
+
+
+def _embed(
+    index_version: str, model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
+) -> Mapping[UUID, Exception]:
+    def read(*, hold: bool) -> Iterator[Text]:
+        rows = (
+            KnowledgeChunk.objects.of(account_id)
+            .filter(pk__in=ids)
+            .select_related("document", "text_row")
+            .defer("text_row__text")
+        )
+        template = Template(model.passage_template)
+        held = rows.select_for_update(no_key=True, of=("self",)) if hold else rows
+        for chunk in held.order_by("pk"):
+            passages = passages_of(chunk, chunk.document.title)
+            texts = [text for each in passages for text in renderings(template, each)]
+            for number, text in enumerate(texts):
+                yield Text.of(collection_of(index_version), chunk.pk, number, text)
+
+    return embed_objects(model, account_id, ids, read=read)
+
+
+def _findable(index_version: str) -> Callable[[UUID], ChunkQuerySet]:
+    return lambda account_id: KnowledgeChunk.objects.of(account_id).cut_by(index_version)
+
+
+def _examples(index_version: str, account_id: UUID, number: int) -> dict[UUID, str]:
+    """Recent chunks, each by how it begins: a question that should find it."""
+    rows = _findable(index_version)(account_id).order_by("-pk")[:number]
+    return {row.pk: row.text[:EXAMPLE_LENGTH] for row in rows}
+
+
+for _version in CUTS:
+    embeds(
+        collection_of(_version),
+        findable=_findable(_version),
+        examples=partial(_examples, _version),
+    )(partial(_embed, _version))

@@ -1,0 +1,105 @@
+"""Erasing for good: originals, texts, chunks, words and vectors. That they were there is proven."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.utils import timezone
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.personal_data import forget_copies
+from kmapp.api.models import IdempotentRequest
+from kmapp.errors import NotFound
+from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.models import Note, Seal
+from kmapp.outbox.error_scrubbing import silence_errors
+from kmapp.search.actions import drop_documents, drop_vectors
+from kmapp.search.lookups import Ids
+from knowledge.chunking.index_versions import CUTS, collection_of
+from knowledge.models import (
+    ErasedKnowledge,
+    KnowledgeChunk,
+    KnowledgeDocument,
+    KnowledgePiece,
+    KnowledgeSource,
+    KnowledgeText,
+    LorebookEntry,
+)
+from knowledge.retrieval.cache_version import touch
+from knowledge.retrieval.citations import gone
+
+
+def erase_document(account_id: UUID, document_id: UUID, actor: Actor) -> Recording:
+    """Erase one document. Use inside `acting`."""
+    rows = KnowledgeDocument.objects.of(account_id).filter(pk=document_id)
+    if not rows.select_for_update(no_key=True).exists():
+        raise _missing(account_id, document_id, "document")
+    with recording(account_id, actor) as commit:
+        _erase_documents(account_id, [document_id], commit)
+        _forget(account_id, [document_id])
+    return commit
+
+
+def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
+    """Erase a source with all that came from it. Use inside `acting`."""
+    rows = KnowledgeSource.objects.of(account_id).filter(pk=source_id)
+    source = rows.select_for_update(no_key=True).first()
+    if source is None:
+        raise _missing(account_id, source_id, "source")
+    ids = list(
+        KnowledgeDocument.objects.of(account_id).filter(source=source).values_list("pk", flat=True)
+    )
+    lore = list(LorebookEntry.objects.of(account_id).filter(source=source))
+    with recording(account_id, actor) as commit:
+        _erase_documents(account_id, ids, commit)
+        for row in (*lore, source):
+            commit.erase(row._meta.label_lower, row.pk)
+        _mark(account_id, [source.pk, *(row.pk for row in lore)], commit)
+        _forget(account_id, [*ids, source.pk, *(row.pk for row in lore)])
+        forget_copies(account_id, [row.pk for row in lore])
+        LorebookEntry.objects.of(account_id).filter(source=source).delete()
+        rows.delete()
+    return commit
+
+
+def _missing(account_id: UUID, pk: UUID, noun: str) -> Exception:
+    return gone(account_id, pk) or NotFound(f"There is no such {noun}.")
+
+
+def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
+    these = Ids(ids)
+    texts = KnowledgeText.objects.of(account_id).filter(document__any_of=these)
+    text_ids = list(texts.values_list("pk", flat=True))
+    for pk in ids:
+        commit.erase(KnowledgeDocument._meta.label_lower, pk)
+    for pk in text_ids:
+        commit.erase(KnowledgeText._meta.label_lower, pk)
+    _mark(account_id, ids, commit)
+    _forget(account_id, text_ids)
+    chunks = KnowledgeChunk.objects.of(account_id).filter(document__any_of=these)
+    chunk_ids = list(chunks.values_list("pk", flat=True))
+    collections = [collection_of(version) for version in CUTS]
+    silence_errors(account_id, [*ids, *chunk_ids])
+    drop_documents(account_id, collections, chunk_ids)
+    drop_vectors(account_id, collections, chunk_ids)
+    forget_copies(account_id, chunk_ids)
+    chunks.delete()
+    texts.delete()
+    KnowledgePiece.objects.of(account_id).filter(document__any_of=these).delete()
+    KnowledgeDocument.objects.of(account_id).filter(id__any_of=these).delete()
+    touch(account_id)
+
+
+def _mark(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
+    now = timezone.now()
+    ErasedKnowledge.objects.bulk_create(
+        ErasedKnowledge(id=pk, account_id=account_id, erased_at=now, commit_id=commit.id)
+        for pk in ids
+    )
+
+
+def _forget(account_id: UUID, ids: Sequence[UUID]) -> None:
+    """What was said when they were written, and the answers that name them."""
+    seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(ids))
+    notes = Note.objects.of(account_id).filter(commit_id__in=seals.values("commit_id"))
+    notes.update(salt=None, input=None, reason="")
+    IdempotentRequest.objects.of(account_id).naming(list(ids)).forget()

@@ -1,0 +1,70 @@
+"""Pages that are asked for by their address: fetched by a worker, then read like any delivery."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.errors import Denied, DomainError, Invalid
+from knowledge.actions.ingest import ingest
+from knowledge.actions.parse_documents import fail, held_still
+from knowledge.actions.prepare_delivery import Delivery, prepare
+from knowledge.actions.quotas import refuse_too_much
+from knowledge.fetching.allowed_addresses import Allowed, CannotFetch, address_of
+from knowledge.fetching.fetch import fetched
+from knowledge.models import KnowledgeDocument
+from knowledge.parsing.failure_messages import in_words
+
+State = KnowledgeDocument.State
+
+
+def allowed() -> Allowed:
+    """The sites that the settings name."""
+    return Allowed.of(settings.KNOWLEDGE_FETCH_HOSTS, settings.KNOWLEDGE_FETCH_PRIVATE)
+
+
+def refuse_to_fetch(deliveries: Sequence[Delivery]) -> None:
+    """Refuse addresses that would not be asked, before anything is written."""
+    asked = [(i, each) for i, each in enumerate(deliveries) if each.to_fetch]
+    if asked and not allowed():
+        raise Denied(_("No page is fetched here: send what it says."), code="fetching_off")
+    for i, each in asked:
+        try:
+            address_of(each.url, allowed())
+        except CannotFetch as error:
+            why = in_words(str(error))
+            issues = [{"path": f"documents.{i}.url", "message": why}]
+            raise Invalid(why, code="address_refused", issues=issues) from error
+
+
+def fetch_document(account_id: UUID, document_id: UUID) -> None:
+    """Fetch a page that waits, outside of any transaction. What cannot be fetched says why."""
+    with acting(account_id):
+        rows = KnowledgeDocument.objects.of(account_id).present().select_related("source")
+        document = rows.filter(pk=document_id, state=State.PENDING, sha256="").first()
+    if document is None:
+        return  # fetched, delivered or erased since
+    try:
+        with fetched(document.url, allowed()) as page:
+            delivery = Delivery(
+                ref=document.ref,
+                pieces=page,
+                title=document.title,
+                mime=page.mime,
+                url=page.url,
+                revision=document.revision,
+                observed_at=page.fetched_at,
+                sha256=page.sha256,
+                size=page.size,
+            )
+            prepared = prepare(document.source, [delivery])
+            with acting(account_id):
+                if held_still(document) is None:
+                    return  # erased, removed or delivered while it was fetched
+                refuse_too_much(account_id, [delivery])
+                ingest(document.source, SYSTEM, prepared)
+    except (CannotFetch, DomainError) as error:
+        fail(document, str(error))

@@ -1,0 +1,33 @@
+"""How much an account may keep."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Sum
+from django.utils.translation import gettext as _
+
+from kmapp.errors import TooLarge
+from knowledge.actions.prepare_delivery import Delivery
+from knowledge.models import KnowledgeDocument
+
+
+def refuse_too_much(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
+    """Refuse a file that is too large, or what would be too much in all. Inside `acting`."""
+    for i, each in enumerate(deliveries):
+        most = settings.KNOWLEDGE_MAX_FILE_BYTES
+        if each.size > most:
+            raise TooLarge(
+                _("“%(ref)s” has %(size)s bytes; a file may have %(most)s.")
+                % {"ref": each.ref, "size": f"{each.size:,}", "most": f"{most:,}"},
+                issues=[{"path": f"documents.{i}", "message": "is too large"}],
+            )
+    rows = KnowledgeDocument.objects.of(account_id).present()
+    kept = rows.aggregate(Sum("size"))["size__sum"] or 0
+    room = settings.KNOWLEDGE_MAX_ACCOUNT_BYTES - kept
+    if sum(each.size for each in deliveries) > room:
+        raise TooLarge(
+            _("This account may keep %(most)s bytes of documents and has %(kept)s. Remove some.")
+            % {"most": f"{settings.KNOWLEDGE_MAX_ACCOUNT_BYTES:,}", "kept": f"{kept:,}"},
+            code="account_full",
+        )

@@ -1,0 +1,181 @@
+"""What agents may say about knowledge."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from kmapp.api.serializers import Aliases, OneOrMore, Typed, one_of
+from knowledge.actions.prepare_delivery import Delivery
+from knowledge.models import KnowledgeSource
+
+TEXT = 2_000_000  # characters; the body's own limit comes first
+MOST_DOCUMENTS = 200
+REF = 1000
+NEXT = r"^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/[^\x00]+$"  # an id, and a name
+
+
+class SourceInput(Aliases):
+    """Which source, and what is said of it. What is left out stays as it is."""
+
+    aliases = {"uri": "ref", "version": "revision"}
+
+    name = serializers.CharField(max_length=200)
+    kind = serializers.ChoiceField(choices=KnowledgeSource.Kind.choices, required=False)
+    trust = serializers.ChoiceField(choices=KnowledgeSource.Trust.choices, required=False)
+    scope = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    ref = serializers.CharField(max_length=2000, required=False, allow_blank=True)
+    revision = serializers.CharField(max_length=200, required=False, allow_blank=True)
+
+
+class DocumentInput(Aliases):
+    """One file: its text, or its bytes in base64; or a page that is to be fetched."""
+
+    aliases = {"path": "ref", "content": "text", "version": "revision"}
+
+    ref = serializers.CharField(max_length=REF)
+    text = serializers.CharField(
+        max_length=TEXT, required=False, trim_whitespace=False, allow_blank=True
+    )
+    html = serializers.CharField(max_length=TEXT, required=False, trim_whitespace=False)
+    content_base64 = serializers.CharField(max_length=TEXT, required=False)
+    fetch = serializers.BooleanField(
+        default=False, help_text="From its url, by a worker, if this deployment allows its site."
+    )
+    title = serializers.CharField(max_length=500, required=False, allow_blank=True)
+    mime = serializers.CharField(max_length=100, required=False, allow_blank=True)
+    url = serializers.CharField(max_length=2000, required=False, allow_blank=True)
+    revision = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    observed_at = serializers.DateTimeField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """One of the four; bytes must be bytes."""
+        given = sum(name in attrs for name in ("text", "html", "content_base64"))
+        if given + attrs["fetch"] != 1:
+            raise ValidationError({"text": "Give one of text, html, content_base64 or fetch."})
+        if attrs["fetch"] and not attrs.get("url"):
+            raise ValidationError({"url": "Say which page is to be fetched."})
+        if "content_base64" in attrs:
+            try:
+                attrs["bytes"] = base64.b64decode(attrs["content_base64"], validate=True)
+            except (binascii.Error, ValueError):
+                raise ValidationError({"content_base64": "is not base64"}) from None
+        return attrs
+
+
+def delivery_of(asked: Mapping[str, Any]) -> Delivery:
+    more = {
+        name: asked[name]
+        for name in ("title", "url", "revision", "observed_at", "mime")
+        if asked.get(name)
+    }
+    if "html" in asked:
+        more["mime"] = "text/html"
+    if asked["fetch"]:
+        return Delivery(ref=asked["ref"], pieces=(), **more)
+    data = asked.get("bytes")
+    if data is None:
+        data = str(asked.get("html") or asked.get("text", "")).encode()
+    return Delivery.of(asked["ref"], data, **more)
+
+
+class IngestInput(Typed):
+    """Files of one source; refs that it has no more; or that these are all that it has."""
+
+    source = SourceInput()  # type: ignore[assignment]  # a field of that name
+    documents = serializers.ListField(
+        child=DocumentInput(), max_length=MOST_DOCUMENTS, required=False, default=list
+    )
+    remove = serializers.ListField(
+        child=serializers.CharField(max_length=REF), max_length=5_000, required=False, default=list
+    )
+    complete = serializers.BooleanField(
+        default=False, help_text="Whatever else this source had is removed."
+    )
+
+
+class KnowledgeSearchInput(Aliases):
+    """A question to the documents."""
+
+    aliases = {"top_k": "limit", "source": "sources", "kind": "kinds"}
+
+    query = serializers.CharField(max_length=10_000)
+    limit = serializers.IntegerField(min_value=1, max_value=50, default=10)
+    sources = OneOrMore(
+        child=serializers.CharField(max_length=200), max_length=50, required=False,
+        help_text="Names or ids.",
+    )  # fmt: skip
+    kinds = OneOrMore(
+        child=serializers.ChoiceField(choices=KnowledgeSource.Kind.choices), required=False
+    )
+    trust = OneOrMore(
+        child=serializers.ChoiceField(choices=KnowledgeSource.Trust.choices), required=False
+    )
+    mime = OneOrMore(child=serializers.CharField(max_length=100), max_length=20, required=False)
+    scope = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    version = serializers.CharField(
+        max_length=200, required=False, help_text="The revision that documents came with."
+    )
+    min_score = serializers.FloatField(min_value=0, max_value=1, default=0)
+    merge = serializers.BooleanField(default=True, help_text="Neighbours become one passage.")
+    explain = serializers.BooleanField(default=False)
+
+
+class LocatorInput(Aliases):
+    """Which part of which text."""
+
+    aliases = {"sha256": "sha"}
+
+    sha = serializers.RegexField("^[0-9a-f]{64}$", required=False)
+    start = serializers.IntegerField(min_value=0, max_value=2**31 - 2, required=False)
+    end = serializers.IntegerField(min_value=1, max_value=2**31 - 2, required=False)
+    line_start = serializers.IntegerField(
+        min_value=1, max_value=2**31 - 2, required=False, allow_null=True
+    )
+    line_end = serializers.IntegerField(
+        min_value=1, max_value=2**31 - 2, required=False, allow_null=True
+    )
+
+
+class CitationInput(Typed):
+    """A citation as a search gave it; only `ref` and `locator` count."""
+
+    ref = serializers.UUIDField()
+    locator = LocatorInput()
+
+
+class GetInput(Typed):
+    """What to read: the part that a citation names, or a chunk by its id."""
+
+    together = one_of("citation", "id")
+
+    citation = CitationInput(required=False)
+    id = serializers.UUIDField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """One of the two."""
+        if ("citation" in attrs) == ("id" in attrs):
+            raise ValidationError({"citation": "Give a citation, or the id of a chunk."})
+        return attrs
+
+
+class SourcesInput(Typed):
+    """Which part of the list."""
+
+    after = serializers.RegexField(
+        NEXT,
+        max_length=300,
+        required=False,
+        trim_whitespace=False,  # of the name in it
+        help_text="The `next` of the last answer.",
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+
+    def validate_after(self, said: str) -> tuple[str, UUID]:
+        """The name and the id of the last source."""
+        pk, _, name = said.partition("/")
+        return name, UUID(pk)

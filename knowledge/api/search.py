@@ -1,0 +1,86 @@
+"""Searching documents and reading what was cited."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import NotFound
+from knowledge.api import serialize
+from knowledge.api.request_serializers import GetInput, KnowledgeSearchInput
+from knowledge.api.response_types import KnowledgeSearchAnswer, QuotedAnswer
+from knowledge.models import KnowledgeChunk
+from knowledge.retrieval.citations import Place, quoted
+from knowledge.retrieval.search import Search, search
+
+
+class SearchKnowledge(AgentView):
+    """Find passages of documents by words and by meaning, best first, each with its citation."""
+
+    scopes = {"POST": Scope.KNOWLEDGE_READ}
+    bucket = "recall"
+
+    @extend_schema(request=KnowledgeSearchInput, responses={200: KnowledgeSearchAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(KnowledgeSearchInput, request)
+        explain = asked.pop("explain")
+        lists = {name: tuple(value) for name, value in asked.items() if isinstance(value, list)}
+        found = search(self.account, Search(**{**asked, **lists}, variant=self.variant))
+        return Response(
+            {
+                "results": [
+                    serialize.snippet_output(each, self.variant, explain=explain)
+                    for each in found.snippets
+                ],
+                **self.variant.versions(),
+                "decisions": found.decisions,
+            }
+        )
+
+
+class GetKnowledge(AgentView):
+    """Read the text that a citation names, exactly as it was cited."""
+
+    scopes = {"POST": Scope.KNOWLEDGE_READ}
+    bucket = "recall"
+
+    @extend_schema(request=GetInput, responses={200: QuotedAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(GetInput, request)
+        with acting(self.account):
+            place = (
+                _cited(asked["citation"])
+                if "citation" in asked
+                else _chunk(self.account, asked["id"])
+            )
+            return Response(serialize.quoted_output(quoted(self.account, place)))
+
+
+def _cited(citation: dict[str, Any]) -> Place:
+    locator = citation["locator"]
+    return Place(
+        document_id=citation["ref"],
+        sha256=locator.get("sha", ""),
+        start=locator.get("start"),
+        end=locator.get("end"),
+        line_start=locator.get("line_start"),
+        line_end=locator.get("line_end"),
+    )
+
+
+def _chunk(account_id: UUID, pk: UUID) -> Place:
+    rows = KnowledgeChunk.objects.of(account_id).select_related("text_row")
+    chunk = rows.defer("text", "text_row__text").filter(pk=pk).first()
+    if chunk is None:
+        raise NotFound("There is no such chunk. Send the whole citation: it lasts longer.")
+    return Place(
+        document_id=chunk.document_id,
+        sha256=chunk.text_row.sha256,
+        start=chunk.start,
+        end=chunk.end,
+    )

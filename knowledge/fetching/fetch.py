@@ -1,0 +1,161 @@
+"""Getting a page: one connection to an address that was looked at, bound in time and size."""
+
+import asyncio
+import hashlib
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from tempfile import TemporaryFile
+from typing import BinaryIO
+from urllib.parse import urljoin
+
+import httpcore2
+
+from knowledge.fetching.allowed_addresses import (
+    NOT_PUBLIC,
+    UNREADABLE,
+    Allowed,
+    CannotFetch,
+    address_of,
+    is_public,
+)
+
+SECONDS = 30.0  # for all of it, redirects included
+QUIET_SECONDS = 10.0  # between two bytes
+REDIRECTS = 3
+MOST_BYTES = 20 * 1024 * 1024
+PIECE = 1024 * 1024
+KINDS = frozenset(
+    {"text/html", "application/xhtml+xml", "text/plain", "text/markdown", "application/pdf"}
+)
+_REDIRECTING = frozenset({301, 302, 303, 307, 308})
+_OK = 200
+# Nothing is asked for packed: a few bytes could unpack to very many.
+_HEADERS: Mapping[bytes | str, bytes | str] = {
+    "User-Agent": "kmapp",
+    "Accept": ", ".join(sorted(KINDS)),
+    "Accept-Encoding": "identity",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a site sent, on disk, and where from after all redirects."""
+
+    url: str
+    mime: str
+    file: BinaryIO
+    size: int
+    sha256: str
+    fetched_at: datetime
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Its bytes in pieces, anew each time."""
+        self.file.seek(0)
+        while piece := self.file.read(PIECE):
+            yield piece
+
+
+@contextmanager
+def fetched(url: str, allowed: Allowed) -> Iterator[Page]:
+    """The page at an address, for as long as the context lasts. Raises CannotFetch."""
+    with TemporaryFile() as file:
+        yield asyncio.run(_within_time(url, allowed, file))
+
+
+async def _within_time(url: str, allowed: Allowed, file: BinaryIO) -> Page:
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await _followed(url, allowed, file)
+    except (TimeoutError, httpcore2.TimeoutException) as error:
+        raise CannotFetch(f"The site did not answer within {SECONDS:.0f} seconds.") from error
+    except (OSError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        raise CannotFetch("The site could not be reached.") from error
+
+
+async def _followed(url: str, allowed: Allowed, file: BinaryIO) -> Page:
+    quiet = dict.fromkeys(("connect", "read", "write", "pool"), QUIET_SECONDS)
+    async with httpcore2.AsyncConnectionPool(network_backend=_Vetting(allowed)) as pool:
+        for _ in range(REDIRECTS + 1):
+            url = address_of(url, allowed)
+            asked = pool.stream("GET", url, headers=_HEADERS, extensions={"timeout": quiet})
+            async with asked as response:
+                said = _said(response)
+                if response.status not in _REDIRECTING:
+                    return await _kept(url, response, said, file)
+            url = _led_on(url, said.get("location", ""))
+    raise CannotFetch(f"It leads on more than {REDIRECTS} times.")
+
+
+def _said(response: httpcore2.Response) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): v.decode("latin-1") for name, v in response.headers}
+
+
+def _led_on(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError as error:
+        raise CannotFetch(UNREADABLE) from error
+
+
+async def _kept(
+    url: str, response: httpcore2.Response, said: dict[str, str], file: BinaryIO
+) -> Page:
+    if response.status != _OK:
+        raise CannotFetch(f"The site answered {response.status}.")
+    mime = said.get("content-type", "").partition(";")[0].strip().lower()
+    if mime not in KINDS or said.get("content-encoding", "identity") != "identity":
+        raise CannotFetch("The site sent something that is no page to read.")
+    size, digest = 0, hashlib.sha256()
+    async for piece in response.aiter_stream():
+        size += len(piece)
+        if size > MOST_BYTES:
+            raise CannotFetch(f"It has more than {MOST_BYTES:,} bytes.")
+        digest.update(piece)
+        file.write(piece)
+    return Page(
+        url=url,
+        mime=mime,
+        file=file,
+        size=size,
+        sha256=digest.hexdigest(),
+        fetched_at=datetime.now(UTC),
+    )
+
+
+class _Vetting(httpcore2.AsyncNetworkBackend):
+    """Resolves a name once, looks at every address, and connects to one of these.
+
+    The name stays what is asked for and what a certificate must be of.
+    """
+
+    def __init__(self, allowed: Allowed) -> None:
+        self._allowed = allowed
+        self._network = httpcore2.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+        if not self._allowed.anywhere(host, port) and not all(map(is_public, addresses)):
+            raise CannotFetch(NOT_PUBLIC)
+        failed: httpcore2.ConnectError | None = None
+        for address in addresses:
+            try:
+                return await self._network.connect_tcp(
+                    address, port, timeout, local_address, socket_options
+                )
+            except httpcore2.ConnectError as error:
+                failed = error
+        raise failed or httpcore2.ConnectError(f"{host} has no address.")
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)

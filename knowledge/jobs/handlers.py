@@ -1,0 +1,40 @@
+"""What knowledge does when something was delivered."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from kmapp.outbox.registry import Job, Later, on
+from kmapp.providers.errors import Faulted, ProviderError
+from knowledge.actions.chunks import EMBED
+from knowledge.actions.embeddings import embed_chunks
+from knowledge.actions.ingest import FETCH, READ
+from knowledge.actions.page_fetches import fetch_document
+from knowledge.actions.parse_documents import read_document
+
+PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
+
+
+@on(READ, name="knowledge.handlers.read", queue="extraction", alone=True)
+def read(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        read_document(job.account_id, UUID(job.payload["document"]))
+
+
+@on(FETCH, name="knowledge.handlers.fetch", queue="extraction")
+def fetch(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        fetch_document(job.account_id, UUID(job.payload["document"]))
+
+
+@on(EMBED, name="knowledge.handlers.embed", queue="embedding")
+def embed(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        chunks = [UUID(each) for each in job.payload["chunks"]]
+        try:
+            failed = embed_chunks(job.account_id, job.payload["index_version"], chunks)
+        except ProviderError as error:
+            if isinstance(error, Faulted):
+                raise  # perhaps one of these texts: after some attempts a person looks at it
+            raise Later(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
+        if failed:
+            raise next(iter(failed.values()))

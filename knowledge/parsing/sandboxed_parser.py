@@ -1,0 +1,235 @@
+"""What runs in the limited process: one file on standard input, frames on standard output.
+
+A frame is a line of JSON with the length of what follows it: a text, or a file of an archive. The
+last one says that all is well. Nothing here can reach the database: this process knows no address.
+"""
+
+import json
+import resource
+import stat
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+from knowledge.chunking import Shape, chunked
+from knowledge.parsing.chunk_serialization import packed
+from knowledge.parsing.formats import NotText, decoded
+
+# Of any file. Where one is exceeded, the reader says so and nothing of the file is kept.
+MOST_PAGES = 5_000
+MOST_CHARACTERS = 20_000_000
+MOST_FILES = 10_000
+MOST_UNPACKED = 300 * 1024 * 1024
+MOST_RATIO = 200  # times its packed size that an archive's content may have
+SLACK = 10 * 1024 * 1024  # a small archive may be packed as tightly as it likes
+MOST_CELLS = 2_000_000
+
+Frame = tuple[dict[str, Any], bytes]
+
+
+class TooMuch(Exception):
+    """A limit was met: the message is for people."""
+
+
+def limit(memory: int, seconds: int) -> None:
+    """Bind this process. There is no way back."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def pdf(file: BinaryIO) -> Iterator[Frame]:
+    import pypdfium2  # noqa: PLC0415
+
+    document = pypdfium2.PdfDocument(file)
+    if len(document) > MOST_PAGES:
+        raise TooMuch(f"It has {len(document):,} pages; at most {MOST_PAGES:,} are read.")
+    pages, size = [], 0
+    for page in document:
+        text = page.get_textpage().get_text_bounded().replace("\f", " ")
+        page.close()
+        size = _grown(size, text)
+        pages.append(text)
+    if not any(page.strip() for page in pages):
+        raise TooMuch("Its pages hold pictures only: there is no text to read.")
+    yield _text("\f".join(pages))
+
+
+def docx(file: BinaryIO) -> Iterator[Frame]:
+    _refuse_bombs(file)
+    import docx  # noqa: PLC0415
+    from docx.table import Table  # noqa: PLC0415
+
+    blocks: list[str] = []
+    size = 0
+    for item in docx.Document(file).iter_inner_content():
+        block = _table(item) if isinstance(item, Table) else _paragraph(item)
+        size = _grown(size, block)
+        blocks.append(block)
+    yield _text("\n\n".join(block for block in blocks if block.strip()))
+
+
+def _paragraph(item: Any) -> str:
+    name = str(item.style.name or "") if item.style else ""
+    if name.startswith("Heading ") and name[8:].isdigit():
+        return "#" * min(int(name[8:]), 6) + " " + str(item.text).strip()
+    if name == "Title":
+        return "# " + str(item.text).strip()
+    return ("- " if name.startswith("List") else "") + str(item.text)
+
+
+def _table(item: Any) -> str:
+    return "\n".join(" | ".join(cell.text.strip() for cell in row.cells) for row in item.rows)
+
+
+def pptx(file: BinaryIO) -> Iterator[Frame]:
+    _refuse_bombs(file)
+    import pptx  # noqa: PLC0415
+
+    slides, size = [], 0
+    for slide in pptx.Presentation(file).slides:
+        said = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
+        said += [_table(shape.table) for shape in slide.shapes if shape.has_table]
+        if slide.has_notes_slide and slide.notes_slide.notes_text_frame:
+            said.append(slide.notes_slide.notes_text_frame.text)
+        text = "\n\n".join(each for each in said if each.strip()).replace("\f", " ")
+        size = _grown(size, text)
+        slides.append(text.replace("\v", "\n"))
+    yield _text("\f".join(slides))
+
+
+def xlsx(file: BinaryIO) -> Iterator[Frame]:
+    _refuse_bombs(file)
+    import openpyxl  # noqa: PLC0415
+
+    book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+    lines: list[str] = []
+    cells = size = 0
+    for sheet in book.worksheets:
+        lines += ["", f"# {sheet.title}", ""]
+        for row in sheet.iter_rows(values_only=True):
+            cells += len(row)
+            if cells > MOST_CELLS:
+                raise TooMuch(f"It has more than {MOST_CELLS:,} cells.")
+            line = " | ".join("" if value is None else str(value) for value in row).strip(" |")
+            if line:
+                size = _grown(size, line)
+                lines.append(line)
+    yield _text("\n".join(lines).strip("\n"))
+
+
+def text(file: BinaryIO) -> Iterator[Frame]:
+    """A text file as it is, to the last character."""
+    said = decoded(file.read(4 * MOST_CHARACTERS))
+    _grown(0, said)
+    yield {}, said.encode()
+
+
+def html(file: BinaryIO) -> Iterator[Frame]:
+    from knowledge.parsing.html import text_of  # noqa: PLC0415
+
+    data = file.read(MOST_CHARACTERS)
+    title, text = text_of(data)
+    _grown(0, text)
+    yield _text(text, title=title)
+
+
+def archive(file: BinaryIO) -> Iterator[Frame]:
+    import zipfile  # noqa: PLC0415
+
+    _refuse_bombs(file)
+    with zipfile.ZipFile(file) as packed:
+        for info in packed.infolist():
+            name = _inner_name(info.filename)
+            if info.is_dir() or not name or info.flag_bits & 1 or _is_link(info.external_attr):
+                continue
+            yield {"name": name}, packed.read(info)
+
+
+def _is_link(attributes: int) -> bool:
+    """A link holds a name, and perhaps that of another's file: no text."""
+    return stat.S_ISLNK(attributes >> 16)
+
+
+def _inner_name(name: str) -> str:
+    """A path that stays inside; hidden files and what systems leave behind are nobody's."""
+    parts = name.replace("\\", "/").split("/")
+    if any(part.startswith((".", "__MACOSX")) or not part for part in parts):
+        return ""
+    return "/".join(parts)
+
+
+def _refuse_bombs(file: BinaryIO) -> None:
+    """Archives, and the formats that are archives, by what they say they hold."""
+    import zipfile  # noqa: PLC0415
+
+    packed = Path(f"/proc/self/fd/{file.fileno()}").stat().st_size
+    with zipfile.ZipFile(file) as opened:
+        infos = opened.infolist()
+        size = sum(info.file_size for info in infos)
+    if len(infos) > MOST_FILES:
+        raise TooMuch(f"It holds {len(infos):,} files; at most {MOST_FILES:,} are unpacked.")
+    if size > MOST_UNPACKED or size > packed * MOST_RATIO + SLACK:
+        raise TooMuch(f"Unpacked it has {size:,} bytes, too much for its {packed:,}.")
+    file.seek(0)
+
+
+def _grown(size: int, text: str) -> int:
+    size += len(text)
+    if size > MOST_CHARACTERS:
+        raise TooMuch(f"It holds more than {MOST_CHARACTERS:,} characters of text.")
+    return size
+
+
+def _text(text: str, **more: str) -> Frame:
+    """Text as the database keeps it: no NUL, no half characters."""
+    kept = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
+    return more, kept.encode("utf-8", "replace")
+
+
+READERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {
+    "text": text,
+    "pdf": pdf,
+    "docx": docx,
+    "pptx": pptx,
+    "xlsx": xlsx,
+    "html": html,
+    "zip": archive,
+}
+
+
+def main(parser: str, memory: int, seconds: int, cut: Mapping[str, Any]) -> None:
+    """`cut` says how texts are cut: their shape, their language, the tokens of each version."""
+    limit(memory, seconds)
+    out = sys.stdout.buffer
+    try:
+        for said, data in READERS[parser](sys.stdin.buffer):
+            _send(out, {**said, "length": len(data)}, data)
+            for version, chunks in _cuts(data, cut):
+                _send(out, {"version": version, "length": len(chunks)}, chunks)
+    except (TooMuch, NotText) as error:
+        _send(out, {"refused": str(error)})
+    except MemoryError:
+        _send(out, {"refused": "Reading it takes more memory than a file may have."})
+    except Exception as error:  # noqa: BLE001 - libraries fail in as many ways as files are broken
+        _send(out, {"refused": f"It is broken or not what it seems ({type(error).__name__})."})
+    else:
+        _send(out, {"done": True})
+
+
+def _cuts(data: bytes, cut: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """The chunks of a text by each version. Cutting is as easily led astray as parsing."""
+    for version, tokens in cut.get("tokens", {}).items():
+        shape, language = Shape(cut["shape"]), cut["language"]
+        yield version, packed(chunked(data.decode(), shape, tokens=tokens, language=language))
+
+
+def _send(out: IO[bytes], head: dict[str, Any], data: bytes = b"") -> None:
+    out.write(json.dumps(head).encode() + b"\n" + data)
+    out.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]))

@@ -1,0 +1,116 @@
+"""Candidates for an answer, with everything fusion must know of each. Inside `acting`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from uuid import UUID
+
+from django.db import connection
+
+from kmapp.database.ids import IdText
+from kmapp.search import queries
+from kmapp.search.exact_scores import measured
+from kmapp.search.fusion import Candidate, Query
+from kmapp.search.lookups import Ids
+from kmapp.search.queries import Collection, Meaning, Within
+from kmapp.text.terms import terms
+from knowledge.retrieval.merge_adjacent import Spot
+
+CANDIDATES = 100  # from each list
+NEAREST = 2 * CANDIDATES  # vectors: a chunk has about two
+SEEDS = 30  # of each list, whose neighbours become candidates too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What fusion is given, where each candidate stands, and which of them have a vector."""
+
+    query: Query
+    candidates: Sequence[Candidate]
+    spots: Mapping[IdText, Spot]
+    ready: frozenset[IdText]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What of a chunk counts beside its words and its meaning."""
+
+    spot: Spot
+    head: str  # the heading over it
+    size: int  # bytes: a stub that only names its subject says little of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Where to look, and whether the best chunk of a document lifts its others."""
+
+    collection: Collection
+    within: Within
+    by_document: bool
+
+
+def gather(look: Look, text: str, meaning: Meaning | None) -> Signals:
+    """Find candidates by words and meaning, and measure all signals of each."""
+    collection, within = look.collection, look.within
+    words = queries.weigh(collection, terms(text))
+    by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
+    near = queries.nearest(collection, meaning, within=within, limit=NEAREST) if meaning else {}
+    seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
+    shapes = _shapes(collection.account_id, within, {*by_words, *near}, seeds)
+    measures = measured(collection, words, meaning, shapes, beside=collection.name, near=near)
+    at = {shape.spot: pk for pk, shape in shapes.items()}
+    candidates = [
+        Candidate(
+            id=pk,
+            cosine=measures.cosine.get(pk),
+            bm25=measures.bm25.get(pk, 0.0),
+            holds=measures.holds.get(pk, 0),
+            neighbours=[
+                at[beside]
+                for step in (-1, 1)
+                if (beside := Spot(shape.spot.document, shape.spot.number + step)) in at
+            ],
+            run=shape.spot.document if look.by_document else "",
+            head=shape.head,
+            size=shape.size,
+        )
+        for pk, shape in shapes.items()
+    ]
+    return Signals(
+        query=Query(text=text, idf=words.idf),
+        candidates=candidates,
+        spots={pk: shape.spot for pk, shape in shapes.items()},
+        ready=frozenset(measures.cosine),
+    )
+
+
+_SHAPES = """
+SELECT c.id::text, c.document_id::text, c.chunk_index,
+  coalesce(c.headings[cardinality(c.headings)], d.title), octet_length(c.text)
+FROM knowledge_knowledgechunk c
+JOIN knowledge_knowledgedocument d ON d.account_id = c.account_id AND d.id = c.document_id
+WHERE c.account_id = %s AND c.id IN ({within}) AND c.id IN (
+  SELECT unnest(%s::uuid[])
+  UNION SELECT n.id FROM knowledge_knowledgechunk s JOIN knowledge_knowledgechunk n
+    ON n.account_id = s.account_id AND n.document_id = s.document_id
+   AND n.index_version = s.index_version AND n.chunk_index IN (s.chunk_index - 1, s.chunk_index + 1)
+  WHERE s.account_id = %s AND s.id = ANY (%s::uuid[]))
+"""
+
+
+def _shapes(
+    account_id: UUID, within: Within, found: Iterable[IdText], seeds: Iterable[IdText]
+) -> dict[IdText, Shape]:
+    """What was found and what stands beside the seeds."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _SHAPES.format(within=within.sql),
+            [
+                *(account_id, *within.parameters),
+                *(Ids(found).array, account_id, Ids(seeds).array),
+            ],
+        )
+        rows = cursor.fetchall()
+    return {
+        pk: Shape(Spot(document, number), head, size) for pk, document, number, head, size in rows
+    }

@@ -1,0 +1,188 @@
+"""Citations: where exactly a text stands, and the text that stands there."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Value
+from django.db.models.functions import Substr
+
+from kmapp.errors import Gone, Invalid, NotFound
+from kmapp.search.variants import Versions
+from knowledge.models import ErasedKnowledge, KnowledgeChunk, KnowledgeDocument, KnowledgeText
+
+KIND = "knowledge_chunk"
+URI = "kmapp://knowledge/{document}#{start}-{end}@{sha}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A span of one version of one document."""
+
+    document_id: UUID
+    sha256: str  # of the text that it is a span of; "": the present one
+    start: int | None
+    end: int | None
+    line_start: int | None = None
+    line_end: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """What stands at a place, and whether the document still says so."""
+
+    document: KnowledgeDocument
+    version: int
+    sha256: str
+    start: int
+    end: int
+    text: str
+    revision: str
+    read_at: datetime
+    current: bool  # the text it was taken from is the present one
+    still_there: bool  # perhaps elsewhere: the present text holds it too
+    present_sha256: str  # of what the document says now
+
+
+def citation_of(
+    document: KnowledgeDocument,
+    text: KnowledgeText,
+    first: KnowledgeChunk,
+    last: KnowledgeChunk,
+    versions: Versions,
+) -> dict[str, Any]:
+    """Where the span from one chunk to another stands. `document.source` is there."""
+    source = document.source
+    return {
+        "kind": KIND,
+        "ref": str(document.pk),
+        "title": document.title,
+        "uri": URI.format(document=document.pk, start=first.start, end=last.end, sha=text.sha256),
+        "locator": {
+            "source": source.name,
+            "source_id": str(source.pk),
+            "path": document.ref,
+            "url": document.url or None,
+            "sha": text.sha256,
+            "version": text.version,
+            "revision": text.revision or None,
+            "start": first.start,
+            "end": last.end,
+            "line_start": first.line_start,
+            "line_end": last.line_end,
+            "page": first.page,
+            "chunk_index": first.chunk_index,
+            "chunk_id": str(first.pk),
+            "headings": list(first.headings),
+        },
+        "scope": {"account_id": str(document.account_id), "scope": source.scope or None},
+        "observed_at": document.observed_at,
+        "trust": source.trust,
+        **versions,
+    }
+
+
+def quoted(account_id: UUID, place: Place) -> Quoted:
+    """The text at a place, exactly as it was when it was cited. Use inside `acting`."""
+    document = (
+        KnowledgeDocument.objects.of(account_id)
+        .select_related("source")
+        .filter(pk=place.document_id)
+        .first()
+    )
+    if document is None:
+        raise gone(account_id, place.document_id) or NotFound("There is no such document.")
+    rows = KnowledgeText.objects.of(account_id).filter(document=document)
+    wanted = rows.filter(sha256=place.sha256) if place.sha256 else rows
+    row = wanted.defer("text").order_by("-version").first()
+    if row is None:
+        raise NotFound("This document never had a text with this digest.")
+    start, end = _span(rows, row, place)
+    text = _slice(rows, row, start, end)
+    current = row.version == document.version and not document.removed_at
+    present = rows.filter(version=document.version).values_list("sha256", flat=True)
+    return Quoted(
+        document=document,
+        present_sha256=next(iter(present), ""),
+        version=row.version,
+        sha256=row.sha256,
+        start=start,
+        end=end,
+        text=text,
+        revision=row.revision,
+        read_at=row.created_at,
+        current=current,
+        still_there=current or (not document.removed_at and _is_said(rows, document, text)),
+    )
+
+
+def gone(account_id: UUID, document_id: UUID) -> Gone | None:
+    erased = ErasedKnowledge.objects.of(account_id).filter(pk=document_id)
+    found = erased.select_related("commit").first()
+    if found is None:
+        return None
+    return Gone(
+        f"This document was erased in commit {found.commit.seq}.",
+        code="erased",
+        details={
+            "commit_id": str(found.commit_id),
+            "commit_hash": found.commit.commit_hash,
+            "erased_at": found.erased_at.isoformat(),
+        },
+    )
+
+
+def _span(rows: Any, row: KnowledgeText, place: Place) -> tuple[int, int]:
+    if place.start is not None and place.end is not None:
+        start, end = place.start, place.end
+    elif place.line_start is not None:
+        start, end = _lines(rows, row, place.line_start, place.line_end or place.line_start)
+    else:
+        raise Invalid(
+            "Say which part: start and end, or line_start and line_end.",
+            issues=[{"path": "locator", "message": "names no part of the text"}],
+        )
+    if not 0 <= start < end:
+        raise Invalid("The part is empty.", issues=[{"path": "locator", "message": "is empty"}])
+    return start, end
+
+
+def _lines(rows: Any, row: KnowledgeText, first: int, last: int) -> tuple[int, int]:
+    text = rows.values_list("text", flat=True).get(pk=row.pk)
+    lines = text.split("\n")
+    start = sum(len(line) + 1 for line in lines[: first - 1])
+    return start, start + len("\n".join(lines[first - 1 : last]))
+
+
+def _slice(rows: Any, row: KnowledgeText, start: int, end: int) -> str:
+    """Cut by the database: the text may be long."""
+    span = rows.filter(pk=row.pk).annotate(span=Substr("text", start + 1, end - start))
+    text = str(span.values_list("span", flat=True)[0])
+    if len(text) < end - start:
+        raise NotFound("The text ends before that part.")
+    return text
+
+
+_SLICES = """
+SELECT substr(t.text, s.first + 1, s.last - s.first)
+FROM unnest(%s::uuid[], %s::int[], %s::int[]) WITH ORDINALITY AS s (id, first, last, place)
+JOIN knowledge_knowledgetext t ON t.account_id = %s AND t.id = s.id ORDER BY s.place
+"""
+
+
+def slices(account_id: UUID, spans: Sequence[tuple[UUID, int, int]]) -> list[str]:
+    """What stands in spans of texts, in their order. Use inside `acting`."""
+    if not spans:
+        return []
+    ids, starts, ends = (list(each) for each in zip(*spans, strict=True))
+    with connection.cursor() as cursor:
+        cursor.execute(_SLICES, [ids, starts, ends, account_id])
+        return [str(text) for (text,) in cursor.fetchall()]
+
+
+def _is_said(rows: Any, document: KnowledgeDocument, text: str) -> bool:
+    present = rows.filter(version=document.version)
+    return bool(present.filter(text__contains=Value(text)).exists())

@@ -1,0 +1,91 @@
+"""Merging: chunks that stand side by side and both answer become one passage. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from kmapp.database.ids import IdText
+from kmapp.search.fusion import Ranked
+
+LONGEST = 3  # chunks in one passage
+NEARLY_AS_GOOD = 0.8  # of the best one's score: a weaker neighbour would only dilute it
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a chunk stands."""
+
+    document: IdText
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Neighbouring chunks in the order of their text, with the score of the best."""
+
+    document: IdText
+    chunks: tuple[IdText, ...]
+    score: float
+    parts: Mapping[str, float]
+    ready: bool
+
+    def packed(self) -> list[Any]:
+        """As plain data, for a cache."""
+        return [self.document, list(self.chunks), self.score, dict(self.parts), self.ready]
+
+    @classmethod
+    def unpacked(cls, packed: list[Any]) -> Self:
+        document, chunks, score, parts, ready = packed
+        return cls(document=document, chunks=tuple(chunks), score=score, parts=parts, ready=ready)
+
+
+def merged(
+    ranked: Iterable[Ranked],
+    spots: Mapping[IdText, Spot],
+    ready: frozenset[IdText],
+    *,
+    merge: bool = True,
+) -> list[Run]:
+    """Runs, best first. Each chunk is in one of them only."""
+    found = {each.id: each for each in ranked}
+    at = {spots[pk]: pk for pk in found}
+    taken: set[IdText] = set()
+    runs = []
+    for best in found.values():
+        if best.id in taken:
+            continue
+        run = [best.id]
+        if merge:
+            run = _grown(run, best.plain * NEARLY_AS_GOOD, found, spots, at, taken)
+        taken.update(run)
+        runs.append(
+            Run(
+                document=spots[best.id].document,
+                chunks=tuple(run),
+                score=best.score,
+                parts=best.parts,
+                ready=best.id in ready,
+            )
+        )
+    return runs
+
+
+def _grown(
+    run: list[IdText],
+    least: float,
+    found: Mapping[IdText, Ranked],
+    spots: Mapping[IdText, Spot],
+    at: Mapping[Spot, IdText],
+    taken: set[IdText],
+) -> list[IdText]:
+    """Take in the better of both neighbours while it is nearly as good."""
+    while len(run) < LONGEST:
+        first, last = spots[run[0]], spots[run[-1]]
+        before = at.get(Spot(first.document, first.number - 1))
+        after = at.get(Spot(last.document, last.number + 1))
+        near = [pk for pk in (before, after) if pk and pk not in taken and found[pk].score >= least]
+        if not near:
+            break
+        better = max(near, key=lambda pk: found[pk].score)
+        run = [better, *run] if better == before else [*run, better]
+    return run

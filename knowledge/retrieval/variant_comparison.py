@@ -1,0 +1,95 @@
+"""Comparing: one question, asked of two variants, and which documents moved."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+from kmapp.search.variants import Variant
+from knowledge.models import KnowledgeChunk, KnowledgeDocument
+from knowledge.retrieval.search import Search, search
+
+FIRST = 5  # documents of each answer
+SNIPPETS = 20  # of which some share a document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a document stands in an answer, and its best chunk there."""
+
+    rank: int
+    chunk: KnowledgeChunk
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A document in one answer, in the other, or in both."""
+
+    document: KnowledgeDocument
+    left: Place | None
+    right: Place | None
+
+    @property
+    def rose(self) -> int:
+        """How many places it is further up on the right; below zero if it fell."""
+        return self.left.rank - self.right.rank if self.left and self.right else 0
+
+    @property
+    def fell(self) -> int:
+        return -self.rose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What one variant answered."""
+
+    variant: Variant
+    places: Mapping[UUID, Place]
+    milliseconds: float
+    decisions: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    left: Asked
+    right: Asked
+    moves: Sequence[Move]
+
+    @property
+    def moved(self) -> int:
+        """How many documents do not stand where they stood."""
+        return sum(not (each.left and each.right) or each.rose != 0 for each in self.moves)
+
+
+def compared(account_id: UUID, text: str, left: Variant, right: Variant) -> Comparison:
+    """Ask both. Opens `acting` itself, and asks the model outside."""
+    answers = [_asked(account_id, text, variant) for variant in (left, right)]
+    before, after = answers
+    documents = {
+        pk: place.chunk.document for each in (after, before) for pk, place in each.places.items()
+    }
+    return Comparison(
+        left=before,
+        right=after,
+        moves=[
+            Move(document=document, left=before.places.get(pk), right=after.places.get(pk))
+            for pk, document in documents.items()
+        ],
+    )
+
+
+def _asked(account_id: UUID, text: str, variant: Variant) -> Asked:
+    started = monotonic()
+    found = search(account_id, Search(query=text, limit=SNIPPETS, variant=variant))
+    milliseconds = (monotonic() - started) * 1000
+    places: dict[UUID, Place] = {}
+    for snippet in found.snippets:
+        chunk = snippet.chunks[0]
+        if chunk.document_id not in places and len(places) < FIRST:
+            rank = len(places) + 1
+            places[chunk.document_id] = Place(rank=rank, chunk=chunk, score=snippet.score)
+    return Asked(
+        variant=variant, places=places, milliseconds=milliseconds, decisions=found.decisions
+    )

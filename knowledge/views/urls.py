@@ -1,0 +1,32 @@
+"""Page routes of knowledge."""
+
+from django.urls import path
+
+from knowledge.views import documents as document_pages
+from knowledge.views import lore as lore_pages
+from knowledge.views import sources as source_pages
+from knowledge.views import uploads, variant_comparison
+
+urlpatterns = [
+    path("knowledge/", source_pages.sources, name="sources"),
+    path("knowledge/upload/", uploads.upload, name="upload"),
+    path("knowledge/comparison/", variant_comparison.comparison, name="comparison"),
+    path("knowledge/comparison/ask/", variant_comparison.ask, name="ask"),
+    path("knowledge/comparison/<uuid:pk>/forget/", variant_comparison.forget, name="forget"),
+    path("knowledge/failures/", document_pages.failures, name="failures"),
+    path("knowledge/sources/<uuid:pk>/", source_pages.source, name="source"),
+    path("knowledge/sources/<uuid:pk>/progress/", source_pages.progress, name="progress"),
+    path("knowledge/sources/<uuid:pk>/erase/", source_pages.erase, name="source_erase"),
+    path("knowledge/documents/<uuid:pk>/", document_pages.document, name="document"),
+    path("knowledge/documents/<uuid:pk>/retry/", document_pages.retry, name="retry"),
+    path("knowledge/documents/<uuid:pk>/erase/", document_pages.erase, name="document_erase"),
+    path("knowledge/chunks/<uuid:pk>/", document_pages.chunk, name="chunk"),
+    path("lore/", lore_pages.lore, name="lore"),
+    path("lore/new/", lore_pages.bring, name="lore_new"),
+    path("lore/bench/", lore_pages.bench, name="bench"),
+    path("lore/<uuid:pk>/", lore_pages.lorebook, name="lorebook"),
+    path("lore/<uuid:pk>/new/", lore_pages.add, name="lore_add"),
+    path("lore/<uuid:pk>/erase/", lore_pages.erase, name="lore_erase"),
+    path("lore/entries/<uuid:pk>/", lore_pages.entry, name="lore_entry"),
+    path("lore/entries/<uuid:pk>/erase/", lore_pages.drop, name="lore_drop"),
+]

@@ -1,0 +1,118 @@
+"""Two variants side by side: saved questions are asked of both, and what moved is shown."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST, require_safe
+
+from kmapp.errors import Invalid
+from kmapp.search.variants import DEFAULT, VARIANTS
+from kmapp.web.after_commit import Afterwards
+from kmapp.web.http import WebRequest, account_id_for, actor_for, back_to, sentence
+from kmapp.web.notices import tell
+from kmapp.web.page_access import reviewer_required
+from knowledge.models import KnowledgeQuestion, KnowledgeSource
+from knowledge.models.questions import LONGEST
+from knowledge.retrieval.variant_comparison import compared
+
+TEMPLATE = "knowledge/comparison/index.html"
+PAGE = 10  # questions: each is asked twice
+MOST = 200
+OTHER = next(name for name in VARIANTS if name != DEFAULT.name)
+
+
+def _choices() -> list[tuple[str, str]]:
+    said = _("%(name)s: index %(index)s, ranking %(algorithm)s")
+    return [
+        (
+            name,
+            said % {"name": name, "index": each.index_version, "algorithm": each.algo_version},
+        )
+        for name, each in VARIANTS.items()
+    ]
+
+
+class VariantsForm(forms.Form):
+    """Which two are compared."""
+
+    left = forms.ChoiceField(
+        label=gettext_lazy("From"),
+        choices=_choices,
+        widget=forms.Select(attrs={"class": "form-select"}),
+    )
+    right = forms.ChoiceField(
+        label=gettext_lazy("To"),
+        choices=_choices,
+        widget=forms.Select(attrs={"class": "form-select"}),
+    )
+
+
+@require_safe
+@reviewer_required
+def comparison(request: WebRequest) -> HttpResponse | Afterwards:
+    """Nothing is asked of a model while the account's transaction is open."""
+    account_id = account_id_for(request)
+    said = {"left": DEFAULT.name, "right": OTHER} | request.GET.dict()
+    form = VariantsForm(said)
+    rows = KnowledgeQuestion.objects.of(account_id).order_by("-created_at", "-pk")
+    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    context: dict[str, Any] = {"form": form, "page": page, "longest": LONGEST}
+    if not form.is_valid():
+        return render(request, TEMPLATE, context, status=400)
+    names = form.cleaned_data["left"], form.cleaned_data["right"]
+    questions = list(page.object_list)  # read here: outside there is no account
+    context |= {"variants": names, "questions": questions, "uncut": _uncut(account_id, names)}
+    return Afterwards(partial(_asked, request, context), apart=True)
+
+
+def _uncut(account_id: UUID, names: Sequence[str]) -> list[str]:
+    """The index versions that are asked for and that no source is cut by."""
+    sources = KnowledgeSource.objects.of(account_id).of_documents()
+    wanted = dict.fromkeys(VARIANTS[name].index_version for name in names)
+    return [each for each in wanted if not sources.filter(index_versions__contains=[each]).exists()]
+
+
+def _asked(request: WebRequest, context: dict[str, Any]) -> Afterwards:
+    left, right = (VARIANTS[name] for name in context["variants"])
+    account_id = account_id_for(request)
+    rows = [
+        {"question": question, "found": compared(account_id, question.text, left, right)}
+        for question in context["questions"]
+    ]
+    return Afterwards(lambda: render(request, TEMPLATE, context | {"rows": rows}))
+
+
+@require_POST
+@reviewer_required
+def ask(request: WebRequest) -> HttpResponse:
+    """Keep a question; one that is known stays as it is."""
+    text = sentence(request, "text", LONGEST)
+    if not text:
+        raise Invalid(_("Write a question."))
+    rows = KnowledgeQuestion.objects.of(account_id_for(request))
+    if rows.count() >= MOST:
+        raise Invalid(_("There are %(most)d questions. Delete one first.") % {"most": MOST})
+    rows.get_or_create(
+        account_id=account_id_for(request),
+        text=text,
+        defaults={"created_by": str(actor_for(request))},
+    )
+    tell(request, _("The question is kept."))
+    return redirect(back_to(request, "/knowledge/comparison/"))
+
+
+@require_POST
+@reviewer_required
+def forget(request: WebRequest, pk: UUID) -> HttpResponse:
+    rows = KnowledgeQuestion.objects.of(account_id_for(request))
+    get_object_or_404(rows, pk=pk).delete()
+    tell(request, _("The question is deleted."))
+    return redirect(back_to(request, "/knowledge/comparison/"))

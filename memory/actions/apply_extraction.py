@@ -1,0 +1,220 @@
+"""Making true what an extraction came to: one commit, and the extraction is finished by it.
+
+Inside `acting`, once: a second run finds the extraction finished and does nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.redacted_text import clean
+from kmapp.database.ids import uuid7
+from kmapp.errors import Conflict
+from kmapp.ledger.actions import Recording, recording
+from memory.actions.entries import needs_person, write_in
+from memory.actions.finish_extraction import close, held_open, ids_of
+from memory.actions.proposals import proposed
+from memory.actions.versions import change, locked
+from memory.extraction.decisions import Deed
+from memory.models import (
+    Extraction,
+    MemoryEdge,
+    MemoryEntry,
+    MemorySettings,
+    MemoryVersion,
+    Viewer,
+)
+from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+
+Type, Status, Event = MemoryEdge.Type, MemoryEntry.Status, MemoryVersion.Event
+EXTRACTED = "Extracted from a conversation."
+JUDGED, DERIVED, MENTIONED = 1.0, 0.5, 0.5  # weights of edges
+
+
+def remember(
+    row: Extraction,
+    deeds: Sequence[Deed],
+    refused: Sequence[Mapping[str, Any]],
+    told: Mapping[str, Any],
+) -> None:
+    """Do what was settled. Memories that changed since they were compared: a Conflict."""
+    held = held_open(row.account_id, row.pk)
+    if held is None:
+        return
+    actor = Actor.parse(held.actor)
+    touched = {deed.near.id: deed.near for deed in deeds if deed.near and deed.event != "NONE"}
+    with recording(held.account_id, actor, reason=EXTRACTED) as commit:
+        # In the order of their ids, as all who hold several do.
+        old = {pk: _still(held, pk, touched[pk].version) for pk in sorted(touched)}
+        scene = _Scene(held, commit, old, deeds)
+        results = [scene.do(deed) for deed in deeds]
+    close(held, {"results": results, "refused": list(refused), **told})
+
+
+class _Scene:
+    """The commit in the making, and who it concerns."""
+
+    def __init__(
+        self,
+        row: Extraction,
+        commit: Recording,
+        old: Mapping[UUID, MemoryEntry],
+        deeds: Sequence[Deed],
+    ) -> None:
+        self.row, self.commit, self.old = row, commit, old
+        self.settings = MemorySettings.objects.here(row.account_id)
+        self.stored = [UUID(pk) for pk in row.said.get("stored", [])]
+        self.named = _entities(row, {name for deed in deeds for name in deed.fact.entities})
+
+    def do(self, deed: Deed) -> dict[str, Any]:
+        reason = clean(deed.reason, self.settings.account.redact)
+        near = self.old.get(deed.near.id) if deed.near and deed.event != "NONE" else None
+        if deed.event == "NONE":
+            known = deed.near.id if deed.near else None
+            return _told(deed, known, "NONE", reason)
+        if near and deed.event in ("UPDATE", "DELETE") and self._waits(near):
+            return self._propose(deed, near, reason)
+        if near and deed.event == "UPDATE":
+            return self._update(deed, near, reason)
+        return self._add(deed, near, reason)
+
+    def _waits(self, entry: MemoryEntry) -> bool:
+        """Whether a person decides about changes of this memory."""
+        return needs_person(self.settings, self.commit.actor, entry.visibility, entry.kind)
+
+    def _add(self, deed: Deed, near: MemoryEntry | None, reason: str) -> dict[str, Any]:
+        """Remember the fact. With DELETE it takes the place of a memory, which stays on record."""
+        if waiting := self._proposed_already(deed):
+            return _told(deed, waiting, "NONE", "It waits for a person already.")
+        draft = self._draft(deed)
+        edges = [*self._around(draft), *_judging(draft, near, deed)]
+        written = write_in(self.commit, Batch(entries=[draft], edges=edges, reason=reason))
+        entry = written.entries[0]
+        # While it waits for a person, what it contradicts goes on holding.
+        if near and deed.event == "DELETE" and entry.status == Status.ACTIVE:
+            self._change(near, Event.SUPERSEDE, {"status": Status.SUPERSEDED}, reason)
+        result = _told(deed, entry.pk, "ADD", reason, status=entry.status)
+        return result | ({"supersedes": str(near.pk)} if near and deed.event == "DELETE" else {})
+
+    def _update(self, deed: Deed, near: MemoryEntry, reason: str) -> dict[str, Any]:
+        names = list(dict.fromkeys([*near.entities, *deed.fact.entities]))
+        text = clean(deed.text, self.settings.account.redact)
+        self._change(near, Event.UPDATE, {"content": text, "entities": names}, reason)
+        return _told(deed, near.pk, "UPDATE", reason)
+
+    def _propose(self, deed: Deed, near: MemoryEntry, reason: str) -> dict[str, Any]:
+        """What more people see than the conversation was had by, a person decides about."""
+        text = clean(deed.text or deed.fact.text, self.settings.account.redact)
+        there = _proposals(near).filter(content=text).first()
+        if there:
+            return _told(deed, there.pk, "NONE", "It waits for a person already.")
+        batch = proposed(near, {"content": text}, reason=reason)
+        if deed.event == "DELETE":
+            edge = NewEdge(
+                type=Type.CONTRADICTS,
+                src=End(id=batch.entries[0].id),
+                dst=End(id=near.pk),
+                weight=JUDGED,
+            )
+            batch = Batch(entries=batch.entries, edges=[*batch.edges, edge], reason=reason)
+        entry = write_in(self.commit, batch).entries[0]
+        told = _told(deed, entry.pk, deed.event, reason, status=entry.status)
+        return told | {"supersedes": str(near.pk)}
+
+    def _change(
+        self, entry: MemoryEntry, event: str, values: Mapping[str, Any], reason: str
+    ) -> None:
+        change(
+            entry,
+            actor=self.commit.actor,
+            event=event,
+            reason=reason,
+            values=values,
+            commit=self.commit,
+        )
+
+    def _draft(self, deed: Deed) -> NewEntry:
+        row, fact = self.row, deed.fact
+        tags = dict.fromkeys([*([fact.category] if fact.category else []), *fact.tags])
+        return NewEntry(
+            id=uuid7(),
+            text=fact.text,
+            kind=fact.kind,
+            metadata=row.metadata,
+            tags=list(tags),
+            entities=fact.entities,
+            importance=fact.importance,
+            observed_at=row.observed_at,
+            **ids_of(row),
+        )
+
+    def _around(self, draft: NewEntry) -> list[NewEdge]:
+        """Where it was said, and the entities that it names."""
+        src = End(id=draft.id)
+        said = [
+            NewEdge(type=Type.DERIVED_FROM, src=src, dst=End(id=pk), weight=DERIVED)
+            for pk in self.stored
+        ]
+        named = {
+            self.named[name.casefold()] for name in draft.entities if name.casefold() in self.named
+        }
+        return [
+            *said,
+            *(
+                NewEdge(type=Type.MENTIONS, src=src, dst=End(id=pk), weight=MENTIONED)
+                for pk in sorted(named)
+            ),
+        ]
+
+    def _proposed_already(self, deed: Deed) -> UUID | None:
+        """The same fact, said before and not decided yet: it is not asked about twice."""
+        text = clean(deed.fact.text, self.settings.account.redact)
+        waiting = MemoryEntry.objects.of(self.row.account_id).awaiting_review()
+        return waiting.filter(content=text, **ids_of(self.row)).values_list("pk", flat=True).first()
+
+
+def _judging(draft: NewEntry, near: MemoryEntry | None, deed: Deed) -> list[NewEdge]:
+    if near is None:
+        return []
+    kinds = [Type.SUPERSEDES] if deed.event == "DELETE" else []
+    if deed.contradicts:
+        kinds.append(Type.CONTRADICTS)
+    src, dst = End(id=draft.id), End(id=near.pk)
+    return [NewEdge(type=kind, weight=JUDGED, src=src, dst=dst) for kind in kinds]
+
+
+def _proposals(old: MemoryEntry) -> Any:
+    """What is proposed to take a memory's place."""
+    edges = MemoryEdge.objects.of(old.account_id).filter(dst=old, type=Type.SUPERSEDES)
+    waiting = MemoryEntry.objects.of(old.account_id).awaiting_review()
+    return waiting.filter(pk__in=edges.values("src"))
+
+
+def _entities(row: Extraction, names: set[str]) -> dict[str, UUID]:
+    """Memories that stand for an entity of this name, among those the same people see."""
+    if not names:
+        return {}
+    alone = not (row.user_id or row.agent_id)
+    viewer = Viewer(user_id=row.user_id, agent_id=row.agent_id, run_id=row.run_id if alone else "")
+    rows = MemoryEntry.objects.of(row.account_id).current().visible_to(viewer)
+    found = rows.filter(
+        Q(title__in=names) | Q(content__in=names), kind=MemoryEntry.Kind.ENTITY
+    ).order_by("-pk")
+    return {(entry.title or entry.content).casefold(): entry.pk for entry in found[:200]}
+
+
+def _still(row: Extraction, pk: UUID, version: int) -> MemoryEntry:
+    entry = locked(row.account_id, pk, version)
+    if entry.status != Status.ACTIVE:
+        raise Conflict("A memory stopped counting while it was compared.", code="stale_version")
+    return entry
+
+
+def _told(
+    deed: Deed, pk: UUID | None, event: str, reason: str, status: str = Status.ACTIVE
+) -> dict[str, Any]:
+    told = {"item": deed.item, "id": str(pk) if pk else None, "event": event, "reason": reason}
+    return told | ({"status": str(status)} if event != "NONE" else {})

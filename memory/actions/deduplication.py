@@ -1,0 +1,92 @@
+"""What of a batch is known already: by its ids, or word for word."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from django.db.models import Q
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.redacted_text import clean
+from kmapp.errors import Conflict, Gone
+from memory.models import ErasedEntry, MemoryEntry, MemorySettings
+from memory.models.entry_input import NewEntry
+
+Status = MemoryEntry.Status
+
+
+def known_by_id(
+    account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
+) -> dict[UUID, MemoryEntry]:
+    """Entries of this batch that were written before. With another body that is a conflict."""
+    if not any(draft.client_id or draft.id for draft in drafts):
+        return {}  # their ids are new
+    erased = set(
+        ErasedEntry.objects.of(account_id).filter(pk__in=keys).values_list("pk", flat=True)
+    )
+    if erased:
+        raise Gone(
+            "An entry with this client_id was erased; the id stays taken: use another.",
+            code="client_id_erased",
+            issues=[
+                {"path": f"nodes.{i}.client_id", "message": "erased"}
+                for i, key in enumerate(keys)
+                if key in erased
+            ],
+        )
+    known = _written_before(account_id, drafts, keys)
+    other = [
+        i
+        for i, (key, draft) in enumerate(zip(keys, drafts, strict=True))
+        if key in known and not draft.is_of(known[key].written_sha256)
+    ]
+    if other:
+        raise Conflict(
+            "An entry with this client_id exists with another body: update it, or use another id.",
+            code="client_id_conflict",
+            issues=[
+                {"path": f"nodes.{i}.client_id", "message": f"exists as {known[keys[i]].pk}"}
+                for i in other
+            ],
+        )
+    return known
+
+
+def _written_before(
+    account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
+) -> dict[UUID, MemoryEntry]:
+    """By key. Also by client id: an imported entry kept the id it had elsewhere."""
+    names = {(draft.scope, draft.client_id): key for draft, key in zip(drafts, keys, strict=True)}
+    named = Q(
+        scope__in={scope for scope, _ in names}, client_id__in={name for _, name in names if name}
+    )
+    rows = MemoryEntry.objects.of(account_id).filter(Q(pk__in=keys) | named)
+    wanted = set(keys)
+    found = {
+        row.pk if row.pk in wanted else names.get((row.scope, row.client_id or "")): row
+        for row in rows
+    }
+    # Two scopes may know one name, of which the batch asked for one.
+    return {key: row for key, row in found.items() if key}
+
+
+def said_before(
+    settings: MemorySettings, actor: Actor, drafts: Sequence[NewEntry], keys: Sequence[UUID]
+) -> dict[UUID, MemoryEntry]:
+    """By key: memories that were written with the very same body, for the same people, and hold.
+
+    Only a draft without an id of its own: who gives one means that memory and no other.
+    """
+    nameless = {
+        draft.sha256(): (key, clean(draft.text, settings.account.redact))
+        for key, draft in zip(keys, drafts, strict=True)
+        if not draft.client_id and not draft.id
+    }
+    rows = MemoryEntry.objects.of(settings.account_id).filter(written_sha256__in=nameless)
+    # What another key proposed is nobody's to know yet.
+    held = rows.current() | rows.filter(status=Status.PROPOSED, created_by=str(actor))
+    found = {}
+    for row in held.order_by("-pk"):  # of several the first, so that it stays the same one
+        key, text = nameless[row.written_sha256]
+        if row.content == text:  # nobody has changed it since
+            found[key] = row
+    return found

@@ -1,0 +1,222 @@
+"""Taking over memories from lines that an export wrote, as they are and under the ids they have."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.db import IntegrityError, models, transaction
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.accounts.redacted_text import clean
+from kmapp.errors import Invalid
+from kmapp.ledger.actions import recording
+from kmapp.ledger.canonical import canonical
+from kmapp.redaction import flags, redact_json
+from kmapp.search.actions import index_terms
+from memory.actions.edges import refuse_impossible
+from memory.actions.enqueue import owe_vectors
+from memory.actions.versions import record_versions
+from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
+from memory.models.entries import COLLECTION
+from memory.retrieval.indexed_text import words_of
+from memory.transfer.jsonl import Unreadable, edge_from, entry_from, told
+
+Row = TypeVar("Row", MemoryEntry, MemoryEdge)
+# Found anew in the text by whoever imports it; and statistics, which go on.
+NOT_COMPARED = frozenset({"flags", *MemoryEntry.unsealed})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a file, read."""
+
+    number: int
+    value: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why a line was not taken over."""
+
+    line: int
+    reason: str
+
+
+@dataclass(slots=True)
+class Imported:
+    """What became of some lines."""
+
+    entries: int = 0
+    edges: int = 0
+    known: int = 0  # here already, as the line has it
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, other: "Imported") -> None:
+        self.entries += other.entries
+        self.edges += other.edges
+        self.known += other.known
+        self.problems += other.problems
+
+
+def import_lines(account: Account, actor: Actor, lines: Sequence[Line], *, source: str) -> Imported:
+    """Take lines over in one commit; a line that cannot be is told, and the others are taken.
+
+    If the database refuses the block, its halves are tried, down to the line at fault.
+    """
+    try:
+        with transaction.atomic():
+            return _Block(account, actor, source).take(lines)
+    except IntegrityError as error:
+        if len(lines) == 1:
+            return Imported(problems=[Problem(line=lines[0].number, reason=_refusal(error))])
+    middle = len(lines) // 2
+    imported = import_lines(account, actor, lines[:middle], source=source)
+    imported.add(import_lines(account, actor, lines[middle:], source=source))
+    return imported
+
+
+def _refusal(error: IntegrityError) -> str:
+    if "_pkey" in str(error):
+        return "its id is taken by another account of this deployment"
+    return f"the database refuses it: {str(error).splitlines()[0]}"
+
+
+class _Block:
+    """Lines that become one commit."""
+
+    def __init__(self, account: Account, actor: Actor, source: str) -> None:
+        self.account, self.actor, self.source = account, actor, source
+        self.result = Imported()
+        self.said: dict[int, Mapping[str, Any]] = {}  # by the number of the line
+
+    def take(self, lines: Sequence[Line]) -> Imported:
+        about = [line for line in lines if line.value.get("object") != "memories"]
+        edge_lines = [line for line in about if line.value.get("object") == "edge"]
+        entry_lines = [line for line in about if line.value.get("object") != "edge"]
+        entries = self._fresh_entries(self._read(entry_lines, self._entry))
+        edges = self._fresh_edges(
+            self._read(edge_lines, lambda value: edge_from(value, self.account.pk)), entries
+        )
+        self._write(list(entries.values()), edges)
+        self.result.entries, self.result.edges = len(entries), len(edges)
+        return self.result
+
+    def _problem(self, line: int, reason: str) -> None:
+        self.result.problems.append(Problem(line=line, reason=reason))
+
+    def _read(self, lines: Iterable[Line], read: Any) -> dict[int, Any]:
+        """Rows by the number of their line."""
+        rows = {}
+        for line in lines:
+            self.said[line.number] = line.value
+            try:
+                rows[line.number] = read(line.value)
+            except Unreadable as error:
+                self._problem(line.number, str(error))
+        return rows
+
+    def _entry(self, value: Mapping[str, Any]) -> MemoryEntry:
+        """An entry as this account keeps it: its redaction holds for what comes from elsewhere."""
+        if value.get("object", "entry") != "entry":
+            raise Unreadable(f"object: {value['object']} is nothing we know")
+        entry = entry_from(value, self.account.pk)
+        kinds = self.account.redact
+        for name in ("content", "title", "raw_ref", "evidence_ref"):
+            setattr(entry, name, clean(getattr(entry, name), kinds))
+        for name in ("slots", "tags", "entities", "sources"):
+            setattr(entry, name, redact_json(getattr(entry, name), kinds)[0])
+        entry.flags = flags(f"{entry.title}\n{entry.content}")
+        entry.created_by = entry.created_by or str(self.actor)
+        return entry
+
+    def _fresh_entries(self, read: Mapping[int, MemoryEntry]) -> dict[UUID, MemoryEntry]:
+        rows = MemoryEntry.objects.of(self.account)
+        ids = [entry.pk for entry in read.values()]
+        names = [entry.client_id for entry in read.values() if entry.client_id]
+        known = rows.in_bulk(ids)
+        erased = set(ErasedEntry.objects.of(self.account).filter(pk__in=ids).values_list("pk"))
+        taken = {
+            (scope, client_id): pk
+            for scope, client_id, pk in rows.filter(client_id__in=names).values_list(
+                "scope", "client_id", "pk"
+            )
+        }
+        fresh: dict[UUID, MemoryEntry] = {}
+        for number, entry in read.items():
+            name = (entry.scope, entry.client_id)
+            if (entry.pk,) in erased:
+                self._problem(number, f"{entry.pk} was erased here")
+            elif entry.pk in known or entry.pk in fresh:
+                self._compare(number, known.get(entry.pk) or fresh[entry.pk], entry)
+            elif entry.client_id and name in taken:
+                self._problem(number, f"client_id {entry.client_id} belongs to {taken[name]} here")
+            else:
+                fresh[entry.pk] = entry
+                taken[name] = entry.pk
+        return fresh
+
+    def _fresh_edges(
+        self, read: Mapping[int, MemoryEdge], entries: Mapping[UUID, MemoryEntry]
+    ) -> list[MemoryEdge]:
+        ends = {end for edge in read.values() for end in (edge.src_id, edge.dst_id)}
+        here = MemoryEntry.objects.of(self.account).in_bulk(list(ends - entries.keys()))
+        here |= entries
+        rows = MemoryEdge.objects.of(self.account)
+        known = rows.in_bulk([edge.pk for edge in read.values()])
+        drawn = {(e.src_id, e.dst_id, e.type) for e in rows.filter(src__in=ends, dst__in=ends)}
+        fresh: dict[UUID, MemoryEdge] = {}
+        for number, edge in read.items():
+            name = (edge.src_id, edge.dst_id, edge.type)
+            if edge.pk in known or edge.pk in fresh:
+                self._compare(number, known.get(edge.pk) or fresh[edge.pk], edge)
+            elif name in drawn:
+                self.result.known += 1
+            elif self._possible(number, edge, here):
+                fresh[edge.pk] = edge
+                drawn.add(name)
+        return list(fresh.values())
+
+    def _compare(self, number: int, here: Row, line: Row) -> None:
+        """The same again is no news; something else is not taken over what is here."""
+        ours, theirs = told(here), told(line)
+        said = sorted(self.said[number].keys() & ours.keys() - NOT_COMPARED)
+        other = [name for name in said if canonical(ours[name]) != canonical(theirs[name])]
+        if other:
+            self._problem(number, f"{line.pk} is here already with another {', '.join(other)}")
+        else:
+            self.result.known += 1
+
+    def _possible(self, number: int, edge: MemoryEdge, here: Mapping[UUID, MemoryEntry]) -> bool:
+        for name in ("src_id", "dst_id"):
+            if getattr(edge, name) not in here:
+                self._problem(number, f"{name}: there is no entry {getattr(edge, name)}")
+                return False
+        try:
+            refuse_impossible(number, here[edge.src_id], here[edge.dst_id])
+        except Invalid as refusal:
+            self._problem(number, str(refusal))
+            return False
+        return True
+
+    def _write(self, entries: Sequence[MemoryEntry], edges: Sequence[MemoryEdge]) -> None:
+        with recording(
+            self.account.pk, self.actor, input={"file": self.source}, reason="import"
+        ) as commit:
+            for position, entry in enumerate(entries):
+                entry.written_in = entry.commit_id = commit.id
+                entry.position = position
+            for edge in edges:
+                edge.commit_id = commit.id
+            MemoryEntry.objects.bulk_create(sorted(entries, key=_key))
+            MemoryEdge.objects.bulk_create(sorted(edges, key=_key))
+            commit.add_all([*entries, *edges], "ADD")
+            record_versions(entries, commit, self.actor, "import")
+            texts = {entry.pk: words_of(entry) for entry in entries}
+            index_terms(self.account.pk, COLLECTION, texts)
+            owe_vectors(self.account.pk, entries, commit.id, known=False)
+
+
+def _key(row: models.Model) -> Any:
+    return row.pk

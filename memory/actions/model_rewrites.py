@@ -1,0 +1,73 @@
+"""What a model makes of one thing: the record of a run, or a memory as it reads from now on."""
+
+from typing import Any
+from uuid import UUID
+
+from kmapp.accounts.actors import Actor
+from kmapp.database.ids import uuid7
+from memory.actions.apply_extraction import DERIVED
+from memory.actions.entries import needs_person, write
+from memory.actions.finish_extraction import close, held_open, ids_of
+from memory.actions.proposals import propose_update
+from memory.actions.review import Decision, edit
+from memory.extraction.decisions import same_text
+from memory.extraction.response_schema import Rewriting
+from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings
+from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+
+Type = MemoryEdge.Type
+
+
+def remember_procedure(row: Extraction, text: str) -> None:
+    held = held_open(row.account_id, row.pk)
+    if held is None:
+        return
+    draft = NewEntry(
+        id=uuid7(),
+        text=text,
+        kind=MemoryEntry.Kind.PROCEDURE,
+        metadata=held.metadata,
+        observed_at=held.observed_at,
+        **ids_of(held),
+    )
+    edges = [
+        NewEdge(type=Type.DERIVED_FROM, src=End(id=draft.id), dst=End(id=UUID(pk)), weight=DERIVED)
+        for pk in held.said.get("stored", [])
+    ]
+    written = write(
+        account_id=held.account_id,
+        actor=Actor.parse(held.actor),
+        batch=Batch(entries=[draft], edges=edges, reason="Record of a run."),
+    )
+    entry = written.entries[0]
+    result = {"item": 0, "id": str(entry.pk), "event": "ADD", "status": entry.status}
+    close(held, {"results": [result]})
+
+
+def rewrite(row: Extraction, seen: MemoryEntry, wanted: Rewriting) -> None:
+    """Change one memory, or propose it: as an update by its text does."""
+    held = held_open(row.account_id, row.pk)
+    if held is None:
+        return None
+    values: dict[str, Any] = {"content": wanted.content}
+    if wanted.importance is not None:
+        values["importance"] = wanted.importance
+    if same_text(wanted.content) == same_text(seen.content) and len(values) == 1:
+        return close(held, {"results": [{"item": 0, "id": str(seen.pk), "event": "NONE"}]})
+    actor = Actor.parse(held.actor)
+    decision = Decision(
+        account_id=held.account_id,
+        entry_id=seen.pk,
+        actor=actor,
+        version=seen.version,
+        reason=held.said["instruction"][:500],
+    )
+    result: dict[str, Any] = {"item": 0, "event": "UPDATE"}
+    settings = MemorySettings.objects.here(held.account_id)
+    if needs_person(settings, actor, seen.visibility, seen.kind):
+        entry = propose_update(decision, values)
+        result |= {"id": str(entry.pk), "status": entry.status, "supersedes": str(seen.pk)}
+    else:
+        entry = edit(decision, values)
+        result |= {"id": str(entry.pk), "status": entry.status}
+    return close(held, {"results": [result]})

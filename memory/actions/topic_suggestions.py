@@ -1,0 +1,70 @@
+"""Suggesting what to do with topics. Nothing is merged or split unless a person decides so."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from uuid import UUID
+
+from kmapp.accounts.acting import acting
+from memory.actions.topic_growth import Group, hold_topics, topics_among
+from memory.models import TopicSuggestion
+from memory.topics.clustering import NONE
+from memory.topics.merge_split import Suggestion, suggestions
+
+Kind, State = TopicSuggestion.Kind, TopicSuggestion.State
+
+
+def suggest(account_id: UUID, groups: Sequence[Group]) -> int:
+    """Renew the open suggestions, by groups that were grown. What a person declined stays so.
+
+    Returns how many are open.
+    """
+    with acting(account_id):
+        topics = topics_among(account_id)
+    found = [row for group in groups for row in _rows(account_id, group, topics)]
+    with acting(account_id):
+        hold_topics(account_id)
+        rows = TopicSuggestion.objects.of(account_id)
+        declined = rows.filter(state=State.DECLINED)
+        decided = {_about(row) for row in declined}
+        rows.exclude(state=State.DECLINED).delete()
+        fresh = [row for row in found if _about(row) not in decided]
+        TopicSuggestion.objects.bulk_create(fresh)
+    return len(fresh)
+
+
+def _about(row: TopicSuggestion) -> tuple[str, frozenset[UUID | None]]:
+    """What it asks. Which of two topics is the larger one may change."""
+    return row.kind, frozenset({row.topic_id, row.other_id})
+
+
+def _rows(account_id: UUID, group: Group, topics: Mapping[UUID, UUID]) -> Iterator[TopicSuggestion]:
+    known, numbered = group.numbered(topics)
+    sizes = Counter(numbered)
+    for each in suggestions(group.graph, numbered) if known else ():
+        yield _row(account_id, group, known, each, sizes)
+
+
+def _row(
+    account_id: UUID,
+    group: Group,
+    known: Sequence[UUID],
+    found: Suggestion,
+    sizes: Mapping[int, int],
+) -> TopicSuggestion:
+    """Of two topics the smaller one would be merged into the larger."""
+    if found.other == NONE:
+        return TopicSuggestion(
+            account_id=account_id,
+            kind=Kind.SPLIT,
+            topic_id=known[found.topic],
+            members=[str(group.ids[place]) for place in found.leaving],
+            score=found.score,
+        )
+    smaller, larger = sorted((found.topic, found.other), key=lambda each: (sizes[each], -each))
+    return TopicSuggestion(
+        account_id=account_id,
+        kind=Kind.MERGE,
+        topic_id=known[smaller],
+        other_id=known[larger],
+        score=found.score,
+    )

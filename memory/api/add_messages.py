@@ -1,0 +1,158 @@
+"""Handing over conversations and completed tasks. What is worth keeping is found out later."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.scopes import Scope
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import Invalid
+from memory.actions import messages as adding
+from memory.actions.messages import Handed, Told
+from memory.api.message_input import MessagesField, refuse_unseen
+from memory.api.request_serializers import TEXT, Ids, given
+from memory.api.response_types import AddAnswer, AddedMessage
+from memory.models import MemoryEntry
+
+PROCEDURAL = "procedural_memory"
+PROMPT = 20_000  # characters
+
+
+class HandOver(Ids):
+    """What every handing over says."""
+
+    metadata = serializers.DictField(required=False, allow_null=True)
+    observed_at = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="When it was said; now, if left out."
+    )
+
+
+class AddInput(HandOver):
+    """A conversation."""
+
+    messages = MessagesField(help_text="A text, a message, or a list of messages.")
+    infer = serializers.BooleanField(
+        default=True, help_text="false: keep every message as it is, without asking a model."
+    )
+    memory_type = serializers.ChoiceField(
+        choices=[PROCEDURAL], required=False, allow_null=True, allow_blank=True
+    )
+    prompt = serializers.CharField(
+        max_length=PROMPT,
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        help_text=f"For {PROCEDURAL}: what the model is told instead of our own words.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A record of a run is some agent's."""
+        if attrs.get("memory_type") == PROCEDURAL and not attrs.get("agent_id"):
+            raise serializers.ValidationError(
+                {"agent_id": f"{PROCEDURAL} needs the agent whose work it records."}
+            )
+        return attrs
+
+
+class Add(AgentView):
+    """Add a conversation to memory.
+
+    With `infer` (the default) a worker has facts taken from it and decides for each whether it is
+    new, completes or contradicts what is known, or is known: ask `/v1/events/{event_id}`. Where no
+    chat model is configured its messages are memories at once, and the facts wait for a model. Of
+    an answer of the model's what is wrong is left out (`refused`); one of which nothing is left
+    changes nothing: the event is FAILED, and people see the answer on its page under Operations.
+    """
+
+    scopes = {"POST": Scope.MEMORY_WRITE}
+    idempotent = True
+
+    @extend_schema(request=AddInput, responses={201: AddAnswer, 202: AddAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(AddInput, request)
+        messages = asked["messages"]
+        procedural = asked.get("memory_type") == PROCEDURAL
+        infer = asked["infer"] or procedural
+        refuse_unseen(messages, infer=infer)
+        told = _told_by(self.account, self.actor, asked)
+        with acting(self.account):
+            if not infer:
+                kept = adding.keep_messages(told, messages)
+                return self.seal(Response(_stored(kept.entries), status=201))
+            if procedural:
+                handed = adding.add_procedure(told, messages, prompt=asked.get("prompt") or "")
+            else:
+                handed = adding.add(told, messages)
+            return self.seal(Response(handed_output(handed), status=202))
+
+
+class WorthInput(HandOver):
+    """A completed task."""
+
+    task_goal = serializers.CharField(max_length=TEXT)
+    task_result = serializers.CharField(max_length=TEXT)
+    execution_log = serializers.CharField(
+        max_length=4 * TEXT, required=False, allow_blank=True, allow_null=True
+    )
+
+
+class StoreIfWorthwhile(AgentView):
+    """Have a model decide whether a completed task left anything worth remembering."""
+
+    scopes = {"POST": Scope.MEMORY_WRITE}
+    idempotent = True
+
+    @extend_schema(request=WorthInput, responses={202: AddAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(WorthInput, request)
+        told = _told_by(self.account, self.actor, asked)
+        with acting(self.account):
+            handed = adding.add_task(
+                told,
+                goal=asked["task_goal"],
+                result=asked["task_result"],
+                log=asked.get("execution_log") or "",
+            )
+            return self.seal(Response(handed_output(handed), status=202))
+
+
+def _told_by(account_id: UUID, actor: Actor, asked: dict[str, Any]) -> Told:
+    names = ("scope", "user_id", "agent_id", "app_id", "run_id", "metadata", "observed_at")
+    said = given({name: asked.get(name) for name in names})
+    if not isinstance(said.get("metadata", {}), dict):
+        raise Invalid("metadata is an object.")
+    return Told(account_id=account_id, actor=actor, **said)
+
+
+def _stored(entries: Any) -> AddAnswer:
+    return {
+        "event_id": None,
+        "status": "SUCCEEDED",
+        "reason": None,
+        "results": [_message(entry) for entry in entries],
+    }
+
+
+def handed_output(handed: Handed) -> AddAnswer:
+    return {
+        "event_id": handed.event_id,
+        "status": "PENDING",
+        "reason": handed.reason or None,
+        "results": [_message(entry) for entry in handed.stored],
+    }
+
+
+def _message(entry: MemoryEntry) -> AddedMessage:
+    return {
+        "id": entry.pk,
+        "event": "ADD",
+        "text": entry.content,
+        "role": entry.slots.get("role"),
+        "status": entry.status,
+    }

@@ -1,0 +1,49 @@
+"""What a batch says of all its nodes: each says it that does not say it itself."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework.exceptions import ValidationError
+
+from kmapp.api.serializers import Aliases
+from kmapp.ledger import batch_nodes
+from memory.retrieval.filters import IDS
+
+SAID_OF_ALL = (*IDS, "visibility")
+OF_ONE = ("user_id", "agent_id", "app_id")  # a guest, such as a rule, is for one of these alone
+
+
+def handed_down(batch: Aliases, data: Any) -> Any:
+    """The batch as it was sent, and in each node what is said of all."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("nodes"), list):
+        return data
+    said = {name: value for name in SAID_OF_ALL if (value := _sound(batch, name, data))}
+    return {**data, "nodes": [_with(said, node, batch.aliases) for node in data["nodes"]]}
+
+
+def _sound(batch: Aliases, name: str, data: Mapping[str, Any]) -> str:
+    """Empty: not said, or nothing that could be: that is complained of once, not in every node."""
+    value = data.get(_word(name, data, batch.aliases))
+    try:
+        return str(batch.fields[name].run_validation(value)) if isinstance(value, str) else ""
+    except ValidationError:
+        return ""
+
+
+def _with(said: Mapping[str, str], node: Any, aliases: Mapping[str, str]) -> Any:
+    if not isinstance(node, Mapping):
+        return node
+    if batch_nodes.kind_of(node) and any(_word(name, node, aliases) for name in OF_ONE):
+        return node
+    missing = {name: value for name, value in said.items() if not _word(name, node, aliases)}
+    return {**node, **missing}
+
+
+def _word(name: str, data: Mapping[str, Any], aliases: Mapping[str, str]) -> str:
+    """By which word something is said, our own or another; empty if by none."""
+    words = (name, *(alias for alias, ours in aliases.items() if ours == name))
+    return next((word for word in words if not _blank(data.get(word))), "")
+
+
+def _blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())

@@ -1,0 +1,34 @@
+"""What became of what was handed over: told to agents by ids and reasons, to people with it all."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from kmapp.outbox.job_results import Outcome, outcome_of
+from memory.actions.messages import EXTRACT
+from memory.models import Extraction, MemoryEntry
+
+
+@outcome_of(EXTRACT)
+def extracted(account_id: UUID, payload: Mapping[str, Any]) -> Outcome:
+    row = Extraction.objects.of(account_id).filter(pk=payload["extraction"]).first()
+    if row is None:
+        return Outcome()
+    if row.finished_at:
+        return Outcome(result=_with_texts(account_id, row.result or {}))
+    evidence = {_("What was said"): json.dumps(row.said, ensure_ascii=False, indent=1)}
+    if row.problem:
+        evidence = {_("Problem"): row.problem, _("What the model answered"): row.answer, **evidence}
+    return Outcome(evidence=evidence)
+
+
+def _with_texts(account_id: UUID, result: Mapping[str, Any]) -> dict[str, Any]:
+    """The texts as they are now, of memories that agents are told."""
+    results = result.get("results", [])
+    ids = [each["id"] for each in results if each.get("id")]
+    rows = MemoryEntry.objects.of(account_id).current().filter(pk__in=ids)
+    texts = {str(pk): text for pk, text in rows.values_list("pk", "content")}
+    return {**result, "results": [{**each, "text": texts.get(each["id"])} for each in results]}

@@ -1,0 +1,34 @@
+"""What health says of an account's memories."""
+
+from uuid import UUID
+
+from kmapp.accounts.acting import acting
+from kmapp.api.health import Report, check, figure
+from kmapp.providers import chat
+from kmapp.providers.active import active_model
+from kmapp.search.models import Vector
+from memory.actions.messages import NO_CHAT_MODEL
+from memory.models import Extraction
+
+
+@figure("pending_embeddings")
+def pending_embeddings(account_id: UUID) -> int:
+    """Texts that wait for their vector: at 0, all that was written is found by its meaning too."""
+    with acting(account_id):
+        waiting = Vector.objects.of(account_id).filter(state=Vector.State.PENDING)
+        return waiting.filter(model=active_model()).count()
+
+
+@figure("pending_extractions")
+def pending_extractions(account_id: UUID) -> int:
+    """Conversations and tasks that nothing has been taken from yet."""
+    with acting(account_id):
+        return Extraction.objects.of(account_id).filter(finished_at=None).count()
+
+
+@check("chat_model")
+def chat_model(_account_id: UUID) -> Report:
+    """Without one nothing is broken: what needs it waits."""
+    configured = chat.configured()
+    facts = {"configured": configured, "vision": chat.can_see()}
+    return Report(ok=True, facts=facts if configured else {**facts, "reason": NO_CHAT_MODEL})

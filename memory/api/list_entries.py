@@ -1,0 +1,134 @@
+"""Listing memories, page by page."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.authentication import KeyPrincipal
+from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import OneOrMore
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import Invalid
+from memory.api import serialize
+from memory.api.request_serializers import ID, FiltersField, OfKinds, viewer_of
+from memory.api.response_types import ListAnswer
+from memory.models import EntryQuerySet, MemoryEntry
+from memory.retrieval.as_of import Past, tellable
+from memory.retrieval.filters import IDS, condition
+
+PAGE = 50
+MOST = 200
+
+
+class ListInput(OfKinds):
+    """Which memories, and which page of them."""
+
+    aliases = {
+        **OfKinds.aliases,
+        "id": "ids",
+        "memory_ids": "ids",
+        "client_id": "client_ids",
+    }
+
+    ids = OneOrMore(child=serializers.UUIDField(), max_length=MOST, required=False)
+    client_ids = OneOrMore(
+        child=serializers.CharField(max_length=ID), max_length=MOST, required=False
+    )
+    tags = OneOrMore(
+        child=serializers.CharField(max_length=100), required=False, help_text="All of them."
+    )
+    status = serializers.ChoiceField(choices=MemoryEntry.Status.choices, required=False)
+    pinned = serializers.BooleanField(required=False, allow_null=True, default=None)
+    filters = FiltersField()
+    as_of = serializers.DateTimeField(required=False, allow_null=True)
+    limit = serializers.IntegerField(min_value=1, max_value=MOST, default=PAGE)
+    cursor = serializers.CharField(
+        max_length=200, required=False, allow_blank=True, allow_null=True,
+        help_text="The next_cursor of the page before.",
+    )  # fmt: skip
+
+
+class ListMemories(AgentView):
+    """List memories, newest first.
+
+    An ordinary key sees what agents are told by the ids it names, and what it wrote itself; an
+    admin key sees all of the account. With `as_of`, as it was then.
+    """
+
+    scopes = {"POST": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(request=ListInput, responses={200: ListAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(ListInput, request)
+        found, limit = _asked_for(asked), asked["limit"]
+        with acting(self.account):
+            rows = _seen(self.request.auth, asked, asked.get("as_of")).filter(found)
+            if cursor := asked.get("cursor"):
+                rows = rows.filter(_after(cursor))
+            rows = rows.order_by("-created_at", "-pk")[: limit + 1]
+            if at := asked.get("as_of"):
+                present = tellable(_seen(self.request.auth, asked, at, told=False))
+                entries = Past(account_id=self.account, at=at, present=present).entries(rows)
+            else:
+                entries = list(rows)
+            shown = [serialize.entry_output(entry) for entry in entries[:limit]]
+        more = _cursor(entries[limit - 1]) if len(entries) > limit else None
+        return Response({"results": shown, "next_cursor": more})
+
+
+def _seen(
+    principal: KeyPrincipal, asked: Mapping[str, Any], at: datetime | None, *, told: bool = True
+) -> EntryQuerySet:
+    """What a key may list by the ids it names. Naming none, it is told what everyone is."""
+    rows = MemoryEntry.objects.of(principal.account_id)
+    viewer = viewer_of(asked)
+    if principal.may(Scope.ADMIN):
+        named = any(asked.get(name) for name in (*IDS, "scope"))  # a filter alone only narrows
+        return rows.visible_to(viewer) if named else rows
+    if told:
+        rows = rows.told_to(str(principal.actor), at)
+    return rows.visible_to(viewer)
+
+
+def _asked_for(asked: Mapping[str, Any]) -> Q:
+    found = Q()
+    for name, lookup in (("ids", "pk__in"), ("client_ids", "client_id__in"), ("kinds", "kind__in")):
+        if name in asked:
+            found &= Q(**{lookup: asked[name]})
+    if asked.get("tags"):
+        found &= Q(tags__contains=asked["tags"])
+    if "status" in asked:
+        found &= Q(status=asked["status"])
+    if asked["pinned"] is not None:
+        found &= Q(pinned=asked["pinned"])
+    return found & condition(asked["filters"]) if asked.get("filters") else found
+
+
+def _cursor(entry: MemoryEntry) -> str:
+    said = f"{entry.created_at.isoformat()} {entry.pk}"
+    return base64.urlsafe_b64encode(said.encode()).decode()
+
+
+def _after(cursor: str) -> Q:
+    """What comes after the last memory of a page."""
+    try:
+        said = base64.urlsafe_b64decode(cursor.encode()).decode().rsplit(" ", 1)
+        at, pk = datetime.fromisoformat(said[0]), UUID(said[1])
+        at.astimezone()
+    except (ValueError, IndexError, OverflowError, binascii.Error) as error:
+        issue = {"path": "cursor", "message": "is not a next_cursor of this list"}
+        raise Invalid("This cursor is not ours.", issues=[issue]) from error
+    if at.tzinfo is None:
+        raise Invalid("This cursor is not ours.", issues=[{"path": "cursor", "message": "no zone"}])
+    return Q(created_at__lt=at) | Q(created_at=at, pk__lt=pk)

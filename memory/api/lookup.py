@@ -1,0 +1,130 @@
+"""Which memory a request is about, and whether its key may read it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef
+from rest_framework import serializers
+
+from kmapp.accounts.authentication import KeyPrincipal
+from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import any_of
+from kmapp.errors import Gone, NotFound
+from kmapp.providers.active import active_model
+from memory.api.request_serializers import IdField, Ids, viewer_of
+from memory.api.serialize import SCHEME
+from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
+from memory.models.entry_input import key_of
+from memory.retrieval.as_of import Past, tellable
+
+URI_PARTS = 4  # account, scope, kind, id
+
+
+class Which(Ids):
+    """Which memory: by its id, or by the client's own. Ids of whose it is must be its own."""
+
+    aliases = {**Ids.aliases, "memory_id": "id", "node_id": "id"}
+    together = any_of("id", "client_id")
+
+    id = serializers.UUIDField(required=False)
+    client_id = IdField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """One of the two."""
+        if not attrs.get("id") and not attrs.get("client_id"):
+            raise serializers.ValidationError({"id": "Give the id or the client_id of a memory."})
+        return attrs
+
+
+class Cited(Which):
+    """Which memory: also by the uri of a citation; and at which time."""
+
+    aliases = {**Which.aliases, "uri": "citation"}
+    together = any_of("id", "client_id", "citation")
+
+    citation = serializers.CharField(max_length=1000, required=False)
+    as_of = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="As it was then, not as it is."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A citation is an id in its context."""
+        if not attrs.get("id") and (citation := attrs.get("citation")):
+            attrs["id"] = self._cited(citation)
+        return super().validate(attrs)
+
+    def _cited(self, uri: str) -> UUID:
+        tail = uri.removeprefix(f"{SCHEME}://").split("/")
+        if not uri.startswith(f"{SCHEME}://") or len(tail) != URI_PARTS or tail[2] == "commit":
+            raise serializers.ValidationError({"citation": "This is no uri of a memory."})
+        if tail[0] != str(self.context["request"].auth.account_id):
+            raise NotFound("There is no such memory.")
+        try:
+            return UUID(tail[3])
+        except ValueError as error:
+            raise serializers.ValidationError({"citation": "It ends in no id."}) from error
+
+
+def readable(
+    principal: KeyPrincipal, asked: Mapping[str, Any], at: datetime | None = None
+) -> EntryQuerySet:
+    """What a key may read: what agents are told, and what it wrote itself. An admin key: all.
+
+    Ids are not guessed, so a key need not say whose a memory is; if it does, that counts.
+    """
+    rows = MemoryEntry.objects.of(principal.account_id)
+    if not principal.may(Scope.ADMIN):
+        rows = rows.told_to(str(principal.actor), at)
+    whose = {name: asked.get(name) for name in ("user_id", "agent_id", "app_id", "run_id")}
+    return rows.visible_to(viewer_of(whose)) if any(whose.values()) else rows
+
+
+def forgettable(principal: KeyPrincipal, asked: Mapping[str, Any]) -> EntryQuerySet:
+    """What a key may forget: what it may read, and again what it forgot."""
+    own = MemoryVersion.objects.filter(
+        account_id=OuterRef("account_id"),
+        entry_id=OuterRef("pk"),
+        version=OuterRef("version"),
+        event=MemoryVersion.Event.FORGET,
+        actor=str(principal.actor),
+    )
+    return readable(principal, asked) | MemoryEntry.objects.of(principal.account_id).filter(
+        Exists(own)
+    )
+
+
+def one_then(principal: KeyPrincipal, asked: Mapping[str, Any], at: datetime) -> MemoryEntry:
+    """The memory asked for, as it was. Whoever may not see it now is not told it from then."""
+    rows = MemoryEntry.objects.of(principal.account_id)
+    if not principal.may(Scope.ADMIN):
+        rows = tellable(rows)
+    whose = {name: asked.get(name) for name in ("user_id", "agent_id", "app_id", "run_id")}
+    present = rows.visible_to(viewer_of(whose)) if any(whose.values()) else rows
+    past = Past(account_id=principal.account_id, at=at, present=_named(present, asked))
+    for entry in past.entries(_named(readable(principal, asked, at), asked)):
+        return entry
+    raise NotFound("There was no such memory then.")
+
+
+def _named(rows: EntryQuerySet, asked: Mapping[str, Any]) -> EntryQuerySet:
+    if asked.get("id"):
+        return rows.filter(pk=asked["id"])
+    return rows.filter(client_id=asked["client_id"], scope=asked.get("scope") or "")
+
+
+def one(account_id: UUID, rows: EntryQuerySet, asked: Mapping[str, Any]) -> MemoryEntry:
+    """The memory asked for, or the one answer for what is unknown and what may not be read."""
+    entry = _named(rows, asked).with_embedding_state(active_model().pk).first()
+    if entry is None:
+        _refuse_erased(account_id, asked)
+        raise NotFound("There is no such memory.")
+    return entry
+
+
+def _refuse_erased(account_id: UUID, asked: Mapping[str, Any]) -> None:
+    scope = asked.get("scope") or ""
+    key = asked.get("id") or key_of(account_id, scope, asked["client_id"])
+    if ErasedEntry.objects.of(account_id).filter(pk=key).exists():
+        raise Gone("This memory was erased.")

@@ -1,0 +1,124 @@
+"""Messages as clients send them: one text, one message or a list, with pictures or without."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from kmapp.errors import Invalid
+from kmapp.providers import chat
+from memory.api.request_serializers import ID, TEXT
+from memory.extraction.conversation import USER, Message
+
+ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+MESSAGES = 200
+PICTURES = 20
+PICTURE = re.compile(
+    r"(?:https://[^\s]{1,2000}|data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2})"
+)
+
+_PART = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string", "enum": ["text", "image_url"]},
+        "text": {"type": "string"},
+        "image_url": {"type": "object", "properties": {"url": {"type": "string"}}},
+    },
+}
+_MESSAGE = {
+    "type": "object",
+    "properties": {
+        "role": {"type": "string", "enum": list(ROLES)},
+        "content": {"oneOf": [{"type": "string"}, _PART, {"type": "array", "items": _PART}]},
+        "name": {"type": "string"},
+    },
+    "required": ["role", "content"],
+}
+
+
+@extend_schema_field(
+    {"oneOf": [{"type": "string"}, _MESSAGE, {"type": "array", "items": _MESSAGE}]}
+)
+class MessagesField(serializers.Field[list[Message], Any, Any, Any]):
+    """A string is what the user says."""
+
+    def to_internal_value(self, data: Any) -> list[Message]:
+        """Every message, or what is wrong with the first bad one."""
+        if isinstance(data, str):
+            data = {"role": USER, "content": data}
+        listed = [data] if isinstance(data, Mapping) else data
+        if not isinstance(listed, list) or not listed:
+            raise serializers.ValidationError("Give a text, a message, or a list of messages.")
+        if len(listed) > MESSAGES:
+            raise serializers.ValidationError(
+                f"{len(listed)} messages; send at most {MESSAGES} at a time."
+            )
+        messages = [_message(each, number) for number, each in enumerate(listed)]
+        if sum(len(message.images) for message in messages) > PICTURES:
+            raise serializers.ValidationError(f"Send at most {PICTURES} pictures at a time.")
+        return messages
+
+
+def _message(each: Any, number: int) -> Message:
+    if not isinstance(each, Mapping):
+        raise _wrong(number, "is no message: give role and content")
+    role, name = each.get("role"), each.get("name") or ""
+    if role not in ROLES:
+        raise _wrong(number, f"has no role of {', '.join(ROLES)}")
+    if not isinstance(name, str) or len(name) > ID:
+        raise _wrong(number, f"has a name that is no text of up to {ID} characters")
+    parts = each.get("content")
+    parts = parts if isinstance(parts, list) else [parts]
+    texts = [text for part in parts if (text := _text(part, number)) is not None]
+    images = [_picture(part, number) for part in parts if _text(part, number) is None]
+    text = "\n".join(texts)
+    if len(text) > TEXT:
+        raise _wrong(number, f"is longer than {TEXT} characters")
+    return Message(role=role, text=text, name=name, images=images)
+
+
+def _text(part: Any, number: int) -> str | None:
+    """The words of a part; None where it is a picture."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Mapping) and part.get("type") == "text":
+        if isinstance(part.get("text"), str):
+            return str(part["text"])
+        raise _wrong(number, "has a part of type text without text")
+    if isinstance(part, Mapping) and part.get("type") == "image_url":
+        return None
+    raise _wrong(number, "has content that is neither text nor a part of type text or image_url")
+
+
+def _picture(part: Mapping[str, Any], number: int) -> str:
+    source = part.get("image_url")
+    url = source.get("url") if isinstance(source, Mapping) else source
+    if not isinstance(url, str) or not PICTURE.fullmatch(url):
+        raise _wrong(number, "has a picture that is neither https:// nor data:image/…;base64")
+    return url
+
+
+def _wrong(number: int, why: str) -> serializers.ValidationError:
+    return serializers.ValidationError(f"Message {number} {why}.")
+
+
+def refuse_unseen(messages: Sequence[Message], *, infer: bool) -> None:
+    """Pictures are described by a model that sees, or refused; never dropped in silence."""
+    pictured = [n for n, message in enumerate(messages) if message.images]
+    if not pictured:
+        return
+    issues = [{"path": f"messages.{n}", "message": "holds a picture"} for n in pictured]
+    if not infer:
+        raise Invalid(
+            "A picture is described by a model: send infer true, or the words alone.",
+            code="picture_without_infer",
+            issues=issues,
+        )
+    if not chat.can_see():
+        raise Invalid(
+            "No model that sees pictures is configured (VISION_MODEL): send the words alone.",
+            code="no_vision_model",
+            issues=issues,
+        )

@@ -1,0 +1,213 @@
+"""Recalling memories with what hangs together with them, and blocks of them for prompts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.scopes import Scope
+from kmapp.api.throttles import count
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import Denied, Invalid
+from kmapp.providers.active import active_model
+from kmapp.providers.vectors import LARGEST
+from kmapp.search.queries import Meaning
+from kmapp.search.variants import Variant
+from memory.api import aionis_subgraph, serialize
+from memory.api.recall_response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
+from memory.api.request_serializers import QUERY, Asking, Share, viewer_of
+from memory.models.settings import MOST_INJECTED
+from memory.retrieval.access_counters import accessed
+from memory.retrieval.filters import condition
+from memory.retrieval.prompt_block import inject
+from memory.retrieval.recall import USUAL as SEEDS
+from memory.retrieval.recall import Recall, recall
+from memory.retrieval.search import Search
+
+DIMENSIONS = 4_096
+DEBUG_SEEDS = 20
+
+
+def search_of(asked: Mapping[str, Any], variant: Variant) -> Search:
+    """What a request asks for, in the words of retrieval."""
+    return Search(
+        query=asked.get("query", ""),
+        viewer=viewer_of(asked),
+        limit=asked["limit"],
+        kinds=tuple(asked.get("kinds", ())),
+        tags=tuple(asked.get("tags", ())),
+        min_score=asked.get("min_score") or 0.0,
+        observed_after=asked.get("observed_after"),
+        observed_before=asked.get("observed_before"),
+        filters=condition(asked["filters"]) if asked.get("filters") else None,
+        as_of=asked.get("as_of"),
+        variant=variant,
+    )
+
+
+class _RecallInput(Asking):
+    """How far around the answers of a question to look, and what to tell of them."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=SEEDS)
+    min_score = Share(default=0.0)
+    neighborhood_hops = serializers.IntegerField(min_value=1, max_value=2, default=2)
+    max_nodes = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    max_edges = serializers.IntegerField(min_value=0, max_value=100, default=100)
+    ranked_limit = serializers.IntegerField(min_value=1, max_value=200, default=100)
+    min_edge_weight = Share(default=0.0)
+    min_edge_confidence = Share(default=0.0)
+    include_meta = serializers.BooleanField(default=False)
+    include_slots = serializers.BooleanField(default=False)
+    include_slots_preview = serializers.BooleanField(default=False)
+    return_debug = serializers.BooleanField(default=False)
+    include_embeddings = serializers.BooleanField(default=False)
+    max_debug_bytes = serializers.IntegerField(min_value=1, max_value=16_384, default=16_384)
+    context_token_budget = serializers.IntegerField(
+        min_value=1, max_value=100_000, required=False, allow_null=True
+    )
+    context_char_budget = serializers.IntegerField(
+        min_value=1, max_value=400_000, required=False, allow_null=True
+    )
+
+
+class RecallTextInput(_RecallInput):
+    """A question."""
+
+    aliases = {
+        **_RecallInput.aliases,
+        "query_text": "query",
+        "consumer_agent_id": "agent_id",
+    }
+
+    query = serializers.CharField(max_length=QUERY)
+
+
+class RecallInput(_RecallInput):
+    """The vector of a question that the client embedded itself, by the model in use here."""
+
+    aliases = {**_RecallInput.aliases, "consumer_agent_id": "agent_id"}
+
+    query_embedding = serializers.ListField(
+        child=serializers.FloatField(), min_length=1, max_length=DIMENSIONS
+    )
+
+
+class _Recalling(AgentView):
+    scopes = {"POST": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    def answer(self, asked: Mapping[str, Any], meaning: Meaning | None = None) -> dict[str, Any]:
+        self._admit_debugging(asked)
+        wanted = Recall(
+            search=search_of(asked, self.variant),
+            hops=asked["neighborhood_hops"],
+            most_nodes=asked["max_nodes"],
+            most_edges=asked["max_edges"],
+            least_weight=asked["min_edge_weight"],
+            least_confidence=asked["min_edge_confidence"],
+        )
+        found = recall(self.account, wanted, meaning)
+        accessed(self.account, found.entries)
+        return aionis_subgraph.answer(self.account, found, asked)
+
+    def _admit_debugging(self, asked: Mapping[str, Any]) -> None:
+        """The one door through which something of a vector leaves. Admins only, little, seldom."""
+        if not (asked["return_debug"] and asked["include_embeddings"]):
+            return
+        principal = self.request.auth
+        if not principal.may(Scope.ADMIN):
+            raise Denied("Only an admin key may look at embeddings.", code="admin_required")
+        if asked["limit"] > DEBUG_SEEDS:
+            issue = {"path": "limit", "message": f"at most {DEBUG_SEEDS} with include_embeddings"}
+            raise Invalid("Ask for fewer to look at embeddings.", issues=[issue])
+        if budget := count("debug", str(principal.key_id)):
+            budget.enforce()
+
+
+class RecallText(_Recalling):
+    """What is known around a question.
+
+    Seeds, the memories that hang together with them, a ranking, and a text within a budget.
+    """
+
+    @extend_schema(request=RecallTextInput, responses={200: RecallTextAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(RecallTextInput, request)
+        shown = self.answer(asked)
+        asking = {"text": asked["query"], "embedding_provider": active_model().name}
+        return Response({**shown, "query": asking})
+
+
+class RecallByVector(_Recalling):
+    """The same for a question whose vector the client made."""
+
+    @extend_schema(request=RecallInput, responses={200: RecallAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(RecallInput, request)
+        model = active_model()
+        vector = asked["query_embedding"]
+        if len(vector) != model.dimensions or not any(vector) or max(map(abs, vector)) > LARGEST:
+            message = (
+                f"must be {model.dimensions} numbers up to {LARGEST:.0f}, not all of them 0:"
+                f" {model.name}"
+            )
+            issue = {"path": "query_embedding", "message": message}
+            raise Invalid("This is no vector of the model in use.", issues=[issue])
+        return Response(self.answer(asked, Meaning.of(model, vector)))
+
+
+class InjectInput(Asking):
+    """A question that a prompt is made for."""
+
+    query = serializers.CharField(max_length=QUERY)
+    max_memories = serializers.IntegerField(
+        min_value=1,
+        max_value=MOST_INJECTED,
+        required=False,
+        allow_null=True,
+        help_text="By default what the account's policy says.",
+    )
+    token_budget = serializers.IntegerField(
+        min_value=1, max_value=100_000, required=False, allow_null=True
+    )
+    min_score = Share(required=False, allow_null=True)
+
+
+class Inject(AgentView):
+    """A block of memories, ready to be put into a prompt.
+
+    With a run_id half of them are of that run and half from wherever else the ids reach.
+    """
+
+    scopes = {"POST": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(request=InjectInput, responses={200: InjectAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(InjectInput, request)
+        made = inject(
+            self.account,
+            search_of({**asked, "limit": 1, "min_score": 0.0}, self.variant),
+            most=asked.get("max_memories"),
+            most_tokens=asked.get("token_budget"),
+            least=asked.get("min_score"),
+        )
+        accessed(self.account, [hit.entry.pk for hit in made.hits])
+        return Response(
+            {
+                "text": made.text,
+                "memories": [
+                    serialize.hit_output(hit, self.variant, explain=asked["explain"])
+                    for hit in made.hits
+                ],
+                **self.variant.versions(),
+                "query": asked["query"],
+                "threshold": made.threshold,
+                "has_relevant": made.has_relevant,
+                "tokens": made.tokens,
+                "decisions": made.decisions,
+            }
+        )

@@ -1,0 +1,38 @@
+"""What agents are shown of what was recalled, field by field."""
+
+from typing import Any, NotRequired
+from uuid import UUID
+
+from kmapp.search.variants import Versions
+from memory.api.response_types import Hit
+
+
+class RecallAnswer(Versions):
+    """What is known around a question. Nodes are as wide as the question asks; no embeddings."""
+
+    tenant_id: UUID
+    scope: str
+    seeds: list[dict[str, Any]]
+    subgraph: dict[str, Any]
+    ranked: list[dict[str, Any]]
+    context: dict[str, Any]
+    decisions: list[dict[str, Any]]
+    debug: NotRequired[dict[str, Any]]
+
+
+class RecallTextAnswer(RecallAnswer):
+    """The same, with the question and the model that read it."""
+
+    query: dict[str, str]
+
+
+class InjectAnswer(Versions):
+    """A block for a prompt, and the memories in it."""
+
+    text: str
+    memories: list[Hit]
+    query: str
+    threshold: float
+    has_relevant: bool
+    tokens: int
+    decisions: list[dict[str, Any]]

@@ -1,0 +1,294 @@
+"""What agents send, field by field.
+
+Our words are text, kind, metadata and run_id; those of other clients are accepted.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rest_framework import serializers
+
+from kmapp.api.serializers import Aliases, OneOrMore, Typed, any_of, one_of
+from kmapp.ledger import batch_nodes as nodes
+from memory.api.batch_defaults import handed_down
+from memory.models import MemoryEdge, MemoryEntry, Viewer
+from memory.models.entry_input import End, NewEdge, NewEntry
+from memory.retrieval.filters import IDS, fixed_ids
+from memory.retrieval.search import USUAL
+
+TEXT = 50_000  # characters of one memory
+BATCH = 500  # memories of one write
+ID = 200
+QUERY = 4_000
+
+
+class Share(serializers.FloatField):
+    """A number from 0 to 1."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_value=0, max_value=1, **kwargs)
+
+
+class IdField(serializers.CharField):
+    """An id of the client's own making."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=ID, required=False, allow_blank=True, allow_null=True, **kwargs)
+
+
+def guests_of(said: Sequence[Any]) -> list[nodes.Guest]:
+    """The nodes of a batch that other apps keep, each with its place."""
+    return [
+        replace(node, position=position)
+        for position, node in enumerate(said)
+        if isinstance(node, nodes.Guest)
+    ]
+
+
+def given(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said: null means not given."""
+    return {name: value for name, value in data.items() if value is not None}
+
+
+class Ids(Aliases):
+    """Whose it is, below the account."""
+
+    user_id = IdField()
+    agent_id = IdField()
+    app_id = IdField()
+    run_id = IdField()
+    scope = IdField()
+
+
+class EntryInput(Ids):
+    """One memory to write."""
+
+    aliases = {
+        **Aliases.aliases,
+        "consumer_agent_id": "agent_id",
+        "importance_score": "importance",
+    }
+
+    text = serializers.CharField(max_length=TEXT, trim_whitespace=False)
+    kind = serializers.ChoiceField(choices=MemoryEntry.Kind.choices, required=False)
+    title = serializers.CharField(max_length=500, required=False, allow_blank=True, allow_null=True)
+    metadata = serializers.DictField(required=False, allow_null=True)
+    tags = serializers.ListField(
+        child=serializers.CharField(max_length=100), max_length=50, required=False
+    )
+    entities = serializers.ListField(
+        child=serializers.CharField(max_length=200), max_length=100, required=False
+    )
+    sources = serializers.ListField(
+        child=serializers.DictField(), max_length=50, required=False, help_text="Citations."
+    )
+    raw_ref = serializers.CharField(
+        max_length=2000, required=False, allow_blank=True, allow_null=True
+    )
+    evidence_ref = serializers.CharField(
+        max_length=2000, required=False, allow_blank=True, allow_null=True
+    )
+    id = serializers.UUIDField(required=False, allow_null=True)
+    client_id = IdField(
+        help_text="Your own id: writing it again with the same body changes nothing."
+    )
+    visibility = serializers.ChoiceField(
+        choices=MemoryEntry.Visibility.choices, required=False, allow_null=True
+    )
+    importance = Share(required=False)
+    confidence = Share(required=False)
+    salience = Share(required=False)
+    half_life_days = serializers.FloatField(min_value=0.01, required=False, allow_null=True)
+    tier = serializers.ChoiceField(choices=MemoryEntry.Tier.choices, required=False)
+    observed_at = serializers.DateTimeField(required=False, allow_null=True)
+    valid_from = serializers.DateTimeField(required=False, allow_null=True)
+    valid_to = serializers.DateTimeField(required=False, allow_null=True)
+    expires_at = serializers.DateTimeField(required=False, allow_null=True)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A conversation is told by its run."""
+        wanted, run = attrs.get("visibility"), attrs.get("run_id")
+        if wanted == MemoryEntry.Visibility.CONVERSATION and not run:
+            raise serializers.ValidationError(
+                {"run_id": "visibility conversation needs the run it belongs to."}
+            )
+        if wanted == MemoryEntry.Visibility.USER and not (
+            attrs.get("user_id") or attrs.get("agent_id")
+        ):
+            raise serializers.ValidationError({"user_id": "visibility user needs the user."})
+        return attrs
+
+
+def entry_of(data: Mapping[str, Any]) -> NewEntry:
+    return NewEntry(**given(data))
+
+
+class EndInput(Typed):
+    """One end of an edge."""
+
+    together = one_of("id", "client_id")
+
+    id = serializers.UUIDField(required=False)
+    client_id = serializers.CharField(max_length=ID, required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Exactly one of the two."""
+        if len(attrs) != 1:
+            raise serializers.ValidationError("Give id or client_id.")
+        return attrs
+
+
+class EdgeInput(Typed):
+    """One connection to write."""
+
+    id = serializers.UUIDField(required=False)
+    type = serializers.ChoiceField(choices=MemoryEdge.Type.choices)
+    src = EndInput()
+    dst = EndInput()
+    weight = Share(required=False)
+    confidence = Share(required=False)
+    decay_rate = Share(required=False)
+
+
+def edge_of(data: Mapping[str, Any]) -> NewEdge:
+    return NewEdge(**{**given(data), "src": End(**data["src"]), "dst": End(**data["dst"])})
+
+
+class NodeInput(EntryInput):
+    """One node of a batch: a memory, or a node of a kind that another app keeps, such as a rule."""
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """A guest is read by its own app; its place is added by the batch."""
+        kind = nodes.kind_of(data)
+        if kind:
+            return nodes.Guest(kind=kind.name, position=-1, said=kind.read(data))
+        return super().run_validation(data)
+
+
+OF_ALL = "Of every node that does not say it itself."
+
+
+class WriteInput(Ids):
+    """A batch of memories and their connections: all of it is written, or nothing."""
+
+    aliases = EntryInput.aliases
+    together = any_of("nodes", "edges")
+
+    user_id = IdField(help_text=OF_ALL)
+    agent_id = IdField(help_text=OF_ALL)
+    app_id = IdField(help_text=OF_ALL)
+    run_id = IdField(help_text=OF_ALL)
+    visibility = serializers.ChoiceField(
+        choices=MemoryEntry.Visibility.choices, required=False, allow_null=True, help_text=OF_ALL
+    )
+    actor = IdField(help_text="Accepted for other clients; who writes is told by the key.")
+    input_text = serializers.CharField(max_length=TEXT, required=False, allow_null=True)
+    input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
+    auto_embed = serializers.BooleanField(default=True)
+    force_reembed = serializers.BooleanField(default=False)
+    dedupe = serializers.BooleanField(
+        default=False, help_text="Whether nodes that were said before, word for word, stay one."
+    )
+    memory_lane = serializers.ChoiceField(
+        choices=["private", "shared"],
+        required=False,
+        allow_null=True,
+        help_text="private: memories that name nobody are the owner's alone.",
+    )
+    owner_agent_id = IdField()
+    nodes = NodeInput(many=True, required=False)
+    edges = EdgeInput(many=True, required=False)
+
+    def to_internal_value(self, data: Any) -> Any:
+        return super().to_internal_value(handed_down(self, data))
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Something to write, and not too much of it."""
+        if attrs.get("memory_lane") == "private":
+            self._keep_private(attrs)
+        said, edges = attrs.get("nodes", []), attrs.get("edges", [])
+        if not said and not edges:
+            raise serializers.ValidationError({"nodes": "Write at least one node or edge."})
+        if len(said) > BATCH:
+            raise serializers.ValidationError(
+                {"nodes": f"{len(said)} nodes; send at most {BATCH} at a time."}
+            )
+        if len(edges) > 2 * BATCH:
+            raise serializers.ValidationError(
+                {"edges": f"{len(edges)} edges; send at most {2 * BATCH} at a time."}
+            )
+        return attrs
+
+    def _keep_private(self, attrs: dict[str, Any]) -> None:
+        owner = attrs.get("owner_agent_id")
+        for node in attrs.get("nodes", []):
+            if isinstance(node, nodes.Guest) or node.get("visibility"):
+                continue
+            if not (node.get("user_id") or node.get("agent_id") or owner):
+                raise serializers.ValidationError(
+                    {"owner_agent_id": "memory_lane private needs the agent that owns it."}
+                )
+            if not node.get("user_id"):
+                node["agent_id"] = node.get("agent_id") or owner
+            node["visibility"] = MemoryEntry.Visibility.USER
+
+
+class FiltersField(serializers.DictField):
+    """Conditions: `memory.retrieval.filters` reads them."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            help_text="Conditions on fields, with AND, OR and NOT. Where user_id, agent_id, app_id"
+            " and run_id are all left out beside it, those that it fixes by equality, at its top"
+            " or in an AND there, say whose memories are asked for.",
+        )
+
+
+class OfKinds(Ids):
+    """Whose, and of which kinds: one, or several."""
+
+    aliases = {**Ids.aliases, "kind": "kinds", "type": "kinds", "types": "kinds"}
+
+    kinds = OneOrMore(
+        child=serializers.ChoiceField(choices=MemoryEntry.Kind.choices), required=False
+    )
+
+
+class Narrowing(OfKinds):
+    """Which memories may answer."""
+
+    tags = OneOrMore(child=serializers.CharField(max_length=100), required=False)
+    observed_after = serializers.DateTimeField(required=False)
+    observed_before = serializers.DateTimeField(required=False)
+    filters = FiltersField()
+
+
+class Asking(Narrowing):
+    """A question, of now or of an instant before."""
+
+    as_of = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="What would have been found then."
+    )
+    explain = serializers.BooleanField(
+        default=False, help_text="The parts that add up to each score."
+    )
+
+
+class SearchInput(Asking):
+    """A question."""
+
+    query = serializers.CharField(max_length=QUERY)
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=USUAL)
+    min_score = Share(default=0.0)
+
+
+def whose(data: Mapping[str, Any]) -> dict[str, str]:
+    """The ids that a request names; where it names none, those that its filter does."""
+    named = {name: data[name] for name in IDS if data.get(name)}
+    return named or fixed_ids(data.get("filters") or {})
+
+
+def viewer_of(data: Mapping[str, Any]) -> Viewer:
+    return Viewer(**whose(data), scope=data.get("scope") or None)

@@ -1,0 +1,128 @@
+"""Searching memories, and the ledger behind them."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.scopes import Scope
+from kmapp.api.serializers import Typed
+from kmapp.api.views import AgentView, parse
+from kmapp.errors import NotFound
+from kmapp.ledger.canonical import LARGEST_INTEGER
+from kmapp.ledger.models import Commit
+from kmapp.ledger.verify import verify
+from memory.api import serialize
+from memory.api.ledger_response_types import CommitsAnswer, HistoryAnswer, VerifyAnswer
+from memory.api.lookup import readable
+from memory.api.recall import search_of
+from memory.api.request_serializers import Ids, SearchInput
+from memory.api.response_types import SearchAnswer
+from memory.models import MemoryVersion
+from memory.retrieval.access_counters import accessed
+from memory.retrieval.search import search
+
+HISTORY = 200  # versions in one answer
+
+
+class SearchMemories(AgentView):
+    """Find memories by words and by meaning, best first."""
+
+    scopes = {"POST": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(request=SearchInput, responses={200: SearchAnswer})
+    def post(self, request: Request) -> Response:
+        asked = parse(SearchInput, request)
+        found = search(self.account, search_of(asked, self.variant))
+        accessed(self.account, [hit.entry.pk for hit in found.hits])
+        return Response(
+            {
+                "results": [
+                    serialize.hit_output(hit, self.variant, explain=asked["explain"])
+                    for hit in found.hits
+                ],
+                **self.variant.versions(),
+                "decisions": found.decisions,
+            }
+        )
+
+
+class PageInput(Typed):
+    """Which part of a long list."""
+
+    after = serializers.IntegerField(
+        min_value=0, max_value=LARGEST_INTEGER, default=0, help_text="The last number you have."
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=HISTORY, default=50)
+
+
+class HistoryInput(Ids, PageInput):
+    """Which versions, and whose memory it must be."""
+
+
+class History(AgentView):
+    """Every state a memory has had, oldest first, each with the commit that sealed it."""
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(parameters=[HistoryInput], responses={200: HistoryAnswer})
+    def get(self, request: Request, pk: UUID) -> Response:
+        page = parse(HistoryInput, request)
+        with acting(self.account):
+            if not readable(self.request.auth, page).filter(pk=pk).exists():
+                raise NotFound("There is no such memory.")
+            rows = list(
+                MemoryVersion.objects.of(self.account)
+                .filter(entry_id=pk, version__gt=page["after"])
+                .order_by("version")[: page["limit"]]
+            )
+            commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in rows])
+            shown = [serialize.version_output(row, commits.get(row.commit_id)) for row in rows]
+        return Response({"id": pk, "versions": shown})
+
+
+class Commits(AgentView):
+    """The account's chain of commits, oldest first."""
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "recall"
+
+    @extend_schema(parameters=[PageInput], responses={200: CommitsAnswer})
+    def get(self, request: Request) -> Response:
+        page = parse(PageInput, request)
+        with acting(self.account):
+            rows = Commit.objects.of(self.account).filter(seq__gt=page["after"]).order_by("seq")
+            shown = [serialize.commit_output(row) for row in rows[: page["limit"]]]
+        return Response({"commits": shown})
+
+
+class Verify(AgentView):
+    """Check the account's chain: every number, parent and hash, and the last signed checkpoint.
+
+    A request reads 50,000 commits at most: of a longer chain those after its last checkpoint.
+    `after` is the commit that reading began behind, `commits` the last one that was read, and
+    `rest` how many follow it. `manage.py fsck` reads all of them.
+    """
+
+    scopes = {"GET": Scope.MEMORY_READ}
+    bucket = "debug"
+
+    @extend_schema(responses={200: VerifyAnswer})
+    def get(self, request: Request) -> Response:
+        checked = verify(self.account)
+        return Response(
+            {
+                "ok": checked.ok,
+                "after": checked.after,
+                "commits": checked.commits,
+                "rest": checked.rest,
+                "head": checked.head,
+                "problems": list(checked.problems),
+                "checkpoint": checked.checkpoint,
+            }
+        )

@@ -1,0 +1,206 @@
+"""Searching and writing, measured side by side with what the database alone takes.
+
+Ratios are what counts: how fast this machine is says little about another, how much the product
+adds to its two index queries says a lot.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from statistics import quantiles
+from typing import Any
+
+import numpy as np
+import psycopg
+from django.db import connection, connections
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import issue_key
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.accounts.scopes import Scope
+from kmapp.database.ids import uuid7
+from kmapp.providers.active import active_model
+from kmapp.providers.embedding import Kind, OpenAIEmbedder
+from kmapp.providers.query_cache import query_vector
+from kmapp.search.queries import Meaning
+from memory.actions.entries import write
+from memory.benchmarks.query_plans import Statement, overheard
+from memory.benchmarks.synthetic_texts import Writer
+from memory.benchmarks.synthetic_vectors import Cloud
+from memory.models import Viewer
+from memory.models.entry_input import Batch, NewEntry
+from memory.retrieval.search import Search, answer
+
+INDEX_QUERIES = ("best_by_words", "nearest")
+VIEWERS = {
+    "no user": Viewer(),
+    "a user with many memories": Viewer(user_id="user-0001"),
+    "a user with few": Viewer(user_id="user-0100"),
+}
+BATCH = 200
+
+
+@dataclass
+class Times:
+    """Some durations of one thing, in milliseconds."""
+
+    ms: list[float] = field(default_factory=list)
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        began = time.perf_counter()
+        yield
+        self.ms.append((time.perf_counter() - began) * 1000)
+
+    @property
+    def p50(self) -> float:
+        return quantiles(self.ms, n=100, method="inclusive")[49]
+
+    @property
+    def p95(self) -> float:
+        return quantiles(self.ms, n=100, method="inclusive")[94]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searching:
+    """Searches of one kind."""
+
+    viewer: str
+    bare: Times  # the two index queries, by psycopg alone
+    product: Times  # the whole search, once the query's vector is there
+    http: Times  # with the vector from the cache, through the web stack, in this process
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """Writes, beside a bare INSERT with its commit."""
+
+    bare: Times
+    single: Times
+    batch: Times  # of 200
+
+
+class Known:
+    """An embedder that answers with a vector of our own: like those that are stored."""
+
+    def __init__(self, vector: Sequence[float]) -> None:
+        self.vector = list(vector)
+
+    def embed(self, texts: Sequence[str], *, kind: Kind) -> list[list[float]]:
+        return [self.vector for _ in texts]
+
+
+class Bench:
+    """Measures in one account."""
+
+    def __init__(self, account: Account, seed: int = 0) -> None:
+        self.account = account
+        self.model = active_model()
+        rng = np.random.default_rng((seed, 17))
+        self.writer, self.cloud = Writer(rng), Cloud(self.model.dimensions, rng)
+        with acting(account):
+            issued = issue_key(
+                account_id=account.pk, name="perf", scopes=[Scope.ADMIN], actor=SYSTEM
+            )
+        bearer = {"Authorization": f"Bearer {issued.secret}"}
+        self.client = Client(headers=bearer, SERVER_NAME="localhost")
+
+    def embedding(self, number: int) -> Times:
+        """One query's vector, from the embedder."""
+        times = Times()
+        embedder = OpenAIEmbedder.for_queries(self.model)
+        for text in self._queries(number):
+            with times.taken():
+                embedder.embed([text], kind="query")
+        return times
+
+    def searching(self, name: str, number: int) -> Searching:
+        found = Searching(viewer=name, bare=Times(), product=Times(), http=Times())
+        viewer = VIEWERS[name]
+        warm_up = 5
+        for turn, text in enumerate(self._queries(number + warm_up)):
+            asked, meaning = Search(query=text, viewer=viewer), self._meaning(text)
+            with overheard() as heard:
+                answer(self.account.pk, asked, meaning)
+            if turn < warm_up:
+                continue
+            self._bare([each for each in heard if each.name in INDEX_QUERIES], found.bare)
+            with found.product.taken():
+                answer(self.account.pk, asked, meaning)
+            with found.http.taken():
+                self._ask({"query": text, "user_id": viewer.user_id or None})
+        return found
+
+    def writing(self, number: int) -> Writing:
+        """Single writes and batches, beside what one durable INSERT takes here."""
+        found = Writing(bare=Times(), single=Times(), batch=Times())
+        for _ in range(3):
+            self._write(1)
+        for text in self.writer.texts(number):
+            with found.bare.taken():
+                self._insert(text)
+            with found.single.taken():
+                self._write(1)
+        for _ in range(max(number // 20, 5)):
+            with found.batch.taken():
+                self._write(BATCH)
+        return found
+
+    def _queries(self, number: int) -> list[str]:
+        english = self.writer.queries(number - number // 3, chinese=False)
+        return english + self.writer.queries(number // 3, chinese=True)
+
+    def _meaning(self, text: str) -> Meaning:
+        """Let the product believe that it knows the vector of this query."""
+        [vector] = self.cloud.draw(1)
+        embedder = Known(vector.tolist())
+        known = query_vector(self.account.pk, text, model=self.model, embedder=embedder)
+        return Meaning.of(self.model, known.vector)
+
+    def _bare(self, statements: Sequence[Statement], times: Times) -> None:
+        """The index queries as they were sent, without the product."""
+        with acting(self.account):
+            raw = connection.connection
+            with times.taken(), psycopg.ClientCursor(raw) as cursor:
+                for each in statements:
+                    cursor.execute(each.sql, each.parameters)
+                    cursor.fetchall()
+
+    def _ask(self, body: dict[str, Any]) -> None:
+        answer = self.client.post("/v1/memory/search", body, content_type="application/json")
+        if answer.status_code != 200:  # noqa: PLR2004
+            raise RuntimeError(answer.content.decode())
+
+    def _write(self, number: int) -> None:
+        entries = [
+            NewEntry(text=text, user_id="writer", run_id="bench", client_id=f"{uuid7()}")
+            for text in self.writer.texts(number)
+        ]
+        with acting(self.account):
+            write(account_id=self.account.pk, actor=SYSTEM, batch=Batch(entries=entries))
+
+    def _insert(self, text: str) -> None:
+        with connections["owner"].cursor() as cursor:
+            cursor.execute("CREATE TABLE IF NOT EXISTS perf_scratch (content text)")
+            cursor.execute("INSERT INTO perf_scratch VALUES (%s)", [text])
+
+
+def measured(
+    account: Account, number: int, tell: Callable[[str], None]
+) -> tuple[Times, list[Searching], Writing]:
+    """Everything, in one account."""
+    bench = Bench(account)
+    tell("embedding …")
+    embedding = bench.embedding(number)
+    searches = []
+    for name in VIEWERS:
+        tell(f"searching: {name} …")
+        searches.append(bench.searching(name, number))
+    tell("writing …")
+    writing = bench.writing(number)
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS perf_scratch")
+    return embedding, searches, writing

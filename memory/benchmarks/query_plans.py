@@ -1,0 +1,172 @@
+"""The plans of the hot queries, as the application sends them.
+
+The product's own functions run and their statements are overheard; each is then explained on the
+same connection, with the values in its text as they were: as the app role, never prepared.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import connection, connections
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import Account
+from kmapp.outbox.models import Delivery
+from kmapp.providers.actions import OWNER
+from kmapp.providers.active import active_model
+from kmapp.search.queries import Meaning, Within, forget_figures
+from memory.actions.topic_edits import topics_of
+from memory.benchmarks.synthetic_texts import Writer
+from memory.benchmarks.synthetic_vectors import Cloud
+from memory.models import MemoryEntry, Viewer
+from memory.retrieval.agents import agent_names
+from memory.retrieval.candidates import gather
+
+OURS = (
+    "kmapp.search.",
+    "memory.retrieval.candidates",
+    "memory.retrieval.run_order",
+    "memory.models",
+)
+SENDERS = frozenset({"_rows", "_pairs"})  # they send what others wrote
+PAGE = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One statement as it was sent, and the function that sent it."""
+
+    name: str
+    sql: str
+    parameters: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """How a plan reads one table."""
+
+    kind: str  # "Index Scan", "Seq Scan", …
+    table: str
+    index: str
+
+
+@contextmanager
+def overheard(name: str | None = None) -> Iterator[list[Statement]]:
+    """Collect the SELECTs that are sent on the app role's connection."""
+    heard: list[Statement] = []
+
+    def listen(execute: Callable[..., Any], sql: str, params: Any, *rest: Any) -> Any:
+        if sql.lstrip().startswith(("SELECT", "WITH")) and "set_config" not in sql:
+            heard.append(Statement(name=name or _sender(), sql=sql, parameters=params))
+        return execute(sql, params, *rest)
+
+    with connection.execute_wrapper(listen):
+        yield heard
+
+
+def _sender() -> str:
+    """The nearest of our functions above the database driver."""
+    frame = sys._getframe(1)  # noqa: SLF001 - who sends what is the question here
+    while frame.f_back:
+        frame = frame.f_back
+        ours = str(frame.f_globals.get("__name__")).startswith(OURS)
+        if ours and frame.f_code.co_name not in SENDERS:
+            return frame.f_code.co_name.strip("_")
+    return "?"
+
+
+def hot_statements(account: Account, viewer: Viewer | None = None) -> list[Statement]:
+    """What a search, lists, the review queue and triage send for one account."""
+    account_id = account.pk
+    forget_figures()
+    model = active_model()
+    rng = np.random.default_rng(3)
+    [query] = Writer(rng).queries(1, chinese=False)
+    meaning = Meaning.of(model, Cloud(model.dimensions, rng).draw(1)[0].tolist())
+    with acting(account_id):
+        rows = MemoryEntry.objects.of(account_id)
+        seen = rows.current().visible_to(viewer or Viewer())
+        with overheard() as heard:
+            signals = gather(account_id, query, meaning, Within.of(seen))
+        with overheard("entries found") as fetched:
+            seen.in_bulk([each.id for each in signals.candidates[:10]])
+        with overheard("list page") as page:
+            list(rows.order_by("-created_at", "-pk").with_embedding_state(model.pk)[:PAGE])
+        with overheard("review queue") as queue:
+            list(rows.awaiting_review()[:PAGE])
+        with overheard("topics") as topics:
+            list(topics_of(account_id)[:PAGE])
+        with overheard("agents") as agents:
+            agent_names(account_id)
+        with overheard("dead letters") as dead:
+            list(Delivery.objects.of(account_id).dead().order_by("-failed_at")[:PAGE])
+    return [*heard, *fetched, *page, *queue, *topics, *agents, *dead]
+
+
+def whole_reads(account: Account, viewer: Viewer) -> list[str]:
+    """The hot statements of an account that read a table from end to end."""
+    found = []
+    for statement in hot_statements(account, viewer):
+        with acting(account):
+            tables = reads_whole_tables(scans(statement))
+        found += [f"{account.slug}: {statement.name} reads all of {table}" for table in tables]
+    return found
+
+
+def claim_statements() -> list[Statement]:
+    """What the door `claim_deliveries` does inside, where EXPLAIN cannot look; as the owner."""
+    due = import_module("kmapp.migrations.0002_doors").DUE
+    start = "SELECT d.account_id, d.handler FROM outbox_delivery d WHERE"
+    lock = "FOR UPDATE SKIP LOCKED"
+    handlers = ["memory.handlers.embed", "memory.handlers.order"]
+    return [
+        Statement(
+            name="outbox head",
+            sql=f"{start} {due} AND d.handler = ANY (%s) ORDER BY d.due_at LIMIT 1 {lock}",
+            parameters=[handlers],
+        ),
+        Statement(
+            name="outbox batch",
+            sql=f"{start} {due} AND d.account_id = %s AND d.handler = %s "
+            f"ORDER BY d.due_at LIMIT 32 {lock}",
+            parameters=[UUID(int=1), handlers[0]],
+        ),
+    ]
+
+
+def explain(statement: Statement, *, analyze: bool = True, owner: bool = False) -> str:
+    """The plan as text, with times if it is run. Inside `acting`."""
+    options = "ANALYZE, BUFFERS" if analyze else "COSTS OFF"
+    with connections[OWNER if owner else "default"].cursor() as cursor:
+        cursor.execute(f"EXPLAIN ({options}) {statement.sql}", statement.parameters)
+        return "\n".join(row[0] for row in cursor.fetchall())
+
+
+def scans(statement: Statement, *, owner: bool = False) -> list[Scan]:
+    """How the plan reads each table. Inside `acting`."""
+    with connections[OWNER if owner else "default"].cursor() as cursor:
+        cursor.execute(f"EXPLAIN (FORMAT JSON) {statement.sql}", statement.parameters)
+        [[[plan]]] = cursor.fetchall()
+    return list(_scans(plan["Plan"]))
+
+
+def _scans(node: dict[str, Any]) -> Iterator[Scan]:
+    if "Relation Name" in node or "Index Name" in node:
+        yield Scan(
+            kind=node["Node Type"],
+            table=node.get("Relation Name", ""),
+            index=node.get("Index Name", ""),
+        )
+    for below in node.get("Plans", ()):
+        yield from _scans(below)
+
+
+def reads_whole_tables(found: Sequence[Scan]) -> list[str]:
+    """The tables that a plan reads from end to end."""
+    return [scan.table for scan in found if scan.kind == "Seq Scan"]

@@ -1,0 +1,100 @@
+"""A reviewer who clears the queue: what the server takes for a decision, and queries of a page."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from django.test import Client
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actions import add_member
+from kmapp.accounts.actors import SYSTEM, Actor
+from kmapp.accounts.models import Account, Membership, User
+from kmapp.database.ids import uuid7
+from memory.actions.entries import write
+from memory.actions.triage import triage
+from memory.benchmarks.product_bench import Times
+from memory.benchmarks.synthetic_texts import Writer
+from memory.models.entry_input import Batch, NewEntry
+
+HTMX = {"HX-Request": "true", "HX-Current-URL": "http://localhost/review/"}
+IN_HAND = re.compile(r'id="waits-([0-9a-f-]{36})"[^>]*aria-current')
+VERSION = re.compile(r'name="version" value="(\d+)"')
+WRONG = 400  # and above
+
+
+@dataclass(kw_only=True)
+class Clearing:
+    """What clearing a queue took."""
+
+    looks: Times = field(default_factory=Times)  # the whole page
+    decisions: Times = field(default_factory=Times)  # a decision and the next proposal
+    queries: list[int] = field(default_factory=list)  # of each page
+
+
+def cleared(account: Account, number: int) -> Clearing:
+    """Propose so many texts, and decide about each of them as a browser does."""
+    _propose(account, number)
+    found, client = Clearing(), _reviewer(account)
+    answer = _text(client.get("/review/"))
+    for turn in range(number):
+        pk, version = IN_HAND.findall(answer)[0], VERSION.findall(answer)[0]
+        deed = "reject" if turn % 5 == 0 else "approve"
+        with found.decisions.taken():
+            answer = _text(client.post(f"/review/{pk}/{deed}/", {"version": version}, headers=HTMX))
+        if turn % 10 == 0:
+            with found.looks.taken(), _counted(found.queries):
+                _text(client.get("/review/"))
+    return found
+
+
+def told(found: Clearing) -> str:
+    return (
+        f"{len(found.decisions.ms)} decisions: median {found.decisions.p50:.1f} ms, "
+        f"p95 {found.decisions.p95:.1f} ms; a page: median {found.looks.p50:.1f} ms, "
+        f"at most {max(found.queries)} queries."
+    )
+
+
+def _propose(account: Account, number: int) -> None:
+    writer = Writer(np.random.default_rng(11))
+    drafts = [NewEntry(text=text, visibility="account") for text in writer.texts(number)]
+    with acting(account):
+        agent = Actor("key", uuid7())
+        written = write(account_id=account.pk, actor=agent, batch=Batch(entries=drafts))
+    for entry in written.entries:
+        triage(account.pk, entry.pk)
+
+
+def _reviewer(account: Account) -> Client:
+    name = f"reviewer-{uuid7().hex[-12:]}"
+    user = User.objects.create_user(username=name, email=f"{name}@example.invalid")
+    with acting(account):
+        add_member(account_id=account.pk, user=user, role=Membership.Role.REVIEWER, actor=SYSTEM)
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(user)
+    return client
+
+
+@contextmanager
+def _counted(into: list[int]) -> Iterator[None]:
+    number = 0
+
+    def count(execute: Any, *rest: Any) -> Any:
+        nonlocal number
+        number += 1
+        return execute(*rest)
+
+    with connection.execute_wrapper(count):
+        yield
+    into.append(number)
+
+
+def _text(answer: Any) -> str:
+    if answer.status_code >= WRONG:
+        raise RuntimeError(answer.content.decode())
+    return str(answer.content.decode())

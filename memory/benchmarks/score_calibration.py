@@ -1,0 +1,68 @@
+"""Whether a least score keeps and drops the same in Chinese and in English.
+
+The same facts and the same questions in both languages, so that no language has the easier ones.
+`kmapp.search.score_calibration` was fitted to the first half of them; the second half is held out.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from kmapp.search.fusion import fuse
+from memory.benchmarks.question_sets import Asked, Vectors, asked_of
+
+PAIRS = Path(__file__).parent / "parallel.json"
+LEAST = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65)
+HALVES = ("set by", "held out")
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Of each question: that of its answer, and the best that is none."""
+
+    right: Sequence[float]
+    wrong: Sequence[float]
+
+    @classmethod
+    def of(cls, asked: Sequence[Asked]) -> "Scores":
+        right, wrong = [], []
+        for each in asked:
+            ranked = fuse(each.query, each.candidates)
+            right.append(max((r.score for r in ranked if r.id in each.gold), default=0.0))
+            wrong.append(max((r.score for r in ranked if r.id not in each.gold), default=0.0))
+        return cls(right, wrong)
+
+
+def collection(language: str) -> dict[str, Any]:
+    """Facts as memories that stand alone, a day apart, and what is asked about them."""
+    pairs = json.loads(PAIRS.read_text(encoding="utf-8"))[language]
+    items = [
+        {"id": str(n), "run": f"run-{n}", "text": fact, "observed_at": f"2026-01-{n % 28 + 1:02}"}
+        for n, (fact, _) in enumerate(pairs)
+    ]
+    queries = [{"text": asked, "gold": [str(n)]} for n, (_, asked) in enumerate(pairs)]
+    return {"id": language, "items": items, "queries": queries}
+
+
+def measured_level(template: str, vectors: Vectors) -> Iterator[str]:
+    """A Markdown table: at each least score, answers kept, and questions with a wrong one."""
+    halves = {}
+    for language in ("en", "zh"):
+        asked = asked_of([collection(language)], template, vectors)
+        for half, some in zip(HALVES, (asked[::2], asked[1::2]), strict=True):
+            halves[half, language] = Scores.of(some)
+    yield f"| least score | {' | '.join(f'{name}, {half}' for half, name in halves)} |"
+    yield f"| --- |{' ---: |' * len(halves)}"
+    for least in LEAST:
+        cells = [
+            f"{_share(each.right, least):.0%} / {_share(each.wrong, least):.0%}"
+            for each in halves.values()
+        ]
+        yield f"| {least:.2f} | {' | '.join(cells)} |"
+
+
+def _share(scores: Sequence[float], least: float) -> float:
+    return mean(score >= least for score in scores)

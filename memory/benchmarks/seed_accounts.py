@@ -1,0 +1,234 @@
+"""Synthetic accounts of given sizes, consistent with the ledger: 100,000 in a minute or two."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from os import urandom
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import connections
+from django.db.models import Model
+from django.utils import timezone
+
+from kmapp.accounts.actions import create_account
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.database.ids import uuid7
+from kmapp.ledger.actions import SALT_BYTES, Recording
+from kmapp.ledger.canonical import canonical, digest
+from kmapp.ledger.chain import BEGINNING, Head, Link, commit_hash
+from kmapp.ledger.models import Commit, Note
+from kmapp.management.accounts import every_account
+from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.providers.actions import OWNER
+from kmapp.providers.active import active_model
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search.actions import postings_of
+from kmapp.search.indexes import drop_indexes, make_indexes
+from memory.actions.enqueue import EMBED
+from memory.actions.run_order import NEXT_WEIGHT
+from memory.actions.versions import version_of
+from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, half, one_transaction
+from memory.benchmarks.synthetic_entries import Population
+from memory.benchmarks.synthetic_vectors import Cloud
+from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
+from memory.retrieval.indexed_text import words_of
+
+PREFIX = "perf-"
+SHARES = (90.0, 1.0, 0.1)  # percent; one more account has the rest
+BLOCK = 500  # entries of one commit
+BLOCKS_AT_ONCE = 10  # in one transaction
+ENTRIES_PER_USER = 200
+REASON = "synthetic, for measuring"
+POSTING_COLUMNS = ("account_id", "collection", "term", "document", "tf", "dl")
+MANY = 5_000  # from here on building the index anew is faster than adding to it
+TABLES = (
+    *("ledger_commit", "ledger_seal", "ledger_note", "memory_memoryentry", "memory_memoryversion"),
+    *("memory_memoryedge", "search_termposting", "search_vector"),
+    *("outbox_outboxevent", "outbox_delivery"),
+)
+
+
+def slug_of(percent: float | None) -> str:
+    return PREFIX + ("rest" if percent is None else f"{percent:g}".replace(".", "-"))
+
+
+Tell = Callable[[int], None]
+Say = Callable[[str], None]
+
+
+def seed(number: int, shares: Sequence[float], *, tell: Tell, say: Say) -> None:
+    """Fill accounts of these percentages with this many entries altogether."""
+    model = active_model()
+    counts = {slug_of(share): round(number * share / 100) for share in shares}
+    counts[slug_of(None)] = number - sum(counts.values())
+    known = {account.slug: account for account in every_account()}
+    rebuild = number >= MANY
+    if rebuild:
+        drop_indexes(model)
+    try:
+        for place, (slug, wanted) in enumerate(counts.items()):
+            account = known.get(slug) or create_account(name=slug, slug=slug)
+            Seeder(account, model, wanted, np.random.default_rng(place)).fill(tell)
+    finally:
+        if rebuild:
+            say("Building the index of the vectors …")
+            make_indexes(model)
+    say("Collecting statistics …")
+    with connections[OWNER].cursor() as cursor:
+        cursor.execute(f"VACUUM ANALYZE {', '.join(TABLES)}")
+
+
+@dataclass
+class Rows:
+    """What some commits made, by table."""
+
+    models: dict[type[Model], list[Model]] = field(default_factory=dict)
+    postings: list[tuple[Any, ...]] = field(default_factory=list)
+    vectors: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def add(self, rows: Iterable[Model]) -> None:
+        for row in rows:
+            self.models.setdefault(type(row), []).append(row)
+
+    def copy(self) -> None:
+        with one_transaction():
+            for rows in self.models.values():
+                copy_models(rows)
+            copy_rows("search_termposting", POSTING_COLUMNS, self.postings)
+            copy_vectors(self.vectors)
+
+
+@dataclass
+class Seeder:
+    """Fills one account."""
+
+    account: Account
+    model: EmbeddingModel
+    number: int
+    rng: np.random.Generator
+
+    def __post_init__(self) -> None:
+        users = max(self.number // ENTRIES_PER_USER, 3)
+        self.population = Population(self.account.pk, users, self.rng)
+        self.cloud = Cloud(self.model.dimensions, self.rng)
+        self.head = self._head()
+
+    def fill(self, tell: Tell) -> None:
+        left = self.number
+        while left > 0:
+            rows = Rows()
+            for _ in range(BLOCKS_AT_ONCE):
+                size = min(BLOCK, left)
+                if size:
+                    self._block(size, rows)
+                    left -= size
+                    tell(size)
+            rows.copy()
+
+    def _head(self) -> Head:
+        """Where the account's chain stands."""
+        commits = Commit.objects.using(OWNER).of(self.account).order_by("-seq")
+        found = commits.values_list("seq", "commit_hash").first()
+        return Head(*found) if found else BEGINNING
+
+    def _block(self, size: int, rows: Rows) -> None:
+        """One commit and all that follows from it."""
+        commit = Recording(account_id=self.account.pk, actor=SYSTEM, input=None, reason=REASON)
+        entries = self.population.entries(size, commit.id)
+        commit.add_all(entries, "ADD")
+        rows.add(self._sealed(commit))
+        rows.add(entries)
+        rows.add(version_of(entry, commit, SYSTEM, REASON) for entry in entries)
+        pairs = [(a, b) for a, b in pairwise(entries) if a.run_id and a.run_id == b.run_id]
+        rows.add(self._edge(before, after) for before, after in pairs)
+        for entry in entries:
+            rows.add(self._done(entry, commit.id))
+            for term, frequency, length in postings_of(words_of(entry)):
+                rows.postings.append(
+                    (self.account.pk, COLLECTION, term, entry.pk, frequency, length)
+                )
+        rows.vectors += self._vectors(COLLECTION, entries)
+        rows.vectors += self._vectors(CONTEXT_COLLECTION, [after for _, after in pairs])
+
+    def _sealed(self, draft: Recording) -> Iterator[Model]:
+        """The commit, as `recording` would write it, and what stands beside it."""
+        salt = urandom(SALT_BYTES)
+        link = Link(
+            id=draft.id,
+            account=self.account.pk,
+            seq=self.head.seq + 1,
+            parent_hash=self.head.commit_hash,
+            actor=str(draft.actor),
+            created_at=timezone.now(),
+            input_digest=digest(salt, {"input": draft.input, "reason": draft.reason}),
+            diff=draft.diff,
+        )
+        self.head = Head(link.seq, commit_hash(link))
+        yield Commit(
+            id=link.id,
+            account_id=link.account,
+            seq=link.seq,
+            parent_hash=link.parent_hash,
+            commit_hash=self.head.commit_hash,
+            actor=link.actor,
+            created_at=link.created_at,
+            input_digest=link.input_digest,
+            diff=link.diff,
+        )
+        yield Note(
+            account_id=self.account.pk,
+            commit_id=draft.id,
+            salt=salt,
+            input=draft.input,
+            reason=draft.reason,
+        )
+        yield from draft.seals
+
+    def _edge(self, before: MemoryEntry, after: MemoryEntry) -> MemoryEdge:
+        return MemoryEdge(
+            account_id=self.account.pk,
+            src_id=before.pk,
+            dst_id=after.pk,
+            type=MemoryEdge.Type.NEXT,
+            weight=NEXT_WEIGHT,
+            origin=MemoryEdge.Origin.DERIVED,
+            created_at=after.created_at,
+        )
+
+    def _done(self, entry: MemoryEntry, commit_id: UUID) -> Iterator[Model]:
+        """The record that the entry was embedded, as the outbox keeps it until it is purged."""
+        payload = {"entry": str(entry.pk)}
+        event = OutboxEvent(
+            account_id=self.account.pk,
+            topic=EMBED,
+            job_key=f"{entry.pk}:{commit_id}",
+            payload=payload,
+            payload_sha256=hashlib.sha256(canonical(payload)).hexdigest(),
+            created_at=entry.created_at,
+        )
+        yield event
+        yield Delivery(
+            account_id=self.account.pk,
+            event_id=event.pk,
+            handler="memory.handlers.embed",
+            queue="embedding",
+            attempts=1,
+            due_at=entry.created_at,
+            done_at=entry.created_at,
+        )
+
+    def _vectors(
+        self, collection: str, entries: Sequence[MemoryEntry]
+    ) -> Iterator[tuple[Any, ...]]:
+        drawn = half(self.cloud.draw(len(entries)))
+        for entry, vector in zip(entries, drawn, strict=True):
+            sha256 = hashlib.sha256(vector).hexdigest()
+            yield (
+                *(uuid7(), self.account.pk, collection, entry.pk, 0, self.model.pk, sha256),
+                *("READY", vector, "", entry.created_at),
+            )

@@ -1,0 +1,61 @@
+"""How well topics are found: labelled sentences, grouped by their vectors alone."""
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmapp.providers.actions import TEMPLATE
+from kmapp.providers.active import active_model
+from kmapp.providers.embedding import OpenAIEmbedder
+from kmapp.search.passages import Passage, Template, renderings
+from memory.topics.clustering import NONE, Vectors, agreement, grow, neighbours
+
+DRAWS, ORDERS = 4, 5  # of dates, and of orders in which the sentences come: the mean is told
+DAYS = 180  # in which the sentences were said, one now and one then
+FIRST = datetime(2026, 1, 1, tzinfo=UTC)
+LABELLED = Path(__file__).parent / "labelled.json"
+
+
+def _passage(text: str, day: int) -> str:
+    """A sentence as memories are embedded: with its date, which says nothing of its topic."""
+    said = Passage(text=text, date=FIRST + timedelta(days=day))
+    return next(iter(renderings(Template(TEMPLATE), said)))
+
+
+def measured_topics() -> Iterator[str]:
+    """A Markdown table: the adjusted Rand index, and how many sentences found no topic.
+
+    The index is told of those that found one, and of all: whatever found none then stands alone.
+    """
+    yield "| language | sentences | topics | found | adjusted Rand index | of all | no topic |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    embedder = OpenAIEmbedder.for_passages(active_model())
+    for language, topics in json.loads(LABELLED.read_text()).items():
+        labels = [label for label, texts in topics.items() for _ in texts]
+        texts = [text for each in topics.values() for text in each]
+        runs = []
+        for draw in range(DRAWS):
+            chance = np.random.default_rng(3 + draw)
+            passages = [_passage(text, int(chance.integers(DAYS))) for text in texts]
+            vectors = np.array(embedder.embed(passages, kind="passage"), dtype=np.float32)
+            orders = [chance.permutation(len(texts)) for _ in range(ORDERS)]
+            runs += [_run(vectors, labels, np.asarray(order)) for order in orders]
+        index, of_all, number, alone = np.mean(runs, axis=0)
+        found = f"{number:.0f} | {index:.2f} | {of_all:.2f} | {alone:.0%}"
+        yield f"| {language} | {len(texts)} | {len(topics)} | {found} |"
+
+
+def _run(
+    vectors: Vectors, labels: Sequence[str], order: NDArray[np.int64]
+) -> tuple[float, float, float, float]:
+    """How well the topics agree with the labels, how many there are, and what is in none."""
+    found = grow(neighbours(vectors[order]), [NONE] * len(order)).topics
+    true = [labels[place] for place in order]
+    kept = [(label, topic) for label, topic in zip(true, found, strict=True) if topic != NONE]
+    index = agreement([label for label, _ in kept], [topic for _, topic in kept])
+    single = [topic if topic != NONE else NONE - 1 - item for item, topic in enumerate(found)]
+    return index, agreement(true, single), len({*found} - {NONE}), found.count(NONE) / len(found)

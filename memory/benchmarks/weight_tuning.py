@@ -1,0 +1,145 @@
+"""Learning the weights of a score from labelled questions, and telling what each signal is worth.
+
+One linear model: a score stays a sum of named parts. It learns to put answers before the other
+candidates of their question (softmax over each question's candidates), with weights of at least
+nothing. How well it does is told on what it has not seen: one group of questions is held out at a
+time (a conversation; of a file with one group only, every other question).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmapp.search.fusion import BY_HAND, LEARNED, balance, fuse, signals
+from memory.benchmarks.question_sets import Asked, alone
+
+Matrix = NDArray[np.float64]
+NAMES = [name for name in LEARNED if name not in BY_HAND]
+STEPS, RATE, DAMPING, COOLING = 250, 0.3, 1e-3, 150
+DEPTHS = (5, 10, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question as numbers: a row for each candidate."""
+
+    group: str
+    rows: Matrix
+    right: NDArray[np.bool_]
+    wanted: int
+    scores: Matrix  # as search tells them, with the weights as shipped
+
+
+@dataclass(slots=True)
+class Figures:
+    """Recall at some depths, and how often at least one answer is among the first ten."""
+
+    recall: dict[int, list[float]] = field(default_factory=lambda: {k: [] for k in DEPTHS})
+    hit: list[float] = field(default_factory=list)
+    reciprocal: list[float] = field(default_factory=list)
+
+    def add(self, example: Example, weights: Matrix) -> None:
+        order = np.argsort(-(example.rows @ weights), kind="stable")
+        right = example.right[order]
+        for depth, shares in self.recall.items():
+            shares.append(float(right[:depth].sum()) / example.wanted)
+        self.hit.append(float(right[:10].any()))
+        places = np.flatnonzero(right)
+        self.reciprocal.append(1 / (int(places[0]) + 1) if len(places) else 0.0)
+
+    def told(self) -> dict[str, float]:
+        means = {f"R@{depth}": float(np.mean(shares)) for depth, shares in self.recall.items()}
+        means |= {"hit@10": float(np.mean(self.hit)), "MRR": float(np.mean(self.reciprocal))}
+        return {name: round(value, 4) for name, value in means.items()}
+
+
+def examples(asked: Iterable[Asked]) -> list[Example]:
+    found = []
+    for each in asked:
+        rows = [
+            [getattr(said, name) * balance(name, meaning) for name in NAMES]
+            for said, meaning in signals(each.query, each.candidates)
+        ]
+        right = np.array([candidate.id in each.gold for candidate in each.candidates])
+        told = {ranked.id: ranked.score for ranked in fuse(each.query, each.candidates)}
+        scores = np.array([told[candidate.id] for candidate in each.candidates])
+        found.append(Example(each.group, np.array(rows), right, each.wanted, scores))
+    return found
+
+
+def lone(asked: Iterable[Asked]) -> list[Example]:
+    return examples(alone(each) for each in asked)
+
+
+def learn(given: Sequence[Example], without: frozenset[str] = frozenset()) -> Matrix:
+    """Weights that sum to 1, by Adam; what is left out weighs nothing."""
+    taught = [each for each in given if each.right.any()]
+    rows = np.vstack([each.rows for each in taught])
+    right = np.concatenate([each.right for each in taught])
+    sizes = [len(each.right) for each in taught]
+    starts, owner = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(sizes)), sizes)
+    target = right / np.add.reduceat(right.astype(float), starts)[owner]
+    kept = np.array([name not in without for name in NAMES], dtype=float)
+    weights, mean, spread = kept * 3, np.zeros(len(NAMES)), np.zeros(len(NAMES))
+    for step in range(1, STEPS + 1):
+        score = rows @ weights
+        raised = np.exp(score - np.maximum.reduceat(score, starts)[owner])
+        likely = raised / np.add.reduceat(raised, starts)[owner]
+        slope = rows.T @ (likely - target) / len(taught) + DAMPING * weights
+        mean, spread = 0.9 * mean + 0.1 * slope, 0.99 * spread + 0.01 * slope * slope
+        pace = RATE if step < COOLING else RATE / 3
+        move = (mean / (1 - 0.9**step)) / (np.sqrt(spread / (1 - 0.99**step)) + 1e-8)
+        weights = np.maximum(weights - pace * move, 0) * kept
+    return np.asarray(weights / weights.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The questions of one file; `repeated` evens out how many there are in each language."""
+
+    name: str
+    given: Sequence[Example]
+    lone: Sequence[Example]
+    repeated: int = 1
+
+    def folds(self) -> list[Callable[[int], bool]]:
+        """Which examples are held out together."""
+        groups = list(dict.fromkeys(each.group for each in self.given))
+        if len(groups) > 1:
+            return [lambda n, g=group: self.given[n].group == g for group in groups]  # type: ignore[misc]
+        return [lambda n, r=rest: n % 2 == r for rest in (0, 1)]  # type: ignore[misc]
+
+
+def taught(sources: Sequence[Source], held: Source | None = None, out: Any = None) -> list[Example]:
+    """All examples but those held out; of long files also with every entry standing alone."""
+    found: list[Example] = []
+    for source in sources:
+        keep = [n for n in range(len(source.given)) if source is not held or not out(n)]
+        found += [source.given[n] for n in keep] * source.repeated
+        found += [source.lone[n] for n in keep if source.lone]
+    return found
+
+
+def held_out(
+    sources: Sequence[Source], without: frozenset[str] = frozenset()
+) -> dict[str, Figures]:
+    """How well weights do on what they were not learned from, file by file."""
+    told: dict[str, Figures] = {}
+    for source in sources:
+        figures = told.setdefault(source.name, Figures())
+        for out in source.folds():
+            weights = learn(taught(sources, source, out), without)
+            for n, example in enumerate(source.given):
+                if out(n):
+                    figures.add(example, weights)
+    return told
+
+
+def with_weights(source: Source, weights: Matrix) -> Figures:
+    figures = Figures()
+    for example in source.given:
+        figures.add(example, weights)
+    return figures

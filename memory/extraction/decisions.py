@@ -1,0 +1,171 @@
+"""From facts and a model's decisions to what is done. Pure.
+
+The model may say anything; what it can bring about is little. A fact touches at most one memory,
+and only one that was found near that very fact. Whatever replaces a memory is remembered, so a
+contradiction leaves one of the two; and saying the same thing again never takes anything away.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from kmapp.text.terms import normalise, terms
+from memory.extraction.response_schema import Decision, Fact, Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """A memory that was found near some of the facts."""
+
+    id: UUID
+    text: str
+    version: int
+    fixed: bool = False  # pinned by a person: nothing changes it without one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """What is done about one fact."""
+
+    item: int
+    fact: Fact
+    event: str  # ADD, UPDATE, DELETE (the fact takes the memory's place) or NONE
+    near: Near | None = None
+    text: str = ""  # of the memory as it reads from now on
+    contradicts: bool = False  # a memory that stays
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    deeds: Sequence[Deed]
+    refused: Sequence[Refusal] = ()
+
+
+@dataclass(slots=True)
+class _Taken:
+    """Memories that a fact has changed already, and texts that are there by now."""
+
+    memories: set[UUID] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+
+
+def settle(
+    facts: Mapping[int, Fact],
+    near: Mapping[int, Sequence[Near]],
+    numbered: Sequence[Near],
+    decisions: Sequence[Decision],
+) -> Settled:
+    """Bring facts and decisions together. `numbered` is what the model knows memories by."""
+    first: dict[int, Decision] = {}
+    refused = []
+    for decision in decisions:
+        if decision.fact not in facts or decision.fact in first:
+            why = "is decided twice" if decision.fact in facts else "is no fact it was given"
+            refused.append(Refusal(item=decision.fact, reason=why))
+        else:
+            first[decision.fact] = decision
+    taken, deeds = _Taken(), []
+    for item, fact in facts.items():
+        outcome = _settle_one(item, fact, near.get(item, ()), numbered, first.get(item), taken)
+        if isinstance(outcome, Refusal):
+            refused.append(outcome)
+        else:
+            deeds.append(outcome)
+    return Settled(deeds=deeds, refused=refused)
+
+
+def _settle_one(
+    item: int,
+    fact: Fact,
+    near: Sequence[Near],
+    numbered: Sequence[Near],
+    decision: Decision | None,
+    taken: _Taken,
+) -> Deed | Refusal:
+    said = same_text(fact.text)
+    twin = twin_of(fact, near)
+    if twin or said in taken.texts:
+        return Deed(item=item, fact=fact, event="NONE", near=twin, reason="It is known already.")
+    if not near:
+        deed: Deed | Refusal = Deed(
+            item=item, fact=fact, event="ADD", reason="Nothing like it was known."
+        )
+    else:
+        deed = _decided(item, fact, _named(decision, near, numbered), decision, taken)
+    if isinstance(deed, Deed) and deed.event != "NONE":
+        taken.texts.add(said)
+    return deed
+
+
+def _decided(
+    item: int,
+    fact: Fact,
+    found: Near | str | None,
+    decision: Decision | None,
+    taken: _Taken,
+) -> Deed | Refusal:
+    if decision is None or isinstance(found, str):
+        return Refusal(item=item, reason=found if isinstance(found, str) else "was not decided")
+    if found and decision.event != "NONE" and found.id in taken.memories:
+        # Another fact changed that memory: this one stands beside it.
+        return Deed(item=item, fact=fact, event="ADD", reason=decision.reason)
+    deed = _deed(item, fact, found, decision)
+    if isinstance(deed, Deed) and deed.event in ("UPDATE", "DELETE") and found:
+        taken.memories.add(found.id)
+    return deed
+
+
+def _named(
+    decision: Decision | None, near: Sequence[Near], numbered: Sequence[Near]
+) -> Near | str | None:
+    """The memory that a decision names, or what is wrong with it."""
+    if decision is None:
+        return None
+    if decision.event == "ADD" or (decision.event == "NONE" and decision.memory is None):
+        return None
+    if decision.memory is None or not 0 <= decision.memory < len(numbered):
+        return "names no memory it was shown"
+    found = numbered[decision.memory]
+    if found not in near:
+        return "names a memory that is not near this fact"
+    return found
+
+
+def _deed(item: int, fact: Fact, found: Near | None, decision: Decision) -> Deed | Refusal:
+    why = decision.reason
+    if decision.event == "NONE" or found is None:
+        event: str = decision.event if decision.event == "NONE" else "ADD"
+        return Deed(item=item, fact=fact, event=event, near=found, reason=why)
+    if decision.event == "DELETE":
+        # A person pinned it: both stay, and it is said that they do not agree.
+        event = "ADD" if found.fixed else "DELETE"
+        return Deed(item=item, fact=fact, event=event, near=found, contradicts=True, reason=why)
+    text = (decision.text or fact.text).strip()
+    if not set(terms(text)) & set(terms(fact.text)):
+        return Refusal(item=item, reason="the new text does not say what the fact says")
+    if same_text(text) == same_text(found.text):
+        return Deed(item=item, fact=fact, event="NONE", near=found, reason=why)
+    event = "ADD" if found.fixed else "UPDATE"
+    return Deed(item=item, fact=fact, event=event, near=found, text=text, reason=why)
+
+
+def twin_of(fact: Fact, near: Sequence[Near]) -> Near | None:
+    """The memory that says the same, letter by letter: no model is asked about it."""
+    said = same_text(fact.text)
+    return next((each for each in near if same_text(each.text) == said), None)
+
+
+def same_text(text: str) -> str:
+    """Equal for texts that differ in spacing, case or the last full stop only."""
+    return " ".join(normalise(text).casefold().split()).rstrip(".。!！")
+
+
+def numbering(near: Mapping[int, Sequence[Near]]) -> list[Near]:
+    """Every memory once. Its place is the number by which the model knows it."""
+    return list(dict.fromkeys(_all(near)))
+
+
+def _all(near: Mapping[int, Sequence[Near]]) -> Iterator[Near]:
+    for item in sorted(near):
+        yield from near[item]

@@ -1,0 +1,121 @@
+"""What memory does when something was remembered."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.errors import Conflict, OverBudget
+from kmapp.outbox.registry import Answers, GiveUp, Job, Later, on
+from kmapp.providers import chat
+from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
+from memory.actions import bulk_review
+from memory.actions.derive_edges import relate
+from memory.actions.embeddings import embed_entries
+from memory.actions.enqueue import (
+    BULK,
+    BULK_UNDO,
+    EMBED,
+    ORDER,
+    RELATE,
+    TOPICS,
+    TRIAGE,
+    owe_relations,
+)
+from memory.actions.extraction import extract
+from memory.actions.messages import EXTRACT, NO_CHAT_MODEL
+from memory.actions.model_requests import BadAnswer
+from memory.actions.quotas import TOO_MANY
+from memory.actions.run_order import put_in_order
+from memory.actions.topic_growth import grow_topics
+from memory.actions.topic_suggestions import suggest
+from memory.actions.triage import triage, triage_embedded
+
+QUEUE_PAUSE = 3600  # seconds before it is asked whether people decided about a key's proposals
+PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
+
+
+@on(EMBED, name="memory.handlers.embed", batch=32, queue="embedding")
+def embed(jobs: Sequence[Job]) -> Answers:
+    entries = sorted({UUID(job.payload["entry"]) for job in jobs})
+    try:
+        failed = embed_entries(jobs[0].account_id, entries)
+    except ProviderError as error:
+        if isinstance(error, Faulted) and len(jobs) == 1:
+            raise  # perhaps this very text: after some attempts a person looks at it
+        # Nobody's fault here: however long the provider is away, nothing is given up.
+        raise Later(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
+    done = [entry for entry in entries if entry not in failed]
+    if done:  # what failed is not owed: published once, it would never be owed again
+        triage_embedded(jobs[0].account_id, done, jobs[0].event_id)
+        with acting(jobs[0].account_id):
+            owe_relations(jobs[0].account_id, done, jobs[0].event_id)
+    return {
+        job.id: failed[entry] for job in jobs if (entry := UUID(job.payload["entry"])) in failed
+    }
+
+
+@on(ORDER, name="memory.handlers.order")
+def order(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        ids = [UUID(each) for each in job.payload["entries"]]
+        put_in_order(job.account_id, ids, job.event_id)
+
+
+@on(EXTRACT, name="memory.handlers.extract_memories", queue="extraction")
+def extract_memories(jobs: Sequence[Job]) -> None:
+    """A bad answer is final. A model that is away costs nothing; one that breaks, an attempt."""
+    if not chat.configured():
+        raise Later(NO_CHAT_MODEL, for_all=True)
+    for job in jobs:
+        try:
+            extract(job.account_id, UUID(job.payload["extraction"]))
+        except BadAnswer as error:
+            raise GiveUp(str(error)) from error
+        except Refused as error:
+            raise GiveUp(error.message) from error
+        except (Faulted, ProviderTimeout):
+            raise
+        except ProviderError as error:
+            seconds = error.retry_after or PROVIDER_PAUSE
+            raise Later(error.code, seconds=seconds, for_all=True) from error
+        except (Conflict, OverBudget) as error:
+            raise Later(error.code, seconds=_pause(error)) from error
+
+
+def _pause(error: Conflict | OverBudget) -> float:
+    """Seconds until what was refused may be tried again: each time the model is asked anew."""
+    if isinstance(error, OverBudget):
+        return error.retry_after
+    return QUEUE_PAUSE if error.code == TOO_MANY else 1  # 1: a memory changed meanwhile
+
+
+@on(TRIAGE, name="memory.handlers.compare", batch=16, queue="clustering")
+def compare(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        triage(job.account_id, UUID(job.payload["entry"]))
+
+
+@on(RELATE, name="memory.handlers.relate_memories", queue="clustering")
+def relate_memories(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        relate(job.account_id, [UUID(each) for each in job.payload["entries"]])
+
+
+@on(TOPICS, name="memory.handlers.let_topics_grow", batch=100, queue="clustering", alone=True)
+def let_topics_grow(jobs: Sequence[Job]) -> None:
+    """However often it was asked for meanwhile, once."""
+    run = grow_topics(jobs[0].account_id, SYSTEM)
+    suggest(jobs[0].account_id, run.groups)
+
+
+@on(BULK, name="memory.handlers.decide_part")
+def decide_part(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        bulk_review.do_part(job.account_id, UUID(job.payload["part"]))
+
+
+@on(BULK_UNDO, name="memory.handlers.undo_part")
+def undo_part(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        bulk_review.undo_part(job.account_id, UUID(job.payload["part"]))

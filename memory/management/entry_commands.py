@@ -1,0 +1,219 @@
+"""What `manage.py memories` does with single memories: tables for people, JSON for machines."""
+
+import json
+import unicodedata
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.core.serializers.json import DjangoJSONEncoder
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account
+from kmapp.errors import NotFound
+from memory.actions import review
+from memory.actions.entries import write
+from memory.actions.review import Decision
+from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion, Viewer
+from memory.models.entry_input import Batch, NewEntry
+from memory.retrieval.search import Search, search
+
+WIDTH = 72  # columns of a text in a table
+SHOWN = ("id", "kind", "status", "visibility", "user_id", "agent_id", "run_id", "title", "content")
+MORE = ("tags", "entities", "slots", "importance", "confidence", "salience", "tier", "pinned")
+TIMES = ("observed_at", "valid_from", "valid_to", "expires_at", "created_at", "updated_at")
+
+Rows = list[dict[str, Any]]
+
+
+def describe(verbs: Any) -> None:
+    """The verbs and their options."""
+    finding = _verb(verbs, "search", "find memories by words and meaning")
+    finding.add_argument("query")
+    finding.add_argument("--user", default="", help="through this user's eyes")
+    finding.add_argument("--agent", default="", help="through this agent's eyes")
+    finding.add_argument("--run", default="", help="from inside this run")
+    finding.add_argument("--limit", type=int, default=10)
+    finding.add_argument("--min-score", type=float, default=0.0)
+    listing = _verb(verbs, "list", "the newest memories")
+    for name in ("user", "agent", "run", "tag"):
+        listing.add_argument(f"--{name}", default="")
+    listing.add_argument("--kind", choices=MemoryEntry.Kind.values)
+    listing.add_argument("--status", choices=MemoryEntry.Status.values)
+    listing.add_argument("--limit", type=int, default=20)
+    _verb(verbs, "get", "one memory, whole").add_argument("id", type=UUID)
+    _verb(verbs, "history", "every state of one memory").add_argument("id", type=UUID)
+    adding = _verb(verbs, "add", "remember one text")
+    adding.add_argument("text")
+    for name in ("user", "agent", "run", "title"):
+        adding.add_argument(f"--{name}", default="")
+    adding.add_argument("--kind", choices=MemoryEntry.Kind.values, default="fact")
+    adding.add_argument("--importance", type=_share, help="from 0 to 1")
+    adding.add_argument("--tag", action="append", default=[])
+    changing = _verb(verbs, "update", "correct one memory")
+    changing.add_argument("id", type=UUID)
+    changing.add_argument("text")
+    leaving = _verb(verbs, "delete", "forget one memory; a person can take it back")
+    leaving.add_argument("id", type=UUID)
+    for verb in (changing, leaving):
+        verb.add_argument("--reason", default="")
+
+
+def _verb(verbs: Any, name: str, meaning: str) -> ArgumentParser:
+    verb: ArgumentParser = verbs.add_parser(name, help=meaning)
+    verb.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+    verb.add_argument("--json", action="store_true", help="one JSON document")
+    return verb
+
+
+def _share(said: str) -> float:
+    """A number from 0 to 1."""
+    share = float(said)
+    if not 0 <= share <= 1:
+        raise ArgumentTypeError(f"{said} is not from 0 to 1")
+    return share
+
+
+def answer(account: Account, verb: str, said: Mapping[str, Any]) -> str:
+    """Do it, and say what there is to say."""
+    rows = VERBS[verb](account, Namespace(**said))
+    if said["json"]:
+        return json.dumps(rows, cls=DjangoJSONEncoder, ensure_ascii=False, indent=2)
+    return table(rows, COLUMNS.get(verb, ()))
+
+
+def _search(account: Account, said: Namespace) -> Rows:
+    viewer = Viewer(user_id=said.user, agent_id=said.agent, run_id=said.run)
+    asked = Search(query=said.query, viewer=viewer, limit=said.limit, min_score=said.min_score)
+    hits = search(account.pk, asked).hits
+    return [{"score": round(hit.score, 4), **_told(hit.entry)} for hit in hits]
+
+
+def _list(account: Account, said: Namespace) -> Rows:
+    named = {
+        "user_id": said.user,
+        "agent_id": said.agent,
+        "run_id": said.run,
+        "kind": said.kind,
+        "status": said.status,
+    }
+    with acting(account):
+        rows: EntryQuerySet = MemoryEntry.objects.of(account).order_by("-created_at", "-pk")
+        rows = rows.filter(**{name: value for name, value in named.items() if value})
+        if said.tag:
+            rows = rows.filter(tags__contains=[said.tag])
+        return [_told(entry) for entry in rows[: said.limit]]
+
+
+def _get(account: Account, said: Namespace) -> Rows:
+    with acting(account):
+        return [_whole(_one(account, said.id))]
+
+
+def _history(account: Account, said: Namespace) -> Rows:
+    with acting(account):
+        _one(account, said.id)
+        rows = MemoryVersion.objects.of(account).filter(entry_id=said.id).order_by("version")
+        return [
+            {
+                "version": row.version,
+                "event": row.event,
+                "actor": row.actor,
+                "reason": row.reason,
+                "created_at": row.created_at,
+                "content": row.state.get("content", ""),
+            }
+            for row in rows
+        ]
+
+
+def _add(account: Account, said: Namespace) -> Rows:
+    draft = NewEntry(
+        text=said.text,
+        kind=said.kind,
+        title=said.title,
+        tags=said.tag,
+        user_id=said.user,
+        agent_id=said.agent,
+        run_id=said.run,
+        **({} if said.importance is None else {"importance": said.importance}),
+    )
+    with acting(account):
+        batch = Batch(entries=[draft], reason="manage.py memories add")
+        return [_told(write(account_id=account.pk, actor=SYSTEM, batch=batch).entries[0])]
+
+
+def _update(account: Account, said: Namespace) -> Rows:
+    with acting(account):
+        return [_told(review.edit(_decision(account, said), {"content": said.text}))]
+
+
+def _delete(account: Account, said: Namespace) -> Rows:
+    with acting(account):
+        return [_told(review.forget(_decision(account, said)))]
+
+
+def _decision(account: Account, said: Namespace) -> Decision:
+    return Decision(account_id=account.pk, entry_id=said.id, actor=SYSTEM, reason=said.reason)
+
+
+def _one(account: Account, pk: UUID) -> MemoryEntry:
+    entry = MemoryEntry.objects.of(account).filter(pk=pk).first()
+    if entry is None:
+        raise NotFound("There is no such memory.")
+    return entry
+
+
+def _told(entry: MemoryEntry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in SHOWN}
+
+
+def _whole(entry: MemoryEntry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in (*SHOWN, *MORE, *TIMES, "version")}
+
+
+VERBS: Mapping[str, Callable[[Account, Namespace], Rows]] = {
+    "search": _search,
+    "list": _list,
+    "get": _get,
+    "history": _history,
+    "add": _add,
+    "update": _update,
+    "delete": _delete,
+}
+_LINE = ("id", "kind", "status", "user_id", "content")
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "search": ("score", "id", "kind", "user_id", "content"),
+    "history": ("version", "event", "actor", "created_at", "content"),
+    **dict.fromkeys(("list", "add", "update", "delete"), _LINE),
+}
+
+
+def table(rows: Rows, columns: Sequence[str]) -> str:
+    """Columns side by side; without any, one line for each field."""
+    if not columns:
+        return "\n".join(f"{name:<14}{value}" for row in rows for name, value in row.items())
+    if not rows:
+        return "Nothing."
+    cells = [[*columns], *([_cell(row[name]) for name in columns] for row in rows)]
+    widths = [max(map(_columns, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(_padded(cell, width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
+    )
+
+
+def _cell(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+
+
+def _padded(cell: str, width: int) -> str:
+    return cell + " " * (width - _columns(cell))
+
+
+def _columns(text: Iterable[str]) -> int:
+    """The width on a terminal: Chinese characters take two columns."""
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)

@@ -1,0 +1,135 @@
+"""What somebody wants remembered, before it is: made at the door, read by the actions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import Any, Protocol, Self
+from uuid import UUID, uuid5
+
+from kmapp.accounts.redacted_text import clean
+from kmapp.database.content_digests import is_of, keyed_digest
+from kmapp.database.ids import uuid7
+from kmapp.ledger.batch_nodes import Guest
+from kmapp.ledger.canonical import canonical
+from kmapp.redaction import redact_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntry:
+    """One memory to write. Empty strings and None mean: not given."""
+
+    text: str
+    kind: str = "fact"
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    tags: Sequence[str] = ()
+    entities: Sequence[str] = ()
+    sources: Sequence[Any] = ()
+    raw_ref: str = ""
+    evidence_ref: str = ""
+    id: UUID | None = None
+    client_id: str = ""
+    scope: str = ""
+    user_id: str = ""
+    agent_id: str = ""
+    app_id: str = ""
+    run_id: str = ""
+    visibility: str = ""
+    importance: float = 0.5
+    confidence: float = 1.0
+    salience: float = 0.5
+    half_life_days: float | None = None
+    tier: str = "hot"
+    observed_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    expires_at: datetime | None = None
+
+    def cleaned(self, kinds: Sequence[str]) -> Self:
+        """In one spelling, and without the personal data that the account wants blacked out."""
+        changes: dict[str, Any] = {
+            name: clean(getattr(self, name), kinds)
+            for name in ("text", "title", "raw_ref", "evidence_ref")
+        }
+        for name in ("metadata", "tags", "entities", "sources"):
+            changes[name] = redact_json(getattr(self, name), kinds)[0]
+        return replace(self, **changes)
+
+    def key_in(self, account_id: UUID) -> UUID:
+        """Its id: the same for the same client id, whoever asks and how often."""
+        if self.client_id:
+            return key_of(account_id, self.scope, self.client_id)
+        return self.id or uuid7()
+
+    def default_visibility(self) -> str:
+        return self.visibility or visibility_of(self)
+
+    def sha256(self) -> str:
+        """Of all that was said: the same client id with the same body is the same write.
+
+        Taken before anything is blacked out, so that it holds when the account's redaction changes;
+        and with a secret, so that nobody guesses from it what was blacked out.
+        """
+        return keyed_digest("memory.entry", self._said())
+
+    def is_of(self, sha256: str) -> bool:
+        """Whether this is what was kept with this digest."""
+        return is_of(sha256, "memory.entry", self._said())
+
+    def _said(self) -> bytes:
+        return canonical({each.name: getattr(self, each.name) for each in fields(self)})
+
+
+def key_of(account_id: UUID, scope: str, client_id: str) -> UUID:
+    """The id that a client's own id stands for."""
+    return uuid5(account_id, f"{scope}\x1f{client_id}")
+
+
+class _Ids(Protocol):
+    user_id: str
+    agent_id: str
+    run_id: str
+
+
+def visibility_of(said: "NewEntry | _Ids") -> str:
+    """A run's entries are its own, a user's the user's, anybody's everybody's."""
+    if said.user_id or said.agent_id:
+        return "user"
+    return "conversation" if said.run_id else "account"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """One end of an edge: an entry's id, or the client id it has or gets in this batch."""
+
+    id: UUID | None = None
+    client_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEdge:
+    """One connection to write."""
+
+    type: str
+    src: End
+    dst: End
+    id: UUID | None = None
+    weight: float = 0.5
+    confidence: float = 1.0
+    decay_rate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """One write: entries and edges that become true together, in one commit."""
+
+    entries: Sequence[NewEntry]
+    edges: Sequence[NewEdge] = ()
+    guests: Sequence[Guest] = ()  # nodes that other apps keep
+    scope: str = ""
+    input: Any = None
+    reason: str = ""
+    status: str = ""  # of what is new; else the account's policy says
+    dedupe: bool = False  # what was said before, word for word, is not written again
+    embed: bool = True
+    reembed: bool = False

@@ -1,0 +1,165 @@
+"""Candidates for an answer, with everything fusion must know of each. Inside `acting`."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import islice
+from types import MappingProxyType
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from django.db import connection
+
+from kmapp.database.ids import IdText
+from kmapp.search import bm25, queries
+from kmapp.search.exact_scores import measured
+from kmapp.search.fusion import TERMS, Candidate, Query
+from kmapp.search.lookups import Ids
+from kmapp.search.neighbour_evidence import strength
+from kmapp.search.queries import Collection, Meaning, Within, Words
+from kmapp.text.terms import terms
+from memory.models import MemoryEdge
+from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
+
+CANDIDATES = 80  # from each list
+SEEDS = 20  # of each list, whose neighbours become candidates too
+HEAD = 64  # characters by which an entry's opening is told
+NEIGHBOURS = 200  # that come in over edges, from either side
+QUESTION_MARKS = frozenset("?？")
+Links: TypeAlias = dict[IdText, float]
+NO_LINKS: Mapping[IdText, float] = MappingProxyType({})
+Type = MemoryEdge.Type
+ORDER = Type.NEXT
+# What is told of one end says something of the other.
+SPREADING = (Type.NEXT, Type.PART_OF, Type.RELATED_TO, Type.DERIVED_FROM, Type.MENTIONS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What fusion is given, and which candidates have a vector."""
+
+    query: Query
+    candidates: Sequence[Candidate]
+    ready: AbstractSet[IdText]
+
+
+def gather(
+    account_id: UUID,
+    text: str,
+    meaning: Meaning | None,
+    within: Within,
+    reworded: Mapping[UUID, str] = MappingProxyType({}),
+) -> Signals:
+    """Find candidates by words and meaning, and measure all signals of each.
+
+    What the indexes do not know, since it was reworded, is judged by the words it had.
+    """
+    collection = Collection(account_id=account_id, name=COLLECTION)
+    words = queries.weigh(collection, terms(text))
+    by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
+    near = queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
+    seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
+    told, beside, links = _surroundings(account_id, within, {*by_words, *near}, seeds)
+    for pk in reworded:
+        told.pop(str(pk), None)
+    measures = measured(collection, words, meaning, told, beside=CONTEXT_COLLECTION, near=near)
+    return Signals(
+        query=Query(text=text, idf=words.idf),
+        candidates=[
+            Candidate(
+                each,
+                measures.cosine.get(each),
+                measures.bm25.get(each, 0.0),
+                measures.holds.get(each, 0),
+                measures.beside.get(each),
+                beside.get(each, ()),
+                links.get(each, NO_LINKS),
+                *itself,
+            )
+            for each, itself in told.items()
+        ]
+        + [_as_it_was(pk, said, words) for pk, said in reworded.items()],
+        ready=measures.cosine.keys(),
+    )
+
+
+def _as_it_was(pk: UUID, said: str, words: Words) -> Candidate:
+    found = Counter(terms(said))
+    return Candidate(
+        id=str(pk),
+        cosine=None,
+        bm25=bm25.score(words.idf, found, found.total(), max(words.average_length, 1.0)),
+        holds=sum(1 << bit for bit, term in enumerate(islice(words.idf, TERMS)) if term in found),
+        head=said[:HEAD],
+        size=len(said.encode()),
+        asks=said.rstrip()[-1:] in QUESTION_MARKS,
+    )
+
+
+# What workers found alike, or named, is for recall to walk: here it would only crowd out the order
+# of runs, and what is alike is found as it is.
+_SAID = (
+    "account_id = %s AND type = ANY (%s) "
+    "AND (origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
+)
+# Spelled out: the statement is always the same, and writing it anew each time takes Django longer
+# than Postgres takes to answer it. Two users' runs may have one name. Entries are followed by the
+# edges between them, told by the days that only these have: asking twice would take longer.
+_TOLD = f"""
+WITH seeds (ids) AS (SELECT %s::uuid[]),
+told (id, run, head, size, asks, importance, salience, pinned, fresh) AS MATERIALIZED (
+  SELECT e.id, CASE WHEN e.run_id = '' THEN '' ELSE e.user_id || chr(31) || e.run_id END,
+    concat(nullif(e.slots->>'speaker', '') || ': ', left(e.content, %s)), octet_length(e.content),
+    right(rtrim(e.content), 1) = ANY (%s), e.importance, e.salience, e.pinned,
+    CASE WHEN e.half_life_days > 0 THEN 0.5 ^ least(100, greatest(0,
+      extract(epoch FROM now() - e.observed_at)::float8 / 86400 / e.half_life_days)) ELSE 1 END
+  FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
+    SELECT unnest(%s::uuid[])
+    UNION (SELECT src_id FROM memory_memoryedge
+      WHERE {_SAID} AND dst_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s)
+    UNION (SELECT dst_id FROM memory_memoryedge
+      WHERE {_SAID} AND src_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s))),
+known (ids) AS (SELECT array_agg(id) FROM told)
+SELECT id::text, run, head, size, asks, importance, salience, pinned, fresh, NULL FROM told
+UNION ALL
+SELECT src_id::text, dst_id::text, type, NULL, NULL, weight, confidence, NULL, decay_rate,
+  extract(epoch FROM now() - coalesce(last_activated_at, created_at))::float8 / 86400
+FROM memory_memoryedge WHERE {_SAID}
+  AND src_id = ANY ((SELECT ids FROM known)::uuid[])
+  AND dst_id = ANY ((SELECT ids FROM known)::uuid[])
+"""  # noqa: S608 - constants
+
+
+def _surroundings(
+    account_id: UUID, within: Within, found: Iterable[IdText], seeds: Iterable[IdText]
+) -> tuple[dict[IdText, Sequence[Any]], Mapping[IdText, list[IdText]], Mapping[IdText, Links]]:
+    """What was found and what hangs together with the seeds, with the edges between them.
+
+    Returns what each tells of itself (the fields of a candidate from `run` on), what stands beside
+    each in its run, and what it is linked with otherwise.
+    """
+    edges: list[Any] = [account_id, list(SPREADING)]
+    told: dict[IdText, Sequence[Any]] = {}
+    beside, links = defaultdict[IdText, list[IdText]](list), defaultdict[IdText, Links](dict)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _TOLD.format(within=within.sql),
+            [
+                *(Ids(seeds).array, HEAD, list(QUESTION_MARKS), account_id),
+                *within.parameters,
+                *(Ids(found).array, *edges, NEIGHBOURS, *edges, NEIGHBOURS, *edges),
+            ],
+        )
+        for each, *itself, days in cursor.fetchall():
+            if days is None:
+                told[each] = itself
+                continue
+            other, kind, *_, weight, confidence, _, decay_rate = itself
+            for one, end in (each, other), (other, each):
+                if kind == ORDER:
+                    beside[one].append(end)
+                else:
+                    held = strength(weight, confidence, decay_rate, days)
+                    links[one][end] = max(links[one].get(end, 0.0), held)
+    return told, beside, links

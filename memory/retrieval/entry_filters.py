@@ -1,0 +1,61 @@
+"""What a list of memories can be narrowed to. The state of a list is its address."""
+
+import django_filters
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.providers.active import active_model
+from kmapp.search.models import Vector
+from kmapp.web.filters import choice, from_day, text, until_day
+from memory.models import MemoryEntry
+from memory.models.entries import COLLECTION
+
+Rows = QuerySet[MemoryEntry]
+State = Vector.State
+
+
+class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
+    """Each field narrows.
+
+    Status, user, agent and run have an index; the others narrow the account's rows as they are
+    read, newest first.
+    """
+
+    status = choice(_("Status"), MemoryEntry.Status.choices)
+    kind = choice(_("Kind"), MemoryEntry.Kind.choices)
+    visibility = choice(_("Visible to"), MemoryEntry.Visibility.choices)
+    user_id = text(_("User"))
+    agent_id = text(_("Agent"))
+    run_id = text(_("Run"))
+    tag = text(_("Tag"), method="tagged")
+    pinned = choice(_("Pinned"), [("true", _("pinned"))], method="only_pinned")
+    embedding = choice(_("Meaning"), State.choices, method="embedded")
+    tier = choice(_("Tier"), MemoryEntry.Tier.choices)
+    since = from_day(_("Observed from"), "observed_at")
+    until = until_day(_("Observed until"), "observed_at")
+
+    class Meta:
+        model = MemoryEntry
+        fields: list[str] = []
+
+    def tagged(self, rows: Rows, name: str, value: str) -> Rows:
+        return rows.filter(tags__contains=[value])
+
+    def only_pinned(self, rows: Rows, name: str, value: str) -> Rows:
+        return rows.filter(pinned=True)
+
+    def embedded(self, rows: Rows, name: str, value: str) -> Rows:
+        """As `MemoryEntry.embedding_state` has it: FAILED before PENDING before READY."""
+        mine = Vector.objects.filter(
+            account_id=OuterRef("account_id"),
+            collection=COLLECTION,
+            object_id=OuterRef("pk"),
+            model_id=active_model().pk,
+        )
+        failed = Exists(mine.filter(state=State.FAILED))
+        if value == State.FAILED:
+            return rows.filter(failed)
+        pending = Exists(mine.filter(state=State.PENDING))
+        if value == State.PENDING:
+            return rows.filter(pending & ~failed)
+        return rows.filter(Exists(mine.filter(state=State.READY)) & ~pending & ~failed)

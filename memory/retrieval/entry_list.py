@@ -1,0 +1,123 @@
+"""A list of memories as its address says it: narrowed to what, sought for what, shown how.
+
+An address may be old, or typed by hand: what it says and we do not know is left out, and told.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import QueryDict
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.errors import Invalid
+from kmapp.search.queries import Meaning
+from memory.models import EntryQuerySet, MemoryEntry
+from memory.retrieval.admin_search import found
+from memory.retrieval.entry_filters import EntryFilter
+
+WORDS = 1_000  # characters of a question
+NEWEST = "-created_at"
+SORTS = {
+    NEWEST: _("Newest first"),
+    "created_at": _("Oldest first"),
+    "-updated_at": _("Last changed"),
+    "-observed_at": _("Latest observed"),
+    "-importance": _("Most important"),
+    "-access_count": _("Most recalled"),
+}
+COLUMNS = {
+    "status": _("Status"),
+    "kind": _("Kind"),
+    "whose": _("Whose"),
+    "embedding": _("Meaning"),
+    "observed": _("Observed"),
+    "visibility": _("Visible to"),
+    "agent": _("Agent"),
+    "run": _("Run"),
+    "tier": _("Tier"),
+    "importance": _("Importance"),
+    "confidence": _("Confidence"),
+    "recalled": _("Recalled"),
+    "created": _("Created"),
+    "updated": _("Updated"),
+}
+USUAL = ("status", "kind", "whose", "embedding", "observed")
+OWN = frozenset({"q", "sort", "column"})
+ELSEWHERE = frozenset({"page", "view"})  # in an address, but not what the list is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """One state of the list."""
+
+    account_id: UUID
+    filter: EntryFilter
+    words: str
+    sort: str
+    columns: Sequence[str]
+    left_out: Sequence[str]
+    query: str  # its address: what counts of it, always in the same order
+
+    @classmethod
+    def of(cls, account_id: UUID, said: QueryDict) -> Self:
+        narrowed = EntryFilter(said, queryset=MemoryEntry.objects.of(account_id))
+        wrong = {*narrowed.errors}
+        known = narrowed.filters.keys() | OWN | ELSEWHERE
+        columns = [name for name in COLUMNS if name in said.getlist("column")]
+        words = said.get("q", "").replace("\x00", "").strip()[:WORDS]
+        sort = said.get("sort", "")
+        if sort not in SORTS:
+            wrong |= {"sort"} if sort else set()
+            sort = NEWEST
+        if {*said.getlist("column")} - COLUMNS.keys():
+            wrong.add("column")
+        kept = [
+            (name, said[name]) for name in narrowed.filters if name not in wrong and said.get(name)
+        ]
+        kept += [("q", words)] if words else []
+        kept += [("sort", sort)] if sort != NEWEST else []
+        shown = columns or USUAL
+        kept += [("column", name) for name in shown] if tuple(shown) != USUAL else []
+        return cls(
+            account_id=account_id,
+            filter=narrowed,
+            words=words,
+            sort=sort,
+            columns=shown,
+            left_out=sorted(wrong | {name for name in said if name not in known}),
+            query=urlencode(kept),
+        )
+
+    @property
+    def rows(self) -> EntryQuerySet:
+        """What the filters let through."""
+        return self.filter.qs  # type: ignore[no-any-return]  # the package has no types
+
+    @property
+    def chosen(self) -> EntryQuerySet:
+        """The rows, if they are some on purpose: not all, nor of an address half understood."""
+        if not self.narrowing or self.left_out or self.words:
+            raise Invalid(
+                gettext("Say which memories: filter the list first, then go on from there.")
+            )
+        return self.rows
+
+    @property
+    def narrowing(self) -> Sequence[str]:
+        """The filters that are set."""
+        return [name for name in self.filter.filters if self.filter.data.get(name)]
+
+    def ids(self, meaning: Meaning | None = None) -> Any:
+        """All that is listed, in order: what the words find, best first, or all rows."""
+        if self.words:
+            return found(self.account_id, self.words, self.rows, meaning)
+        return self.rows.order_by(self.sort, self._tie).values_list("pk", flat=True)
+
+    @property
+    def _tie(self) -> str:
+        """Newest first is an index read backwards, ids too."""
+        return "-pk" if self.sort.startswith("-") else "pk"

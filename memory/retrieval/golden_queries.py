@@ -1,0 +1,100 @@
+"""Golden recalls: memories' own words and vectors, asked of two databases that should agree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import account_ids
+from kmapp.providers.active import active_model
+from kmapp.search.models import Vector
+from kmapp.search.queries import Meaning
+from memory.models import MemoryEntry
+from memory.models.entries import COLLECTION
+from memory.retrieval.search import Search, answer
+
+LONGEST = 300  # characters of a question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What one memory says, and its vector. No model is asked: it might be another one tomorrow."""
+
+    account_id: UUID
+    wanted: UUID
+    text: str
+    vector: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The memories found, best first."""
+
+    question: Question
+    found: tuple[UUID, ...]
+
+    @property
+    def finds_itself(self) -> bool:
+        return self.question.wanted in self.found
+
+
+def questions(number: int) -> list[Question]:
+    """So many, of all accounts alike; of an account that has fewer memories, as many as it has."""
+    left = number
+    found: list[Question] = []
+    accounts = account_ids()
+    for place, account_id in enumerate(accounts):
+        some = _of(account_id, -(-left // (len(accounts) - place)))
+        found += some
+        left -= len(some)
+    return found
+
+
+def _of(account_id: UUID, number: int) -> list[Question]:
+    with acting(account_id):
+        told = MemoryEntry.objects.of(account_id).current().exclude(content="")
+        vectors = Vector.objects.of(account_id).filter(
+            collection=COLLECTION,
+            part=0,
+            model=active_model(),
+            state=Vector.State.READY,
+            object_id__in=told.values("pk"),
+        )
+        # Digests are as good as dice, and fall the same way each time.
+        chosen = vectors.order_by("text_sha256", "object_id")[:number]
+        vector_of = {row.object_id: tuple(row.embedding) for row in chosen}
+        texts = told.filter(pk__in=vector_of).order_by("pk").values_list("pk", "content")
+        return [
+            Question(account_id=account_id, wanted=pk, text=text[:LONGEST], vector=vector_of[pk])
+            for pk, text in texts
+        ]
+
+
+def answers(asked: Sequence[Question], *, exactly: bool) -> list[Answer]:
+    """What the database at hand says to each.
+
+    An index of vectors is built by chance: two of them overlook different memories. Exactly, each
+    memory is measured, so what two databases hold alike they say alike.
+    """
+    model = active_model()
+    return [
+        Answer(
+            question=each,
+            found=tuple(
+                hit.entry.pk
+                for hit in answer(
+                    each.account_id,
+                    Search(query=each.text, of_anyone=True, exactly=exactly),
+                    Meaning.of(model, each.vector),
+                )
+            ),
+        )
+        for each in asked
+    ]
+
+
+def overlap(exact: Sequence[Answer], quick: Sequence[Answer]) -> float:
+    """The share, 0..1, of what is to be found that the index found, too."""
+    pairs = [(set(every.found), set(some.found)) for every, some in zip(exact, quick, strict=True)]
+    whole = sum(len(wanted) for wanted, _ in pairs)
+    return sum(len(wanted & found) for wanted, found in pairs) / whole if whole else 1.0

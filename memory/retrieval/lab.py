@@ -1,0 +1,212 @@
+"""Trying a question out: what an agent would get, what just missed, and why. For people only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from time import monotonic
+from typing import Any
+from uuid import UUID
+
+from django.db.models import TextChoices
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.acting import acting
+from kmapp.text import tokens
+from memory.models import MemoryEntry
+from memory.retrieval.prompt_block import inject
+from memory.retrieval.recall import USUAL as SEEDS
+from memory.retrieval.recall import Recall, recall
+from memory.retrieval.search import USUAL, Hit, Search, search
+
+BELOW = 5  # shown of what others scored higher than, and again of what is kept back
+WIDER = 40  # how much further down the latter is looked for
+REACHED = 20  # shown of what only the graph led to
+Status = MemoryEntry.Status
+
+
+class Door(TextChoices):
+    """The ways in which agents ask."""
+
+    SEARCH = "search", _("search: what fits best")
+    RECALL = "recall", _("recall: and what hangs together with it")
+    INJECT = "inject", _("inject: a block for the prompt")
+
+
+LIMIT = _("below the limit: others scored higher")
+_NOT_TOLD: Mapping[str, str | Promise] = {
+    Status.PROPOSED: _("not approved: it waits for a reviewer"),
+    Status.REJECTED: _("a reviewer rejected it"),
+    Status.SUPERSEDED: _("superseded by a newer memory"),
+    Status.FORGOTTEN: _("forgotten"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One memory of an answer."""
+
+    hit: Hit
+    rank: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """One memory that is not in the answer, and each reason for that."""
+
+    hit: Hit
+    reasons: Sequence[str | Promise]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked, and at which door. Nothing said: as much and as good as the door's default."""
+
+    search: Search  # its limit and least score do not count
+    door: Door = Door.SEARCH
+    most: int | None = None
+    least: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reached:
+    """A memory that is told because of what it hangs together with."""
+
+    entry: MemoryEntry
+    activation: float
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a door gave."""
+
+    asked: Search  # with the limit and the least score that held
+    hits: Sequence[Hit]
+    decisions: Sequence[Mapping[str, Any]]
+    timings: Mapping[str, float]
+    reached: Sequence[Reached] = ()  # only by recall
+    block: str = ""  # only by inject
+    block_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What one question gave, asked in one way."""
+
+    question: Question
+    given: Given
+    told: Sequence[Told]
+    missed: Sequence[Missed]
+
+    @property
+    def tokens(self) -> int:
+        told = sum(one.tokens for one in self.told)
+        return self.given.block_tokens or told + sum(one.tokens for one in self.given.reached)
+
+    @property
+    def milliseconds(self) -> float:
+        return sum(self.given.timings.values())
+
+    def rank_of(self, entry_id: UUID) -> int | None:
+        return next((one.rank for one in self.told if one.hit.entry.pk == entry_id), None)
+
+
+def try_out(account_id: UUID, question: Question) -> Trial:
+    """Ask as an agent does, then look further down and at what it may not see. Outside `acting`."""
+    given = _DOORS[question.door](account_id, question)
+    asked, known = given.asked, {hit.entry.pk for hit in given.hits}
+    known |= {one.entry.pk for one in given.reached}
+    wider = replace(asked, limit=asked.limit + BELOW, min_score=0.0)
+    below = [hit for hit in search(account_id, wider).hits if hit.entry.pk not in known]
+    known |= {hit.entry.pk for hit in below}
+    anyones = replace(asked, limit=asked.limit + WIDER, min_score=0.0, of_anyone=True)
+    others = [hit for hit in search(account_id, anyones).hits if hit.entry.pk not in known]
+    kept_back = [one for one in _explained(account_id, asked, others) if one.reasons != [LIMIT]]
+    missed = [*_explained(account_id, asked, below), *kept_back[:BELOW]]
+    return Trial(
+        question=question,
+        given=given,
+        told=[
+            Told(hit=hit, rank=rank, tokens=tokens.count(hit.entry.content))
+            for rank, hit in enumerate(given.hits, 1)
+        ],
+        missed=sorted(missed, key=lambda one: -one.hit.score),
+    )
+
+
+def _search(account_id: UUID, question: Question) -> Given:
+    asked = replace(question.search, limit=question.most or USUAL, min_score=question.least or 0.0)
+    found = search(account_id, asked)
+    return Given(asked=asked, hits=found.hits, decisions=found.decisions, timings=found.timings)
+
+
+def _recall(account_id: UUID, question: Question) -> Given:
+    asked = replace(question.search, limit=question.most or SEEDS, min_score=question.least or 0.0)
+    began = monotonic()
+    found = recall(account_id, Recall(search=asked))
+    seeds = {hit.entry.pk for hit in found.seeds}
+    beyond = [(pk, active) for pk, active in found.activation.items() if pk not in seeds]
+    return Given(
+        asked=asked,
+        hits=found.seeds,
+        decisions=found.decisions,
+        timings={"recall": 1000 * (monotonic() - began)},
+        reached=[
+            Reached(
+                entry=found.entries[pk],
+                activation=active,
+                tokens=tokens.count(found.entries[pk].content),
+            )
+            for pk, active in beyond[:REACHED]
+        ],
+    )
+
+
+def _inject(account_id: UUID, question: Question) -> Given:
+    began = monotonic()
+    made = inject(account_id, question.search, most=question.most, least=question.least)
+    return Given(
+        asked=replace(question.search, limit=len(made.hits), min_score=made.threshold),
+        hits=made.hits,
+        decisions=made.decisions,
+        timings={"inject": 1000 * (monotonic() - began)},
+        block=made.text,
+        block_tokens=made.tokens,
+    )
+
+
+_DOORS = {Door.SEARCH: _search, Door.RECALL: _recall, Door.INJECT: _inject}
+
+
+def _explained(account_id: UUID, asked: Search, missed: Sequence[Hit]) -> list[Missed]:
+    ids = [hit.entry.pk for hit in missed]
+    with acting(account_id):
+        seen = MemoryEntry.objects.of(account_id).filter(pk__in=ids).visible_to(asked.viewer)
+        visible = set(seen.values_list("pk", flat=True))
+    now = asked.as_of or timezone.now()
+    return [
+        Missed(hit=hit, reasons=reasons(hit, asked, visible=hit.entry.pk in visible, now=now))
+        for hit in missed
+    ]
+
+
+def reasons(hit: Hit, asked: Search, *, visible: bool, now: datetime) -> list[str | Promise]:
+    """Why a memory is not in the answer: all that keeps it out, or that others were better."""
+    entry = hit.entry
+    found: list[str | Promise] = []
+    if not visible:
+        found.append(_("not visible to these ids"))
+    if entry.status in _NOT_TOLD:
+        found.append(_NOT_TOLD[entry.status])
+    if entry.expires_at and entry.expires_at <= now:
+        found.append(_("expired"))
+    if entry.valid_from and entry.valid_from > now:
+        found.append(_("not valid yet"))
+    if entry.valid_to and entry.valid_to <= now:
+        found.append(_("no longer valid"))
+    if hit.score < asked.min_score:
+        found.append(_("below the least score"))
+    return found or [LIMIT]

@@ -1,0 +1,83 @@
+"""A block of memories, ready for a prompt: of this conversation, and of all that is known."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from kmapp.accounts.acting import acting
+from kmapp.search.queries import Meaning
+from kmapp.search.query_vector import meaning_of
+from kmapp.text import tokens
+from memory.models import MemorySettings
+from memory.retrieval.search import Hit, Search, answer
+from memory.retrieval.text_budget import Told, block
+
+RELEVANT = 0.5  # below it hardly one candidate in a hundred is right: docs/retrieval.md
+OFF = {"code": "km_memory_off", "message": "The account's policy: agents do not use memory."}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injected:
+    """The block, the memories in it, and what they had to reach."""
+
+    text: str
+    hits: Sequence[Hit]
+    threshold: float
+    tokens: int
+    decisions: Sequence[Mapping[str, Any]]
+
+    @property
+    def has_relevant(self) -> bool:
+        return any(hit.score >= max(RELEVANT, self.threshold) for hit in self.hits)
+
+
+def inject(
+    account_id: UUID,
+    asked: Search,
+    *,
+    most: int | None = None,
+    most_tokens: int | None = None,
+    least: float | None = None,
+) -> Injected:
+    """Half of the conversation, half wider; what one half leaves over is the other's.
+
+    How many and how good they must be is said here, or by the account's policy.
+    """
+    with acting(account_id):
+        policy = MemorySettings.objects.here(account_id)
+    threshold = policy.min_score if least is None else least
+    if not policy.memory_enabled:
+        return Injected(text="", hits=[], threshold=threshold, tokens=0, decisions=[OFF])
+    decisions: list[Mapping[str, Any]] = []
+    meaning = meaning_of(account_id, asked.query, decisions)
+    wanted = replace(asked, limit=most or policy.inject_max_memories, min_score=threshold)
+    hits = both_halves(account_id, wanted, meaning)
+    told = [Told(kind=hit.entry.kind, text=hit.entry.content, score=hit.score) for hit in hits]
+    made = block(told, most_tokens=most_tokens, count=tokens.count)
+    return Injected(
+        text=made.text,
+        hits=[hits[place] for place in made.places],
+        threshold=threshold,
+        tokens=made.tokens,
+        decisions=decisions,
+    )
+
+
+def both_halves(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit]:
+    """The memories themselves, once the question's vector is there."""
+    run = asked.viewer.run_id
+    if not run:
+        return answer(account_id, asked, meaning)
+    here = answer(account_id, replace(asked, in_run=run), meaning)
+    anywhere = replace(asked.viewer, run_id="")
+    wider = [
+        hit
+        for hit in answer(account_id, replace(asked, viewer=anywhere), meaning)
+        if hit.entry.pk not in {one.entry.pk for one in here}
+    ]
+    half = asked.limit - asked.limit // 2
+    ours = max(half, asked.limit - len(wider))
+    chosen = here[:ours]
+    chosen += wider[: asked.limit - len(chosen)]
+    return sorted(chosen, key=lambda hit: -hit.score)

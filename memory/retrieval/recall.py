@@ -1,0 +1,111 @@
+"""Recall: what is known around a question. Seeds, and what hangs together with them.
+
+Every node is looked at again before it is told, at every hop: an edge opens nothing.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from kmapp.accounts.acting import acting
+from kmapp.search.lookups import Ids
+from kmapp.search.neighbour_evidence import strength
+from kmapp.search.queries import Meaning
+from kmapp.search.query_vector import meaning_of
+from kmapp.search.variants import Variant
+from memory.models import MemoryEntry
+from memory.retrieval.candidates import SPREADING
+from memory.retrieval.search import Hit, Search, answer, past_of, rows_of
+from memory.retrieval.spreading_activation import Edge, Walk
+
+USUAL = 30  # seeds
+SCANNED = 400  # edges looked at in one hop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """What is asked, and how far to go."""
+
+    search: Search  # its limit is that of the seeds
+    hops: int = 2
+    most_nodes: int = 50
+    most_edges: int = 100
+    least_weight: float = 0.0
+    least_confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """What was found: the seeds, then all that was reached, the most active first."""
+
+    seeds: Sequence[Hit]
+    entries: Mapping[UUID, MemoryEntry]
+    edges: Sequence[Edge]
+    activation: Mapping[UUID, float]
+    variant: Variant
+    decisions: Sequence[Mapping[str, Any]] = field(default_factory=list)
+
+
+def recall(account_id: UUID, asked: Recall, meaning: Meaning | None = None) -> Recalled:
+    """Find seeds and walk from them. Opens `acting` itself; the model is asked outside."""
+    decisions: list[Mapping[str, Any]] = []
+    if meaning is None:
+        meaning = meaning_of(account_id, asked.search.query, decisions)
+    seeds = answer(account_id, asked.search, meaning)
+    walk = Walk.of(
+        {hit.entry.pk: hit.score for hit in seeds}, nodes=asked.most_nodes, edges=asked.most_edges
+    )
+    entries = {hit.entry.pk: hit.entry for hit in seeds if hit.entry.pk in walk.activation}
+    with acting(account_id):
+        for _ in range(asked.hops):
+            if not walk.front:
+                break
+            edges = _edges(account_id, walk.front, asked)
+            room = asked.most_nodes - len(walk.activation)
+            found = _told(account_id, asked.search, walk.beyond(edges)[: max(0, room) * 2])
+            walk.step(edges, {*entries, *found})
+            entries |= {pk: entry for pk, entry in found.items() if pk in walk.activation}
+    ranked = dict(sorted(walk.activation.items(), key=lambda each: (-each[1], each[0])))
+    return Recalled(
+        seeds=[hit for hit in seeds if hit.entry.pk in walk.activation],
+        entries=entries,
+        edges=list(walk.edges.values()),
+        activation=ranked,
+        variant=asked.search.variant,
+        decisions=decisions,
+    )
+
+
+def _told(account_id: UUID, asked: Search, ids: Collection[UUID]) -> dict[UUID, MemoryEntry]:
+    """Which of these may be told to whoever asks, as they were at the instant asked about."""
+    rows = rows_of(account_id, asked).filter(pk__any_of=Ids(ids))
+    past = past_of(account_id, asked, Ids(ids))
+    return {entry.pk: entry for entry in (past.entries(rows) if past else rows)}
+
+
+_EDGES = """
+SELECT id, src_id, dst_id, type, weight, confidence, decay_rate, greatest(0, extract(
+  epoch FROM coalesce(%s, now()) - coalesce(last_activated_at, created_at)))::float8 / 86400
+FROM memory_memoryedge
+WHERE account_id = %s AND type = ANY (%s) AND weight >= %s AND confidence >= %s
+  AND created_at <= coalesce(%s::timestamptz, 'infinity')
+  AND (src_id = ANY (%s::uuid[]) OR dst_id = ANY (%s::uuid[]))
+ORDER BY weight * confidence DESC, id LIMIT %s
+"""
+
+
+def _edges(account_id: UUID, front: Collection[UUID], asked: Recall) -> list[Edge]:
+    these = Ids(front).array
+    least = [asked.least_weight, asked.least_confidence]
+    with connection.cursor() as cursor:
+        then = asked.search.as_of
+        cursor.execute(
+            _EDGES, [then, account_id, list(SPREADING), *least, then, these, these, SCANNED]
+        )
+        return [
+            Edge(pk, src, dst, kind, weight, strength(weight, *carries))
+            for pk, src, dst, kind, weight, *carries in cursor.fetchall()
+        ]

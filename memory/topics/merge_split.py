@@ -1,0 +1,97 @@
+"""Suggestions to merge or split topics. Pure: numpy, no database.
+
+Topics grow one memory at a time and growing never divides them. The graph of mutual neighbours
+(memory.topics.clustering) as a whole may suggest other groups: by modularity (Newman & Girvan
+2004), the measure that founds topics, two topics may be better as one, and one as two.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from memory.topics.clustering import NONE, SMALLEST, Graph, communities
+
+# From where on a grouping says something; of a graph without groups it is seldom above.
+SPLIT_FROM = 0.3
+MERGE_FROM = 0.2  # of the smaller topic's connections lead to the other
+LEAVING = 2 * SMALLEST  # members that a topic must have for each part to be one
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One topic and another it should be one with, or the items that should leave it."""
+
+    topic: int
+    other: int  # NONE for a split
+    leaving: tuple[int, ...]
+    score: float  # merge: share of the smaller one's connections; split: modularity
+
+
+def suggestions(graph: Graph, topics: Sequence[int]) -> list[Suggestion]:
+    """What should be merged or split, the clearest first; each topic is in one of them only."""
+    found = sorted(
+        [*_merges(graph, topics), *_splits(graph, topics)],
+        key=lambda each: (-each.score, each.topic, each.other),
+    )
+    taken: set[int] = set()
+    chosen = []
+    for each in found:
+        named = {each.topic, each.other} - {NONE}
+        if not named & taken:
+            taken |= named
+            chosen.append(each)
+    return chosen
+
+
+def _merges(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
+    between: dict[tuple[int, int], float] = defaultdict(float)
+    degree: dict[int, float] = defaultdict(float)
+    whole = 0.0
+    for item, near in enumerate(graph):
+        for other, weight in near.items():
+            whole += weight
+            degree[topics[item]] += weight
+            if NONE not in (topics[item], topics[other]) and topics[item] < topics[other]:
+                between[topics[item], topics[other]] += weight
+    for (one, two), weight in between.items():
+        gained = weight / whole - degree[one] * degree[two] / whole**2
+        share = weight / min(degree[one], degree[two])
+        if gained > 0 and share >= MERGE_FROM:
+            yield Suggestion(topic=one, other=two, leaving=(), score=share)
+
+
+def _splits(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
+    members: dict[int, list[int]] = defaultdict(list)
+    for item, topic in enumerate(topics):
+        if topic != NONE:
+            members[topic].append(item)
+    for topic, items in sorted(members.items()):
+        if len(items) < LEAVING:
+            continue
+        place = {item: number for number, item in enumerate(items)}
+        inside = [
+            {place[other]: weight for other, weight in graph[item].items() if other in place}
+            for item in items
+        ]
+        labels = communities(inside)
+        parts: dict[int, list[int]] = defaultdict(list)
+        for number, label in enumerate(labels):
+            parts[label].append(items[number])
+        largest, *rest = sorted(parts.values(), key=lambda part: (-len(part), part))
+        score = modularity(inside, labels)
+        if rest and len(rest[0]) >= SMALLEST and len(largest) >= SMALLEST and score >= SPLIT_FROM:
+            yield Suggestion(topic=topic, other=NONE, leaving=tuple(rest[0]), score=score)
+
+
+def modularity(graph: Sequence[Mapping[int, float]], labels: Sequence[int]) -> float:
+    """How much more of the connections lies inside the groups than chance would put there."""
+    whole = sum(sum(near.values()) for near in graph)
+    if not whole:
+        return 0.0
+    inside = 0.0
+    degree: dict[int, float] = defaultdict(float)
+    for node, near in enumerate(graph):
+        for other, weight in near.items():
+            degree[labels[node]] += weight
+            inside += weight if labels[other] == labels[node] else 0.0
+    return inside / whole - sum((each / whole) ** 2 for each in degree.values())

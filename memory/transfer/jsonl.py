@@ -1,0 +1,156 @@
+"""Memories as lines of text: what an export writes and an import reads. One JSON object a line.
+
+Everything that was said and decided is in it. What can be made again is not: vectors, postings and
+derived edges. What belongs to one ledger is not either: commits, and an entry's place in them,
+which is the order of the lines.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+from uuid import UUID, uuid5
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils import timezone
+
+from kmapp.ledger.canonical import Unstorable, canonical, check
+from memory.models import MemoryEdge, MemoryEntry
+from memory.models.entry_input import visibility_of
+
+FORMAT = 1
+HEADER = {"object": "memories", "format": FORMAT}
+# Named as the API names them.
+NAMES = {"content": "text", "slots": "metadata"}
+# Known by where they are, or to one ledger only.
+NOT_TOLD = frozenset({"account_id", "commit_id", "written_in", "position", "origin"})
+TYPES: Mapping[type, Sequence[type]] = {
+    models.FloatField: (int, float),
+    models.IntegerField: (int,),
+    models.BooleanField: (bool,),
+}
+M = TypeVar("M", bound=models.Model)
+
+
+class Unreadable(ValueError):
+    """Why a line is not what an export writes."""
+
+
+class UnknownFormat(Exception):
+    """A file that says of itself that it is another kind of file."""
+
+
+def line_of(row: MemoryEntry | MemoryEdge) -> bytes:
+    """The line of an entry or an edge."""
+    kind = "entry" if isinstance(row, MemoryEntry) else "edge"
+    return canonical({"object": kind} | told(row)) + b"\n"
+
+
+def told(row: models.Model) -> dict[str, Any]:
+    """What a line tells of a row."""
+    return {name: getattr(row, field.attname) for name, field in _fields(type(row)).items()}
+
+
+def read_object(text: str) -> dict[str, Any]:
+    """The object of one line, in values that the database can hold."""
+    try:
+        value = json.loads(text)
+        check(value)
+    except RecursionError:
+        raise Unreadable("is nested too deeply") from None
+    except Unstorable as error:
+        raise Unreadable(str(error)) from error
+    except ValueError as error:
+        raise Unreadable(f"is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise Unreadable("is not a JSON object")
+    if value.get("object") == "memories" and value.get("format") != FORMAT:
+        raise UnknownFormat(f"This is format {value.get('format')}; we read format {FORMAT}.")
+    return value
+
+
+def entry_from(line: Mapping[str, Any], account_id: UUID) -> MemoryEntry:
+    """The entry that a line tells of; an absent field has its default."""
+    entry = _row(MemoryEntry, line)
+    entry.account_id = account_id
+    entry.client_id = entry.client_id or None
+    _complete(entry)
+    if "id" not in line:
+        # The same line is the same entry, however often it is read.
+        name = f"{entry.scope}\x1f{entry.client_id}" if entry.client_id else canonical(line).hex()
+        entry.pk = uuid5(account_id, name)
+    return entry
+
+
+def _complete(entry: MemoryEntry) -> None:
+    """What every entry has and a line written by hand may lack."""
+    if not entry.content.strip():
+        raise Unreadable("text: is empty")
+    now = timezone.now()
+    for name in ("created_at", "updated_at", "observed_at"):
+        if getattr(entry, name) is None:
+            setattr(entry, name, now if name == "created_at" else entry.created_at)
+    entry.kind = entry.kind or MemoryEntry.Kind.FACT
+    entry.status = entry.status or MemoryEntry.Status.ACTIVE
+    entry.visibility = entry.visibility or visibility_of(entry)
+
+
+def edge_from(line: Mapping[str, Any], account_id: UUID) -> MemoryEdge:
+    edge = _row(MemoryEdge, line)
+    edge.account_id = account_id
+    for name in ("src_id", "dst_id", "type"):
+        if not line.get(name):
+            raise Unreadable(f"{name}: is missing")
+    edge.created_at = timezone.now() if "created_at" not in line else edge.created_at
+    if "id" not in line:
+        edge.pk = uuid5(account_id, canonical(line).hex())
+    return edge
+
+
+def _row(model: type[M], line: Mapping[str, Any]) -> M:
+    fields = _fields(model)
+    unknown = line.keys() - fields.keys() - {"object"}
+    if unknown:
+        raise Unreadable(f"{min(unknown)}: is no field of it")
+    values = {fields[name]: value for name, value in line.items() if name in fields}
+    return model(**{field.attname: _value(field, value) for field, value in values.items()})
+
+
+def _fields(model: type[models.Model]) -> dict[str, "models.Field[Any, Any]"]:
+    return {
+        NAMES.get(field.attname, field.attname): field
+        for field in model._meta.concrete_fields
+        if field.attname not in NOT_TOLD
+    }
+
+
+def _value(field: "models.Field[Any, Any]", value: Any) -> Any:
+    """A value of the field's own type, within its limits."""
+    name = NAMES.get(field.attname, field.attname)
+    if value is None and field.null:
+        return None
+    if not _fits(field, value):
+        raise Unreadable(f"{name}: is not what it should be")
+    try:
+        read = field.to_python(value)
+        if read not in field.empty_values:
+            field.run_validators(read)
+            if not field.is_relation:  # whether the other row is here is asked later, for all
+                field.validate(read, None)
+    except ValidationError as error:
+        raise Unreadable(f"{name}: {error.messages[0]}") from error
+    return read
+
+
+def _fits(field: "models.Field[Any, Any]", value: Any) -> bool:
+    if isinstance(field, models.JSONField):
+        return isinstance(value, type(field.get_default()))
+    if isinstance(field, ArrayField):
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    for kind, types in TYPES.items():
+        if isinstance(field, kind):
+            fits = isinstance(value, tuple(types))
+            # A bool is an int to Python, not to us.
+            return fits and (bool in types or not isinstance(value, bool))
+    return isinstance(value, str)

@@ -1,0 +1,47 @@
+"""Forgetting all that a filter of the list shows: counted, confirmed, and taken back as one."""
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from kmapp.web.http import WebRequest, account_id_for, actor_for, sentence
+from kmapp.web.page_access import reviewer_required
+from memory.actions import bulk_forget
+from memory.actions.review import FORGETTABLE
+from memory.retrieval.entry_list import Listing
+from memory.views.bulk_review import say
+from memory.views.review_forms import REASON
+
+SHOWN = 20  # of what would be forgotten
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def forget_these(request: WebRequest) -> HttpResponse:
+    """Asks with the exact number; then does it, at once or by workers."""
+    account_id, actor = account_id_for(request), actor_for(request)
+    listing = Listing.of(account_id, request.GET)
+    rows = listing.chosen
+    if request.method == "POST":
+        started = bulk_forget.forget_all(
+            account_id,
+            rows,
+            actor,
+            ticket=request.POST.get("ticket", ""),
+            reason=sentence(request, "reason", REASON),
+        )
+        if started.events:
+            return redirect("memory:bulk_run", pk=started.run.pk)
+        say(request, started.run)
+        return redirect(f"{reverse('memory:entries')}?{listing.query}")
+    found = bulk_forget.extent(account_id, rows, actor)
+    shown = rows.filter(status__in=FORGETTABLE).order_by("-created_at", "-pk")[:SHOWN]
+    context = {
+        "extent": found,
+        "entries": shown,
+        "more": max(0, found.memories - SHOWN),
+        "listing": listing,
+        "longest": REASON,
+    }
+    return render(request, "memory/forgetting/index.html", context)

@@ -1,0 +1,163 @@
+"""Deciding about many proposals: asked once with the exact number, done, and taken back as one."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from kmapp.errors import Invalid
+from kmapp.web.actor_names import names_of
+from kmapp.web.after_commit import Afterwards
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    fragment,
+    number,
+    sentence,
+    unless_known,
+)
+from kmapp.web.notices import tell
+from kmapp.web.page_access import reviewer_required
+from memory.actions import bulk_review
+from memory.actions.bulk_review import PART, Seen
+from memory.models import BulkRun
+from memory.review.queue import queue
+from memory.views.review_forms import REASON
+from memory.views.review_queue import address, at_page, moved_on, need, open_next, picked
+
+MOST = 50_000  # of one run
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def many(request: WebRequest) -> HttpResponse | Afterwards:
+    """Asks what is to be done with the marked ones, or all of the group; then does it."""
+    if request.method != "POST":
+        return _ask(request)
+    everything = request.POST.get("which") == "all"
+    chosen = _all_of_them(request) if everything else _marked(request)
+    if everything and len(chosen) != number(request.POST.get("expected", "")):
+        return _ask(request, drifted=True)
+    if not chosen:
+        raise Invalid(_("Mark some proposals first."))
+    run = bulk_review.start(
+        account_id_for(request),
+        actor_for(request),
+        _deed(request),
+        chosen,
+        sentence(request, "reason", REASON),
+    ).run
+    if len(chosen) > PART:
+        return _to(request, reverse("memory:bulk_run", args=[run.pk]))
+    say(request, run)
+    return Afterwards(lambda: moved_on(request, open_next(request)))
+
+
+def _ask(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
+    rows = queue(account_id_for(request), need(request))
+    context = {
+        "marked": sorted(picked(request)),
+        "all": rows.count(),
+        "need": need(request),
+        "drifted": drifted,
+        "most": MOST,
+        "longest": REASON,
+        "at_page": at_page(request),
+    }
+    template = fragment(request, "memory/review/bulk.html", "dialogue")
+    status = HTTPStatus.CONFLICT if drifted else HTTPStatus.OK
+    answer = render(request, template, context, status=status)
+    if drifted and request.htmx:
+        answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "#dialog", "innerHTML"
+    return answer
+
+
+def _deed(request: WebRequest) -> BulkRun.Deed:
+    said = request.POST.get("deed", "")
+    if said not in (BulkRun.Deed.APPROVE, BulkRun.Deed.REJECT):
+        raise Invalid(_("Say whether to approve or to reject."))
+    return BulkRun.Deed(said)
+
+
+def _marked(request: WebRequest) -> Sequence[Seen]:
+    """Rows as id:version, as the page wrote them."""
+    chosen = {}
+    for each in request.POST.getlist("pick"):
+        pk, _colon, version = each.partition(":")
+        seen = number(version)
+        try:
+            chosen[UUID(pk)] = seen or 0
+        except ValueError as error:
+            raise Invalid(_("A mark is not one of this page's. Reload it.")) from error
+    return list(chosen.items())
+
+
+def _all_of_them(request: WebRequest) -> Sequence[Seen]:
+    rows = queue(account_id_for(request), need(request)).values_list("pk", "version")
+    return list(rows[: MOST + 1])[:MOST]
+
+
+@require_safe
+@reviewer_required
+def run(request: WebRequest, pk: UUID) -> HttpResponse:
+    """How far it is; asked for again and again while it is looked at."""
+    row = get_object_or_404(BulkRun.objects.of(account_id_for(request)), pk=pk)
+    context = {
+        "run": row,
+        "progress": bulk_review.progress(row),
+        "names": names_of([row.actor, *([row.undone_by] if row.undone_by else [])]),
+    }
+    template = fragment(request, "memory/review/run.html", "progress")
+    return unless_known(request, render(request, template, context))
+
+
+@require_POST
+@reviewer_required
+def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+    """Take the whole of it back."""
+    account_id = account_id_for(request)
+    get_object_or_404(BulkRun.objects.of(account_id), pk=pk)
+    row = bulk_review.undo(account_id, pk, actor_for(request))
+    if row.asked > PART:
+        return _to(request, reverse("memory:bulk_run", args=[pk]))
+    restored = bulk_review.progress(row).restored
+    if row.deed == BulkRun.Deed.FORGET:
+        text = ngettext("%(n)d memory is back.", "%(n)d memories are back.", restored)
+        tell(request, text % {"n": restored})
+        return _to(request, reverse("memory:entries"))
+    text = ngettext("%(n)d proposal waits again.", "%(n)d proposals wait again.", restored)
+    tell(request, text % {"n": restored})
+    return _to(request, address(request, None))
+
+
+def say(request: WebRequest, row: BulkRun) -> None:
+    """Tell what was done, with the way back."""
+    done = bulk_review.progress(row)
+    if row.deed == BulkRun.Deed.APPROVE:
+        text = ngettext("%(n)d approved.", "%(n)d approved.", done.done)
+    elif row.deed == BulkRun.Deed.REJECT:
+        text = ngettext("%(n)d rejected.", "%(n)d rejected.", done.done)
+    else:
+        text = ngettext("%(n)d forgotten.", "%(n)d forgotten.", done.done)
+    text %= {"n": done.done}
+    if done.left_alone:
+        left = ngettext(
+            "%(n)d was left alone: somebody decided, changed or holds it.",
+            "%(n)d were left alone: somebody decided, changed or holds them.",
+            done.left_alone,
+        )
+        text = f"{text} {left % {'n': done.left_alone}}"
+    tell(request, text, undo=reverse("memory:bulk_undo", args=[row.pk]) if done.done else "")
+
+
+def _to(request: WebRequest, place: str) -> HttpResponse:
+    if request.htmx:
+        return HttpResponse(headers={"HX-Redirect": place})
+    return redirect(place)

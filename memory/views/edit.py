@@ -1,0 +1,176 @@
+"""Correcting a memory in place. What somebody else changed meanwhile is shown; nothing is lost."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django import forms
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from kmapp.errors import Conflict, Invalid
+from kmapp.providers.active import active_model
+from kmapp.web.actor_names import names_of
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.notices import tell
+from kmapp.web.page_access import reviewer_required
+from memory.actions import review
+from memory.actions.review import Decision
+from memory.models import MemoryEntry, MemoryVersion
+from memory.retrieval.entry_list import COLUMNS, Listing
+from memory.review.three_way_diff import Field, Moved, three_way
+from memory.views.review_forms import REASON, ProposalForm
+
+TEMPLATE = "memory/entries/form.html"
+FIELDS = ("title", "content", "kind", "tags")
+
+
+class EditForm(ProposalForm):
+    """`version` is the one that was seen."""
+
+    version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=REASON,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
+        help_text=gettext_lazy("The ledger keeps it beside the change."),
+    )
+
+    @classmethod
+    def showing(cls, values: Mapping[str, Any], *, version: int, reason: str = "") -> "EditForm":
+        """These values, for somebody to go on with."""
+        said = {**values, "tags": ", ".join(values["tags"]), "version": version}
+        return cls(initial={**said, "reason": reason})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def edit(request: WebRequest, pk: UUID) -> HttpResponse:
+    row = _found(request, pk)
+    if request.method != "POST":
+        form = EditForm.showing(_values(vars(row)), version=row.version)
+        return _asked(request, row, form, HTTPStatus.OK)
+    form = EditForm(request.POST)
+    if not form.is_valid():
+        return _asked(request, row, form, HTTPStatus.UNPROCESSABLE_ENTITY)
+    seen = _seen(row, form.cleaned_data["version"])
+    mine = {name: form.cleaned_data[name] for name in FIELDS}
+    changed = {name: value for name, value in mine.items() if value != seen[name]}
+    try:
+        after = _change(request, pk, form, changed)
+    except Conflict as refusal:
+        row = _found(request, pk)  # as whoever was first has left it
+        if refusal.code == "stale_version":
+            return _overtaken(request, row, form, seen)
+        form.add_error(None, refusal.message)
+        return _asked(request, row, form, HTTPStatus.CONFLICT)
+    return _done(request, after or row)
+
+
+def _change(
+    request: WebRequest, pk: UUID, form: EditForm, changed: Mapping[str, Any]
+) -> MemoryEntry | None:
+    if not changed:
+        tell(request, _("Nothing was changed."))
+        return None
+    decision = Decision(
+        account_id=account_id_for(request),
+        entry_id=pk,
+        actor=actor_for(request),
+        version=form.cleaned_data["version"],
+        reason=form.cleaned_data["reason"],
+    )
+    after = review.edit(decision, changed)
+    undo = f"{reverse('memory:undo', args=[pk])}?version={after.version}"
+    tell(request, _("Changed."), undo=undo)
+    return after
+
+
+def _overtaken(
+    request: WebRequest, row: MemoryEntry, form: EditForm, seen: Mapping[str, Any]
+) -> HttpResponse:
+    """What was seen, what it is now and what was typed; the form goes on from all three."""
+    mine = {name: form.cleaned_data[name] for name in FIELDS}
+    fields = three_way(FIELDS, base=seen, theirs=_values(vars(row)), mine=mine)
+    offered = {field.name: field.offered for field in fields}
+    going_on = EditForm.showing(offered, version=row.version, reason=form.cleaned_data["reason"])
+    versions = MemoryVersion.objects.of(row.account_id).filter(entry_id=row.pk)
+    latest = versions.get(version=row.version)
+    overtaken = {
+        "fields": [
+            {"moved": each.moved, "label": form.fields[each.name].label, **_texts(each)}
+            for each in fields
+            if each.moved != Moved.NOBODY
+        ],
+        "latest": latest,
+        "who": names_of([latest.actor])[latest.actor],
+    }
+    return _asked(request, row, going_on, HTTPStatus.CONFLICT, overtaken=overtaken)
+
+
+def _texts(field: Field) -> dict[str, str]:
+    return {name: _text(getattr(field, name)) for name in ("base", "theirs", "mine")}
+
+
+def _text(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _asked(
+    request: WebRequest,
+    row: MemoryEntry,
+    form: EditForm,
+    status: int,
+    *,
+    overtaken: Mapping[str, Any] | None = None,
+) -> HttpResponse:
+    context = {
+        "entry": row,
+        "form": form,
+        "overtaken": overtaken,
+        "in_row": "row" in request.GET,
+    }
+    return render(request, fragment(request, TEMPLATE, "dialogue"), context, status=status)
+
+
+def _done(request: WebRequest, row: MemoryEntry) -> HttpResponse:
+    """The page of the memory; or its row, in the list that it was corrected in."""
+    if not request.htmx:
+        return redirect("memory:entry", pk=row.pk)
+    if "row" not in request.GET:
+        return HttpResponse(headers={"HX-Redirect": reverse("memory:entry", args=[row.pk])})
+    here = QueryDict(urlsplit(request.htmx.current_url or "").query)
+    listing = Listing.of(row.account_id, here)
+    context = {
+        "entry": _found(request, row.pk),
+        "columns": [(name, COLUMNS[name]) for name in listing.columns],
+    }
+    answer = render(request, "memory/entries/index.html#row", context)
+    answer.headers["HX-Retarget"] = f"#entry-{row.pk}"
+    answer.headers["HX-Reswap"] = "outerHTML"
+    return answer
+
+
+def _found(request: WebRequest, pk: UUID) -> MemoryEntry:
+    rows = MemoryEntry.objects.of(account_id_for(request))
+    return get_object_or_404(rows.with_embedding_state(active_model().pk), pk=pk)
+
+
+def _seen(row: MemoryEntry, version: int) -> dict[str, Any]:
+    rows = MemoryVersion.objects.of(row.account_id).filter(entry_id=row.pk)
+    seen = rows.filter(version=version).first()
+    if seen is None:
+        raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
+    return _values(seen.state)
+
+
+def _values(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the form; a state leaves out what was empty."""
+    return {name: state.get(name, [] if name == "tags" else "") for name in FIELDS}

@@ -1,0 +1,105 @@
+"""The list of memories: filtered, sought through, in the columns a person wants to see."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from kmapp.accounts.models import Membership
+from kmapp.providers.active import active_model
+from kmapp.search.queries import Meaning
+from kmapp.search.query_vector import meaning_of
+from kmapp.web.after_commit import Afterwards
+from kmapp.web.http import WebRequest, account_id_for, fragment
+from kmapp.web.page_access import reviewer_required
+from memory.models import MemoryEntry, MemoryExport
+from memory.retrieval.admin_search import MOST
+from memory.retrieval.entry_list import COLUMNS, SORTS, Listing
+from memory.views.saved_views import address, views_for
+
+PAGE = 50
+FIRST_FILTERS = ("status", "kind", "user_id")  # in sight; the others unfold
+
+
+@require_safe
+@reviewer_required
+def entries(request: WebRequest) -> HttpResponse | Afterwards:
+    """What the address asks for. A question is understood first, outside of any transaction."""
+    listing = Listing.of(account_id_for(request), request.GET)
+    if not listing.words:
+        return _page(request, listing, None, ())
+    return Afterwards(partial(_ask, request, listing), apart=True)
+
+
+def _ask(request: WebRequest, listing: Listing) -> Afterwards:
+    decisions: list[Mapping[str, Any]] = []
+    meaning = meaning_of(listing.account_id, listing.words, decisions)
+    return Afterwards(partial(_page, request, listing, meaning, decisions))
+
+
+def _page(
+    request: WebRequest,
+    listing: Listing,
+    meaning: Meaning | None,
+    decisions: Sequence[Mapping[str, Any]],
+) -> HttpResponse:
+    page = Paginator(listing.ids(meaning), PAGE).get_page(request.GET.get("page"))
+    page.object_list = _whole(listing.account_id, list(page.object_list))
+    context = {
+        "listing": listing,
+        "filter": listing.filter,
+        "page": page,
+        "words": listing.words,
+        "by_words_alone": bool(listing.words) and meaning is None,
+        "most": MOST if page.paginator.count >= MOST and listing.words else None,
+        "sorts": SORTS.items(),
+        "columns": [(name, COLUMNS[name]) for name in listing.columns],
+        "all_columns": COLUMNS.items(),
+        "narrowed": bool(listing.words or listing.narrowing),
+        "first_filters": FIRST_FILTERS,
+        "more_given": any(name not in FIRST_FILTERS for name in listing.narrowing),
+        "first_command": _first_command(request),
+        **_views(request, listing),
+    }
+    return render(request, fragment(request, "memory/entries/index.html", "list"), context)
+
+
+def _whole(account_id: UUID, ids: Sequence[UUID]) -> list[MemoryEntry]:
+    """Those rows whole: what a row shows is read for the page only."""
+    rows = MemoryEntry.objects.of(account_id).with_embedding_state(active_model().pk)
+    known = rows.in_bulk(ids)
+    return [known[pk] for pk in ids if pk in known]
+
+
+def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
+    """The saved views, the one that is open, and whether the list is still as it was saved."""
+    views = list(views_for(request))
+    wanted = request.GET.get("view", "")
+    opened = next((view for view in views if str(view.pk) == wanted), None)
+    is_mine = opened is not None and (
+        opened.owner_id == request.user.pk or request.seat.role == Membership.Role.ADMIN
+    )
+    return {
+        "views": [(view, address(view)) for view in views],
+        "view": opened,
+        "view_address": address(opened) if opened else "",
+        "view_is_mine": is_mine,
+        "view_differs": opened is not None and opened.query != listing.query,
+        "export_forms": MemoryExport.Form.choices,
+    }
+
+
+def _first_command(request: WebRequest) -> str:
+    """What an empty list teaches: how the first memory is written."""
+    address = request.build_absolute_uri(reverse("memory:api_store"))
+    return (
+        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
+        "-H 'Content-Type: application/json' "
+        """-d '{"text": "The tea room opens at nine.", "user_id": "ada"}'"""
+    )

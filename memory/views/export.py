@@ -1,0 +1,78 @@
+"""Taking what the list shows away in a file: written while it is sent, and on record."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from uuid import UUID
+
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from kmapp.accounts.acting import acting
+from kmapp.errors import Invalid
+from kmapp.search.queries import Meaning
+from kmapp.search.query_vector import meaning_of
+from kmapp.web.after_commit import Afterwards
+from kmapp.web.http import WebRequest, account_id_for, actor_for
+from kmapp.web.page_access import reviewer_required
+from memory.actions.exports import record_export
+from memory.models import MemoryEntry, MemoryExport
+from memory.retrieval.entry_list import Listing
+from memory.transfer import spreadsheet
+from memory.transfer.export import PAGE, export_these
+
+Form = MemoryExport.Form
+TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
+
+
+@require_POST
+@reviewer_required
+def export(request: WebRequest) -> HttpResponseBase | Afterwards:
+    """What the address filters, in the form that was asked for."""
+    listing = Listing.of(account_id_for(request), request.GET)
+    if listing.left_out:
+        raise Invalid(
+            _("This address is not understood, and nothing was exported: %(names)s")
+            % {"names": ", ".join(listing.left_out)}
+        )
+    if request.POST.get("form") not in Form.values:
+        raise Invalid(_("Choose a form: CSV or NDJSON."))
+    form = Form(request.POST["form"])
+    if not listing.words:
+        return _file(request, listing, form, None)
+    return Afterwards(partial(_ask, request, listing, form), apart=True)
+
+
+def _ask(request: WebRequest, listing: Listing, form: Form) -> Afterwards:
+    meaning = meaning_of(listing.account_id, listing.words, [])
+    return Afterwards(partial(_file, request, listing, form, meaning))
+
+
+def _file(
+    request: WebRequest, listing: Listing, form: Form, meaning: Meaning | None
+) -> StreamingHttpResponse:
+    """The memories that are listed now, each as it is when its page is read."""
+    ids = list(listing.ids(meaning))
+    record_export(
+        listing.account_id, actor_for(request), form=form, query=listing.query, number=len(ids)
+    )
+    content = (
+        _sheet(listing.account_id, ids)
+        if form == Form.CSV
+        else export_these(listing.account_id, ids)
+    )
+    answer = StreamingHttpResponse(content, content_type=TYPES[form])
+    day = timezone.localdate().isoformat()
+    answer.headers["Content-Disposition"] = f'attachment; filename="memories-{day}.{form.value}"'
+    return answer
+
+
+def _sheet(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
+    yield spreadsheet.head()
+    for start in range(0, len(ids), PAGE):
+        page = ids[start : start + PAGE]
+        with acting(account_id):
+            rows = MemoryEntry.objects.of(account_id).in_bulk(page)
+        yield spreadsheet.lines(rows[pk] for pk in page if pk in rows)

@@ -1,0 +1,61 @@
+"""At the desk: keeping a proposal in hand, taking it over, and reading where it comes from."""
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from kmapp.errors import Conflict
+from kmapp.web.actor_names import names_of
+from kmapp.web.http import WebRequest, account_id_for, fragment, number, unless_known, uuid_or_404
+from kmapp.web.page_access import reviewer_required
+from memory.actions.leases import holder_of, renew
+from memory.models import MemoryEntry
+from memory.review.sources import sources_of
+from memory.views.review_queue import address, at_page, me, memory_of, open_this, workbench
+
+
+@require_safe
+@reviewer_required
+def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Asked every few seconds while the page is looked at: the proposal stays in hand.
+
+    Says only what changed: somebody took it over or decided, or new ones came in.
+    """
+    account_id, entry = account_id_for(request), memory_of(request, pk)
+    token = uuid_or_404(request.GET.get("token", ""))
+    mine = request.method == "GET" and renew(account_id, pk, token)
+    held = None if mine else holder_of(account_id, pk)
+    other = held if held and held.holder != me(request) else None
+    waiting = MemoryEntry.objects.of(account_id).awaiting_review().count()
+    context = {
+        "entry": entry,
+        "waits": entry.status == MemoryEntry.Status.PROPOSED,
+        "other": names_of([other.holder])[other.holder] if other else "",
+        "fresh": max(0, waiting - (number(request.GET.get("seen", "")) or 0)),
+        "at_page": at_page(request),
+    }
+    return unless_known(request, render(request, "memory/review/index.html#pulse", context))
+
+
+@require_POST
+@reviewer_required
+def take_over(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Have it in hand although somebody else has it: they are told when they decide."""
+    entry = memory_of(request, pk)
+    if entry.status != MemoryEntry.Status.PROPOSED:
+        raise Conflict(_("This one is decided already."))
+    opened = open_this(request, entry, by_force=True)
+    return workbench(request, opened) if request.htmx else redirect(address(request, entry))
+
+
+@require_safe
+@reviewer_required
+def sources(request: WebRequest, pk: UUID) -> HttpResponse:
+    """What the memory was made from, as far as it is kept here: read in place, or on a page."""
+    entry = memory_of(request, pk)
+    template = fragment(request, "memory/review/sources.html", "sources")
+    context = {"entry": entry, "found": sources_of(entry), "at_page": at_page(request)}
+    return render(request, template, context)

@@ -1,0 +1,60 @@
+"""What the policy was before, by whom it was changed, and why: read from the ledger's own notes."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from kmapp.accounts.models import Account, ApiKey
+from kmapp.web.settings_history import Step, label_of, steps_of
+from memory.actions.settings import INPUT, OF_THE_ACCOUNT
+from memory.models import MemoryEntry, MemorySettings
+
+
+def history(settings: MemorySettings) -> list[Step]:
+    """The latest changes, newest first. Three queries. Inside `acting`."""
+    keys = ApiKey.objects.of(settings.account_id)
+    names = {str(pk): name for pk, name in keys.values_list("pk", "name")}
+    said = partial(_words, keys=names)
+    return steps_of(settings, INPUT, said=said, label=_label)
+
+
+def _label(name: str) -> str:
+    model = Account if name in OF_THE_ACCOUNT else MemorySettings
+    return label_of(model, name)
+
+
+def _words(name: str, value: Any, keys: Mapping[str, str]) -> str:
+    """A value as the page says it."""
+    if isinstance(value, bool):
+        return _("on") if value else _("off")
+    if name == "categories":
+        return ", ".join(sorted(value)) or _("the usual ones")
+    if name == "instructions":
+        return str(value) or _("none")
+    if isinstance(value, dict):
+        return ", ".join(_kept(kind, days) for kind, days in sorted(value.items())) or _("for good")
+    if isinstance(value, list):
+        return ", ".join(_choice(name, each, keys) for each in value) or _("none")
+    return number_format(value) if isinstance(value, int | float) else _choice(name, value, keys)
+
+
+def _kept(kind: str, days: int) -> str:
+    label = dict(MemoryEntry.Kind.choices).get(kind, kind)
+    return ngettext("%(kind)s %(days)d day", "%(kind)s %(days)d days", days) % {
+        "kind": label,
+        "days": days,
+    }
+
+
+def _choice(name: str, value: Any, keys: Mapping[str, str]) -> str:
+    if value is None:
+        return _("the usual")
+    if name == "review_keys":
+        return keys.get(value) or _("a key that is gone")
+    field: Any = (Account if name in OF_THE_ACCOUNT else MemorySettings)._meta.get_field(name)
+    choices = getattr(field, "base_field", field).choices or ()
+    return str(dict(choices).get(value, value))

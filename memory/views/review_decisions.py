@@ -1,0 +1,215 @@
+"""Deciding about proposals: one key decides, the next is already there, one key takes it back."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from uuid import UUID
+
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from kmapp.errors import Conflict, Invalid
+from kmapp.web.after_commit import Afterwards
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    fragment,
+    number,
+    sentence,
+    uuid_or_404,
+)
+from kmapp.web.navigation import counter
+from kmapp.web.notices import tell
+from kmapp.web.page_access import reviewer_required
+from memory.actions import review as verbs
+from memory.actions.leases import Taken, let_go, refuse_if_taken
+from memory.actions.review import Decision
+from memory.models import MemoryEntry, MemoryVersion
+from memory.views.review_forms import REASON, ProposalForm
+from memory.views.review_queue import (
+    Opened,
+    at_page,
+    me,
+    memory_of,
+    moved_on,
+    open_next,
+    open_this,
+    overtaken,
+    workbench,
+)
+
+PROPOSED = MemoryEntry.Status.PROPOSED
+
+
+@counter("memory:review")
+def proposals(account_id: UUID, most: int) -> int:
+    return len(MemoryEntry.objects.of(account_id).awaiting_review().values("pk")[:most])
+
+
+@require_safe
+@reviewer_required
+def review(request: WebRequest) -> HttpResponse:
+    """The queue with the next proposal in hand, or the one that `at` names."""
+    wanted = request.GET.get("at")
+    if not wanted:
+        return workbench(request, open_next(request))
+    entry = memory_of(request, uuid_or_404(wanted))
+    if entry.status != PROPOSED:
+        lost = overtaken(request, entry.pk, asked=False)
+        return workbench(request, open_next(request, entry), lost=lost)
+    form = ProposalForm.of(entry) if request.GET.get("edit") else None
+    return workbench(request, open_this(request, entry), form=form)
+
+
+@require_POST
+@reviewer_required
+def approve(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+    return _decide(request, pk, verbs.approve, _("Approved. Agents may be told it now."))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def reject(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+    """Asks why: a dialogue over the queue, or a page."""
+    if request.method == "POST":
+        return _decide(request, pk, verbs.reject, _("Rejected. It stays on record."))
+    template = fragment(request, "memory/review/reject.html", "dialogue")
+    context = {
+        "entry": memory_of(request, pk),
+        "longest": REASON,
+        "at_page": at_page(request),
+    }
+    return render(request, template, context)
+
+
+@require_POST
+@reviewer_required
+def pin(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+    """Mark it, or no longer. A proposal stays a proposal."""
+    if request.POST.get("pinned") == "no":
+        return _decide(request, pk, verbs.unpin, _("No longer pinned."))
+    said = _("Pinned. People see the mark, and agents are told it with the memory.")
+    return _decide(request, pk, verbs.pin, said)
+
+
+@require_POST
+@reviewer_required
+def edit(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+    """Correct it; with `then=approve`, and let it count."""
+    entry = memory_of(request, pk)
+    form = ProposalForm.of(entry, request.POST)
+    if not form.is_valid():
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        return workbench(request, open_this(request, entry), form=form, status=status)
+
+    values = form.changed(entry)
+
+    def save(decision: Decision) -> MemoryEntry:
+        return verbs.edit(decision, values) if values else entry
+
+    def save_and_approve(decision: Decision) -> MemoryEntry:
+        return verbs.approve(decision, values)
+
+    if request.POST.get("then") == "approve":
+        said = _("Corrected and approved. Agents may be told it now.")
+        return _decide(request, pk, save_and_approve, said)
+    return _decide(request, pk, save, _("Corrected. It still waits for your decision."))
+
+
+@require_POST
+@reviewer_required
+def undo(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+    """Take the latest decision back, if the address still names the latest version."""
+    version = _version(request.GET.get("version", ""))
+    try:
+        verbs.undo(_decision(request, pk, version))
+    except Conflict as error:
+        text = _("Not taken back: somebody changed this memory since. It is as they left it.")
+        raise Conflict(text, code=error.code, details=error.details) from error
+    tell(request, _("Taken back. It is as it was before."))
+    return Afterwards(lambda: _where_it_is(request, memory_of(request, pk)))
+
+
+def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
+    """Back in the queue if it waits again; on any other page, that page anew."""
+    here = request.htmx.current_url_abs_path or ""
+    if request.htmx and here.startswith(reverse("memory:review")):
+        return workbench(request, _from_here(request, entry), elsewhere=True)
+    if request.htmx:
+        return HttpResponse(headers={"HX-Redirect": here or reverse("memory:review")})
+    if entry.status != PROPOSED:
+        return redirect("memory:entry", pk=entry.pk)
+    return redirect(f"{reverse('memory:review')}?at={entry.pk}")
+
+
+def _decide(
+    request: WebRequest, pk: UUID, verb: Callable[[Decision], MemoryEntry], said: str
+) -> HttpResponse | Afterwards:
+    """Do it, say it with the way back, and go on; or show what somebody else did first."""
+    decision = _decision(request, pk, _version(request.POST.get("version", "")))
+    try:
+        with transaction.atomic():  # a refusal leaves nothing half done, and is told on a page
+            refuse_if_taken(decision.account_id, pk, me(request))
+            entry = verb(decision)
+            if entry.status != PROPOSED:
+                let_go(decision.account_id, pk)
+    except Taken as taken:
+        return _too_late(request, decision, taken=taken)
+    except Conflict:
+        return _too_late(request, decision)
+    way_back = f"{reverse('memory:undo', args=[pk])}?version={entry.version}"
+    tell(request, said, undo=way_back if entry.version != decision.version else "")
+    return Afterwards(lambda: moved_on(request, _from_here(request, entry)))
+
+
+def _from_here(request: WebRequest, entry: MemoryEntry) -> Opened | None:
+    """It still, while it waits; else the next."""
+    if entry.status != PROPOSED:
+        return open_next(request, entry)
+    return open_this(request, memory_of(request, entry.pk))
+
+
+def _too_late(request: WebRequest, decision: Decision, taken: Taken | None = None) -> HttpResponse:
+    """Nothing of theirs was done. A changed proposal is shown again; a decided one makes way."""
+    typed = request.POST.get("content", "").replace("\r\n", "\n")
+    lost = overtaken(
+        request,
+        decision.entry_id,
+        typed=typed,
+        saw=_words_of(decision),
+        taken=taken.held if taken else None,
+    )
+    if lost.entry.status != PROPOSED or taken:
+        opened = open_next(request, lost.entry)
+        return workbench(request, opened, lost=lost, status=HTTPStatus.CONFLICT)
+    form = ProposalForm.of(lost.entry, request.POST) if typed else None
+    opened = open_this(request, lost.entry)
+    return workbench(request, opened, form=form, lost=lost, status=HTTPStatus.CONFLICT)
+
+
+def _words_of(decision: Decision) -> str:
+    """What the memory said in the version that the reviewer had before them."""
+    versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
+    seen = versions.filter(version=decision.version or 0).first()
+    return str(seen.state.get("content", "")) if seen else ""
+
+
+def _decision(request: WebRequest, pk: UUID, version: int | None) -> Decision:
+    return Decision(
+        account_id=account_id_for(request),
+        entry_id=pk,
+        actor=actor_for(request),
+        version=version,
+        reason=sentence(request, "reason", REASON),
+    )
+
+
+def _version(said: str) -> int:
+    version = number(said)
+    if version is None:
+        raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
+    return version

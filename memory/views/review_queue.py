@@ -1,0 +1,207 @@
+"""The review page: the queue, one proposal of it, and what speaks for and against."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from kmapp.web.actor_names import names_of
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.navigation import at_most
+from memory.actions.leases import Held, holder_of, in_others_hands, take, take_next
+from memory.models import MemoryEntry, MemoryVersion, Need
+from memory.review.evidence import evidence
+from memory.review.queue import described, needing, needs, queue, younger_than
+from memory.views.review_forms import ProposalForm
+
+PAGE = 20  # few enough that deciding stays quick: the list comes anew with each decision
+LISTED = ("content", "kind", "user_id", "flags", "pinned", "version", "created_at")
+TEMPLATE = "memory/review/index.html"
+# What a person can paste to see the queue fill.
+TRY_IT = (
+    "curl -s %s -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' "
+    """-d '{"nodes": [{"kind": "preference", "text": "Our reports go out on Friday."}]}'"""
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overtaken:
+    """Somebody was first: what became of the memory, by whom, and what the reviewer had written."""
+
+    entry: MemoryEntry
+    latest: MemoryVersion | None
+    who: str
+    asked: bool = True  # False: nothing was decided in vain, an old link was followed
+    saw: str = ""  # the words that the reviewer decided about
+    typed: str = ""
+    taken: Held | None = None  # somebody has it in hand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """The proposal in hand; `held` names whoever has it, if that is somebody else."""
+
+    entry: MemoryEntry
+    lease: Held | None
+    held: Held | None = None
+
+
+def memory_of(request: WebRequest, pk: UUID) -> MemoryEntry:
+    rows = described(needing(MemoryEntry.objects.of(account_id_for(request))))
+    return get_object_or_404(rows, pk=pk)
+
+
+def me(request: WebRequest) -> str:
+    return str(actor_for(request))
+
+
+def open_next(request: WebRequest, after: MemoryEntry | None = None) -> Opened | None:
+    """The next proposal that nobody else has in hand, the younger ones first, now in mine."""
+    account_id = account_id_for(request)
+    waiting = described(queue(account_id, need(request)))
+    rounds = [waiting.filter(younger_than(after)), waiting] if after else [waiting]
+    for rows in rounds:
+        if found := take_next(rows, account_id, me(request)):
+            return Opened(entry=found[0], lease=found[1])
+    return None
+
+
+def open_this(request: WebRequest, entry: MemoryEntry, *, by_force: bool = False) -> Opened:
+    """Have a proposal in hand, unless somebody else has it. Who only looks ahead takes nothing."""
+    if request.method == "HEAD":
+        return Opened(entry=entry, lease=None)
+    account_id = account_id_for(request)
+    lease = take(account_id, entry.pk, me(request), by_force=by_force)
+    held = None if lease else holder_of(account_id, entry.pk)
+    return Opened(entry=entry, lease=lease, held=held)
+
+
+def overtaken(request: WebRequest, pk: UUID, *, asked: bool = True, **more: Any) -> Overtaken:
+    entry = memory_of(request, pk)
+    versions = MemoryVersion.objects.of(entry.account_id).filter(entry_id=pk)
+    latest = versions.filter(version=entry.version).first()
+    taken = more.get("taken")
+    actor = taken.holder if taken else latest.actor if latest else ""
+    who = names_of([actor])[actor] if actor else ""
+    return Overtaken(entry=entry, latest=latest, who=who, asked=asked, **more)
+
+
+def workbench(
+    request: WebRequest,
+    at: Opened | None,
+    *,
+    form: ProposalForm | None = None,
+    lost: Overtaken | None = None,
+    elsewhere: bool = False,
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    """The page with one proposal open, or for htmx the workbench alone.
+
+    `elsewhere`: what was pressed lies outside of it, so it finds its own place.
+    """
+    account_id = account_id_for(request)
+    tally = needs(account_id)
+    request.counted = {"memory:review": sum(tally.values())}
+    page = _page(request, tally)
+    entry = at.entry if at else None
+    context = {
+        "page": page,
+        "tabs": _tabs(request, tally),
+        "need": need(request),
+        "entry": entry,
+        "lease": at.lease if at else None,
+        "held": at.held if at else None,
+        "place": next((i for i, row in enumerate(page, page.start_index()) if row == entry), None),
+        "evidence": evidence(entry) if entry else None,
+        "names": names_of(_people(at)),
+        "form": form,
+        "lost": lost,
+        "elsewhere": elsewhere,
+        "picked": picked(request),
+        "decided": decided_today(account_id),
+        "total": sum(tally.values()),
+        "waiting": at_most(sum(tally.values())),
+        "at_page": at_page(request),
+        "and_page": at_page(request).replace("?", "&", 1),
+        "command": TRY_IT % request.build_absolute_uri(reverse("memory:api_write")),
+        "home": reverse("web:home"),
+    }
+    answer = render(request, fragment(request, TEMPLATE, "workbench"), context, status=status)
+    if request.htmx:
+        answer.headers["HX-Replace-Url"] = address(request, entry)
+    return answer
+
+
+def _people(at: Opened | None) -> list[str]:
+    if at is None:
+        return []
+    return [at.entry.created_by, *([at.held.holder] if at.held else [])]
+
+
+def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
+    rows = queue(account_id_for(request), need(request)).only(*LISTED)
+    number = tally[need(request)] if need(request) else sum(tally.values())
+    shown = rows.annotate(in_others_hands=in_others_hands(me(request)))
+    pages = Paginator(shown, PAGE)
+    pages.count = number  # the same count, made already
+    return pages.get_page(request.GET.get("page"))
+
+
+def _tabs(request: WebRequest, tally: Any) -> list[dict[str, Any]]:
+    """The groups of the queue with how many are in each; the empty ones only while open."""
+    chosen = need(request)
+    return [
+        {"value": each.value, "label": each.label, "count": tally[each], "is_open": each == chosen}
+        for each in reversed(Need)
+        if tally[each] or each == chosen
+    ]
+
+
+def need(request: WebRequest) -> str:
+    """The group of the queue that the person works through; empty: all of it."""
+    wanted = request.GET.get("need", "")
+    return wanted if wanted in Need.values else ""
+
+
+def picked(request: WebRequest) -> set[str]:
+    """Rows of the page that are marked, each as id:version."""
+    return {*request.GET.getlist("pick"), *request.POST.getlist("pick")}
+
+
+def at_page(request: WebRequest) -> str:
+    """The group and the page of the queue that the person is on, as a query."""
+    number = request.GET.get("page", "")
+    said = {"need": need(request), "page": number if number.isdecimal() else ""}
+    here = urlencode({name: value for name, value in said.items() if value})
+    return f"?{here}" if here else ""
+
+
+def address(request: WebRequest, at: MemoryEntry | None) -> str:
+    """Where this proposal is looked at, on the same page of the queue."""
+    here = reverse("memory:review")
+    page = at_page(request)
+    return f"{here}?at={at.pk}{page.replace('?', '&', 1)}" if at else here + page
+
+
+def moved_on(request: WebRequest, at: Opened | None) -> HttpResponse:
+    """After a deed: the workbench as it is now. Without htmx, its own page, by a fresh request."""
+    if request.htmx:
+        return workbench(request, at)
+    return redirect(address(request, at.entry if at else None))
+
+
+def decided_today(account_id: UUID) -> int:
+    """Proposals that people decided about since midnight, where it was not taken back."""
+    midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    today = MemoryVersion.objects.of(account_id).filter(
+        created_at__gte=midnight, event__in=MemoryVersion.DECISIONS
+    )
+    settled = today.exclude(entry__status=MemoryEntry.Status.PROPOSED)
+    return settled.values("entry_id").distinct().count()

@@ -1,0 +1,87 @@
+"""Saved views of the list: one's own, and those that colleagues share."""
+
+from uuid import UUID
+
+from django.db.models import Q
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from kmapp.accounts.models import AccountQuerySet, Membership
+from kmapp.errors import Denied, Invalid
+from kmapp.web.http import WebRequest, account_id_for, sentence
+from kmapp.web.notices import tell
+from kmapp.web.page_access import reviewer_required
+from memory.models import SavedView
+from memory.models.saved_views import QUERY
+from memory.retrieval.entry_list import Listing
+
+NAME = 80
+MOST = 50  # of one person
+
+
+def views_for(request: WebRequest) -> AccountQuerySet[SavedView]:
+    """What this person may open."""
+    rows = SavedView.objects.of(account_id_for(request))
+    return rows.filter(Q(owner=request.user) | Q(shared=True)).order_by("name", "pk")
+
+
+@require_POST
+@reviewer_required
+def save(request: WebRequest) -> HttpResponse:
+    """Keep the list as its address has it, under a name; a name of one's own is overwritten."""
+    name = sentence(request, "name", NAME)
+    if not name:
+        raise Invalid(_("Give the view a name."))
+    account_id = account_id_for(request)
+    query = _query(request)
+    mine = SavedView.objects.of(account_id).filter(owner=request.user)
+    if mine.exclude(name=name).count() >= MOST:
+        raise Invalid(_("You have %(most)d views. Delete one first.") % {"most": MOST})
+    view, _made = mine.update_or_create(
+        account_id=account_id,
+        owner=request.user,
+        name=name,
+        defaults={"query": query, "shared": "shared" in request.POST},
+    )
+    tell(request, _("The view is saved."))
+    return redirect(address(view))
+
+
+@require_POST
+@reviewer_required
+def update(request: WebRequest, pk: UUID) -> HttpResponse:
+    """Let a view of one's own be what the list is now."""
+    view = _own(request, pk)
+    view.query = _query(request)
+    view.save(update_fields=["query"])
+    tell(request, _("The view is saved."))
+    return redirect(address(view))
+
+
+@require_POST
+@reviewer_required
+def delete(request: WebRequest, pk: UUID) -> HttpResponse:
+    _own(request, pk).delete()
+    tell(request, _("The view is deleted. The memories are as they were."))
+    return redirect("memory:entries")
+
+
+def address(view: SavedView) -> str:
+    """Where it is opened. What of it is not known any more, the list names and leaves out."""
+    return f"{reverse('memory:entries')}?{view.query}{'&' if view.query else ''}view={view.pk}"
+
+
+def _query(request: WebRequest) -> str:
+    said = request.POST.get("query", "")[:QUERY]
+    return Listing.of(account_id_for(request), QueryDict(said)).query[:QUERY]
+
+
+def _own(request: WebRequest, pk: UUID) -> SavedView:
+    """One's own; an admin also what others share."""
+    view = get_object_or_404(views_for(request), pk=pk)
+    if view.owner_id != request.user.pk and request.seat.role != Membership.Role.ADMIN:
+        raise Denied(_("This view belongs to a colleague. Save it under a name of your own."))
+    return view

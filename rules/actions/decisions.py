@@ -1,0 +1,157 @@
+"""Asking the rules, and keeping what they decided."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.utils import timezone
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.database.ids import uuid7
+from kmapp.ledger.canonical import canonical
+from kmapp.redaction import redact_json
+from rules.evaluation.compiled_rules import rules_of
+from rules.evaluation.evaluate import Observation, Question, observe_all, policy_of
+from rules.evaluation.matching import Compiled, Matched
+from rules.evaluation.policy import Policy
+from rules.evaluation.tool_selection import Selection, select
+from rules.models import RuleDecision, RuleObservation, RuleStatistics
+
+MOST_CONFLICTS_KEPT = 50
+Counts = Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the rules say of a context."""
+
+    question: Question
+    matched: Matched
+    counts: Counts
+    policy: Policy  # of the live rules
+    observations: Sequence[Observation] = ()
+
+    @property
+    def with_shadow(self) -> Policy:
+        """As if all watching rules that hold counted, each in the place of its live edition."""
+        lineages = {one.rule.lineage for one in self.matched.watching}
+        live = [one for one in self.matched.live if one.rule.lineage not in lineages]
+        return policy_of([*live, *self.matched.watching], self.counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A selection and the record of it."""
+
+    answer: Answer
+    selection: Selection
+    decision: RuleDecision
+
+
+def ask(account_id: UUID, question: Question, *, observe: bool = False) -> Answer:
+    """Evaluate the account's rules. Use inside `acting`."""
+    rules = rules_of(account_id)
+    matched = rules.match(question.context, question.viewer)
+    watched = [*matched.watching, *rules.replacing] if observe else matched.watching
+    counts = counts_of(account_id, [*matched.live, *watched])
+    return Answer(
+        question=question,
+        matched=matched,
+        counts=counts,
+        policy=policy_of(matched.live, counts),
+        observations=observe_all(rules, matched, question, counts) if observe else (),
+    )
+
+
+def counts_of(account_id: UUID, rules: Iterable[Compiled]) -> Counts:
+    """Good and bad feedback, by rule; rules without any are left out."""
+    ids = [one.rule.id for one in rules]
+    if not ids:
+        return {}
+    rows = RuleStatistics.objects.of(account_id).filter(rule_id__in=ids)
+    return {
+        str(rule): (positive, negative)
+        for rule, positive, negative in rows.values_list("rule_id", "positive", "negative")
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A tool that was chosen without asking, under an id that the same choice always has."""
+
+    id: UUID
+    tool: str
+
+
+def decide(
+    account_id: UUID,
+    actor: Actor,
+    question: Question,
+    *,
+    run_id: str = "",
+    chosen: Chosen | None = None,
+) -> Decided:
+    """Select a tool and record it, with what each watching rule would have made of it."""
+    answer = ask(account_id, question, observe=True)
+    selection = select(answer.policy, question.candidates, strict=question.strict)
+    decision = _decision(Account.objects.get(pk=account_id), actor, answer, selection)
+    decision.run_id = run_id
+    if chosen:
+        decision.id, decision.selected_tool = chosen.id, chosen.tool
+        decision.origin = RuleDecision.Origin.FEEDBACK
+    decision.save(force_insert=True)
+    RuleObservation.objects.bulk_create(
+        [
+            RuleObservation(
+                account_id=account_id,
+                rule_id=UUID(seen.rule),
+                decision_id=decision.pk,
+                matched=seen.matched,
+                changed=seen.changed,
+                after=dict(seen.after) if seen.changed else {},
+                created_at=decision.created_at,
+            )
+            for seen in answer.observations
+        ]
+    )
+    return Decided(answer=answer, selection=selection, decision=decision)
+
+
+def _decision(account: Account, actor: Actor, answer: Answer, selection: Selection) -> RuleDecision:
+    question, policy = answer.question, answer.policy.body()
+    viewer = question.viewer
+    return RuleDecision(
+        id=uuid7(),
+        account_id=account.pk,
+        scope=viewer.scope,
+        user_id=viewer.user_id,
+        agent_id=viewer.agent_id,
+        app_id=viewer.app_id,
+        context=redact_json(question.context, account.redact)[0],
+        context_sha256=hashlib.sha256(canonical(question.context)).hexdigest(),
+        candidates=list(selection.candidates),
+        strict=question.strict,
+        considered=answer.matched.considered,
+        source_rule_ids=[UUID(one.rule.id) for one in answer.matched.live],
+        policy=policy,
+        policy_sha256=hashlib.sha256(canonical(policy)).hexdigest(),
+        denied=dict(selection.denied),
+        ordered=list(selection.ordered),
+        selected_tool=selection.selected or "",
+        fallback="" if selection.fallback_reason == "none" else selection.fallback_reason,
+        conflicts=[
+            {
+                "path": clash.path,
+                "code": clash.code,
+                "winner": clash.winner,
+                "losers": list(clash.losers),
+            }
+            for clash in answer.policy.clashes[:MOST_CONFLICTS_KEPT]
+        ],
+        watched=sum(seen.matched for seen in answer.observations),
+        differs=any(seen.changed for seen in answer.observations),
+        created_by=str(actor),
+        created_at=timezone.now(),
+    )

@@ -1,0 +1,36 @@
+"""What is kept under a person's id: decisions about tools, and what was said of how they went."""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from kmapp.accounts.personal_data import OfPeople, keeps_of_people
+from kmapp.api.models import IdempotentRequest
+from kmapp.ledger.actions import Recording
+from kmapp.ledger.models import Note
+from rules.actions.feedback import recount
+from rules.models import RuleDecision, RuleFeedback, RuleObservation
+
+
+def count(account_id: UUID, people: Collection[str]) -> int:
+    return RuleDecision.objects.of(account_id).filter(user_id__in=people).count()
+
+
+def forget(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+    """Erase them; what rules are thought of is counted again without them."""
+    decisions = RuleDecision.objects.of(account_id).filter(user_id__in=people)
+    ids = list(decisions.values_list("pk", flat=True))
+    feedback = RuleFeedback.objects.of(account_id).filter(decision_id__in=ids)
+    said = dict(feedback.values_list("pk", "commit_id"))
+    for pk in said:
+        commit.erase(RuleFeedback._meta.label_lower, pk)
+    notes = Note.objects.of(account_id).filter(commit_id__in=said.values())
+    notes.update(salt=None, input=None, reason="")
+    IdempotentRequest.objects.of(account_id).naming([*ids, *said]).forget()
+    feedback.delete()
+    RuleObservation.objects.of(account_id).filter(decision_id__in=ids).delete()
+    decisions.delete()
+    if said:
+        recount(account_id)
+
+
+keeps_of_people(OfPeople(count=count, forget=forget))

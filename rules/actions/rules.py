@@ -1,0 +1,209 @@
+"""Writing rules down, and changing what they say."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.accounts.redacted_text import clean
+from kmapp.database.ids import uuid7
+from kmapp.errors import Conflict, Invalid
+from kmapp.ledger.actions import Recording, recording
+from rules.actions.versions import change, expect, found, keep, touch
+from rules.editing.rule_input import NewRule, refuse, refuse_large
+from rules.models import Rule, RuleVersion
+
+Event = RuleVersion.Event
+RACES = 2
+MADE_OF_NAMES = 5  # the version of UUIDs that are digests
+SAID = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
+TOLD = ("name", "summary")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenRules:
+    """The rules of a write in the order of the request; `fresh` are those that are new."""
+
+    rules: Sequence[Rule]
+    fresh: frozenset[UUID]
+
+
+def create(account_id: UUID, actor: Actor, draft: NewRule, *, reason: str = "") -> WrittenRules:
+    """Write one rule, as a draft."""
+    account = Account.objects.get(pk=account_id)
+    lost: IntegrityError | None = None
+    for _attempt in range(RACES):
+        try:
+            with (
+                transaction.atomic(),
+                recording(account_id, actor, reason=clean(reason, account.redact)) as commit,
+            ):
+                return write_in(account, [draft], commit)
+        except IntegrityError as error:
+            lost = error  # somebody wrote this id between our look and our insert: look again
+    # An id that we never see is another account's.
+    raise Conflict("Others keep writing the same ids: try again, or use others.") from lost
+
+
+def write_in(account: Account, drafts: Sequence[NewRule], commit: Recording) -> WrittenRules:
+    """Write drafts as part of a commit. The same client ids again change nothing."""
+    keys = [draft.key_in(account.pk) for draft in drafts]
+    _refuse_twins(drafts, keys)
+    _refuse_foreign_ids(drafts)
+    known = _known(account.pk, drafts, keys)
+    made = {
+        key: _rule(account, draft, key, commit)
+        for key, draft in zip(keys, drafts, strict=True)
+        if key not in known
+    }
+    Rule.objects.bulk_create(sorted(made.values(), key=lambda rule: rule.pk))
+    for rule in made.values():
+        keep(rule, commit, Event.ADD, commit.reason)
+    if made:
+        touch(account.pk, commit)
+    return WrittenRules(rules=[known.get(key) or made[key] for key in keys], fresh=frozenset(made))
+
+
+def _refuse_twins(drafts: Sequence[NewRule], keys: Sequence[UUID]) -> None:
+    twins = [i for i, key in enumerate(keys) if key in keys[:i]]
+    if twins:
+        raise Invalid(
+            "The same client_id or id occurs twice in this batch: send each rule once.",
+            code="duplicate_client_id_in_batch",
+            issues=[{"path": f"rules.{i}", "message": str(drafts[i].client_id)} for i in twins],
+        )
+
+
+def _refuse_foreign_ids(drafts: Sequence[NewRule]) -> None:
+    """As with memories: who could choose an id made of names could take another's place."""
+    for draft in drafts:
+        if draft.id and (draft.client_id or draft.id.version == MADE_OF_NAMES):
+            raise Invalid(
+                "Send a client_id, or an id of your own making (UUID version 4 or 7).",
+                issues=[{"path": "id", "message": "is not of your own making"}],
+            )
+
+
+def _known(account_id: UUID, drafts: Sequence[NewRule], keys: Sequence[UUID]) -> dict[UUID, Rule]:
+    """Rules that were written before. With another body that is a conflict."""
+    if not any(draft.client_id or draft.id for draft in drafts):
+        return {}
+    known = Rule.objects.of(account_id).in_bulk(list(keys))
+    for key, draft in zip(keys, drafts, strict=True):
+        if key in known and not draft.is_of(known[key].written_sha256):
+            raise Conflict(
+                "A rule with this client_id exists with another body: change that one instead.",
+                code="client_id_conflict",
+                details={"rule_node_id": str(key)},
+            )
+    return known
+
+
+def _rule(account: Account, draft: NewRule, key: UUID, commit: Recording) -> Rule:
+    refuse_large(draft)
+    now = timezone.now()
+    return Rule(
+        id=key,
+        account_id=account.pk,
+        commit_id=commit.id,
+        written_in=commit.id,
+        written_sha256=draft.sha256(),
+        scope=draft.scope,
+        client_id=draft.client_id or None,
+        lineage=key,
+        **_columns(draft, account),
+        created_by=str(commit.actor),
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def _columns(draft: NewRule, account: Account) -> dict[str, Any]:
+    """Words are cleaned. What is matched stays as it is: blacked out it would match otherwise."""
+    return {
+        "name": clean(draft.name, account.redact)[:200],
+        "summary": clean(draft.summary, account.redact),
+        "when": dict(draft.when),
+        "then": dict(draft.then),
+        "exceptions": list(draft.exceptions),
+        "priority": draft.priority,
+        "weight": draft.weight,
+        "audience": draft.audience,
+        "audience_id": draft.audience_id,
+    }
+
+
+def edit(
+    account_id: UUID,
+    actor: Actor,
+    rule_id: UUID,
+    values: Mapping[str, Any],
+    *,
+    version: int | None = None,
+    reason: str = "",
+) -> Rule:
+    """Change a rule. What has watched or counts stays as it is: the change is a new edition.
+
+    Names and summaries change nothing that agents obey, and change in place.
+    """
+    account = Account.objects.get(pk=account_id)
+    rule = found(account_id, rule_id)
+    expect(rule, version)
+    draft = replace(draft_of(rule), **values)
+    refuse_large(draft)
+    refuse(draft.issues())
+    columns = _columns(draft, account)
+    fresh = {name: value for name, value in columns.items() if value != getattr(rule, name)}
+    if not fresh:
+        return rule
+    with recording(account_id, actor, reason=clean(reason, account.redact)) as commit:
+        if rule.frozen and fresh.keys() & set(SAID):
+            return _new_edition(rule, columns, commit)
+        change(rule, commit, Event.UPDATE, fresh, commit.reason)
+    return rule
+
+
+def draft_of(rule: Rule) -> NewRule:
+    return NewRule(**{name: getattr(rule, name) for name in (*TOLD, *SAID)}, scope=rule.scope)
+
+
+def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> Rule:
+    editions = Rule.objects.of(rule.account_id).filter(lineage=rule.lineage)
+    drafts = editions.filter(Q(state=Rule.State.DRAFT), edition__gt=rule.edition)
+    if waiting := drafts.order_by("edition").first():
+        raise Conflict(
+            _("A newer edition of this rule is a draft already: change that one."),
+            code="newer_edition",
+            details={"rule_node_id": str(waiting.pk)},
+        )
+    now = timezone.now()
+    made = Rule(
+        id=uuid7(),
+        account_id=rule.account_id,
+        commit_id=commit.id,
+        written_in=commit.id,
+        scope=rule.scope,
+        lineage=rule.lineage,
+        edition=1 + editions.aggregate(last=Max("edition"))["last"],
+        **columns,
+        created_by=str(commit.actor),
+        created_at=now,
+        updated_at=now,
+    )
+    try:
+        with transaction.atomic():
+            made.save(force_insert=True)
+    except IntegrityError as error:
+        raise Conflict(
+            _("Somebody made a new edition of this rule first."), code="stale_version"
+        ) from error
+    keep(made, commit, Event.ADD, commit.reason)
+    touch(rule.account_id, commit)
+    return made

@@ -1,0 +1,80 @@
+"""How an account wants its rules handled: the gate, and whether a second person approves."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.accounts.redacted_text import clean
+from kmapp.errors import Conflict, Invalid
+from kmapp.ledger.actions import recording
+from rules.models import RuleBook
+
+CHANGEABLE = ("min_seen", "min_changed", "max_against", "second_person", "decision_days")
+INPUT = "gate"  # the word in a commit's input under which the changes stand
+
+
+def change_book(
+    account_id: UUID,
+    values: Mapping[str, Any],
+    *,
+    actor: Actor,
+    seen: UUID | None = None,
+    reason: str = "",
+) -> dict[str, tuple[Any, Any]]:
+    """Set some of it. Returns what changed: by name what it was and what it is.
+
+    `seen` is the commit of the book that was looked at; another one since then is a conflict.
+    """
+    known = RuleBook.objects.of(account_id).select_for_update().first()
+    book = known or RuleBook(account_id=account_id)
+    if seen and seen != book.commit_id:
+        raise Conflict(
+            _("Somebody changed the gate since you opened this page: look, and set it anew."),
+            code="stale_version",
+        )
+    changed = _set(book, values)
+    if not changed:
+        return {}
+    told = {name: {"before": old, "after": new} for name, (old, new) in changed.items()}
+    why = clean(reason, Account.objects.get(pk=account_id).redact)
+    try:
+        with (
+            transaction.atomic(),
+            recording(account_id, actor, input={INPUT: told}, reason=why) as commit,
+        ):
+            book.commit_id = commit.id
+            if known:
+                book.save(update_fields=[*changed, "commit"])
+            else:
+                book.save(force_insert=True)
+            commit.add(book, "UPDATE" if known else "ADD")
+    except IntegrityError as error:
+        raise Conflict(_("Somebody changed this first. Try again.")) from error
+    return changed
+
+
+def _set(book: RuleBook, values: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    changed = {}
+    for name in CHANGEABLE:
+        before = getattr(book, name)
+        if name in values and values[name] != before:
+            changed[name] = (before, values[name])
+            setattr(book, name, values[name])
+    try:
+        book.clean_fields(exclude={"account", "commit"})  # the commit is not written yet
+    except ValidationError as error:
+        raise Invalid(
+            _("The gate was not changed."),
+            issues=[
+                {"path": name, "message": text}
+                for name, texts in error.message_dict.items()
+                for text in texts
+            ],
+        ) from error
+    return changed

@@ -1,0 +1,63 @@
+"""Rules among the nodes that memory takes: they become drafts, in the commit of their batch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Account
+from kmapp.accounts.scopes import Scope
+from kmapp.ledger.actions import Recording
+from kmapp.ledger.batch_nodes import HostedNode, Kind, Rated, keep
+from rules.actions.feedback import rate_rule
+from rules.actions.rules import write_in
+from rules.api.request_serializers import NamedRuleVerdict, RuleNode, rule_of_node
+from rules.api.requests import verdict_of
+from rules.api.serialize_tools import counted_output
+from rules.editing.rule_input import NewRule, scope_of
+
+
+def _read(node: Mapping[str, Any]) -> NewRule:
+    serializer = RuleNode(data=node)
+    serializer.is_valid(raise_exception=True)
+    return rule_of_node(serializer.validated_data)
+
+
+def _write(
+    account: Account, scope: str, drafts: Sequence[NewRule], commit: Recording
+) -> Sequence[HostedNode]:
+    scoped = [replace(draft, scope=scope_of(draft.scope or scope)) for draft in drafts]
+    written = write_in(account, scoped, commit)
+    return [
+        HostedNode(
+            id=rule.pk,
+            client_id=rule.client_id,
+            kind="rule",
+            status=rule.state,
+            written_in=rule.written_in,
+            fresh=rule.pk in written.fresh,
+        )
+        for rule in written.rules
+    ]
+
+
+def _rate(account_id: UUID, actor: Actor, said: Any) -> Rated:
+    """Feedback that names a rule, as the Aionis client sends it."""
+    serializer = NamedRuleVerdict(data=said)
+    serializer.is_valid(raise_exception=True)
+    asked = serializer.validated_data
+    counted = rate_rule(verdict_of(account_id, actor, asked), asked["rule_node_id"])
+    return Rated(answer=counted_output(counted, scope_of(asked.get("scope"))), fresh=counted.fresh)
+
+
+keep(
+    Kind(
+        name="rule",
+        scope=Scope.RULES_WRITE,
+        read=_read,
+        write=_write,
+        named="rule_node_id",
+        rate=_rate,
+    )
+)

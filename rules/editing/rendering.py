@@ -1,0 +1,196 @@
+"""A rule in words: its condition line by line, its effect part by part."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from rules.evaluation.conditions import is_operator
+
+DEEPEST = 3  # further inside, a condition is shown as it is written
+LONGEST = 300  # characters of a value
+
+COMPARED: Mapping[str, str | Promise] = {
+    "$eq": _("is"),
+    "$ne": _("is not"),
+    "$in": _("is one of"),
+    "$nin": _("is none of"),
+    "$gt": _("is more than"),
+    "$gte": _("is at least"),
+    "$lt": _("is less than"),
+    "$lte": _("is at most"),
+    "$contains": _("contains"),
+    "$regex": _("matches"),
+}
+JOINED: Mapping[str, str | Promise] = {
+    "$and": _("all of these hold"),
+    "$or": _("one of these holds"),
+    "$not": _("this does not hold"),
+}
+CODES: Mapping[str, str | Promise] = {
+    "value_overridden": _("They set different values; the higher rank wins."),
+    "allow_intersection_empty": _("No tool is on every allow-list."),
+    "preferred_but_denied": _("One prefers a tool that another denies; it stays denied."),
+    "allowed_but_denied": _("One allows a tool that another denies; it stays denied."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What must stand at a place. `depth` says how far inside others it stands."""
+
+    depth: int
+    path: str
+    words: str | Promise
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One thing that applies while a rule holds."""
+
+    icon: str
+    words: str | Promise
+    names: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return ", ".join(self.names)
+
+
+def condition_lines(condition: Any) -> list[Line]:
+    return list(_object(condition, "", 0)) if isinstance(condition, Mapping) else []
+
+
+def _object(condition: Mapping[str, Any], above: str, depth: int) -> Iterator[Line]:
+    for key, wanted in condition.items():
+        if is_operator(key):
+            yield from _operator(key, wanted, above, depth)
+        else:
+            yield from _at(f"{above}.{key}" if above else key, wanted, depth)
+
+
+def _at(path: str, wanted: Any, depth: int) -> Iterator[Line]:
+    if isinstance(wanted, Mapping) and wanted and depth < DEEPEST:
+        yield from _object(wanted, path, depth)
+    elif isinstance(wanted, list):
+        yield Line(depth, path, _("holds all of"), as_json(wanted))
+    else:
+        yield Line(depth, path, _("is"), as_json(wanted))
+
+
+def _operator(name: str, wanted: Any, path: str, depth: int) -> Iterator[Line]:
+    if name in JOINED and depth < DEEPEST:
+        yield Line(depth, path, JOINED[name])
+        for one in wanted if isinstance(wanted, list) else [wanted]:
+            yield from _joined(one, path, depth + 1)
+    elif name == "$exists":
+        yield Line(depth, path, _("is there") if wanted else _("is not there"))
+    else:
+        yield Line(depth, path, COMPARED.get(name, name), as_json(wanted))
+
+
+def _joined(one: Any, path: str, depth: int) -> Iterator[Line]:
+    """One of several conditions; if it asks for more than one thing, they stand together."""
+    if not isinstance(one, Mapping):
+        yield from _at(path, one, depth)
+    elif len(one) == 1:
+        yield from _object(one, path, depth)
+    else:
+        yield Line(depth, path, JOINED["$and"])
+        yield from _object(one, path, depth + 1)
+
+
+def effects(then: Any) -> list[Effect]:
+    """Tools first: they are what most rules are about."""
+    if not isinstance(then, Mapping):
+        return []
+    tools, output = _part(then, "tool"), _part(then, "output")
+    found = [
+        Effect("ban", _("denies"), _names(tools.get("deny"))),
+        Effect("list-checks", _("allows only"), _names(tools.get("allow"))),
+        Effect("star", _("prefers"), _names(tools.get("prefer"))),
+        Effect(
+            "file-text",
+            _("sets the output"),
+            tuple(f"{name} = {as_json(value)}" for name, value in output.items()),
+        ),
+        Effect(
+            "package",
+            _("sets"),
+            tuple(
+                f"{name} = {as_json(value)}" for name, value in _part(then, "extensions").items()
+            ),
+        ),
+    ]
+    empty = isinstance(tools.get("allow"), list) and not tools["allow"]
+    return [one for one in found if one.names or (empty and one.icon == "list-checks")]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One line of a whole rule in words: of which part, how far inside, and what it says."""
+
+    part: str
+    depth: int
+    text: str
+
+
+def told(said: Mapping[str, Any]) -> list[list[Told]]:
+    """A rule as it is sealed, part by part and line by line."""
+    if_, unless = _now("If"), _now("Unless")
+    whose = said["audience_id"] or _now("everyone")
+    return [
+        _condition(if_, said["if"]) or [Told(if_, 0, _now("Always"))],
+        [line for one in said["exceptions"] for line in _condition(unless, one)],
+        [Told(_now("Then"), 0, f"{one.words} {one.text}") for one in effects(said["then"])],
+        [Told(_now("For"), 0, whose)],
+        [Told(_now("Priority"), 0, str(said["priority"]))],
+        [Told(_now("Weight"), 0, str(said["weight"]))],
+    ]
+
+
+def _condition(part: str, condition: Any) -> list[Told]:
+    return [
+        Told(part, line.depth, " ".join(filter(None, (line.path, str(line.words), line.value))))
+        for line in condition_lines(condition)
+    ]
+
+
+def compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, Told]]:
+    """All lines of both, each with what became of it: "del", "ins", or "" where it stays."""
+    parts = zip(told(old), told(new), strict=True)
+    return [line for before, after in parts for line in _lines(before, after)]
+
+
+def _lines(old: Sequence[Told], new: Sequence[Told]) -> Iterator[tuple[str, Told]]:
+    matcher = SequenceMatcher(a=old, b=new, autojunk=False)
+    for deed, first, last, begin, end in matcher.get_opcodes():
+        if deed == "equal":
+            yield from (("", line) for line in new[begin:end])
+        else:
+            yield from (("del", line) for line in old[first:last])
+            yield from (("ins", line) for line in new[begin:end])
+
+
+def _part(then: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = then.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _names(said: Any) -> tuple[str, ...]:
+    return tuple(map(str, said)) if isinstance(said, list) else ()
+
+
+def as_json(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def pretty(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,92 @@
+"""The compiled rules of an account, kept in this process until a rule of it changes."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from uuid import UUID
+
+from django.db.models import Func, TextField
+
+from rules.evaluation.matching import Compiled, RuleSet, Written, compile_rule, rule_set
+from rules.models import Rule, RuleBook
+
+MOST_ACCOUNTS = 64
+NO_BOOK = (0, "")
+Stamp = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    stamp: Stamp
+    rules: RuleSet
+    compiled: dict[str, tuple[int, Compiled]]  # by rule: at which version
+
+
+_kept: OrderedDict[UUID, _Kept] = OrderedDict()
+_lock = Lock()
+
+
+def rules_of(account_id: UUID) -> RuleSet:
+    """The rules that count or watch. One query, where nothing has changed. Use inside `acting`."""
+    stamp = _stamp(account_id)
+    with _lock:
+        kept = _kept.get(account_id)
+        if kept:
+            _kept.move_to_end(account_id)
+    if kept is None or kept.stamp != stamp:
+        kept = _compile(account_id, stamp, kept.compiled if kept else {})
+        with _lock:
+            _kept[account_id] = kept
+            while len(_kept) > MOST_ACCOUNTS:
+                _kept.popitem(last=False)
+    return kept.rules
+
+
+def _stamp(account_id: UUID) -> Stamp:
+    """The number of changes, and the transaction that counted the last one.
+
+    What a transaction saw that was rolled back is not what the next one to reach the number sees.
+    """
+    by = Func(template="xmin::text", output_field=TextField())
+    books = RuleBook.objects.of(account_id).annotate(counted_by=by)
+    return next(iter(books.values_list("changes", "counted_by")), NO_BOOK)
+
+
+def _compile(account_id: UUID, stamp: Stamp, before: dict[str, tuple[int, Compiled]]) -> _Kept:
+    """Compile what is new; the others stay."""
+    heeded = Rule.objects.of(account_id).heeded()
+    versions = dict(heeded.values_list("pk", "version"))
+    changed = [pk for pk, version in versions.items() if before.get(str(pk), (0,))[0] != version]
+    rows = heeded if len(changed) > len(versions) // 2 else heeded.filter(pk__in=changed)
+    fresh = {str(rule.pk): (rule.version, compile_rule(written_of(rule))) for rule in rows}
+    now = {
+        str(pk): fresh.get(str(pk)) or before[str(pk)]
+        for pk in versions
+        if str(pk) in fresh or str(pk) in before
+    }
+    return _Kept(stamp, rule_set(one for _version, one in now.values()), now)
+
+
+def written_of(rule: Rule, *, live: bool | None = None) -> Written:
+    return Written(
+        id=str(rule.pk),
+        lineage=str(rule.lineage),
+        name=rule.name,
+        live=rule.state == Rule.State.ACTIVE if live is None else live,
+        when=rule.when if isinstance(rule.when, dict) else {},
+        then=rule.then if isinstance(rule.then, dict) else {},
+        exceptions=tuple(each for each in rule.exceptions if isinstance(each, dict)),
+        priority=rule.priority,
+        weight=rule.weight,
+        audience=rule.audience,
+        audience_id=rule.audience_id,
+        scope=rule.scope,
+        created_at=rule.created_at,
+        commit_id=rule.commit_id,
+    )
+
+
+def forget() -> None:
+    """As in a process that has just started."""
+    with _lock:
+        _kept.clear()

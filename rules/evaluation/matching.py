@@ -1,0 +1,144 @@
+"""Finding the rules that hold among thousands. Pure; a rule set is compiled once and kept.
+
+Most rules demand that some place holds one text. Such a rule is filed under that place and text and
+is only tried when the context has it there; the others are tried one by one.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from rules.evaluation.conditions import Condition, blocked, compiled, lookup
+from rules.evaluation.policy import Rank, Voice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Viewer:
+    """Who asks: an id that is empty says nothing."""
+
+    user_id: str = ""
+    agent_id: str = ""
+    app_id: str = ""
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A rule as it was written."""
+
+    id: str
+    lineage: str  # shared by the editions of one rule
+    name: str
+    live: bool  # else it only watches
+    when: Mapping[str, Any]
+    then: Mapping[str, Any]
+    exceptions: tuple[Mapping[str, Any], ...]
+    priority: int
+    weight: float
+    audience: str
+    audience_id: str
+    scope: str
+    created_at: datetime
+    commit_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A rule, ready to be asked."""
+
+    rule: Written
+    condition: Condition
+    exceptions: tuple[Condition, ...]
+
+    def addresses(self, viewer: Viewer) -> bool:
+        rule = self.rule
+        if rule.scope != viewer.scope:
+            return False
+        if rule.audience == "account":
+            return True
+        return bool(rule.audience_id) and rule.audience_id == getattr(viewer, f"{rule.audience}_id")
+
+    def holds(self, context: Any) -> bool:
+        return self.condition.holds(context) and not blocked(self.exceptions, context)
+
+    def voice(self, positive: int, negative: int) -> Voice:
+        rank = Rank(
+            priority=self.rule.priority,
+            weight=self.rule.weight,
+            positive=positive,
+            negative=negative,
+            specificity=len(self.condition.paths),
+        )
+        return Voice(id=self.rule.id, then=self.rule.then, rank=rank, age=(self.rule.created_at,))
+
+
+def compile_rule(rule: Written) -> Compiled:
+    return Compiled(rule, compiled(rule.when), tuple(compiled(each) for each in rule.exceptions))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matched:
+    """What was looked at, and the rules that hold."""
+
+    considered: int
+    live: tuple[Compiled, ...]
+    watching: tuple[Compiled, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """The rules of an account that count or watch, filed for finding."""
+
+    rules: tuple[Compiled, ...]
+    filed: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    others: list[int] = field(default_factory=list)
+    addressed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    live_editions: dict[str, Compiled] = field(default_factory=dict)  # by lineage
+    replacing: list[Compiled] = field(default_factory=list)  # watch, and have a live edition
+
+    def match(self, context: Any, viewer: Viewer) -> Matched:
+        found = [self.rules[place] for place in sorted(self._candidates(context))]
+        holding = [one for one in found if one.addresses(viewer) and one.holds(context)]
+        return Matched(
+            considered=self.considered(viewer),
+            live=tuple(one for one in holding if one.rule.live),
+            watching=tuple(one for one in holding if not one.rule.live),
+        )
+
+    def considered(self, viewer: Viewer) -> int:
+        """How many rules are meant for this one, whether they hold or not."""
+        scope = viewer.scope
+        named = ((kind, getattr(viewer, f"{kind}_id")) for kind in ("user", "agent", "app"))
+        keys = [(scope, "account", ""), *((scope, kind, each) for kind, each in named if each)]
+        return sum(self.addressed[key] for key in keys)
+
+    def _candidates(self, context: Any) -> Iterator[int]:
+        yield from self.others
+        for path, by_text in self.filed.items():
+            text = lookup(context, path)
+            if isinstance(text, str) and text in by_text:
+                yield from by_text[text]
+
+
+def rule_set(rules: Iterable[Compiled]) -> RuleSet:
+    """File each rule under the rarest of the equalities it implies."""
+    made = RuleSet(tuple(rules))
+    common = Counter(need for one in made.rules for need in one.condition.needs)
+    for place, one in enumerate(made.rules):
+        if one.condition.needs:
+            path, text = min(one.condition.needs, key=lambda need: (common[need], need))
+            made.filed.setdefault(path, {}).setdefault(text, []).append(place)
+        else:
+            made.others.append(place)
+        rule = one.rule
+        whose = "" if rule.audience == "account" else rule.audience_id
+        made.addressed[rule.scope, rule.audience, whose] += 1
+        if rule.live:
+            made.live_editions[rule.lineage] = one
+    made.replacing.extend(
+        one for one in made.rules if not one.rule.live and one.rule.lineage in made.live_editions
+    )
+    return made

@@ -1,0 +1,18 @@
+"""What rules do when work was left to a worker."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from kmapp.outbox.registry import Job, on
+from rules.actions.backtests import BACKTEST, run
+from rules.models import RuleBacktest
+
+
+def _break_off(job: Job) -> None:
+    RuleBacktest.break_off(job.account_id, UUID(job.payload["run"]))
+
+
+@on(BACKTEST, name="rules.handlers.backtest", gave_up=_break_off)
+def backtest(jobs: Sequence[Job]) -> None:
+    for job in jobs:
+        run(job.account_id, UUID(job.payload["run"]))

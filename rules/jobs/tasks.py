@@ -1,0 +1,19 @@
+"""Doors for Celery; nothing else imports this."""
+
+from celery import shared_task
+
+from kmapp.accounts.sweep import sweep
+from rules.actions import suggestions
+from rules.actions.retention import remove_outlived
+
+
+@shared_task
+def suggest() -> int:
+    """Make the suggestions of all accounts anew. How many there are now."""
+    return sum(sweep(suggestions.suggest))
+
+
+@shared_task
+def keep_to_retention() -> int:
+    """Drop decisions that accounts no longer keep. How many that were."""
+    return sum(sweep(remove_outlived))

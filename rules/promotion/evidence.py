@@ -1,0 +1,221 @@
+"""What is known of a rule: what it saw, what it would have changed, how that went; and the gate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models.fields.json import KT
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+
+from kmapp.search.confidence import Interval
+from rules.models import Rule, RuleBook, RuleDecision, RuleFeedback, RuleObservation, RuleStatistics
+
+GOOD = (RuleFeedback.Outcome.POSITIVE,)
+BAD = (RuleFeedback.Outcome.NEGATIVE, RuleFeedback.Outcome.VERY_NEGATIVE)
+LAST = 10
+MOST_TURNS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a rule's time of watching showed. Feedback is that of the decisions as they were made.
+
+    A decision that the rule would have changed and that went well speaks against the rule; one that
+    went badly speaks for it. So does what people say of the rule itself.
+    """
+
+    seen: int
+    matched: int
+    changed: int
+    changed_good: int
+    changed_bad: int
+    same_good: int
+    same_bad: int
+    said_good: int
+    said_bad: int
+
+    @property
+    def change(self) -> Interval:
+        return Interval(self.changed, self.seen)
+
+    @property
+    def match(self) -> Interval:
+        return Interval(self.matched, self.seen)
+
+    @property
+    def against(self) -> Interval:
+        against = self.changed_good + self.said_bad
+        return Interval(against, against + self.changed_bad + self.said_good)
+
+    def body(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Decisions that would have gone from one tool to another, and how they went as they were.
+
+    An empty tool is none. From a tool to itself: something else about it would be different.
+    """
+
+    before: str
+    after: str
+    times: int
+    good: int
+    bad: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that the gate asks for, in words that say what is and what is needed."""
+
+    met: bool
+    said: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What keeps a rule from counting."""
+
+    checks: tuple[Check, ...]
+    needs: dict[str, Any]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return tuple(check.said for check in self.checks if not check.met)
+
+    @property
+    def open(self) -> bool:
+        return not self.missing
+
+
+def book_of(account_id: UUID) -> RuleBook:
+    """The account's rule book, or what goes without one."""
+    return RuleBook.objects.of(account_id).first() or RuleBook(account_id=account_id)
+
+
+def evidence_of(rule: Rule) -> Evidence:
+    """Since the rule last began to watch. Five queries, whatever there is. Use inside `acting`."""
+    watched = observations_of(rule)
+    counts = watched.aggregate(
+        matched=Count("pk", filter=Q(matched=True)), changed=Count("pk", filter=Q(changed=True))
+    )
+    went = watched.aggregate(
+        changed_good=Count("pk", filter=Q(changed=True) & Q(_went(GOOD))),
+        changed_bad=Count("pk", filter=Q(changed=True) & Q(_went(BAD))),
+        same_good=Count("pk", filter=Q(changed=False) & Q(_went(GOOD))),
+        same_bad=Count("pk", filter=Q(changed=False) & Q(_went(BAD))),
+    )
+    said = RuleStatistics.objects.of(rule.account_id).filter(rule_id=rule.pk).first()
+    return Evidence(
+        seen=seen_by(rule).count() if rule.shadowed_at else 0,
+        said_good=said.positive if said else 0,
+        said_bad=said.negative if said else 0,
+        **counts,
+        **went,
+    )
+
+
+def _went(outcomes: Sequence[str]) -> Exists:
+    return Exists(
+        RuleFeedback.objects.filter(
+            account_id=OuterRef("account_id"),
+            decision_id=OuterRef("decision_id"),
+            outcome__in=outcomes,
+        )
+    )
+
+
+def observations_of(rule: Rule) -> "QuerySet[RuleObservation]":
+    rows = RuleObservation.objects.of(rule.account_id).filter(rule_id=rule.pk)
+    return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows.none()
+
+
+def seen_by(rule: Rule) -> "QuerySet[RuleDecision]":
+    """Decisions that the rule was meant for, since it began to watch or count."""
+    rows = meant_for(rule)
+    return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows
+
+
+def meant_for(rule: Rule) -> "QuerySet[RuleDecision]":
+    rows = RuleDecision.objects.of(rule.account_id).filter(scope=rule.scope)
+    if rule.audience != Rule.Audience.ACCOUNT:
+        rows = rows.filter(**{f"{rule.audience}_id": rule.audience_id})
+    return rows
+
+
+def last_changed(rule: Rule, most: int = LAST) -> list[RuleObservation]:
+    """The last decisions that would have come out otherwise."""
+    rows = observations_of(rule).filter(changed=True).select_related("decision")
+    return list(rows.order_by("-created_at")[:most])
+
+
+def feedback_on(account_id: UUID, decisions: Sequence[UUID]) -> dict[UUID, list[RuleFeedback]]:
+    """What was said of these decisions, by decision."""
+    found: dict[UUID, list[RuleFeedback]] = {}
+    for said in RuleFeedback.objects.of(account_id).filter(decision__in=decisions).order_by("pk"):
+        found.setdefault(said.decision_id, []).append(said)  # type: ignore[arg-type]
+    return found
+
+
+def turns_of(rule: Rule) -> list[Turn]:
+    """What the rule would have turned into what, the most frequent first. One query."""
+    rows = observations_of(rule).filter(changed=True).order_by()
+    tools = rows.annotate(
+        before=F("decision__selected_tool"),
+        tool=Coalesce(KT("after__selected"), Value(""), output_field=TextField()),
+    )
+    counted = tools.values("before", "tool").annotate(
+        times=Count("pk"),
+        good=Count("pk", filter=Q(_went(GOOD))),
+        bad=Count("pk", filter=Q(_went(BAD))),
+    )
+    return [
+        Turn(
+            before=row["before"],
+            after=row["tool"],
+            times=row["times"],
+            good=row["good"],
+            bad=row["bad"],
+        )
+        for row in counted.order_by("-times", "before", "tool")[:MOST_TURNS]
+    ]
+
+
+def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
+    against = evidence.against.high
+    checks = (
+        Check(
+            met=evidence.seen >= book.min_seen,
+            said=_("It has seen %(n)s decisions; %(least)s are the least.")
+            % {"n": intcomma(evidence.seen), "least": intcomma(book.min_seen)},
+        ),
+        Check(
+            met=evidence.changed >= book.min_changed,
+            said=_("It would have changed %(n)s of them; %(least)s are the least.")
+            % {"n": intcomma(evidence.changed), "least": intcomma(book.min_changed)},
+        ),
+        Check(
+            met=against <= book.max_against,
+            said=_(
+                "Up to %(share)d %% of the feedback may speak against it; %(most)d %% is the most."
+            )
+            % {"share": round(100 * against), "most": round(100 * book.max_against)},
+        ),
+    )
+    needs = {
+        "min_seen": book.min_seen,
+        "min_changed": book.min_changed,
+        "max_against": book.max_against,
+    }
+    return Gate(checks=checks, needs=needs)
+
+
+def live_edition(rule: Rule) -> Rule | None:
+    """The edition that counts now, if it is another one."""
+    rows = Rule.objects.of(rule.account_id).filter(lineage=rule.lineage, state=Rule.State.ACTIVE)
+    return rows.exclude(pk=rule.pk).first()

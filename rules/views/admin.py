@@ -1,0 +1,173 @@
+"""Rules and what hangs on them. Whoever decides here goes the same way as on the pages."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.accounts.models import Membership
+from kmapp.web.admin.base import ReadOnly, actor_of, seated
+from kmapp.web.after_commit import Carrier
+from rules.actions.states import Decision, move, rollback
+from rules.models import (
+    Rule,
+    RuleBacktest,
+    RuleBook,
+    RuleDecision,
+    RuleFeedback,
+    RuleObservation,
+    RulePromotion,
+    RuleStatistics,
+    RuleSuggestion,
+    RuleVersion,
+)
+
+State = Rule.State
+
+
+@admin.register(Rule)
+class RuleAdmin(ReadOnly):
+    """What must be obeyed. The evidence gate holds here too, and nobody passes it here."""
+
+    list_display = ("name", "edition", "state", "priority", "audience", "updated_at")
+    list_filter = ("state", "audience")
+    search_fields = ("name", "summary", "=client_id", "=id")
+    date_hierarchy = "created_at"
+    ordering = ("-updated_at", "-pk")
+    left_out = ("account", "written_sha256")
+    actions = ("watch", "count", "roll_back", "disable")
+
+    @admin.action(description=_("Set to shadow"), permissions=["review"])
+    def watch(self, request: HttpRequest, rows: QuerySet[Rule]) -> Carrier | None:
+        return self._move(request, rows, State.SHADOW)
+
+    @admin.action(description=_("Promote, if the evidence suffices"), permissions=["manage"])
+    def count(self, request: HttpRequest, rows: QuerySet[Rule]) -> Carrier | None:
+        return self._move(request, rows, State.ACTIVE)
+
+    @admin.action(description=_("Roll back"), permissions=["manage"])
+    def roll_back(self, request: HttpRequest, rows: QuerySet[Rule]) -> Carrier | None:
+        return self.decide(request, rows, lambda rule: rollback(_decision(request, rule)))
+
+    @admin.action(description=_("Disable"), permissions=["manage"])
+    def disable(self, request: HttpRequest, rows: QuerySet[Rule]) -> Carrier | None:
+        return self._move(request, rows, State.DISABLED)
+
+    def _move(self, request: HttpRequest, rows: QuerySet[Rule], to: str) -> Carrier | None:
+        return self.decide(request, rows, lambda rule: move(_decision(request, rule), to))
+
+
+def _decision(request: HttpRequest, rule: Rule) -> Decision:
+    """A live rule is touched by admins only; the gate stays shut, whoever asks."""
+    is_admin = seated(request).seat.role == Membership.Role.ADMIN
+    return Decision(
+        account_id=rule.account_id,
+        rule_id=rule.pk,
+        actor=actor_of(request),
+        version=rule.version,
+        reason=str(_("Decided in the admin.")),
+        may_touch_live=is_admin,
+    )
+
+
+@admin.register(RuleVersion)
+class RuleVersionAdmin(ReadOnly):
+    """What each rule was, version by version."""
+
+    list_display = ("rule", "version", "event", "actor", "reason", "created_at")
+    list_filter = ("event",)
+    list_select_related = ("rule",)
+    search_fields = ("=rule__id", "actor", "reason")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(RuleBook)
+class RuleBookAdmin(ReadOnly):
+    """The gate, and whether a second person approves."""
+
+    list_display = ("min_seen", "min_changed", "max_against", "second_person", "commit")
+    list_select_related = ("commit",)
+    search_fields = ("=id",)
+    date_hierarchy = "commit__created_at"
+
+
+@admin.register(RuleDecision)
+class RuleDecisionAdmin(ReadOnly):
+    """What was selected."""
+
+    list_display = ("selected_tool", "run_id", "agent_id", "differs", "fallback", "created_at")
+    list_filter = ("differs", "origin", "strict")
+    search_fields = ("=id", "=run_id", "=selected_tool", "=agent_id")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(RuleObservation)
+class RuleObservationAdmin(ReadOnly):
+    """What watching rules would have made of it."""
+
+    list_display = ("rule", "decision", "matched", "changed", "created_at")
+    list_filter = ("matched", "changed")
+    list_select_related = ("rule", "decision")
+    search_fields = ("=rule__id", "=decision__id")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(RuleFeedback)
+class RuleFeedbackAdmin(ReadOnly):
+    """How it went."""
+
+    list_display = ("outcome", "run_id", "decision", "note", "created_by", "created_at")
+    list_filter = ("outcome", "target")
+    list_select_related = ("decision",)
+    search_fields = ("note", "=run_id", "=decision__id")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(RuleStatistics)
+class RuleStatisticsAdmin(ReadOnly):
+    """Feedback, counted."""
+
+    list_display = ("rule", "positive", "neutral", "negative", "updated_at")
+    list_select_related = ("rule",)
+    search_fields = ("=rule__id",)
+    date_hierarchy = "updated_at"
+
+
+@admin.register(RulePromotion)
+class RulePromotionAdmin(ReadOnly):
+    """Who asked for a promotion, and who decided."""
+
+    list_display = ("rule", "status", "override", "asked_by", "decided_by", "created_at")
+    list_filter = ("status", "override")
+    list_select_related = ("rule",)
+    search_fields = ("=rule__id", "reason")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(RuleBacktest)
+class RuleBacktestAdmin(ReadOnly):
+    """Rules tried on what was decided."""
+
+    list_display = ("rule", "status", "done", "total", "matched", "changed", "created_at")
+    list_filter = ("status",)
+    list_select_related = ("rule",)
+    search_fields = ("=rule__id",)
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")
+
+
+@admin.register(RuleSuggestion)
+class RuleSuggestionAdmin(ReadOnly):
+    """What the evidence suggests; a person decides."""
+
+    list_display = ("rule", "kind", "created_at")
+    list_filter = ("kind",)
+    list_select_related = ("rule",)
+    search_fields = ("=rule__id",)
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")

@@ -1,0 +1,133 @@
+"""The editor of rules: a form and JSON in step, checked while somebody types, tried on a context.
+
+All that the page holds travels with every request, so it works alike with htmx and without.
+"""
+
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from kmapp.errors import DomainError
+from kmapp.web.http import WebRequest, account_id_for, actor_for, number, uuid_or_404
+from kmapp.web.notices import tell
+from kmapp.web.page_access import reviewer_required
+from rules.actions.dry_run import tried
+from rules.actions.rules import create, draft_of, edit
+from rules.editing.form_json_sync import EMPTY
+from rules.editing.rendering import condition_lines, effects
+from rules.editing.rule_input import NewRule, refuse, scope_of
+from rules.models import Rule
+from rules.views.editor_state import Desk, desk_of, opened
+from rules.views.forms import RuleForm
+from rules.views.rules import found
+
+TEMPLATE = "rules/editor/index.html"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def new(request: WebRequest) -> HttpResponse:
+    return _edit(request, None)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@reviewer_required
+def edit_rule(request: WebRequest, pk: UUID) -> HttpResponse:
+    """What has watched or counts stays as it is: the change is a new edition, a draft."""
+    return _edit(request, found(request, pk))
+
+
+@require_POST
+@reviewer_required
+def check(request: WebRequest) -> HttpResponse:
+    """What is wrong so far, in place, and the other side brought into step."""
+    rule = _known(request)
+    desk, form = desk_of(request.POST), RuleForm(request.POST)
+    return render(request, f"{TEMPLATE}#checked", _context(request, rule, desk, form))
+
+
+def _known(request: WebRequest) -> Rule | None:
+    said = request.POST.get("rule", "")
+    return found(request, uuid_or_404(said)) if said else None
+
+
+def _edit(request: WebRequest, rule: Rule | None) -> HttpResponse:
+    if request.method != "POST":
+        said = _said(rule) if rule else EMPTY
+        return _page(request, rule, opened(said), RuleForm(initial=RuleForm.seen(rule)))
+    desk, form = desk_of(request.POST), RuleForm(request.POST)
+    is_right = form.is_valid() and not desk.issues
+    if request.POST.get("step") or not is_right:  # a step on the page, or back to it
+        return _page(request, rule, desk, form, refused=not request.POST.get("step"))
+    try:
+        with transaction.atomic():
+            saved = _save(request, rule, desk, form)
+    except DomainError as error:
+        desk = replace(desk, issues=error.issues)
+        form.add_error(None, error.message)
+        return _page(request, rule, desk, form, refused=True)
+    return _saved(request, rule, saved)
+
+
+def _save(request: WebRequest, rule: Rule | None, desk: Desk, form: RuleForm) -> Rule:
+    account_id, actor, reason = account_id_for(request), actor_for(request), form.why()
+    values = {**form.values(), **desk.columns()}
+    if rule is None:
+        draft = NewRule(**values, scope=scope_of(form.cleaned_data["scope"]))
+        refuse(draft.issues())
+        return create(account_id, actor, draft, reason=reason).rules[0]
+    version = number(request.POST.get("version", "")) or 0
+    return edit(account_id, actor, rule.pk, values, version=version, reason=reason)
+
+
+def _saved(request: WebRequest, before: Rule | None, saved: Rule) -> HttpResponse:
+    if before is None:
+        tell(request, _("Written. It is a draft: try it on past decisions, then let it watch."))
+    elif saved.pk != before.pk:
+        said = _("Edition %(n)d is a draft. Edition %(old)d stays as it is until you promote it.")
+        tell(request, said % {"n": saved.edition, "old": before.edition})
+    else:
+        tell(request, _("Changed."))
+    return redirect("rules:rule", pk=saved.pk)
+
+
+def _said(rule: Rule) -> dict[str, Any]:
+    return {"if": rule.when, "then": rule.then, "exceptions": rule.exceptions}
+
+
+def _page(
+    request: WebRequest, rule: Rule | None, desk: Desk, form: RuleForm, *, refused: bool = False
+) -> HttpResponse:
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if refused else HTTPStatus.OK
+    return render(request, TEMPLATE, _context(request, rule, desk, form), status=status)
+
+
+def _context(request: WebRequest, rule: Rule | None, desk: Desk, form: RuleForm) -> dict[str, Any]:
+    draft = _draft(rule, desk, form)
+    context: dict[str, Any] = {
+        "rule": rule,
+        "desk": desk,
+        "form": form,
+        "lines": condition_lines(draft.when),
+        "exceptions": [condition_lines(one) for one in draft.exceptions],
+        "effects": effects(draft.then),
+    }
+    if desk.context is not None and not desk.issues:
+        lineage = rule.lineage if rule else None
+        result = tried(account_id_for(request), draft, desk.context, desk.candidates, lineage)
+        context["tried"] = result
+    return context
+
+
+def _draft(rule: Rule | None, desk: Desk, form: RuleForm) -> NewRule:
+    """The rule as it stands on the page; where a field is wrong, as if it were empty."""
+    known = draft_of(rule) if rule else NewRule(name="")
+    values = form.values() if form.is_bound and form.is_valid() else {}
+    return replace(known, **values, **desk.columns())

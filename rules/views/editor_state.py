@@ -1,0 +1,223 @@
+"""What lies on the editor's desk: the form and the JSON of one rule, and which of them speaks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from kmapp.api.strict_json import Refused, parse
+from kmapp.ledger.canonical import Unstorable, check
+from kmapp.web.json_errors import json_issue
+from rules.editing.form_json_sync import (
+    EMPTY,
+    FORMATS,
+    OPERATORS,
+    Form,
+    Json,
+    Row,
+    Unsaid,
+    form_of,
+    formed,
+    same,
+)
+from rules.editing.rendering import COMPARED, pretty
+from rules.editing.validation_messages import Issue, issues_of
+
+MOST_ROWS = 50
+LARGEST = 100_000  # characters of one field
+REASONS = {
+    "place": gettext_lazy("A line has a value but no place: say where it must stand."),
+    "twice": gettext_lazy("Two lines say something of the same place: join them, or use the JSON."),
+}
+WORDS = {
+    "is": gettext_lazy("is"),
+    "all": gettext_lazy("holds all of"),
+    "$exists": gettext_lazy("is there"),
+    **COMPARED,
+}
+TOOLS = (
+    ("deny", gettext_lazy("Denies"), gettext_lazy("None of these tools may be used.")),
+    ("allow", gettext_lazy("Allows only"), gettext_lazy("No other tools may be used.")),
+    ("prefer", gettext_lazy("Prefers"), gettext_lazy("These come first, in this order.")),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """`agreed` is what form and JSON both said last; `spoke` which of them has changed it."""
+
+    agreed: Json
+    form: Form
+    json: str
+    spoke: str = ""  # form, json, or neither
+    issues: Sequence[Mapping[str, str]] = ()
+    blank: int = 1  # empty lines below the condition
+    context: Any = None
+    context_text: str = ""
+    context_issue: str = ""
+    candidates: Sequence[str] = ()
+
+    @property
+    def agreed_text(self) -> str:
+        return pretty(self.agreed)
+
+    @property
+    def candidates_text(self) -> str:
+        return ", ".join(self.candidates)
+
+    def columns(self) -> dict[str, Any]:
+        """The rule as the database has it; what is no object or list counts as empty."""
+        when, then, unless = (self.agreed.get(name) for name in ("if", "then", "exceptions"))
+        return {
+            "when": when if isinstance(when, dict) else {},
+            "then": then if isinstance(then, dict) else {},
+            "exceptions": [one for one in unless if isinstance(one, dict)]
+            if isinstance(unless, list)
+            else [],
+        }
+
+    @property
+    def wrong(self) -> dict[str, list[str]]:
+        """What is wrong, by the part that it stands beside."""
+        found: dict[str, list[str]] = {"if": [], "then": [], "exceptions": [], "json": []}
+        for issue in self.issues:
+            part, _dot, inside = issue["path"].partition(".")
+            text = f"{inside}: {issue['message']}" if inside else issue["message"]
+            found.setdefault(part, []).append(text)
+        return found
+
+    @property
+    def conditions(self) -> list[dict[str, Any]]:
+        """The two lists of lines, ready to be drawn; None instead of lines: only as JSON."""
+        return [
+            {"name": "if", "label": _("If all of this holds"), "rows": self._lines(self.form.when)},
+            {
+                "name": "unless",
+                "label": _("Unless all of this holds"),
+                "rows": self._lines(self.form.unless),
+            },
+        ]
+
+    def _lines(self, rows: tuple[Row, ...] | None) -> list[Row] | None:
+        return None if rows is None else [*rows, *[Row("", "is", "")] * self.blank]
+
+    @property
+    def operators(self) -> list[tuple[str, Any]]:
+        return [(name, WORDS[name]) for name in OPERATORS]
+
+    @property
+    def tools(self) -> list[dict[str, Any]] | None:
+        said = self.form.tools
+        if said is None:
+            return None
+        return [
+            {"name": name, "label": label, "help": text, "value": said.get(name, "")}
+            for name, label, text in TOOLS
+        ]
+
+    @property
+    def formats(self) -> list[tuple[str, str]]:
+        return [("", _("as it is")), *((one, one) for one in FORMATS)]
+
+
+def opened(rule: Mapping[str, Any]) -> Desk:
+    """A desk on which nobody has changed anything."""
+    agreed = {**EMPTY, **rule}
+    return Desk(agreed=agreed, form=form_of(agreed), json=pretty(agreed))
+
+
+def desk_of(said: QueryDict) -> Desk:
+    """What was sent: whichever side was changed since both agreed is taken over by the other."""
+    agreed = _agreed(said.get("agreed", ""))
+    form, text = _form(said), said.get("json", "")[:LARGEST].replace("\r\n", "\n")
+    step = said.get("step", "")
+    by_form, wrong_form = _by_form(agreed, form)
+    by_json, wrong_json = _by_json(text)
+    form_spoke = wrong_form is not None or not same(by_form, agreed)
+    json_spoke = wrong_json is not None or not same(by_json, agreed)
+    differ = wrong_form or wrong_json or not same(by_form, by_json)
+    desk = Desk(agreed=agreed, form=form, json=text, **_trial(said))
+    if form_spoke and json_spoke and differ and step not in ("form", "json"):
+        both = _("The form and the JSON were both changed: say below which of them counts.")
+        return replace(desk, issues=[{"path": "json", "message": both}])
+    if (form_spoke and step != "json") or step == "form":
+        if wrong_form:
+            return replace(desk, spoke="form", issues=[wrong_form])
+        desk = replace(desk, spoke="form", agreed=by_form, json=pretty(by_form))
+    elif json_spoke or step == "json":
+        if wrong_json:
+            return replace(desk, spoke="json", issues=[wrong_json])
+        desk = replace(desk, spoke="json", agreed=by_json, form=form_of(by_json))
+    more = 3 if step == "more" else 1
+    return replace(desk, issues=issues_of(desk.agreed), blank=more)
+
+
+def _agreed(text: str) -> Json:
+    try:
+        return {**EMPTY, **parse(text[:LARGEST].encode())}
+    except Refused:
+        return dict(EMPTY)
+
+
+def _by_form(agreed: Json, form: Form) -> tuple[Json, Issue | None]:
+    try:
+        said = formed(agreed, form)
+        check(said)
+    except Unsaid as error:
+        return agreed, {"path": error.place, "message": str(REASONS[error.reason])}
+    except Unstorable:
+        text = _("A line holds a character or a number that cannot be kept: take it out.")
+        return agreed, {"path": "json", "message": text}
+    return said, None
+
+
+def _by_json(text: str) -> tuple[Json, Issue | None]:
+    try:
+        said = parse(text.encode())
+    except Refused as error:
+        return dict(EMPTY), {"path": "json", "message": json_issue(error)}
+    if unknown := sorted(said.keys() - EMPTY.keys()):
+        known = _("Unknown here: %(names)s. Known are if, then and exceptions.")
+        return dict(EMPTY), {"path": "json", "message": known % {"names": ", ".join(unknown)}}
+    return {**EMPTY, **said}, None
+
+
+def _form(said: QueryDict) -> Form:
+    """Only what the page showed; what it did not show stays as it was agreed."""
+    shown = set(said.getlist("shown"))
+    tools = {name: said.get(name, "")[:LARGEST] for name, _label, _help in TOOLS}
+    return Form(
+        when=_rows(said, "if") if "if" in shown else None,
+        unless=_rows(said, "unless") if "unless" in shown else None,
+        tools=tools if "tools" in shown else None,
+        format=said.get("format", "") if "format" in shown else None,
+    )
+
+
+def _rows(said: QueryDict, name: str) -> tuple[Row, ...]:
+    columns = (said.getlist(f"{name}_{part}")[:MOST_ROWS] for part in ("path", "op", "value"))
+    rows = zip(*columns, strict=False)
+    return tuple(
+        Row(path.strip(), operator, value.strip()[:LARGEST])
+        for path, operator, value in rows
+        if (path.strip() or value.strip()) and operator in OPERATORS
+    )
+
+
+def _trial(said: QueryDict) -> dict[str, Any]:
+    """The context to try it on, and the tools that there are."""
+    text = said.get("context", "")[:LARGEST]
+    names = said.get("candidates", "").replace("，", ",").split(",")
+    found: dict[str, Any] = {
+        "context_text": text,
+        "candidates": [name for one in names if (name := one.strip())][:200],
+    }
+    if text.strip():
+        try:
+            found["context"] = parse(text.encode())
+        except Refused as error:
+            found["context_issue"] = json_issue(error)
+    return found

@@ -1,0 +1,106 @@
+"""What lists of rules, decisions and feedback can be narrowed to. A list's state is its address."""
+
+from typing import Any
+
+import django_filters
+from django import forms
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.web.filters import choice, from_day, text, until_day
+from rules.models import Rule, RuleDecision, RuleFeedback, RuleSuggestion
+from rules.promotion.evidence import observations_of
+
+
+class Dated(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
+    """Of some days."""
+
+    since = from_day(_("From"), "created_at")
+    until = until_day(_("Until"), "created_at")
+
+
+class RuleFilter(django_filters.FilterSet):  # type: ignore[misc]
+    """By state stands above the list; these narrow further."""
+
+    state = django_filters.ChoiceFilter(choices=Rule.State.choices, widget=forms.HiddenInput)
+    q = text(_("Name"), method="named")
+    audience = choice(_("For"), Rule.Audience.choices)
+    scope = text(_("Scope"))
+    suggestion = choice(_("Suggestion"), RuleSuggestion.Kind.choices, method="suggested")
+
+    class Meta:
+        model = Rule
+        fields: list[str] = []
+
+    def named(self, rows: QuerySet[Rule], name: str, value: str) -> QuerySet[Rule]:
+        return rows.filter(Q(name__icontains=value) | Q(summary__icontains=value))
+
+    def suggested(self, rows: QuerySet[Rule], name: str, value: str) -> QuerySet[Rule]:
+        return rows.filter(suggestion__kind=value)
+
+
+class DecisionFilter(Dated):
+    """Tool, run and what differs have an index; the others narrow what is read, newest first."""
+
+    selected_tool = text(_("Tool"))
+    run_id = text(_("Run"))
+    agent_id = text(_("Agent"))
+    user_id = text(_("User"))
+    rule = django_filters.UUIDFilter(label=_("Rule"), method="by_rule", widget=forms.HiddenInput)
+    watcher = django_filters.UUIDFilter(
+        label=_("Rule"), method="by_watcher", widget=forms.HiddenInput
+    )
+    kind = choice(
+        _("With"),
+        [
+            ("differs", _("a change by a watching rule")),
+            ("conflicts", _("a conflict")),
+            ("none", _("no tool left")),
+            ("fallback", _("a fallback")),
+            ("rated", _("feedback")),
+        ],
+        method="of_kind",
+    )
+
+    class Meta:
+        model = RuleDecision
+        fields: list[str] = []
+
+    def by_rule(self, rows: QuerySet[RuleDecision], name: str, value: Any) -> Any:
+        return rows.filter(source_rule_ids__contains=[value])
+
+    def by_watcher(self, rows: QuerySet[RuleDecision], name: str, value: Any) -> Any:
+        """What a rule would have changed since it began to watch."""
+        rule = Rule.objects.filter(pk=value).first()
+        if rule is None:
+            return rows.none()
+        return rows.filter(pk__in=observations_of(rule).filter(changed=True).values("decision"))
+
+    def of_kind(self, rows: QuerySet[RuleDecision], name: str, value: str) -> Any:
+        if value == "differs":
+            return rows.filter(differs=True)
+        if value == "conflicts":
+            return rows.exclude(conflicts=[])
+        if value == "none":
+            return rows.filter(selected_tool="")
+        if value == "fallback":
+            return rows.exclude(fallback="")
+        rated = RuleFeedback.objects.filter(
+            account_id=OuterRef("account_id"), decision_id=OuterRef("pk")
+        )
+        return rows.filter(Exists(rated))
+
+
+class FeedbackFilter(Dated):
+    """What agents and people said."""
+
+    outcome = choice(_("Outcome"), RuleFeedback.Outcome.choices)
+    run_id = text(_("Run"))
+    rule = django_filters.UUIDFilter(label=_("Rule"), method="of_rule", widget=forms.HiddenInput)
+
+    class Meta:
+        model = RuleFeedback
+        fields: list[str] = []
+
+    def of_rule(self, rows: QuerySet[RuleFeedback], name: str, value: Any) -> Any:
+        return rows.filter(rule_ids__contains=[value])

@@ -1,0 +1,88 @@
+"""What is told of one rule: its versions and their proofs, and how it differs from what is live."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from kmapp.ledger.models import Commit
+from kmapp.ledger.proof import Claim, proven
+from rules.actions.backtests import MOST
+from rules.editing.rendering import compared, pretty
+from rules.models import Rule, RuleBacktest, RulePromotion, RuleVersion
+
+VERSIONS = 50  # shown on one page; older ones are asked for
+SAID = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
+OFFERED = (100, 1_000, MOST)  # decisions to try a rule on
+TOLD = ("name", "summary", *SAID)
+
+
+def versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
+    """Versions newest first, each with what it changed, its commit, and whether it is proven.
+
+    Beside them, how many more there are than one page shows: one, if any.
+    """
+    rows = RuleVersion.objects.of(rule.account_id).filter(rule=rule).order_by("-version")
+    states = list(rows[: VERSIONS + 1])
+    commits = Commit.objects.of(rule.account_id).in_bulk([state.commit_id for state in states])
+    claims = [Claim(commit_id=state.commit_id, state=state.state) for state in states]
+    proofs = proven(rule.account_id, Rule._meta.label_lower, rule.pk, claims)
+    before = [*states[1:], None]
+    steps = [
+        {
+            "state": state,
+            "changes": _changes(earlier.state, state.state) if earlier else [],
+            "commit": commits.get(state.commit_id),
+            "proven": proofs[state.commit_id],
+        }
+        for state, earlier in zip(states[:VERSIONS], before, strict=False)
+    ]
+    return steps, max(0, len(states) - VERSIONS)
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Any, str, str]]:
+    """What it says otherwise. A value that a digest leaves out is an empty one."""
+    differ = [name for name in TOLD if before.get(name) != after.get(name)]
+    return [
+        (Rule._meta.get_field(name).verbose_name, _shown(before, name), _shown(after, name))  # type: ignore[union-attr]
+        for name in differ
+    ]
+
+
+def _shown(state: dict[str, Any], name: str) -> str:
+    value = state.get(name)
+    return "" if value is None else value if isinstance(value, str) else pretty(value)
+
+
+def against(rule: Rule, editions: Sequence[Rule]) -> dict[str, Any] | None:
+    """The edition that counts, and how this one differs; None if it is this one, or none."""
+    live = next((one for one in editions if one.state == Rule.State.ACTIVE), None)
+    if live is None or live.pk == rule.pk:
+        return None
+    old, new = live.said(), rule.said()
+    return {"rule": live, "old": pretty(old), "new": pretty(new), "lines": compared(old, new)}
+
+
+def waiting(rule: Rule) -> RulePromotion | None:
+    """The promotion that a second person is asked to approve."""
+    rows = RulePromotion.objects.of(rule.account_id).filter(rule=rule)
+    return rows.filter(status=RulePromotion.Status.WAITING).first()
+
+
+def last_backtest(rule: Rule) -> dict[str, Any] | None:
+    """The last backtest, as its rule's page shows it."""
+    rows = RuleBacktest.objects.of(rule.account_id).filter(rule=rule)
+    last = rows.order_by("-created_at").first()
+    if last is None:
+        return None
+    return {
+        "run": last,
+        "is_of_before": last.version < rule.version and not rule.frozen,
+        "examples": [
+            {
+                "decision": one["decision"],
+                "before": one["before"].get("selected"),
+                "after": one["after"].get("selected"),
+                "whole": pretty(one["after"]),
+            }
+            for one in last.examples
+        ],
+    }

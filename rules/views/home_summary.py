@@ -1,0 +1,38 @@
+"""What rules have to say on the home page: what a person may decide about now."""
+
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
+
+from kmapp.web.http import WebRequest, account_id_for, fragment, unless_known
+from kmapp.web.page_access import reviewer_required
+from rules.models import RulePromotion, RuleSuggestion
+
+Kind = RuleSuggestion.Kind
+SUGGESTED = (
+    (Kind.PROMOTE, gettext_lazy("have passed the gate")),
+    (Kind.DEMOTE, gettext_lazy("do badly")),
+    (Kind.RETIRE, gettext_lazy("are not needed")),
+)
+
+
+@require_safe
+@reviewer_required
+def summary(request: WebRequest) -> HttpResponse:
+    account_id = account_id_for(request)
+    suggested = RuleSuggestion.objects.of(account_id).order_by().values("kind")
+    kinds = dict(suggested.annotate(number=Count("pk")).values_list("kind", "number"))
+    waiting = RulePromotion.objects.of(account_id).undecided().count()
+    things = [
+        {"label": _("promotions wait for a second person"), "count": waiting, "query": ""},
+        *(
+            {"label": label, "count": kinds.get(kind, 0), "query": f"?suggestion={kind}"}
+            for kind, label in SUGGESTED
+        ),
+    ]
+    context = {"things": [one for one in things if one["count"]]}
+    template = fragment(request, "rules/summary/index.html", "panel")
+    return unless_known(request, render(request, template, context))

@@ -1,0 +1,83 @@
+"""The gate: what a rule must have shown before it counts. Reviewers look, admins change."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from kmapp.web.actor_names import names_of
+from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence, uuid_or_404
+from kmapp.web.notices import tell
+from kmapp.web.page_access import admin_required, reviewer_required
+from kmapp.web.settings_history import steps_of
+from rules.actions.retention import outlived
+from rules.actions.settings import INPUT, change_book
+from rules.models import RuleBook, RuleDecision
+from rules.promotion.evidence import book_of
+from rules.views.forms import BookForm
+from rules.views.rules import REASON, is_admin
+
+TEMPLATE = "rules/book/index.html"
+
+
+@require_safe
+@reviewer_required
+def book(request: WebRequest) -> HttpResponse:
+    return _page(request, book_of(account_id_for(request)))
+
+
+@require_POST
+@admin_required
+def set_book(request: WebRequest) -> HttpResponse:
+    """Days that would drop decisions now are counted first, and confirmed."""
+    row = book_of(account_id_for(request))
+    form = BookForm(request.POST)
+    if not form.is_valid():
+        return _page(request, row, form)
+    doomed = _doomed(row, form.cleaned_data["decision_days"])
+    if doomed and number(request.POST.get("count", "")) != doomed:
+        return render(request, "rules/book/confirm.html", {"form": form, "doomed": doomed})
+    seen = request.POST.get("seen")
+    changed = change_book(
+        row.account_id,
+        form.cleaned_data,
+        actor=actor_for(request),
+        seen=uuid_or_404(seen) if seen else None,
+        reason=sentence(request, "reason", REASON),
+    )
+    tell(
+        request,
+        _("The gate holds from now on.") if changed else _("Nothing was different: it stays."),
+    )
+    return redirect("rules:book")
+
+
+def _doomed(row: RuleBook, days: int | None) -> int:
+    """How many decisions these days would drop, where they are days that were not there."""
+    shorter = days is not None and days < (row.decision_days or days + 1)
+    return outlived(row.account_id, days).count() if shorter else 0
+
+
+def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> HttpResponse:
+    steps = steps_of(row, INPUT, said=_said)
+    context = {
+        "book": row,
+        "form": wrong or BookForm.of(row),
+        "kept": RuleDecision.objects.of(row.account_id).count(),
+        "due": outlived(row.account_id, row.decision_days).count(),
+        "steps": steps,
+        "may_change": is_admin(request),
+        "names": names_of(step.commit.actor for step in steps),
+    }
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
+    return render(request, TEMPLATE, context, status=status)
+
+
+def _said(_name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return _("on") if value else _("off")
+    return _("for good") if value is None else number_format(value)

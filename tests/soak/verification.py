@@ -1,0 +1,97 @@
+"""Afterwards: what was promised is there, once, and nobody else's."""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any, LiteralString, NamedTuple
+
+import psycopg
+
+from kmapp.runtime import embedded
+from tests.soak.clients import Crowd
+from tests.soak.deployment import Deployment
+
+# Topics grow meanwhile: nobody wrote them, and they have no vectors.
+WRITTEN = """
+  SELECT client_id, id::text, account_id::text, content FROM memory_memoryentry
+  WHERE kind <> 'topic'"""
+TOPICS = "SELECT id::text, account_id::text FROM memory_memoryentry WHERE kind = 'topic'"
+UNREADY = """
+  SELECT count(*) FROM memory_memoryentry e WHERE kind <> 'topic' AND (
+    SELECT count(*) FROM search_vector v WHERE v.account_id = e.account_id
+      AND v.collection = 'memory' AND v.object_id = e.id AND v.state = 'READY') <> 1"""
+OWED = "SELECT count(*) FROM outbox_delivery WHERE done_at IS NULL AND failed_at IS NULL"
+DEAD = "SELECT count(*) FROM outbox_delivery WHERE failed_at IS NOT NULL"
+DECIDED = """
+  SELECT e.id::text FROM memory_memoryentry e
+  WHERE e.id::text = ANY (%s) AND e.status = 'active' AND 1 = (
+    SELECT count(*) FROM memory_memoryversion v WHERE v.entry_id = e.id AND v.event = 'APPROVE')"""
+FLAT = 1.10  # memory in the last third of the time, against the second
+
+
+class Finding(NamedTuple):
+    """One line of the result."""
+
+    what: str
+    found: str
+    holds: bool
+
+    @property
+    def verdict(self) -> str:
+        return "yes" if self.holds else "**no**"
+
+
+def none(what: str, number: int) -> Finding:
+    """There should be none."""
+    return Finding(what, f"{number:,}", number == 0)
+
+
+def reckoned(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> list[Finding]:
+    """What is so, of what should be."""
+    rows = _rows(there, WRITTEN)
+    ids = {client_id: pk for client_id, pk, _account, _text in rows}
+    promised = {name: pk for each in crowd.writers for name, pk in each.acknowledged.items()}
+    promised |= dict.fromkeys(crowd.importer.imported, "")  # an import tells no ids
+    lost = [name for name, pk in promised.items() if ids.get(name, "?") != (pk or ids.get(name))]
+    strays = [pk for _name, pk, of, text in rows if crowd.accounts.get(text.split(":")[0]) != of]
+    whose = dict(_rows(there, TOPICS))
+    strays += [
+        pk
+        for each in crowd.readers
+        for pk in each.topics
+        if whose.get(pk) != crowd.accounts[each.tag]
+    ]
+    approved = crowd.reviewer.approved
+    kept = _rows(there, DECIDED, approved)
+    fsck = there.command("fsck")
+    third = len(memory) // 3
+    growth = median(memory[-third:]) / median(memory[third : 2 * third])
+    return [
+        Finding("memories acknowledged", f"{len(promised):,}", bool(promised)),
+        none("of them lost", len(lost)),
+        none("doubled", len(rows) - len({text for *_ids, text in rows})),
+        none("in another account, or told to it", len(strays)),
+        none("without exactly one vector", _count(there, UNREADY)),
+        none("jobs still owed", owed(there)),
+        none("jobs given up", _count(there, DEAD)),
+        Finding("decisions acknowledged", f"{len(approved):,}", bool(approved)),
+        none("of them lost, or taken twice", len(approved) - len(kept)),
+        none("promises broken on the way", len(crowd.wrong)),
+        *(Finding("broken", said, holds=False) for said in crowd.wrong[:5]),
+        Finding("`fsck`", fsck.stdout.strip().rpartition("\n")[2], fsck.returncode == 0),
+        Finding("memory, last third to second", f"{growth:.2f}", growth <= FLAT),
+    ]
+
+
+def owed(there: Deployment) -> int:
+    """Jobs that somebody still has to do."""
+    return _count(there, OWED)
+
+
+def _count(there: Deployment, query: LiteralString) -> int:
+    return int(_rows(there, query)[0][0])
+
+
+def _rows(there: Deployment, query: LiteralString, *parameters: Any) -> list[tuple[Any, ...]]:
+    url = embedded.database_url(there.home, "superuser")
+    with psycopg.connect(url) as server:
+        return server.execute(query, parameters or None).fetchall()

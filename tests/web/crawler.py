@@ -1,0 +1,167 @@
+"""A walk over all pages in a browser, with an eye on whatever a page should not do."""
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
+
+from django.urls import resolve
+from playwright.sync_api import Dialog, Error, Page, Request, expect
+
+from kmapp.accounts.models import Account, User
+from tests.kernel.names import Names
+from tests.web.browser import Visitor
+from tests.web.stored_payloads import Planter, packed
+
+NOT_PAGES = ("/admin/", "/memory/export/", "/v1/")
+AN_ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+# What ours never hold: addresses that run, attributes that htmx would follow or that would run.
+STRANGE = """
+() => {
+  const found = [];
+  for (const one of document.querySelectorAll("*")) {
+    for (const {name, value} of one.attributes) {
+      const runs = /^(href|xlink:href|action|formaction|src)$/.test(name);
+      if (runs && /^[\\s\\x00-\\x20]*(javascript|data|vbscript):/i.test(value)) found.push(value);
+      if (/^on/.test(name) || /^(data-)?hx-on/.test(name)) found.push(name);
+      const asks = /^((data-)?hx-(get|post)|data-poll)$/.test(name);
+      if (asks && value.startsWith("/canary")) found.push(name);
+    }
+  }
+  return found;
+}
+"""
+# Where a page leads: links, what htmx asks for, what is polled; and forms, filled with payloads.
+LEADS = """
+(text) => {
+  const found = [];
+  for (const name of ["href", "hx-get", "data-poll"]) {
+    for (const one of document.querySelectorAll(`:not(link)[${name}]`)) {
+      found.push(new URL(one.getAttribute(name), location).href);
+    }
+  }
+  for (const form of document.querySelectorAll("form:not([method=post])")) {
+    const said = new FormData(form);
+    for (const one of form.querySelectorAll("input, textarea")) {
+      if (one.name && /^(text|search|textarea)$/.test(one.type)) said.set(one.name, text);
+    }
+    found.push(`${form.action || location.pathname}?${new URLSearchParams(said)}`);
+  }
+  return found;
+}
+"""
+
+
+@dataclass
+class Watch:
+    """What a page did that none of ours does."""
+
+    base: str
+    dialogs: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+    def over(self, page: Page) -> None:
+        page.on("dialog", self._dialog)
+        page.on("request", self._request)
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def _request(self, request: Request) -> None:
+        asked = urlsplit(request.url)
+        ours = f"{asked.scheme}://{asked.netloc}" == self.base or asked.scheme == "data"
+        if not ours or "canary" in asked.path:
+            self.requests.append(request.url)
+
+    def noticed(self, visitor: Visitor) -> list[str]:
+        """All of it, and what the policy refused; forgotten then."""
+        with suppress(Error):  # it left the page
+            visitor.page.evaluate("1")  # what was under way has been told
+        found = [*self.dialogs, *self.requests, *visitor.violations, *visitor.mistakes]
+        for each in (self.dialogs, self.requests, visitor.violations, visitor.mistakes):
+            each.clear()
+        return found
+
+
+@dataclass(frozen=True)
+class Garden:
+    """An account in which the payloads stand, and whoever may see all of its pages."""
+
+    account: Account
+    boss: User
+    names: Names
+    topic: UUID
+    planter: Planter
+
+
+@dataclass
+class Met:
+    """What has been opened: of each kind of page, with which words in the query."""
+
+    keys: dict[str, set[str]] = field(default_factory=dict)
+
+    def is_new(self, where: str) -> bool:
+        """Pages of one kind differ by their ids, and by the values of what is asked."""
+        parts = urlsplit(where)
+        kind, asked = AN_ID.sub("", parts.path), set(parse_qs(parts.query, keep_blank_values=True))
+        new = kind not in self.keys or not asked <= self.keys[kind]
+        self.keys[kind] = self.keys.get(kind, set()) | asked
+        return new
+
+
+@dataclass
+class Walk:
+    """One person who opens page after page."""
+
+    visitor: Visitor
+    watch: Watch
+    garden: Garden
+    opened: int = 0
+    harm: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> int:
+        """The status. The name of the account and of the person are another payload each time."""
+        self.opened += 1
+        self.garden.planter.name(self.garden.account, self.garden.boss, self.opened)
+        where = self.visitor.base + path
+        answer = self.visitor.page.goto(where, wait_until="domcontentloaded")
+        found = [*self.visitor.page.evaluate(STRANGE), *self.watch.noticed(self.visitor)]
+        self.harm += [f"{path}: {each}" for each in found]
+        assert answer is not None
+        policy = answer.headers["content-security-policy"].split("; ")
+        assert {"script-src 'self'", "default-src 'none'"} <= {*policy}, path
+        assert answer.status < HTTPStatus.INTERNAL_SERVER_ERROR, path
+        return answer.status
+
+    def go_everywhere(self, all_pages: Mapping[str, str]) -> set[str]:
+        """All of these, and wherever they lead. Returns the names of those that were shown."""
+        todo, met, seen = deque(all_pages.values()), Met(), set[str]()
+        assert all(met.is_new(path) for path in todo)
+        while todo:
+            path = todo.popleft()
+            if self.open(path) == HTTPStatus.OK:
+                seen.add(resolve(urlsplit(path).path).view_name)
+            leads = [lead for lead in self.leads() if not lead.startswith(NOT_PAGES)]
+            todo += [lead for lead in leads if met.is_new(lead)]
+        return seen
+
+    def approve(self, pk: UUID) -> None:
+        """By the key: the notice says what was done, and offers the way back."""
+        self.open(f"/review/?at={pk}")
+        page = self.visitor.page
+        page.wait_for_load_state()
+        page.keyboard.press("a")
+        expect(page.locator(".notice")).to_be_visible()
+        self.harm += [*page.evaluate(STRANGE), *self.watch.noticed(self.visitor)]
+
+    def leads(self) -> Iterator[str]:
+        """The addresses of the product that this page leads to."""
+        for where in self.visitor.page.evaluate(LEADS, packed(self.opened, 1_000)):
+            parts = urlsplit(where)
+            if f"{parts.scheme}://{parts.netloc}" == self.visitor.base and parts.query:
+                yield f"{parts.path}?{parts.query}"
