@@ -16,7 +16,7 @@ from context.models.archives import COLLECTION
 from context.summaries.extractive import query_summary, sources_of, summary
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
-from kmapp.accounts.redacted_text import kept_reason
+from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
@@ -151,7 +151,7 @@ def erase(
     account_id: UUID, actor: Actor, archives: Sequence[ToolResultArchive], *, reason: str
 ) -> None:
     """For good: text, postings, vectors, salts. The chain keeps that something was there."""
-    with recording(account_id, actor, reason=kept_reason(account_id, reason)) as commit:
+    with recording(account_id, actor, reason=redacted_reason(account_id, reason)) as commit:
         erase_in(commit, archives)
 
 

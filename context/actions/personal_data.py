@@ -13,7 +13,7 @@ from context.models import (
     ContextSummary,
     ToolResultArchive,
 )
-from kmapp.accounts.personal_data import OfPeople, keeps_of_people
+from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal_data
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording
 from kmapp.outbox.error_scrubbing import silence_errors
@@ -27,7 +27,7 @@ def count(account_id: UUID, people: Collection[str]) -> int:
     )
 
 
-def forget(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+def erase(account_id: UUID, people: Collection[str], commit: Recording) -> None:
     """Erase them. Parts of calls that another person's call shares stay with that."""
     archives = list(ToolResultArchive.objects.of(account_id).filter(user_id__in=people))
     summaries = ContextSummary.objects.of(account_id).filter(user_id__in=people)
@@ -46,4 +46,4 @@ def forget(account_id: UUID, people: Collection[str], commit: Recording) -> None
     silence_errors(account_id, named)
 
 
-keeps_of_people(OfPeople(count=count, forget=forget))
+register_personal_data(PersonalDataHandlers(count=count, erase=erase))

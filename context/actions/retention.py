@@ -19,7 +19,7 @@ from context.models import (
 )
 from context.models.settings import INPUTS_DAYS
 from kmapp.accounts.acting import acting
-from kmapp.accounts.personal_data import keeper
+from kmapp.accounts.personal_data import on_erase
 
 BATCH = 1_000
 # What these inputs and summaries are made of, and no other is.
@@ -82,7 +82,7 @@ def _remove(account_id: UUID, table: str, column: str, until: date) -> int:
         return int(cursor.rowcount)
 
 
-@keeper
+@on_erase
 def forget_inputs(account_id: UUID, ids: Sequence[UUID]) -> None:
     """Drop the inputs that hold something erased, with its text. Inside `acting`."""
     refs = [str(pk) for pk in ids]

@@ -11,7 +11,7 @@ from context.actions.remotes import with_remote
 from context.models import ContextSettings
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import kept_reason
+from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
 
@@ -40,7 +40,7 @@ def change_settings(
     changed = _differences(settings, values)
     if not changed:
         return {}
-    kept = kept_reason(account_id, reason)
+    kept = redacted_reason(account_id, reason)
     said = {name: _told(name, *both) for name, both in changed.items()}
     with recording(account_id, actor, input={INPUT: said}, reason=kept) as commit:
         op = "ADD" if settings.version == 0 else "UPDATE"

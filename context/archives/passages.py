@@ -46,10 +46,10 @@ def passages(text: str) -> list[Passage]:
 def _pieces(text: str) -> Iterator[str]:
     """Sentences; what has no end is cut where it gets too long."""
     for found in _BREAK.finditer(text):
-        sentence = found[0]
-        step = WIDEST if token_estimate(sentence) <= SIZE else SIZE
-        for at in range(0, len(sentence), step):
-            yield sentence[at : at + step]
+        post_text = found[0]
+        step = WIDEST if token_estimate(post_text) <= SIZE else SIZE
+        for at in range(0, len(post_text), step):
+            yield post_text[at : at + step]
 
 
 def by_words(found: Sequence[Passage], query: str) -> dict[int, float]:

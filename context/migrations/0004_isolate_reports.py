@@ -2,15 +2,15 @@
 
 from django.db import migrations
 
-from kmapp.accounts.row_level_security import (Isolate, Reference)
+from kmapp.accounts.row_level_security import (EnableRowLevelSecurity, SameAccountForeignKey)
 
 
 class Migration(migrations.Migration):
     dependencies = [("context", "0003_reports"), ("kmapp", "0002_doors")]
     operations = [
-        Isolate("context_contextcostreport"),
-        Isolate("context_contextbody"),
-        Isolate("context_contextinput"),
-        Isolate("context_contextsummary"),
-        Reference("context_contextinput", "report_id", "context_contextcostreport"),
+        EnableRowLevelSecurity("context_contextcostreport"),
+        EnableRowLevelSecurity("context_contextbody"),
+        EnableRowLevelSecurity("context_contextinput"),
+        EnableRowLevelSecurity("context_contextsummary"),
+        SameAccountForeignKey("context_contextinput", "report_id", "context_contextcostreport"),
     ]

@@ -4,7 +4,7 @@ import django.db.models.deletion
 import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.row_level_security import (Isolate, Reference)
+from kmapp.accounts.row_level_security import (EnableRowLevelSecurity, SameAccountForeignKey)
 
 
 class Migration(migrations.Migration):
@@ -30,6 +30,6 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('account', 'ref', 'report'), name='one_citation_per_call')],
             },
         ),
-        Isolate("context_contextcitation"),
-        Reference("context_contextcitation", "report_id", "context_contextcostreport"),
+        EnableRowLevelSecurity("context_contextcitation"),
+        SameAccountForeignKey("context_contextcitation", "report_id", "context_contextcostreport"),
     ]

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from context.archives.placeholders import SOURCES, Archived
 from context.models.archive_input import sent_sha256s
-from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.accounts.models import AccountQuerySet, SealedModel
 
 COLLECTION = "context.archive"  # postings of archives, and vectors of their passages
 
@@ -58,10 +58,10 @@ class Extractive(models.TextChoices):
     GONE = "gone", _("What it sums up is no longer kept")
 
 
-class ToolResultArchive(Truth):
+class ToolResultArchive(SealedModel):
     """One tool result, whole."""
 
-    unsealed = ("commit_id", "load_count", "last_loaded_at", "extractive")
+    unsealed_fields = ("commit_id", "load_count", "last_loaded_at", "extractive")
 
     conversation_id = models.CharField(_("conversation"), max_length=200, blank=True)
     thread_id = models.CharField(_("thread"), max_length=200, blank=True)

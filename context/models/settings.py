@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from context.assembly.policies import DEFAULT, BadPolicy, Policy
 from context.assembly.retrieval_requests import REMOTE_SOURCES, Remote
 from context.assembly.variant_assignment import WHOLE
-from kmapp.accounts.models import Account, AccountQuerySet, Truth
+from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
 from kmapp.search.variants import VARIANTS
 
 LONGEST = 1_000_000  # characters
@@ -80,7 +80,7 @@ class SettingsQuerySet(AccountQuerySet["ContextSettings"]):
         return found or ContextSettings(account=Account.objects.get(pk=account_id))
 
 
-class ContextSettings(Truth):
+class ContextSettings(SealedModel):
     """One row for each account that changed something."""
 
     archive_threshold = models.PositiveIntegerField(

@@ -13,31 +13,31 @@ from context.models import (
     ContextSummary,
     ToolResultArchive,
 )
-from kmapp.web.admin.base import ReadOnly
+from kmapp.web.admin.base import ReadOnlyAdmin
 
 
 @admin.register(ToolResultArchive)
-class ToolResultArchiveAdmin(ReadOnly):
+class ToolResultArchiveAdmin(ReadOnlyAdmin):
     """What was kept apart from conversations."""
 
     list_display = ("__str__", "tool_name", "conversation_id", "result_length", "created_at")
     search_fields = ("=conversation_id", "=thread_id", "=tool_name", "=id")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
-    left_out = ("account", "sent_sha256")
+    hidden_fields = ("account", "sent_sha256")
 
 
 @admin.register(ContextSettings)
-class ContextSettingsAdmin(ReadOnly):
+class ContextSettingsAdmin(ReadOnlyAdmin):
     """The account's settings, which are changed on their own page."""
 
-    left_out = ("account", "remote_key")
+    hidden_fields = ("account", "remote_key")
 
     list_display = ("__str__", "archive_threshold", "retention_days", "version")
 
 
 @admin.register(ContextCostReport)
-class ContextCostReportAdmin(ReadOnly):
+class ContextCostReportAdmin(ReadOnlyAdmin):
     """The accounts of calls."""
 
     list_display = ("__str__", "agent_id", "model", "variant", "total", "created_at")
@@ -47,7 +47,7 @@ class ContextCostReportAdmin(ReadOnly):
 
 
 @admin.register(ContextCitation)
-class ContextCitationAdmin(ReadOnly):
+class ContextCitationAdmin(ReadOnlyAdmin):
     """Which call cites what."""
 
     list_display = ("ref", "report", "created_at")
@@ -58,7 +58,7 @@ class ContextCitationAdmin(ReadOnly):
 
 
 @admin.register(ContextInput)
-class ContextInputAdmin(ReadOnly):
+class ContextInputAdmin(ReadOnlyAdmin):
     """What calls were made of."""
 
     list_display = ("__str__", "refs", "created_at")
@@ -68,7 +68,7 @@ class ContextInputAdmin(ReadOnly):
 
 
 @admin.register(ContextBody)
-class ContextBodyAdmin(ReadOnly):
+class ContextBodyAdmin(ReadOnlyAdmin):
     """Messages, tools and retrieved texts of calls."""
 
     list_display = ("id", "__str__", "used_on")
@@ -78,7 +78,7 @@ class ContextBodyAdmin(ReadOnly):
 
 
 @admin.register(ContextSummary)
-class ContextSummaryAdmin(ReadOnly):
+class ContextSummaryAdmin(ReadOnlyAdmin):
     """Summaries of conversations."""
 
     list_display = ("__str__", "conversation_id", "covers", "created_at")
@@ -88,7 +88,7 @@ class ContextSummaryAdmin(ReadOnly):
 
 
 @admin.register(ContextComparison)
-class ContextComparisonAdmin(ReadOnly):
+class ContextComparisonAdmin(ReadOnlyAdmin):
     """Two policies compared over recorded calls."""
 
     list_display = ("__str__", "agent_id", "model", "total", "created_at")
@@ -98,7 +98,7 @@ class ContextComparisonAdmin(ReadOnly):
 
 
 @admin.register(ContextDifference)
-class ContextDifferenceAdmin(ReadOnly):
+class ContextDifferenceAdmin(ReadOnlyAdmin):
     """What came out, call by call."""
 
     list_display = ("__str__", "comparison_id", "report_id", "evidence_lost")

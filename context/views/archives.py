@@ -22,7 +22,14 @@ from kmapp.accounts.models import Membership
 from kmapp.search.models import Vector
 from kmapp.text import tokens
 from kmapp.web.actor_names import names_of
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, number, sentence
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    fragment,
+    parse_row_number,
+    post_text,
+)
 from kmapp.web.notices import tell
 from kmapp.web.page_access import admin_required, reviewer_required
 
@@ -81,7 +88,7 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
         "placeholder": placeholder(row.told(), row.language),
         "ready": vectors.filter(state=Vector.State.READY).exists(),
         "names": names_of([row.created_by]),
-        "may_erase": request.seat.role == Membership.Role.ADMIN,
+        "may_erase": request.access.role == Membership.Role.ADMIN,
     }
     return render(request, "context/archives/detail.html", context)
 
@@ -101,7 +108,7 @@ def erase_archive(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_object_or_404(ToolResultArchive.objects.of(account_id), pk=pk)
     if request.method != "POST":
         return render(request, "context/archives/erase.html", {"archive": row})
-    reason = sentence(request, "reason", REASON)
+    reason = post_text(request, "reason", REASON)
     erase(account_id, actor_for(request), [row], reason=reason)
     tell(request, _("Erased. The ledger keeps that it was there."))
     return redirect("context:archives")
@@ -124,15 +131,15 @@ def set_keeping(request: WebRequest) -> HttpResponse:
         return _keeping(request, settings, form)
     days = form.cleaned_data["retention_days"]
     doomed = outlived(settings.account_id, days).count() if _shorter(settings, days) else 0
-    if doomed and number(request.POST.get("count", "")) != doomed:
+    if doomed and parse_row_number(request.POST.get("count", "")) != doomed:
         context = {"form": form, "doomed": doomed}
         return render(request, "context/archives/confirm.html", context)
     changed = change_settings(
         settings.account_id,
         form.cleaned_data,
         actor=actor_for(request),
-        version=number(request.POST.get("version", "")) or 0,
-        reason=sentence(request, "reason", REASON),
+        version=parse_row_number(request.POST.get("version", "")) or 0,
+        reason=post_text(request, "reason", REASON),
     )
     said = _("The settings hold from now on.") if changed else _("Nothing was different: it stays.")
     tell(request, said)
@@ -156,7 +163,7 @@ def _keeping(
         "due": going.count(),
         "going": going.briefly()[:DOOMED],
         "soon": rows.order_by("created_at", "pk")[:10],
-        "may_change": request.seat.role == Membership.Role.ADMIN,
+        "may_change": request.access.role == Membership.Role.ADMIN,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
     return render(request, "context/archives/keeping.html", context, status=status)

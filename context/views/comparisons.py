@@ -25,7 +25,7 @@ from context.reports.comparison_totals import Bucket, Distribution
 from context.views.policy_forms import SideForm, in_words
 from kmapp.web.actor_names import names_of
 from kmapp.web.forms import Styled
-from kmapp.web.http import WebRequest, account_id_for, actor_for, unless_known
+from kmapp.web.http import WebRequest, account_id_for, actor_for, respond_unless_unchanged
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
 
@@ -127,7 +127,9 @@ def comparison(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def progress(request: WebRequest, pk: UUID) -> HttpResponse:
     """How far it is and what came out so far: asked for again and again."""
-    return unless_known(request, render(request, f"{DETAIL}#sums", _progress(_found(request, pk))))
+    return respond_unless_unchanged(
+        request, render(request, f"{DETAIL}#sums", _progress(_found(request, pk)))
+    )
 
 
 def _found(request: WebRequest, pk: UUID) -> ContextComparison:

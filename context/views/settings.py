@@ -17,7 +17,7 @@ from context.views.setting_forms import SECTIONS, Form, prices_line
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import names_of
-from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence
+from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, post_text
 from kmapp.web.notices import tell
 from kmapp.web.page_access import admin_required, reviewer_required
 from kmapp.web.settings_history import steps_of
@@ -47,8 +47,8 @@ def set_settings(request: WebRequest) -> HttpResponse:
         row.account_id,
         form.values(),
         actor=actor_for(request),
-        version=number(request.POST.get("version", "")) or 0,
-        reason=sentence(request, "reason", REASON),
+        version=parse_row_number(request.POST.get("version", "")) or 0,
+        reason=post_text(request, "reason", REASON),
     )
     said = _("The settings hold from now on.") if changed else _("Nothing was different: it stays.")
     tell(request, said)
@@ -71,7 +71,7 @@ def _page(
             for name, (make, title, lead) in SECTIONS.items()
         ],
         "kept": ContextInput.objects.of(row.account_id).count(),
-        "may_change": request.seat.role == Membership.Role.ADMIN,
+        "may_change": request.access.role == Membership.Role.ADMIN,
         "steps": steps,
         "names": names_of(step.commit.actor for step in steps),
     }

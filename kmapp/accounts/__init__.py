@@ -1,4 +1,4 @@
-"""Accounts: who owns which rows, who may act for them, and the wall between them.
+"""Accounts: tenants, their members and API keys, and the isolation between tenants.
 
 Every row that belongs to an account is read and written inside `acting(account)`; row-level
 security refuses the rest.

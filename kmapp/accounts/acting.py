@@ -1,7 +1,7 @@
-"""The only way in: a transaction that acts for one account.
+"""Transactions that act for one account: the only way to read and write account-owned rows.
 
-Row-level security compares every row's account with `app.account_id`, which lives as long as the
-transaction. Nested calls put the outer account back; a failed one is put back by its savepoint.
+Row-level security compares every row's account with `app.account_id`, a setting local to the
+transaction. A nested call restores the outer account; a failed one is rolled back to its savepoint.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _acting: ContextVar[UUID | None] = ContextVar("acting", default=None)
 
 
 def current_account_id() -> UUID | None:
-    """The account this code acts for, or None."""
+    """Return the id of the account that the code acts for, or None."""
     return _acting.get()
 
 
@@ -32,15 +32,15 @@ def acting(account: "Account | UUID") -> Iterator[UUID]:
     token = _acting.set(account_id)
     try:
         with transaction.atomic():
-            _announce(account_id)
+            _set_database_account(account_id)
             yield account_id
             if nested:
-                _announce(outer)
+                _set_database_account(outer)
     finally:
         _acting.reset(token)
 
 
-def _announce(account_id: UUID | None) -> None:
+def _set_database_account(account_id: UUID | None) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('app.account_id', %s, true)", [str(account_id) if account_id else ""]

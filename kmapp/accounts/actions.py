@@ -1,4 +1,4 @@
-"""What is done to accounts, their people and their keys. Each is one commit in the ledger."""
+"""Actions on accounts, memberships and API keys. Each action is one commit in the ledger."""
 
 import hashlib
 import secrets
@@ -26,14 +26,14 @@ PREFIX_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedKey:
-    """A key at the only moment it can be read."""
+    """A new key with its secret, which cannot be read later."""
 
     key: ApiKey
     secret: str
 
 
 def create_account(*, name: str, slug: str = "", actor: Actor = SYSTEM) -> Account:
-    """Open an account: the one deed done before anyone can act for it."""
+    """Create an account: the only action for which no account exists yet."""
     account = Account(id=uuid7(), name=name, slug=slug or slugify(name), created_at=timezone.now())
     with acting(account.pk), recording(account.pk, actor) as commit:
         account.save(force_insert=True)
@@ -41,7 +41,7 @@ def create_account(*, name: str, slug: str = "", actor: Actor = SYSTEM) -> Accou
     return account
 
 
-def change_account(
+def update_account(
     account: Account, *, redact: Sequence[str], account_wide: str, actor: Actor
 ) -> None:
     """Set the account's policies."""
@@ -53,7 +53,7 @@ def change_account(
 
 
 def add_member(*, account_id: UUID, user: User, role: str, actor: Actor) -> Membership:
-    """Let a person in."""
+    """Add a person to an account."""
     with recording(account_id, actor) as commit:
         member = Membership(account_id=account_id, user=user, role=role, commit_id=commit.id)
         try:
@@ -68,9 +68,9 @@ def add_member(*, account_id: UUID, user: User, role: str, actor: Actor) -> Memb
 
 
 def change_role(member: Membership, *, role: str, actor: Actor) -> None:
-    """Make a reviewer an admin, or the other way round. One admin always stays."""
+    """Change the role of a member. An account keeps at least one admin."""
     if role != Membership.Role.ADMIN:
-        _keep_an_admin(member)
+        _require_another_admin(member)
     with recording(member.account_id, actor) as commit:
         member.role, member.commit_id = role, commit.id
         member.save(update_fields=["role", "commit"])
@@ -78,14 +78,14 @@ def change_role(member: Membership, *, role: str, actor: Actor) -> None:
 
 
 def remove_member(member: Membership, *, actor: Actor) -> None:
-    """Show a person out."""
-    _keep_an_admin(member)
+    """Remove a person from an account."""
+    _require_another_admin(member)
     with recording(member.account_id, actor) as commit:
         commit.erase(Membership._meta.label_lower, member.pk)
         member.delete()
 
 
-def _keep_an_admin(member: Membership) -> None:
+def _require_another_admin(member: Membership) -> None:
     admins = Membership.objects.of(member.account_id).filter(role=Membership.Role.ADMIN)
     # Locked, so that two admins cannot demote each other at once.
     others = [row for row in admins.select_for_update() if row.pk != member.pk]
@@ -101,7 +101,7 @@ def issue_key(
     actor: Actor,
     expires_at: datetime | None = None,
 ) -> IssuedKey:
-    """Make a key. Its secret is returned once and kept nowhere."""
+    """Create a key. Its secret is returned once and never stored."""
     key = ApiKey(account_id=account_id, name=name, scopes=list(scopes), expires_at=expires_at)
     with recording(account_id, actor) as commit:
         secret = _issue(key, commit)
@@ -109,8 +109,8 @@ def issue_key(
 
 
 def _issue(key: ApiKey, commit: Recording) -> str:
-    """Give a new key its secret, of which it keeps the hash."""
-    key.prefix = "".join(secrets.choice(PREFIX_LETTERS) for _each in range(10))
+    """Generate the secret of a new key, store its hash and return it."""
+    key.prefix = "".join(secrets.choice(PREFIX_LETTERS) for _position in range(10))
     secret = f"km_{key.prefix}_{secrets.token_urlsafe(32)}"
     key.hash = hashlib.sha256(secret.encode()).hexdigest()
     key.created_by, key.commit_id = str(commit.actor), commit.id
@@ -120,15 +120,15 @@ def _issue(key: ApiKey, commit: Recording) -> str:
 
 
 def revoke_key(key: ApiKey, *, actor: Actor) -> None:
-    """Stop a key, at once and for good."""
+    """Revoke a key permanently, with immediate effect."""
     with recording(key.account_id, actor) as commit:
-        _revoke(_held(key), commit)
+        _revoke(_lock_key(key), commit)
 
 
 def rotate_key(key: ApiKey, *, actor: Actor) -> IssuedKey:
-    """Issue the same key anew and revoke the old one, in one commit."""
+    """Issue a new key with the same settings and revoke the old one, in one commit."""
     with recording(key.account_id, actor) as commit:
-        old = _held(key)
+        old = _lock_key(key)
         if old.expires_at and old.expires_at <= timezone.now():
             raise Conflict(_("This key has expired: issue a new one."))
         _revoke(old, commit)
@@ -142,8 +142,8 @@ def rotate_key(key: ApiKey, *, actor: Actor) -> IssuedKey:
     return IssuedKey(key=new, secret=secret)
 
 
-def _held(key: ApiKey) -> ApiKey:
-    """The key as it is now, held until the transaction ends: two cannot revoke it at once."""
+def _lock_key(key: ApiKey) -> ApiKey:
+    """Return the current key, locked until the transaction ends so that it is revoked only once."""
     return ApiKey.objects.of(key.account_id).select_for_update().get(pk=key.pk)
 
 
@@ -156,14 +156,14 @@ def _revoke(key: ApiKey, commit: Recording) -> None:
 
 
 def touch_key(account_id: UUID, key_id: UUID) -> None:
-    """Remember when a key was last used. A statistic: not in the ledger."""
+    """Record when a key was last used. A statistic, so it is not in the ledger."""
     with acting(account_id):
         ApiKey.objects.of(account_id).filter(pk=key_id).update(last_used_at=Now())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FirstStart:
-    """What a new deployment was given."""
+class BootstrapResult:
+    """The account, admin and key of a new deployment."""
 
     account: Account
     user: User
@@ -171,8 +171,8 @@ class FirstStart:
     key: IssuedKey
 
 
-def bootstrap(*, name: str = "Main", email: str = "admin@kmapp.local") -> FirstStart | None:
-    """Give an empty deployment an account, an admin and a key. None when it has an account."""
+def bootstrap(*, name: str = "Main", email: str = "admin@kmapp.local") -> BootstrapResult | None:
+    """Create an account, an admin and a key, or return None if any account exists."""
     if account_ids():
         return None
     account = create_account(name=name, slug="main")
@@ -181,4 +181,4 @@ def bootstrap(*, name: str = "Main", email: str = "admin@kmapp.local") -> FirstS
     with acting(account):
         add_member(account_id=account.pk, user=user, role=Membership.Role.ADMIN, actor=SYSTEM)
         key = issue_key(account_id=account.pk, name="first key", scopes=[Scope.ADMIN], actor=SYSTEM)
-    return FirstStart(account=account, user=user, password=password, key=key)
+    return BootstrapResult(account=account, user=user, password=password, key=key)

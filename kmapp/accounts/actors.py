@@ -1,4 +1,4 @@
-"""Who did it. The ledger keeps an actor as one word: `key:<uuid>`, `user:<uuid>` or `system`."""
+"""Actors of the ledger, stored as `key:<uuid>`, `user:<uuid>` or `system`."""
 
 from dataclasses import dataclass
 from typing import Literal, Self

@@ -1,4 +1,4 @@
-"""Who calls: an API key, in any of the headers that agents' clients send."""
+"""Authentication by API key, in any of the headers that agent clients send."""
 
 import hashlib
 import hmac
@@ -18,14 +18,14 @@ from kmapp.accounts.actions import touch_key
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.scopes import Scope
 
-KEY = re.compile(r"km_([A-Za-z0-9]{8,16})_[A-Za-z0-9_-]{16,128}")
+KEY_FORMAT = re.compile(r"km_([A-Za-z0-9]{8,16})_[A-Za-z0-9_-]{16,128}")
 SCHEMES = ("bearer", "token", "api-key")
-LAST_USED_EVERY = timedelta(minutes=1)  # a statistic, not worth a write a request
+LAST_USED_INTERVAL = timedelta(minutes=1)  # a statistic, not worth a write a request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPrincipal:
-    """The key behind a request, and the account it acts for."""
+    """The key of a request and the account that it acts for."""
 
     key_id: UUID
     account_id: UUID
@@ -42,7 +42,7 @@ class KeyPrincipal:
 
 
 class AgentRequest(Request):
-    """A request that `KeyAuthentication` let in."""
+    """A request authenticated by `KeyAuthentication`."""
 
     auth: KeyPrincipal
 
@@ -51,22 +51,22 @@ class KeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer k`, `Token k` or `Api-Key k`, or `X-Api-Key: k`. No cookies."""
 
     def authenticate(self, request: Request) -> tuple[None, KeyPrincipal] | None:
-        """The first key that the headers hold decides."""
-        key = next(_keys(request), None)
+        """Authenticate by the first key in the headers."""
+        key = next(_keys_in_headers(request), None)
         if key is None:
             return None
-        principal = _principal(key)
+        principal = _find_principal(key)
         if principal is None:
-            # Unknown, expired and revoked answer alike: the difference would help who guesses.
+            # Unknown, expired and revoked keys get the same error, to give no hint to attackers.
             raise AuthenticationFailed("This API key is not valid.")
         return None, principal
 
     def authenticate_header(self, request: Request) -> str:
-        """Without it DRF answers 403 instead of 401."""
+        """Return a scheme: without one, DRF answers 403 instead of 401."""
         return "Bearer"
 
 
-def _keys(request: Request) -> Iterator[str]:
+def _keys_in_headers(request: Request) -> Iterator[str]:
     scheme, _, key = request.headers.get("Authorization", "").strip().partition(" ")
     if scheme.lower() in SCHEMES:
         yield key.strip()
@@ -74,15 +74,15 @@ def _keys(request: Request) -> Iterator[str]:
         yield request.headers["X-Api-Key"].strip()
 
 
-def _principal(key: str) -> KeyPrincipal | None:
-    shape = KEY.fullmatch(key)
-    if not shape:
+def _find_principal(key: str) -> KeyPrincipal | None:
+    match = KEY_FORMAT.fullmatch(key)
+    if not match:
         return None
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT id, account_id, account_slug, name, hash, scopes, expires_at, revoked_at, "
             "last_used_at FROM api_key_by_prefix(%s)",
-            [shape[1]],
+            [match[1]],
         )
         row = cursor.fetchone()
     if row is None or not hmac.compare_digest(row[4], hashlib.sha256(key.encode()).hexdigest()):
@@ -97,6 +97,6 @@ def _principal(key: str) -> KeyPrincipal | None:
         name=row[3],
         scopes=frozenset(row[5]),
     )
-    if row[8] is None or row[8] < timezone.now() - LAST_USED_EVERY:
+    if row[8] is None or row[8] < timezone.now() - LAST_USED_INTERVAL:
         touch_key(principal.account_id, principal.key_id)
     return principal

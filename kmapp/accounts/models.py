@@ -1,4 +1,4 @@
-"""Accounts, people, and the keys of agents."""
+"""Accounts, users, memberships and API keys."""
 
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
@@ -16,7 +16,7 @@ M = TypeVar("M", bound=models.Model)
 
 
 class User(AbstractUser):
-    """A person. What they may do hangs on their memberships."""
+    """A person. Memberships define what they may do in each account."""
 
     class Theme(models.TextChoices):
         AUTO = "auto", _("Like the system")
@@ -31,7 +31,7 @@ class User(AbstractUser):
 
 
 class Redaction(models.TextChoices):
-    """What may be blacked out before a text is kept."""
+    """Kinds of personal data that can be redacted before a text is stored."""
 
     EMAIL = "email", _("E-mail addresses")
     PHONE = "phone", _("Phone numbers")
@@ -40,12 +40,12 @@ class Redaction(models.TextChoices):
     SECRET = "secret", _("Keys and tokens")
 
 
-def every_kind() -> list[str]:
+def all_redaction_kinds() -> list[str]:
     return [kind.value for kind in Redaction]
 
 
-def filled(columns: dict[str, Any]) -> dict[str, Any]:
-    """Without what is empty: a column that is added later leaves older digests as they are."""
+def drop_empty_values(columns: dict[str, Any]) -> dict[str, Any]:
+    """Drop empty values, so that adding a column does not change existing digests."""
     return {
         name: value
         for name, value in columns.items()
@@ -66,7 +66,7 @@ class Account(models.Model):
     redact = ArrayField(
         models.CharField(max_length=20, choices=Redaction.choices),
         verbose_name=_("redacted"),
-        default=every_kind,
+        default=all_redaction_kinds,
         blank=True,
     )
     account_wide = models.CharField(
@@ -86,21 +86,21 @@ class Account(models.Model):
         return self.name
 
     def body(self) -> dict[str, Any]:
-        """What a commit seals."""
-        return filled(
+        """Return the columns that a commit digests."""
+        return drop_empty_values(
             {field.attname: getattr(self, field.attname) for field in self._meta.concrete_fields}
         )
 
 
 class AccountQuerySet(models.QuerySet[M]):
-    """Account first."""
+    """Querysets that filter by account first."""
 
     def of(self, account: "Account | UUID") -> Self:
         return self.filter(account_id=account if isinstance(account, UUID) else account.pk)
 
 
 class AccountOwned(models.Model):
-    """A row of one account. The migration that makes its table says `Isolate`."""
+    """A row of one account. The migration that creates its table uses `EnableRowLevelSecurity`."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     account = models.ForeignKey(
@@ -116,14 +116,14 @@ class AccountOwned(models.Model):
         abstract = True
 
 
-class Truth(AccountOwned):
-    """A row that the ledger seals: no change of it without a commit.
+class SealedModel(AccountOwned):
+    """A row that the ledger seals: every change of it belongs to a commit.
 
-    `body()` is what a commit digests: every column but those in `unsealed`, which are statistics
-    or say which commit came last. `kmapp.ledger.fsck` reads the same columns by itself.
+    A commit digests `body()`: every column except `unsealed_fields`, which are statistics or name
+    the last commit. `kmapp.ledger.fsck` reads the same columns with code of its own.
     """
 
-    unsealed: tuple[str, ...] = ("commit_id",)
+    unsealed_fields: tuple[str, ...] = ("commit_id",)
 
     commit = models.ForeignKey(
         "ledger.Commit",
@@ -139,18 +139,18 @@ class Truth(AccountOwned):
         abstract = True
 
     def body(self) -> dict[str, Any]:
-        """What a commit seals."""
-        return filled(
+        """Return the columns that a commit digests."""
+        return drop_empty_values(
             {
                 field.attname: getattr(self, field.attname)
                 for field in self._meta.concrete_fields
-                if field.attname not in self.unsealed
+                if field.attname not in self.unsealed_fields
             }
         )
 
 
-class Membership(Truth):
-    """What a person may do in an account."""
+class Membership(SealedModel):
+    """The role of a person in an account."""
 
     class Role(models.TextChoices):
         REVIEWER = "reviewer", _("Reviewer")
@@ -175,10 +175,10 @@ class Membership(Truth):
         return f"{self.user_id} · {self.role}"
 
 
-class ApiKey(Truth):
-    """How an agent proves who it is. Only the hash is kept; the key itself is shown once."""
+class ApiKey(SealedModel):
+    """The credential of an agent. Only its hash is stored; the key is displayed once."""
 
-    unsealed = ("commit_id", "last_used_at")
+    unsealed_fields = ("commit_id", "last_used_at")
 
     name = models.CharField(_("name"), max_length=100)
     prefix = models.CharField(_("prefix"), max_length=16, unique=True)
@@ -204,8 +204,8 @@ class ApiKey(Truth):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
-    """An account that a person may enter, and as what."""
+class AccountAccess:
+    """An account that a person has access to, with their role."""
 
     account_id: UUID
     name: str
@@ -213,18 +213,18 @@ class Seat:
     role: str
 
 
-def memberships_of(user: User) -> list[Seat]:
-    """The accounts of a person. Looks across accounts, so through a door in the database."""
+def list_account_access(user: User) -> list[AccountAccess]:
+    """Return the accounts of a person, through a SECURITY DEFINER function."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT account_id, name, slug, role FROM accounts_of_user(%s)", [user.pk])
         return [
-            Seat(account_id=row[0], name=row[1], slug=row[2], role=row[3])
+            AccountAccess(account_id=row[0], name=row[1], slug=row[2], role=row[3])
             for row in cursor.fetchall()
         ]
 
 
 def account_ids() -> list[UUID]:
-    """Every account: for sweeps, checkpoints and fsck, one `acting` each."""
+    """Return the ids of all accounts, for jobs that visit each with its own `acting`."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT account_ids()")
         return [row[0] for row in cursor.fetchall()]

@@ -1,6 +1,7 @@
-"""What other apps keep of what may be erased: copies of things, and things kept of a person.
+"""Registry of data that must be erased together with other data.
 
-Whoever erases something says so here, inside its transaction, and does not know who listens.
+Apps register how they erase copies of objects and data stored under a person's id. The code that
+erases something calls the registry inside its transaction and does not know the other apps.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -9,44 +10,44 @@ from uuid import UUID
 
 from kmapp.ledger.actions import Recording
 
-Forget = Callable[[UUID, Sequence[UUID]], None]
-_keepers: list[Forget] = []
+Erase = Callable[[UUID, Sequence[UUID]], None]
+_erase_handlers: list[Erase] = []
 
 
-def keeper(forget: Forget) -> Forget:
-    """Have this called with the account and the ids of what is erased in it."""
-    _keepers.append(forget)
-    return forget
+def on_erase(erase: Erase) -> Erase:
+    """Register a function that receives an account and the ids of objects erased in it."""
+    _erase_handlers.append(erase)
+    return erase
 
 
-def forget_copies(account_id: UUID, ids: Sequence[UUID]) -> None:
-    """Everybody who keeps copies of these removes them now. Inside `acting`."""
-    for forget in _keepers:
-        forget(account_id, ids)
+def erase_copies(account_id: UUID, ids: Sequence[UUID]) -> None:
+    """Erase the copies that apps hold of these objects. Inside `acting`."""
+    for erase in _erase_handlers:
+        erase(account_id, ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfPeople:
-    """How an app counts, and erases, what it keeps under people's ids (`user_id`)."""
+class PersonalDataHandlers:
+    """Functions of an app that count and erase data stored under people's ids (`user_id`)."""
 
     count: Callable[[UUID, Collection[str]], int]
-    forget: Callable[[UUID, Collection[str], Recording], None]
+    erase: Callable[[UUID, Collection[str], Recording], None]
 
 
-_of_people: list[OfPeople] = []
+_registered: list[PersonalDataHandlers] = []
 
 
-def keeps_of_people(kept: OfPeople) -> None:
-    """Say that an app keeps something under people's ids."""
-    _of_people.append(kept)
+def register_personal_data(handlers: PersonalDataHandlers) -> None:
+    """Register an app that stores data under people's ids."""
+    _registered.append(handlers)
 
 
-def count_kept_of(account_id: UUID, people: Collection[str]) -> int:
-    """How much all apps keep under these ids. Inside `acting`."""
-    return sum(kept.count(account_id, people) for kept in _of_people) if people else 0
+def count_personal_data(account_id: UUID, people: Collection[str]) -> int:
+    """Return the number of rows that all apps store under these ids. Inside `acting`."""
+    return sum(app.count(account_id, people) for app in _registered) if people else 0
 
 
-def forget_kept_of(account_id: UUID, people: Collection[str], commit: Recording) -> None:
-    """Everybody erases what is kept under these ids, in this commit. Inside `acting`."""
-    for kept in _of_people if people else ():
-        kept.forget(account_id, people, commit)
+def erase_personal_data(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+    """Erase what all apps store under these ids, in this commit. Inside `acting`."""
+    for app in _registered if people else ():
+        app.erase(account_id, people, commit)

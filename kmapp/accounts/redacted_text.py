@@ -1,4 +1,4 @@
-"""Texts as they are kept: in one spelling, without what their account blacks out."""
+"""Texts as they are stored: normalized, with the account's kinds of personal data redacted."""
 
 from collections.abc import Collection
 from uuid import UUID
@@ -8,11 +8,11 @@ from kmapp.redaction import redact
 from kmapp.text.terms import normalise
 
 
-def clean(text: str, kinds: Collection[str]) -> str:
-    """A text without the data of these kinds."""
+def redact_text(text: str, kinds: Collection[str]) -> str:
+    """Return the normalized text with the data of these kinds redacted."""
     return redact(normalise(text), kinds)[0]
 
 
-def kept_reason(account_id: UUID, reason: str) -> str:
-    """What somebody gave as a reason, as it goes on record. Inside `acting`."""
-    return clean(reason, Account.objects.get(pk=account_id).redact) if reason else ""
+def redacted_reason(account_id: UUID, reason: str) -> str:
+    """Return a reason as it is stored: redacted by the account's policy. Inside `acting`."""
+    return redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""

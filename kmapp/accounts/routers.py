@@ -1,10 +1,10 @@
-"""Two doors to one database: the app role works, the owner role migrates."""
+"""Database router: the app role reads and writes, the owner role migrates."""
 
 from typing import Any
 
 
 class OwnerMigrates:
-    """Only the owner may change the schema."""
+    """Allow migrations on the owner connection only."""
 
     def allow_migrate(self, db: str, app_label: str, **hints: Any) -> bool:
         return db == "owner"

@@ -1,9 +1,9 @@
-"""Migration operations for the wall between accounts.
+"""Migration operations for row-level security between accounts.
 
-`Isolate` turns row-level security on, forced, so that it binds the table's owner too. The app
-role sees the rows of `app.account_id`; the owner sees all of them, so that data migrations work.
-`Reference` is a foreign key that cannot cross accounts: row-level security does not guard foreign
-keys, so the account is part of the key.
+`EnableRowLevelSecurity` forces it, so that it binds the owner of the table too. The app role sees
+the rows of `app.account_id`; the owner sees all rows, so that data migrations work.
+`SameAccountForeignKey` includes the account in the key, because row-level security does not apply
+to foreign key checks.
 """
 
 from typing import Any
@@ -15,18 +15,18 @@ from django.db.migrations.state import ProjectState
 CURRENT = "nullif(current_setting('app.account_id', true), '')::uuid"
 
 
-def app_role() -> str:
+def get_app_role() -> str:
     return str(settings.DATABASES["default"]["USER"])
 
 
-class Sql(Operation):
-    """A migration operation that is statements there and statements back."""
+class SQLOperation(Operation):
+    """A migration operation that executes SQL statements in both directions."""
 
     reversible = True
     reduces_to_sql = True
 
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
-        """Nothing that models know changes."""
+        """Change nothing: the state of the models stays the same."""
 
     def forwards(self) -> list[str]:
         raise NotImplementedError
@@ -43,19 +43,19 @@ class Sql(Operation):
             schema_editor.execute(statement, params=None)
 
 
-class Isolate(Sql):
-    """Each account sees only its own rows of this table."""
+class EnableRowLevelSecurity(SQLOperation):
+    """Let each account see only its own rows of a table."""
 
     def __init__(self, table: str, column: str = "account_id") -> None:
         self.table, self.column = table, column
 
     def forwards(self) -> list[str]:
-        mine = f"{self.column} = {CURRENT}"
+        own_rows = f"{self.column} = {CURRENT}"
         return [
             f"ALTER TABLE {self.table} ENABLE ROW LEVEL SECURITY",
             f"ALTER TABLE {self.table} FORCE ROW LEVEL SECURITY",
-            f'CREATE POLICY own_account ON {self.table} TO "{app_role()}" '
-            f"USING ({mine}) WITH CHECK ({mine})",
+            f'CREATE POLICY own_account ON {self.table} TO "{get_app_role()}" '
+            f"USING ({own_rows}) WITH CHECK ({own_rows})",
             f"CREATE POLICY owner_sees_all ON {self.table} TO CURRENT_USER "
             "USING (true) WITH CHECK (true)",
         ]
@@ -72,8 +72,8 @@ class Isolate(Sql):
         return f"Isolate accounts in {self.table}"
 
 
-class Reference(Sql):
-    """`column` of `table` points at a row of `target` in the same account. Checked at commit."""
+class SameAccountForeignKey(SQLOperation):
+    """A foreign key to a row of the same account. Checked at commit."""
 
     def __init__(self, table: str, column: str, target: str) -> None:
         self.table, self.column, self.target = table, column, target

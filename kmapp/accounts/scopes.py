@@ -1,11 +1,11 @@
-"""What a key may do."""
+"""Scopes of API keys."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 
 class Scope(models.TextChoices):
-    """Named by the source and the deed; `admin` implies all."""
+    """Permissions, named `<source>:<operation>`. `admin` implies all of them."""
 
     MEMORY_READ = "memory:read", _("Read memories")
     MEMORY_WRITE = "memory:write", _("Write memories")

@@ -1,16 +1,15 @@
-"""The doors in the wall between accounts, and who may go through them.
+"""Migration operation for SECURITY DEFINER functions, the only queries across accounts.
 
-Each is a SECURITY DEFINER function of the owner that answers one narrow question; the app role
-may call it, nobody else.
+Each function belongs to the owner and answers one narrow query. Only the app role may execute it.
 """
 
 from typing import Any
 
-from kmapp.accounts.row_level_security import Sql, app_role
+from kmapp.accounts.row_level_security import SQLOperation, get_app_role
 
 
-class Door(Sql):
-    """A function that looks across accounts. `signature` is its name with argument types."""
+class SecurityDefinerFunction(SQLOperation):
+    """A function that reads across accounts. `signature` is its name with argument types."""
 
     def __init__(self, signature: str, definition: str) -> None:
         self.signature, self.definition = signature, definition
@@ -19,22 +18,24 @@ class Door(Sql):
         return [
             self.definition,
             f"REVOKE EXECUTE ON FUNCTION {self.signature} FROM PUBLIC",
-            f'GRANT EXECUTE ON FUNCTION {self.signature} TO "{app_role()}"',
+            f'GRANT EXECUTE ON FUNCTION {self.signature} TO "{get_app_role()}"',
         ]
 
     def backwards(self) -> list[str]:
         return [f"DROP FUNCTION {self.signature}"]
 
     def describe(self) -> str:
-        return f"Open the door {self.signature}"
+        return f"Create function {self.signature}"
 
 
-def door(signature: str, arguments: str, returns: str, body: str, **options: Any) -> Door:
-    """Spell the function that all doors share: owner's rights, a fixed search path."""
+def security_definer_function(
+    signature: str, arguments: str, returns: str, body: str, **options: Any
+) -> SecurityDefinerFunction:
+    """Build the operation with what all such functions share: a fixed search path."""
     language = options.get("language", "sql")
     name = signature.partition("(")[0]
-    return Door(
+    return SecurityDefinerFunction(
         signature,
         f"CREATE FUNCTION {name}({arguments}) RETURNS {returns} LANGUAGE {language} "
-        f"SECURITY DEFINER SET search_path = pg_catalog, public AS $door${body}$door$",
+        f"SECURITY DEFINER SET search_path = pg_catalog, public AS $body${body}$body$",
     )

@@ -1,4 +1,4 @@
-"""Serving every account in turn: what fails for one is not the loss of those after it."""
+"""Running a function for every account, so that one failure does not stop the others."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,29 +10,29 @@ from prometheus_client import Counter
 
 from kmapp.accounts.models import account_ids
 
-UNSERVED = Counter("kmapp_accounts_unserved", "Accounts that failed when all had their turn.")
+FAILED_ACCOUNTS = Counter("kmapp_accounts_unserved", "Accounts for which a sweep failed.")
 
 T = TypeVar("T")
 log = structlog.get_logger()
 
 
-class Unserved(Exception):
-    """Not every account was served; the log names each, and the place where it failed."""
+class SweepFailed(Exception):
+    """At least one account failed; the log has the account and the traceback of each."""
 
 
-def sweep(serve: Callable[[UUID], T]) -> list[T]:
-    """What `serve` makes of each account. Who fails is logged; it is an error when all are done."""
-    accounts, served, failures = account_ids(), list[T](), list[Exception]()
+def sweep(run: Callable[[UUID], T]) -> list[T]:
+    """Return the results of `run` for each account; raise at the end if any of them failed."""
+    accounts, results, failures = account_ids(), list[T](), list[Exception]()
     for account_id in accounts:
         try:
-            served.append(serve(account_id))
-        except SoftTimeLimitExceeded:  # the task's time is up, whose turn it ever was
+            results.append(run(account_id))
+        except SoftTimeLimitExceeded:  # the time of the task is over, whichever account is next
             raise
         except Exception as error:
             log.exception("account_not_served", account=str(account_id))
-            UNSERVED.inc()
+            FAILED_ACCOUNTS.inc()
             failures.append(error)
     if failures:
-        said = f"{len(failures)} of {len(accounts)} accounts were not served: the log has each."
-        raise Unserved(said) from failures[0]
-    return served
+        message = f"{len(failures)} of {len(accounts)} accounts failed. See the log for each."
+        raise SweepFailed(message) from failures[0]
+    return results

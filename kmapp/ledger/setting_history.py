@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kmapp.accounts.models import Truth
+from kmapp.accounts.models import SealedModel
 from kmapp.ledger.models import Commit, Note, Seal
 
 MOST = 50
@@ -19,7 +19,7 @@ class Told:
     changes: Mapping[str, Mapping[str, Any]]
 
 
-def told_of(row: Truth, word: str) -> list[Told]:
+def told_of(row: SealedModel, word: str) -> list[Told]:
     """The latest changes, newest first. `word` is theirs in the commits' input. Two queries."""
     seals = Seal.objects.of(row.account_id).filter(
         object_type=row._meta.label_lower, object_id=row.pk

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from kmapp.accounts.row_level_security import (Isolate, Reference)
+from kmapp.accounts.row_level_security import (EnableRowLevelSecurity, SameAccountForeignKey)
 
 REFUSE = """
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -22,22 +22,22 @@ class Migration(migrations.Migration):
         ("search", "0001_initial"),
     ]
     operations = [
-        Isolate("accounts_account", column="id"),
-        Isolate("accounts_membership"),
-        Isolate("accounts_apikey"),
-        Isolate("ledger_commit"),
-        Isolate("ledger_seal"),
-        Isolate("ledger_note"),
-        Isolate("ledger_checkpoint"),
-        Isolate("outbox_outboxevent"),
-        Isolate("outbox_delivery"),
-        Isolate("search_vector"),
-        Isolate("search_termposting"),
-        Reference("accounts_membership", "commit_id", "ledger_commit"),
-        Reference("accounts_apikey", "commit_id", "ledger_commit"),
-        Reference("ledger_seal", "commit_id", "ledger_commit"),
-        Reference("ledger_note", "commit_id", "ledger_commit"),
-        Reference("outbox_delivery", "event_id", "outbox_outboxevent"),
+        EnableRowLevelSecurity("accounts_account", column="id"),
+        EnableRowLevelSecurity("accounts_membership"),
+        EnableRowLevelSecurity("accounts_apikey"),
+        EnableRowLevelSecurity("ledger_commit"),
+        EnableRowLevelSecurity("ledger_seal"),
+        EnableRowLevelSecurity("ledger_note"),
+        EnableRowLevelSecurity("ledger_checkpoint"),
+        EnableRowLevelSecurity("outbox_outboxevent"),
+        EnableRowLevelSecurity("outbox_delivery"),
+        EnableRowLevelSecurity("search_vector"),
+        EnableRowLevelSecurity("search_termposting"),
+        SameAccountForeignKey("accounts_membership", "commit_id", "ledger_commit"),
+        SameAccountForeignKey("accounts_apikey", "commit_id", "ledger_commit"),
+        SameAccountForeignKey("ledger_seal", "commit_id", "ledger_commit"),
+        SameAccountForeignKey("ledger_note", "commit_id", "ledger_commit"),
+        SameAccountForeignKey("outbox_delivery", "event_id", "outbox_outboxevent"),
         migrations.RunSQL(
             REFUSE,
             "DROP TRIGGER commits_are_append_only ON ledger_commit; DROP FUNCTION refuse_change()",

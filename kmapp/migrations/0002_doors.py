@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from kmapp.accounts.security_definer_functions import door
+from kmapp.accounts.security_definer_functions import security_definer_function
 
 DUE = """d.done_at IS NULL AND d.failed_at IS NULL AND d.due_at <= statement_timestamp()
      AND (d.lease_until IS NULL OR d.lease_until < statement_timestamp())"""
@@ -35,7 +35,7 @@ END
 class Migration(migrations.Migration):
     dependencies = [("kmapp", "0001_isolate")]
     operations = [
-        door(
+        security_definer_function(
             "api_key_by_prefix(text)",
             "wanted text",
             "TABLE (id uuid, account_id uuid, account_slug text, name text, hash text, scopes text[],"
@@ -44,27 +44,27 @@ class Migration(migrations.Migration):
             " k.revoked_at, k.last_used_at FROM accounts_apikey k"
             " JOIN accounts_account a ON a.id = k.account_id WHERE k.prefix = wanted",
         ),
-        door(
+        security_definer_function(
             "accounts_of_user(uuid)",
             "person uuid",
             "TABLE (account_id uuid, name text, slug text, role text)",
             "SELECT a.id, a.name, a.slug, m.role FROM accounts_membership m"
             " JOIN accounts_account a ON a.id = m.account_id WHERE m.user_id = person ORDER BY a.name",
         ),
-        door(
+        security_definer_function(
             "account_ids()",
             "",
             "SETOF uuid",
             "SELECT id FROM accounts_account ORDER BY id",
         ),
-        door(
+        security_definer_function(
             "claim_deliveries(text[], int[], uuid, uuid, interval)",
             "handlers text[], batches int[], token uuid, task uuid, lease interval",
             "TABLE (delivery_id uuid, account_id uuid, handler text)",
             CLAIM,
             language="plpgsql",
         ),
-        door(
+        security_definer_function(
             "release_deliveries(uuid)",
             "task uuid",
             "bigint",
@@ -72,7 +72,7 @@ class Migration(migrations.Migration):
             " lease_owner = NULL WHERE lease_owner = task AND done_at IS NULL RETURNING 1)"
             " SELECT count(*) FROM freed",
         ),
-        door(
+        security_definer_function(
             "outbox_depth()",
             "",
             "TABLE (handler text, waiting bigint, running bigint, dead bigint, oldest_seconds float8)",

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from kmapp.accounts.security_definer_functions import door
+from kmapp.accounts.security_definer_functions import security_definer_function
 
 DUE = """d.done_at IS NULL AND d.failed_at IS NULL AND d.due_at <= statement_timestamp()
      AND (d.lease_until IS NULL OR d.lease_until < statement_timestamp())"""
@@ -31,7 +31,7 @@ BEGIN
   RETURNING u.id, u.account_id, u.handler::text;
 END
 """
-CLAIMING = door(
+CLAIMING = security_definer_function(
     "claim_deliveries(text[], int[], uuid, uuid, interval)",
     "handlers text[], batches int[], token uuid, task uuid, lease interval",
     "TABLE (delivery_id uuid, account_id uuid, handler text)",

@@ -2,9 +2,9 @@
 
 from django.db import migrations
 
-from kmapp.accounts.security_definer_functions import door
+from kmapp.accounts.security_definer_functions import security_definer_function
 
-DEPTH = door(
+DEPTH = security_definer_function(
     "outbox_depth()",
     "",
     "TABLE (handler text, waiting bigint, running bigint, dead bigint, oldest_seconds float8)",

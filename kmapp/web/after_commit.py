@@ -1,4 +1,4 @@
-"""What a page does once its deed is committed."""
+"""Work of a page that follows the commit of its transaction."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from django.http.response import HttpResponseBase
 
 
 @dataclass(frozen=True, slots=True)
-class Afterwards:
-    """A deed is done; the next, or the page that tells of it, has a transaction of its own.
+class AfterCommit:
+    """A page's next step, which runs in a transaction of its own.
 
-    Until a deed is committed it holds the chain's lock, and everybody else who writes waits.
-    `apart`: long work, which opens transactions as it needs them.
+    A transaction that writes holds the lock of the account's commit chain until it commits, and
+    other writers wait for it. `outside_transaction`: long work that opens transactions as needed.
     """
 
-    then: Callable[[], "HttpResponseBase | Afterwards"]
-    apart: bool = False
+    then: Callable[[], "HttpResponseBase | AfterCommit"]
+    outside_transaction: bool = False
 
 
-class Carrier(HttpResponse):
-    """Brings what comes afterwards through code that knows only of responses: the stock admin."""
+class AfterCommitResponse(HttpResponse):
+    """Carries an `AfterCommit` through code that handles only responses: the Django admin."""
 
-    def __init__(self, afterwards: Afterwards) -> None:
+    def __init__(self, after_commit: AfterCommit) -> None:
         super().__init__()
-        self.afterwards = afterwards
+        self.after_commit = after_commit

@@ -33,12 +33,12 @@ def chrome(request: HttpRequest, *, ask_user: bool = True) -> Chrome:
 def frame(request: HttpRequest) -> dict[str, Any]:
     """Lazy, because a part of a page needs none of it."""
     context: dict[str, Any] = {"chrome": SimpleLazyObject(partial(chrome, request))}
-    if hasattr(request, "seat"):
-        seated = cast("WebRequest", request)
+    if hasattr(request, "access"):
+        page_request = cast("WebRequest", request)
         context |= {
-            "seat": seated.seat,
-            "seats": seated.seats,
-            "places": partial(navigation.places, seated),
+            "access": page_request.access,
+            "accesses": page_request.accesses,
+            "places": partial(navigation.places, page_request),
             "search_url": navigation.address(navigation.SEARCH),
         }
     return context

@@ -9,7 +9,7 @@ from django.utils.http import quote_etag, url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxDetails
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Seat, User
+from kmapp.accounts.models import AccountAccess, User
 
 DIGITS = 19  # of the largest number that the database keeps
 
@@ -19,13 +19,13 @@ class WebRequest(HttpRequest):
 
     user: User
     htmx: HtmxDetails
-    seat: Seat
-    seats: list[Seat]
+    access: AccountAccess
+    accesses: list[AccountAccess]
     counted: dict[str, int]  # numbers beside places that the page has at hand already
 
 
 def account_id_for(request: WebRequest) -> UUID:
-    return request.seat.account_id
+    return request.access.account_id
 
 
 def actor_for(request: WebRequest) -> Actor:
@@ -38,14 +38,14 @@ def fragment(request: WebRequest, template: str, name: str) -> str:
     return f"{template}#{name}" if wants_part else template
 
 
-def unless_known(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
+def respond_unless_unchanged(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     """The answer to a poll, or 304 where the page shows exactly that already."""
     answer.headers["ETag"] = quote_etag(sha256(answer.content).hexdigest()[:32])
     known = get_conditional_response(request, etag=answer.headers["ETag"], response=answer)
     return known or answer
 
 
-def number(said: str) -> int | None:
+def parse_row_number(said: str) -> int | None:
     """A number that somebody sent, if it is one that a row can have."""
     return int(said) if said.isdecimal() and len(said) < DIGITS else None
 
@@ -57,12 +57,12 @@ def uuid_or_404(said: str) -> UUID:
         raise Http404 from error
 
 
-def sentence(request: HttpRequest, name: str, longest: int) -> str:
+def post_text(request: HttpRequest, name: str, longest: int) -> str:
     """Words of a form that has no more than them; the database keeps no NUL."""
     return request.POST.get(name, "").replace("\x00", "").strip()[:longest]
 
 
-def back_to(request: HttpRequest, default: str) -> str:
+def safe_next_url(request: HttpRequest, default: str) -> str:
     """Where the person came from, if that is a place of ours."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     safe = url_has_allowed_host_and_scheme(

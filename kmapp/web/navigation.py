@@ -88,7 +88,7 @@ def address(url_name: str) -> str | None:
 
 def places(request: WebRequest) -> list[Shown]:
     """The rail of this person in this account."""
-    is_admin = request.seat.role == Membership.Role.ADMIN
+    is_admin = request.access.role == Membership.Role.ADMIN
     open_to_them = [place for place in PLACES if is_admin or not place.admin]
     found = [(place, url) for place in open_to_them if (url := address(place.url_name))]
     here = max((url for _, url in found if _holds(url, request.path)), key=len, default=None)

@@ -14,29 +14,29 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Membership, Seat, memberships_of
+from kmapp.accounts.models import AccountAccess, Membership, list_account_access
 from kmapp.errors import Denied, DomainError
 from kmapp.web import notices
-from kmapp.web.after_commit import Afterwards
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.errors import refuse
 from kmapp.web.http import WebRequest
 
 View = Callable[..., HttpResponseBase]
-Deed = Callable[..., HttpResponseBase | Afterwards]
-CHOSEN = "account"  # the session's word for the account a person works in
+PageView = Callable[..., HttpResponseBase | AfterCommit]
+SELECTED_ACCOUNT = "account"  # the session's word for the account a person works in
 
 
-def reviewer_required(view: Deed) -> View:
+def reviewer_required(view: PageView) -> View:
     """Any member of the account."""
     return _guarded(view, roles={Membership.Role.REVIEWER, Membership.Role.ADMIN})
 
 
-def admin_required(view: Deed) -> View:
+def admin_required(view: PageView) -> View:
     """Its admins."""
     return _guarded(view, roles={Membership.Role.ADMIN})
 
 
-def _guarded(view: Deed, *, roles: set[Membership.Role]) -> View:
+def _guarded(view: PageView, *, roles: set[Membership.Role]) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
@@ -47,11 +47,11 @@ def _guarded(view: Deed, *, roles: set[Membership.Role]) -> View:
     return guarded
 
 
-def enter(request: WebRequest, view: Deed, *, roles: set[Membership.Role]) -> HttpResponseBase:
+def enter(request: WebRequest, view: PageView, *, roles: set[Membership.Role]) -> HttpResponseBase:
     """Run the view for the account the person chose, and render its answer before leaving."""
     try:
-        take_seat(request)
-        if request.seat.role not in roles:
+        select_account(request)
+        if request.access.role not in roles:
             raise Denied(_("Only an admin of this account may do that."))
         answer = _answer(request, view)
     except DomainError as error:
@@ -61,27 +61,27 @@ def enter(request: WebRequest, view: Deed, *, roles: set[Membership.Role]) -> Ht
     return answer
 
 
-def _answer(request: WebRequest, view: Deed) -> HttpResponseBase:
-    with acting(request.seat.account_id):
+def _answer(request: WebRequest, view: PageView) -> HttpResponseBase:
+    with acting(request.access.account_id):
         answer = view(request)
-    while isinstance(answer, Afterwards):
-        with nullcontext() if answer.apart else acting(request.seat.account_id):
+    while isinstance(answer, AfterCommit):
+        with nullcontext() if answer.outside_transaction else acting(request.access.account_id):
             answer = answer.then()
     if isinstance(answer, HttpResponse) and request.htmx:
-        with acting(request.seat.account_id):
+        with acting(request.access.account_id):
             notices.append(request, answer)
     return answer
 
 
-def take_seat(request: WebRequest) -> None:
-    request.seats = memberships_of(request.user)
-    if not request.seats:
+def select_account(request: WebRequest) -> None:
+    request.accesses = list_account_access(request.user)
+    if not request.accesses:
         raise Denied(_("You are not a member of any account. Ask an admin to add you."))
-    request.seat = _chosen(request.seats, request.session.get(CHOSEN))
+    request.access = _chosen(request.accesses, request.session.get(SELECTED_ACCOUNT))
 
 
-def _chosen(seats: list[Seat], wanted: str | None) -> Seat:
-    return next((seat for seat in seats if str(seat.account_id) == wanted), seats[0])
+def _chosen(accesses: list[AccountAccess], wanted: str | None) -> AccountAccess:
+    return next((access for access in accesses if str(access.account_id) == wanted), accesses[0])
 
 
 def _to_sign_in(request: HttpRequest) -> HttpResponse:

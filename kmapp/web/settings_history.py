@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Model
 from django.utils.text import capfirst
 
-from kmapp.accounts.models import Truth
+from kmapp.accounts.models import SealedModel
 from kmapp.ledger.models import Commit
 from kmapp.ledger.setting_history import told_of
 
@@ -33,7 +33,7 @@ def label_of(model: type[Model], name: str) -> str:
 
 
 def steps_of(
-    row: Truth,
+    row: SealedModel,
     word: str,
     *,
     said: Callable[[str, Any], str],

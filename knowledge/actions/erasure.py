@@ -6,7 +6,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.personal_data import forget_copies
+from kmapp.accounts.personal_data import erase_copies
 from kmapp.api.models import IdempotentRequest
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
@@ -55,7 +55,7 @@ def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
             commit.erase(row._meta.label_lower, row.pk)
         _mark(account_id, [source.pk, *(row.pk for row in lore)], commit)
         _forget(account_id, [*ids, source.pk, *(row.pk for row in lore)])
-        forget_copies(account_id, [row.pk for row in lore])
+        erase_copies(account_id, [row.pk for row in lore])
         LorebookEntry.objects.of(account_id).filter(source=source).delete()
         rows.delete()
     return commit
@@ -81,7 +81,7 @@ def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -
     silence_errors(account_id, [*ids, *chunk_ids])
     drop_documents(account_id, collections, chunk_ids)
     drop_vectors(account_id, collections, chunk_ids)
-    forget_copies(account_id, chunk_ids)
+    erase_copies(account_id, chunk_ids)
     chunks.delete()
     texts.delete()
     KnowledgePiece.objects.of(account_id).filter(document__any_of=these).delete()

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.personal_data import forget_copies
+from kmapp.accounts.personal_data import erase_copies
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
@@ -86,7 +86,7 @@ def erase_entry(account_id: UUID, pk: UUID, actor: Actor) -> None:
     row = _held(account_id, pk)
     with recording(account_id, actor) as commit:
         commit.erase(row._meta.label_lower, row.pk)
-        forget_copies(account_id, [row.pk])
+        erase_copies(account_id, [row.pk])
         row.delete()
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import kept_reason
+from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.redaction.lookalikes import look_alikes
@@ -132,7 +132,7 @@ def change_source(
     changed = {name: value for name, value in values.items() if getattr(source, name) != value}
     if not changed:
         return
-    kept = kept_reason(source.account_id, reason)
+    kept = redacted_reason(source.account_id, reason)
     with recording(source.account_id, actor, reason=kept) as commit:
         _set(source, commit, changed)
 

@@ -4,7 +4,7 @@ import django.db.models.deletion
 import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.row_level_security import Isolate
+from kmapp.accounts.row_level_security import EnableRowLevelSecurity
 
 
 class Migration(migrations.Migration):
@@ -30,5 +30,5 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('account', 'text'), name='one_question_per_text')],
             },
         ),
-        Isolate("knowledge_knowledgequestion"),
+        EnableRowLevelSecurity("knowledge_knowledgequestion"),
     ]

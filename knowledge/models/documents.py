@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SealedModel
 from kmapp.ledger.models import Tombstone
 from knowledge.models.sources import KnowledgeSource
 from knowledge.parsing.failure_messages import in_words
@@ -21,7 +21,7 @@ class DocumentQuerySet(AccountQuerySet["KnowledgeDocument"]):
         return self.order_by("-updated_at", "-pk")
 
 
-class KnowledgeDocument(Truth):
+class KnowledgeDocument(SealedModel):
     """One file, page or upload. Its words are in its texts, one for each version."""
 
     class State(models.TextChoices):
@@ -30,7 +30,7 @@ class KnowledgeDocument(Truth):
         FAILED = "failed", _("could not be read")
 
     # How far the machine has come with it is no truth of the account's.
-    unsealed = ("commit_id", "state", "error")
+    unsealed_fields = ("commit_id", "state", "error")
 
     source = models.ForeignKey(
         KnowledgeSource,
@@ -85,7 +85,7 @@ class KnowledgeDocument(Truth):
         return in_words(self.error)
 
 
-class KnowledgeText(Truth):
+class KnowledgeText(SealedModel):
     """What a document said in one version: what citations quote."""
 
     document = models.ForeignKey(

@@ -4,12 +4,12 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.accounts.models import AccountQuerySet, SealedModel
 from knowledge.lore.triggers import Logic
 from knowledge.models.sources import KnowledgeSource
 
 
-class LorebookEntry(Truth):
+class LorebookEntry(SealedModel):
     """A text of a lorebook with its triggers, which `knowledge.lore.triggers` describes."""
 
     class Secondary(models.TextChoices):

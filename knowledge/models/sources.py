@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Count, Max, Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.search.variants import DEFAULT
 
 
@@ -41,7 +41,7 @@ def default_indexes() -> list[str]:
     return [DEFAULT.index_version]
 
 
-class KnowledgeSource(Truth):
+class KnowledgeSource(SealedModel):
     """A set of documents that come from one place: a repository, a folder, uploads, a lorebook."""
 
     class Kind(models.TextChoices):
@@ -56,7 +56,7 @@ class KnowledgeSource(Truth):
         SEMI_TRUSTED = "semi_trusted", _("semi-trusted")
         UNTRUSTED = "untrusted", _("untrusted")
 
-    unsealed = ("commit_id", "refreshed_at")
+    unsealed_fields = ("commit_id", "refreshed_at")
 
     name = models.CharField(_("name"), max_length=200)
     kind = models.CharField(_("kind"), max_length=12, choices=Kind.choices)

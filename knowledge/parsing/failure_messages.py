@@ -34,16 +34,16 @@ SENTENCES = (
 _PLACE = re.compile(r"%\\\((\w+)\\\)s")  # as re.escape leaves it
 
 
-def _pattern(sentence: str) -> re.Pattern[str]:
-    return re.compile(_PLACE.sub(lambda at: rf"(?P<{at[1]}>[\w,]+)", re.escape(sentence)))
+def _pattern(post_text: str) -> re.Pattern[str]:
+    return re.compile(_PLACE.sub(lambda at: rf"(?P<{at[1]}>[\w,]+)", re.escape(post_text)))
 
 
-_PATTERNS = [(sentence, _pattern(sentence)) for sentence in SENTENCES]
+_PATTERNS = [(post_text, _pattern(post_text)) for post_text in SENTENCES]
 
 
 def in_words(error: str) -> str:
     """The sentence in the language of whoever reads; as it is when it is not known."""
-    for sentence, pattern in _PATTERNS:
+    for post_text, pattern in _PATTERNS:
         if found := pattern.fullmatch(error):
-            return gettext(sentence) % found.groupdict()
+            return gettext(post_text) % found.groupdict()
     return error

@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from kmapp.web.admin.base import ReadOnly
+from kmapp.web.admin.base import ReadOnlyAdmin
 from knowledge.models import (
     ErasedKnowledge,
     KnowledgeChunk,
@@ -16,7 +16,7 @@ from knowledge.models import (
 
 
 @admin.register(KnowledgeSource)
-class KnowledgeSourceAdmin(ReadOnly):
+class KnowledgeSourceAdmin(ReadOnlyAdmin):
     """Where documents come from."""
 
     list_display = ("name", "kind", "trust", "scope", "revision", "refreshed_at")
@@ -27,7 +27,7 @@ class KnowledgeSourceAdmin(ReadOnly):
 
 
 @admin.register(KnowledgeDocument)
-class KnowledgeDocumentAdmin(ReadOnly):
+class KnowledgeDocumentAdmin(ReadOnlyAdmin):
     """Files, pages and uploads."""
 
     list_display = ("__str__", "source", "mime", "state", "version", "size", "updated_at")
@@ -39,7 +39,7 @@ class KnowledgeDocumentAdmin(ReadOnly):
 
 
 @admin.register(KnowledgeText)
-class KnowledgeTextAdmin(ReadOnly):
+class KnowledgeTextAdmin(ReadOnlyAdmin):
     """What documents said, version by version."""
 
     list_display = ("document", "version", "shape", "revision", "created_at")
@@ -48,11 +48,11 @@ class KnowledgeTextAdmin(ReadOnly):
     search_fields = ("=document__id", "=sha256")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
-    left_out = ("account", "text")
+    hidden_fields = ("account", "text")
 
 
 @admin.register(KnowledgePiece)
-class KnowledgePieceAdmin(ReadOnly):
+class KnowledgePieceAdmin(ReadOnlyAdmin):
     """Files that a reader needs, in pieces; their bytes are never shown."""
 
     list_display = ("document", "number", "created_at")
@@ -60,11 +60,11 @@ class KnowledgePieceAdmin(ReadOnly):
     search_fields = ("=document__id",)
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
-    left_out = ("account", "data")
+    hidden_fields = ("account", "data")
 
 
 @admin.register(KnowledgeChunk)
-class KnowledgeChunkAdmin(ReadOnly):
+class KnowledgeChunkAdmin(ReadOnlyAdmin):
     """What is searched."""
 
     list_display = ("document", "chunk_index", "index_version", "line_start", "page", "created_at")
@@ -76,7 +76,7 @@ class KnowledgeChunkAdmin(ReadOnly):
 
 
 @admin.register(LorebookEntry)
-class LorebookEntryAdmin(ReadOnly):
+class LorebookEntryAdmin(ReadOnlyAdmin):
     """Texts that conversations call up."""
 
     list_display = ("__str__", "source", "enabled", "constant", "priority", "order", "updated_at")
@@ -88,7 +88,7 @@ class LorebookEntryAdmin(ReadOnly):
 
 
 @admin.register(ErasedKnowledge)
-class ErasedKnowledgeAdmin(ReadOnly):
+class ErasedKnowledgeAdmin(ReadOnlyAdmin):
     """That something was here."""
 
     list_display = ("id", "commit", "erased_at")
@@ -99,7 +99,7 @@ class ErasedKnowledgeAdmin(ReadOnly):
 
 
 @admin.register(KnowledgeQuestion)
-class KnowledgeQuestionAdmin(ReadOnly):
+class KnowledgeQuestionAdmin(ReadOnlyAdmin):
     """Questions that people ask of two variants."""
 
     list_display = ("text", "created_by", "created_at")

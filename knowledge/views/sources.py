@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from kmapp.search.models import Vector
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, unless_known
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, respond_unless_unchanged
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
 from knowledge.actions.erasure import erase_source
@@ -83,7 +83,9 @@ def _progress(account_id: UUID, row: KnowledgeSource) -> dict[str, int]:
 def progress(request: WebRequest, pk: UUID) -> HttpResponse:
     row = _found(request, pk)
     context = {"source": row, "progress": _progress(account_id_for(request), row)}
-    return unless_known(request, render(request, "knowledge/sources/detail.html#progress", context))
+    return respond_unless_unchanged(
+        request, render(request, "knowledge/sources/detail.html#progress", context)
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import DomainError
-from kmapp.web.after_commit import Afterwards
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
@@ -146,10 +146,10 @@ class UploadForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @reviewer_required
-def upload(request: WebRequest) -> HttpResponse | Afterwards:
+def upload(request: WebRequest) -> HttpResponse | AfterCommit:
     form = UploadForm(request.POST or None, request.FILES or None, initial=_initial(request))
     if form.is_valid():
-        return Afterwards(partial(_take_in, request, form), apart=True)
+        return AfterCommit(partial(_take_in, request, form), outside_transaction=True)
     return _form_page(request, form)
 
 
@@ -165,12 +165,12 @@ def _initial(request: WebRequest) -> dict[str, str]:
     return {"source": wanted} if wanted else {}
 
 
-def _take_in(request: WebRequest, form: UploadForm) -> HttpResponse | Afterwards:
+def _take_in(request: WebRequest, form: UploadForm) -> HttpResponse | AfterCommit:
     try:
         return _taken_in(request, form.cleaned_data)
     except DomainError as error:
         form.add_error("uploads" if form.cleaned_data["uploads"] else "url", error.message)
-        return Afterwards(partial(_form_page, request, form))
+        return AfterCommit(partial(_form_page, request, form))
 
 
 def _taken_in(request: WebRequest, said: dict[str, Any]) -> HttpResponse:

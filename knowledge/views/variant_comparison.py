@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.errors import Invalid
 from kmapp.search.variants import DEFAULT, VARIANTS
-from kmapp.web.after_commit import Afterwards
-from kmapp.web.http import WebRequest, account_id_for, actor_for, back_to, sentence
+from kmapp.web.after_commit import AfterCommit
+from kmapp.web.http import WebRequest, account_id_for, actor_for, post_text, safe_next_url
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
@@ -57,7 +57,7 @@ class VariantsForm(forms.Form):
 
 @require_safe
 @reviewer_required
-def comparison(request: WebRequest) -> HttpResponse | Afterwards:
+def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     """Nothing is asked of a model while the account's transaction is open."""
     account_id = account_id_for(request)
     said = {"left": DEFAULT.name, "right": OTHER} | request.GET.dict()
@@ -70,7 +70,7 @@ def comparison(request: WebRequest) -> HttpResponse | Afterwards:
     names = form.cleaned_data["left"], form.cleaned_data["right"]
     questions = list(page.object_list)  # read here: outside there is no account
     context |= {"variants": names, "questions": questions, "uncut": _uncut(account_id, names)}
-    return Afterwards(partial(_asked, request, context), apart=True)
+    return AfterCommit(partial(_asked, request, context), outside_transaction=True)
 
 
 def _uncut(account_id: UUID, names: Sequence[str]) -> list[str]:
@@ -80,21 +80,21 @@ def _uncut(account_id: UUID, names: Sequence[str]) -> list[str]:
     return [each for each in wanted if not sources.filter(index_versions__contains=[each]).exists()]
 
 
-def _asked(request: WebRequest, context: dict[str, Any]) -> Afterwards:
+def _asked(request: WebRequest, context: dict[str, Any]) -> AfterCommit:
     left, right = (VARIANTS[name] for name in context["variants"])
     account_id = account_id_for(request)
     rows = [
         {"question": question, "found": compared(account_id, question.text, left, right)}
         for question in context["questions"]
     ]
-    return Afterwards(lambda: render(request, TEMPLATE, context | {"rows": rows}))
+    return AfterCommit(lambda: render(request, TEMPLATE, context | {"rows": rows}))
 
 
 @require_POST
 @reviewer_required
 def ask(request: WebRequest) -> HttpResponse:
     """Keep a question; one that is known stays as it is."""
-    text = sentence(request, "text", LONGEST)
+    text = post_text(request, "text", LONGEST)
     if not text:
         raise Invalid(_("Write a question."))
     rows = KnowledgeQuestion.objects.of(account_id_for(request))
@@ -106,7 +106,7 @@ def ask(request: WebRequest) -> HttpResponse:
         defaults={"created_by": str(actor_for(request))},
     )
     tell(request, _("The question is kept."))
-    return redirect(back_to(request, "/knowledge/comparison/"))
+    return redirect(safe_next_url(request, "/knowledge/comparison/"))
 
 
 @require_POST
@@ -115,4 +115,4 @@ def forget(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = KnowledgeQuestion.objects.of(account_id_for(request))
     get_object_or_404(rows, pk=pk).delete()
     tell(request, _("The question is deleted."))
-    return redirect(back_to(request, "/knowledge/comparison/"))
+    return redirect(safe_next_url(request, "/knowledge/comparison/"))

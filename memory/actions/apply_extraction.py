@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
@@ -70,7 +70,7 @@ class _Scene:
         self.named = _entities(row, {name for deed in deeds for name in deed.fact.entities})
 
     def do(self, deed: Deed) -> dict[str, Any]:
-        reason = clean(deed.reason, self.settings.account.redact)
+        reason = redact_text(deed.reason, self.settings.account.redact)
         near = self.old.get(deed.near.id) if deed.near and deed.event != "NONE" else None
         if deed.event == "NONE":
             known = deed.near.id if deed.near else None
@@ -101,13 +101,13 @@ class _Scene:
 
     def _update(self, deed: Deed, near: MemoryEntry, reason: str) -> dict[str, Any]:
         names = list(dict.fromkeys([*near.entities, *deed.fact.entities]))
-        text = clean(deed.text, self.settings.account.redact)
+        text = redact_text(deed.text, self.settings.account.redact)
         self._change(near, Event.UPDATE, {"content": text, "entities": names}, reason)
         return _told(deed, near.pk, "UPDATE", reason)
 
     def _propose(self, deed: Deed, near: MemoryEntry, reason: str) -> dict[str, Any]:
         """What more people see than the conversation was had by, a person decides about."""
-        text = clean(deed.text or deed.fact.text, self.settings.account.redact)
+        text = redact_text(deed.text or deed.fact.text, self.settings.account.redact)
         there = _proposals(near).filter(content=text).first()
         if there:
             return _told(deed, there.pk, "NONE", "It waits for a person already.")
@@ -171,7 +171,7 @@ class _Scene:
 
     def _proposed_already(self, deed: Deed) -> UUID | None:
         """The same fact, said before and not decided yet: it is not asked about twice."""
-        text = clean(deed.fact.text, self.settings.account.redact)
+        text = redact_text(deed.fact.text, self.settings.account.redact)
         waiting = MemoryEntry.objects.of(self.row.account_id).awaiting_review()
         return waiting.filter(content=text, **ids_of(self.row)).values_list("pk", flat=True).first()
 

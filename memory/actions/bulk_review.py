@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
@@ -62,7 +62,7 @@ def start(
     account_id: UUID, actor: Actor, deed: BulkRun.Deed, chosen: Sequence[Seen], reason: str
 ) -> Started:
     """Decide the same about all of these; what changed since it was chosen is left alone."""
-    kept = clean(reason, Account.objects.get(pk=account_id).redact) if reason else ""
+    kept = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
     run = BulkRun.objects.create(
         account_id=account_id,
         deed=deed,

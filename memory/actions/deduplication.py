@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Conflict, Gone
 from memory.models import ErasedEntry, MemoryEntry, MemorySettings
 from memory.models.entry_input import NewEntry
@@ -77,7 +77,7 @@ def said_before(
     Only a draft without an id of its own: who gives one means that memory and no other.
     """
     nameless = {
-        draft.sha256(): (key, clean(draft.text, settings.account.redact))
+        draft.sha256(): (key, redact_text(draft.text, settings.account.redact))
         for key, draft in zip(keys, drafts, strict=True)
         if not draft.client_id and not draft.id
     }

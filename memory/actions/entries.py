@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.batch_nodes import HostedNode, write_all
@@ -70,8 +70,8 @@ def _written_meanwhile(account_id: UUID, batch: Batch) -> int:
 def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
     settings = MemorySettings.objects.here(account_id)
     account = settings.account
-    reason = clean(batch.reason, account.redact)
-    said = clean(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
+    reason = redact_text(batch.reason, account.redact)
+    said = redact_text(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
     with recording(account_id, actor, input=said, reason=reason) as commit:
         written = _write_in(commit, batch, settings)
     nodes: list[MemoryEntry | HostedNode] = [*written.entries, *written.guests.values()]
@@ -106,7 +106,9 @@ def _write_in(commit: Recording, batch: Batch, settings: MemorySettings) -> Writ
     )
     entries = [known.get(key) or made[key] for key in keys]
     commit.add_all(made.values(), Event.ADD)
-    record_versions(made.values(), commit, actor, clean(batch.reason, settings.account.redact))
+    record_versions(
+        made.values(), commit, actor, redact_text(batch.reason, settings.account.redact)
+    )
     edges = draw(account_id, batch, entries, made, commit)
     guests = write_all(batch.guests, settings.account, batch.scope, commit)
     index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in made.values()})

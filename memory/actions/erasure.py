@@ -13,9 +13,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Account, AccountQuerySet, Truth
-from kmapp.accounts.personal_data import count_kept_of, forget_copies
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
+from kmapp.accounts.personal_data import count_personal_data, erase_copies
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.api.models import IdempotentRequest
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
@@ -75,11 +75,11 @@ def extent(account_id: UUID, rows: EntryQuerySet, actor: Actor, *, person: str =
 
     With `person` the rows are all of one person's: then there need not be any.
     """
-    elsewhere = count_kept_of(account_id, [person] if person else [])
+    elsewhere = count_personal_data(account_id, [person] if person else [])
     ids = _ids(rows, may_be_none=elsewhere > 0)
     people = {*rows.values_list("user_id", flat=True).distinct()} - {""}
     if people and not person:
-        elsewhere = count_kept_of(account_id, people - _staying(account_id, people, ids))
+        elsewhere = count_personal_data(account_id, people - _staying(account_id, people, ids))
     everything = _Traces(account_id, ids)
     return Extent(
         memories=len(ids),
@@ -104,7 +104,7 @@ def erase(
     person: str = "",
 ) -> Erased:
     """Erase what was counted, in one commit. There is no way back."""
-    ids = _ids(rows, may_be_none=bool(person and count_kept_of(account_id, [person])))
+    ids = _ids(rows, may_be_none=bool(person and count_personal_data(account_id, [person])))
     _counted(account_id, actor, ids, person).refuse_unless(ticket)
     after = _successors(account_id, ids)
     held = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
@@ -112,7 +112,7 @@ def erase(
     if not entries.keys() >= {*ids}:
         raise Conflict(_("Somebody erased some of them first: count again."), code="count_changed")
     gone = [entries[pk] for pk in ids]
-    kept = clean(reason, Account.objects.get(pk=account_id).redact) if reason else ""
+    kept = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
     with recording(account_id, actor, input={"erased": len(ids)}, reason=kept) as commit:
         _mark(account_id, gone, commit)
         _remove(account_id, ids, commit)
@@ -223,17 +223,19 @@ def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
     drop_documents(account_id, [COLLECTION], ids)
     everything.vectors.delete()
-    forget_copies(account_id, ids)
+    erase_copies(account_id, ids)
     MemoryEntry.objects.of(account_id).filter(id__any_of=Ids(ids)).delete()
 
 
-def _hanging(account_id: UUID, ids: Sequence[UUID]) -> list[Truth]:
+def _hanging(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
     """Sealed rows of other tables that go with these memories: edges, and what is added later."""
-    found: dict[UUID, Truth] = {}
+    found: dict[UUID, SealedModel] = {}
     for relation in MemoryEntry._meta.related_objects:
         model = relation.related_model
-        if relation.on_delete is CASCADE and issubclass(model, Truth):
+        if relation.on_delete is CASCADE and issubclass(model, SealedModel):
             named = {f"{relation.field.name}__any_of": Ids(ids)}
-            rows: AccountQuerySet[Truth] = AccountQuerySet(model).of(account_id).filter(**named)
+            rows: AccountQuerySet[SealedModel] = (
+                AccountQuerySet(model).of(account_id).filter(**named)
+            )
             found |= {row.pk: row for row in rows.exclude(commit=None)}
     return list(found.values())

@@ -52,7 +52,7 @@ def rate(decision: Decision, outcome: str, *, used_in: str = "") -> Rated:
         return Rated(rating=rating, entry=entry, fresh=False)
     moved = STEPS[outcome] - (STEPS[before] if before else 0.0)
     salience = round(min(1.0, max(0.0, entry.salience + moved)), PLACES)
-    reason = decision.kept_reason
+    reason = decision.redacted_reason
     with recording(decision.account_id, decision.actor, reason=reason) as commit:
         rating.outcome, rating.reason = outcome, reason
         rating.created_at, rating.commit_id = timezone.now(), commit.id

@@ -9,7 +9,7 @@ from django.db import IntegrityError, models, transaction
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import canonical
@@ -25,7 +25,7 @@ from memory.transfer.jsonl import Unreadable, edge_from, entry_from, told
 
 Row = TypeVar("Row", MemoryEntry, MemoryEdge)
 # Found anew in the text by whoever imports it; and statistics, which go on.
-NOT_COMPARED = frozenset({"flags", *MemoryEntry.unsealed})
+NOT_COMPARED = frozenset({"flags", *MemoryEntry.unsealed_fields})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class _Block:
         entry = entry_from(value, self.account.pk)
         kinds = self.account.redact
         for name in ("content", "title", "raw_ref", "evidence_ref"):
-            setattr(entry, name, clean(getattr(entry, name), kinds))
+            setattr(entry, name, redact_text(getattr(entry, name), kinds))
         for name in ("slots", "tags", "entities", "sources"):
             setattr(entry, name, redact_json(getattr(entry, name), kinds)[0])
         entry.flags = flags(f"{entry.title}\n{entry.content}")

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.outbox.actions import Task, publish
 from kmapp.providers import chat
@@ -156,7 +156,7 @@ def _hand_over(
 def _cleaned(value: Any, kinds: Sequence[str]) -> Any:
     """Texts are cleaned; pictures stay as they are: they are not read as text."""
     if isinstance(value, str):
-        return clean(value, kinds)
+        return redact_text(value, kinds)
     if isinstance(value, Mapping):
         return {
             name: each if name in ("images", "stored", "entry") else _cleaned(each, kinds)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from kmapp.accounts.personal_data import forget_kept_of
+from kmapp.accounts.personal_data import erase_personal_data
 from kmapp.ledger.actions import Recording
 from memory.models import Extraction, MemoryEntry, MemoryExport, SavedView
 
@@ -23,7 +23,7 @@ def forget_people(account_id: UUID, people: Collection[str], commit: Recording) 
     """
     remembered = MemoryEntry.objects.of(account_id).filter(user_id__in=people)
     gone = {*people} - {*remembered.values_list("user_id", flat=True).distinct()} - {""}
-    forget_kept_of(account_id, gone, commit)
+    erase_personal_data(account_id, gone, commit)
     Extraction.objects.of(account_id).filter(user_id__in=gone).delete()
     views = list(_naming(SavedView.objects.of(account_id), gone))
     SavedView.objects.of(account_id).filter(pk__in=[row.pk for row in views]).delete()

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import clean, kept_reason
+from kmapp.accounts.redacted_text import redact_text, redacted_reason
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note
@@ -45,8 +45,8 @@ class Decision:
     reason: str = ""
 
     @cached_property
-    def kept_reason(self) -> str:
-        return kept_reason(self.account_id, self.reason)
+    def redacted_reason(self) -> str:
+        return redacted_reason(self.account_id, self.reason)
 
     def make(
         self,
@@ -68,7 +68,7 @@ class Decision:
             entry,
             actor=self.actor,
             event=event,
-            reason=self.kept_reason,
+            reason=self.redacted_reason,
             values=values,
             commit=commit,
         )
@@ -81,7 +81,7 @@ def _within(decision: Decision, commit: Recording | None) -> Iterator[Recording]
     if commit:
         yield commit
         return
-    with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as own:
+    with recording(decision.account_id, decision.actor, reason=decision.redacted_reason) as own:
         yield own
 
 
@@ -128,7 +128,7 @@ def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> Memo
         locked(each.account_id, each.entry_id, each.version)  # in one order, whoever merges
     better = corrected(decision.account_id, values)
     sources = {"sources": values["sources"]} if "sources" in values else {}
-    with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as commit:
+    with recording(decision.account_id, decision.actor, reason=decision.redacted_reason) as commit:
         decision.make(
             Event.MERGE, {"status": Status.SUPERSEDED}, when={Status.PROPOSED}, commit=commit
         )
@@ -175,7 +175,7 @@ def corrected(account_id: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _cleaned(value: Any, kinds: Sequence[str]) -> Any:
     if isinstance(value, str):
-        return clean(value, kinds)
+        return redact_text(value, kinds)
     return redact_json(value, kinds)[0] if isinstance(value, dict | list) else value
 
 
@@ -185,7 +185,7 @@ def undo(decision: Decision) -> list[MemoryEntry]:
     if entry.version == 1:
         raise Conflict(_("There is nothing to take back: this memory is as it was written."))
     changed = _decided_with(entry).filter(version__gt=1)
-    with recording(decision.account_id, decision.actor, reason=decision.kept_reason) as commit:
+    with recording(decision.account_id, decision.actor, reason=decision.redacted_reason) as commit:
         return undo_all(decision, changed, commit)
 
 

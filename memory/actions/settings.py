@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
 from memory.actions.enqueue import owe_triage
@@ -47,7 +47,7 @@ def change_policy(
         return {}
     _check(account, settings)
     # What is blacked out from now on is blacked out here, and what was so far.
-    kept = clean(reason, {*account.redact, *changed.get("redact", (account.redact,))[0]})
+    kept = redact_text(reason, {*account.redact, *changed.get("redact", (account.redact,))[0]})
     with recording(account_id, actor, input={INPUT: _told(changed)}, reason=kept) as commit:
         if mine := OF_THE_ACCOUNT & changed.keys():
             account.save(update_fields=mine)

@@ -70,7 +70,7 @@ def merge(decision: Decision, into: UUID) -> MemoryEntry:
         raise Invalid(_("Choose another topic to merge this one into."))
     if Audience.of_entry(topic) != Audience.of_entry(other):
         raise Conflict(_("These topics are told to different people, and cannot be one."))
-    with recording(account_id, decision.actor, reason=decision.kept_reason) as commit:
+    with recording(account_id, decision.actor, reason=decision.redacted_reason) as commit:
         _supersede(account_id, other.pk, topic.pk)
         _change(decision, topic, Event.MERGE, {"status": Status.SUPERSEDED}, commit)
         count_members(commit, other.pk)
@@ -93,7 +93,7 @@ def split(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
         .values_list("pk", "content")
     )
     name = Background(list(texts.values())).name([texts[pk] for pk in there])
-    with recording(account_id, decision.actor, reason=decision.kept_reason) as commit:
+    with recording(account_id, decision.actor, reason=decision.redacted_reason) as commit:
         edges.filter(src__in=there).delete()
         MemoryEdge.objects.of(account_id).filter(
             src=topic, dst__in=there, type=Type.DERIVED_FROM
@@ -116,7 +116,7 @@ def part(decision: Decision) -> MemoryEntry:
         raise Conflict(_("This topic is not merged into another one."))
     versions = MemoryVersion.objects.of(account_id).filter(entry=topic)
     before = versions.exclude(state__status=Status.SUPERSEDED).latest("version")
-    with recording(account_id, decision.actor, reason=decision.kept_reason) as commit:
+    with recording(account_id, decision.actor, reason=decision.redacted_reason) as commit:
         held = {"member_count": members_of(account_id, topic.pk).count()}
         values = {"status": before.state["status"], "slots": {**topic.slots, **held}}
         _change(decision, topic, Event.UNDO, values, commit)
@@ -168,7 +168,7 @@ def _change(
         topic,
         actor=decision.actor,
         event=event,
-        reason=decision.kept_reason,
+        reason=decision.redacted_reason,
         values=values,
         commit=commit,
     )

@@ -7,7 +7,7 @@ import kmapp.database.ids
 import memory.models.settings
 from django.db import migrations, models
 
-from kmapp.accounts.row_level_security import (Isolate, Reference)
+from kmapp.accounts.row_level_security import (EnableRowLevelSecurity, SameAccountForeignKey)
 
 
 class Migration(migrations.Migration):
@@ -45,6 +45,6 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('account',), name='one_settings_per_account'), models.CheckConstraint(condition=models.Q(('store_threshold__gte', 0), ('store_threshold__lte', 1)), name='settings_store_threshold_between_0_and_1'), models.CheckConstraint(condition=models.Q(('min_score__gte', 0), ('min_score__lte', 1)), name='settings_min_score_between_0_and_1'), models.CheckConstraint(condition=models.Q(('duplicate_score__gte', 0), ('duplicate_score__lte', 1)), name='settings_duplicate_score_between_0_and_1'), models.CheckConstraint(condition=models.Q(('contradiction_score__gte', 0), ('contradiction_score__lte', 1)), name='settings_contradiction_score_between_0_and_1'), models.CheckConstraint(condition=models.Q(('inject_max_memories__gte', 1), ('inject_max_memories__lte', 50)), name='inject_some_memories')],
             },
         ),
-        Isolate("memory_memorysettings"),
-        Reference("memory_memorysettings", "commit_id", "ledger_commit"),
+        EnableRowLevelSecurity("memory_memorysettings"),
+        SameAccountForeignKey("memory_memorysettings", "commit_id", "ledger_commit"),
     ]

@@ -6,7 +6,7 @@ import django.db.models.deletion
 import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.row_level_security import (Isolate, Reference)
+from kmapp.accounts.row_level_security import (EnableRowLevelSecurity, SameAccountForeignKey)
 
 
 class Migration(migrations.Migration):
@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('account', 'id'), name='rating_in_account'), models.UniqueConstraint(fields=('account', 'entry', 'rater', 'used_in'), name='one_rating_each'), models.CheckConstraint(condition=models.Q(('outcome__in', ['positive', 'neutral', 'negative', 'very_negative'])), name='rating_has_known_outcome')],
             },
         ),
-        Isolate("memory_memoryrating"),
-        Reference("memory_memoryrating", "commit_id", "ledger_commit"),
-        Reference("memory_memoryrating", "entry_id", "memory_memoryentry"),
+        EnableRowLevelSecurity("memory_memoryrating"),
+        SameAccountForeignKey("memory_memoryrating", "commit_id", "ledger_commit"),
+        SameAccountForeignKey("memory_memoryrating", "entry_id", "memory_memoryentry"),
     ]

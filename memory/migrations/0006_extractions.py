@@ -5,7 +5,7 @@ import django.db.models.deletion
 import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.row_level_security import Isolate
+from kmapp.accounts.row_level_security import EnableRowLevelSecurity
 
 
 class Migration(migrations.Migration):
@@ -45,5 +45,5 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('account', 'id'), name='extraction_in_account')],
             },
         ),
-        Isolate("memory_extraction"),
+        EnableRowLevelSecurity("memory_extraction"),
     ]

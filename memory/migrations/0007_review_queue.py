@@ -5,7 +5,7 @@ import django.db.models.functions.datetime
 import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.row_level_security import (Isolate, Reference)
+from kmapp.accounts.row_level_security import (EnableRowLevelSecurity, SameAccountForeignKey)
 
 
 class Migration(migrations.Migration):
@@ -144,12 +144,12 @@ class Migration(migrations.Migration):
             index=models.Index(condition=models.Q(('event__in', ['APPROVE', 'REJECT', 'MERGE'])), fields=['account', 'created_at'], name='decisions_by_time'),
         )]),
         *(
-            Isolate(f"memory_{table}")
+            EnableRowLevelSecurity(f"memory_{table}")
             for table in ("bulkrun", "bulkpart", "finding", "reviewlease", "triage")
         ),
-        Reference("memory_bulkpart", "run_id", "memory_bulkrun"),
-        Reference("memory_finding", "entry_id", "memory_memoryentry"),
-        Reference("memory_finding", "other_id", "memory_memoryentry"),
-        Reference("memory_reviewlease", "entry_id", "memory_memoryentry"),
-        Reference("memory_triage", "entry_id", "memory_memoryentry"),
+        SameAccountForeignKey("memory_bulkpart", "run_id", "memory_bulkrun"),
+        SameAccountForeignKey("memory_finding", "entry_id", "memory_memoryentry"),
+        SameAccountForeignKey("memory_finding", "other_id", "memory_memoryentry"),
+        SameAccountForeignKey("memory_reviewlease", "entry_id", "memory_memoryentry"),
+        SameAccountForeignKey("memory_triage", "entry_id", "memory_memoryentry"),
     ]

@@ -7,7 +7,7 @@ import kmapp.database.ids
 from django.conf import settings
 from django.db import migrations, models
 
-from kmapp.accounts.row_level_security import (Isolate, Reference)
+from kmapp.accounts.row_level_security import (EnableRowLevelSecurity, SameAccountForeignKey)
 
 
 class Migration(migrations.Migration):
@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('account', 'owner', 'name'), name='one_view_per_name')],
             },
         ),
-        Isolate("memory_savedview"),
-        Isolate("memory_memoryexport"),
-        Reference("memory_memoryexport", "commit_id", "ledger_commit"),
+        EnableRowLevelSecurity("memory_savedview"),
+        EnableRowLevelSecurity("memory_memoryexport"),
+        SameAccountForeignKey("memory_memoryexport", "commit_id", "ledger_commit"),
     ]

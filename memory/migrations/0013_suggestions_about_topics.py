@@ -5,7 +5,7 @@ import django.db.models.functions.datetime
 import kmapp.database.ids
 from django.db import migrations, models
 
-from kmapp.accounts.row_level_security import (Isolate, Reference)
+from kmapp.accounts.row_level_security import (EnableRowLevelSecurity, SameAccountForeignKey)
 
 
 class Migration(migrations.Migration):
@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('account', 'kind', 'topic', 'other'), name='one_suggestion_each', nulls_distinct=False), models.CheckConstraint(condition=models.Q(models.Q(('kind', 'split'), ('other__isnull', True)), models.Q(('kind', 'merge'), ('other__isnull', False)), _connector='OR'), name='merge_has_two_topics')],
             },
         ),
-        Isolate("memory_topicsuggestion"),
-        Reference("memory_topicsuggestion", "topic_id", "memory_memoryentry"),
-        Reference("memory_topicsuggestion", "other_id", "memory_memoryentry"),
+        EnableRowLevelSecurity("memory_topicsuggestion"),
+        SameAccountForeignKey("memory_topicsuggestion", "topic_id", "memory_memoryentry"),
+        SameAccountForeignKey("memory_topicsuggestion", "other_id", "memory_memoryentry"),
     ]

@@ -4,12 +4,12 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.ledger.models import Commit
 from memory.models.entries import MemoryEntry, share
 
 
-class MemoryEdge(Truth):
+class MemoryEdge(SealedModel):
     """One memory points at another. Written by an agent; or derived, and thrown away at will."""
 
     class Type(models.TextChoices):
@@ -25,7 +25,7 @@ class MemoryEdge(Truth):
         WRITTEN = "written", _("written")
         DERIVED = "derived", _("derived")
 
-    unsealed = ("commit_id", "last_activated_at")
+    unsealed_fields = ("commit_id", "last_activated_at")
 
     src = models.ForeignKey(
         MemoryEntry,

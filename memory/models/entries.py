@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Q, Value
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.search.models import Vector
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def share(label: "StrOrPromise", default: float) -> "models.FloatField[float, fl
     )
 
 
-class MemoryEntry(Truth):
+class MemoryEntry(SealedModel):
     """One memory. Its words are found at once, its meaning once a worker has embedded it."""
 
     class Kind(models.TextChoices):
@@ -139,7 +139,7 @@ class MemoryEntry(Truth):
         COLD = "cold", _("cold")
         ARCHIVE = "archive", _("archive")
 
-    unsealed = ("commit_id", "access_count", "last_accessed_at", "last_activated_at")
+    unsealed_fields = ("commit_id", "access_count", "last_accessed_at", "last_activated_at")
 
     scope = models.CharField(_("scope"), max_length=200, blank=True)
     client_id = models.CharField(_("client id"), max_length=200, null=True, blank=True)  # noqa: DJ001

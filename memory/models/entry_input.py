@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Protocol, Self
 from uuid import UUID, uuid5
 
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.content_digests import is_of, keyed_digest
 from kmapp.database.ids import uuid7
 from kmapp.ledger.batch_nodes import Guest
@@ -48,7 +48,7 @@ class NewEntry:
     def cleaned(self, kinds: Sequence[str]) -> Self:
         """In one spelling, and without the personal data that the account wants blacked out."""
         changes: dict[str, Any] = {
-            name: clean(getattr(self, name), kinds)
+            name: redact_text(getattr(self, name), kinds)
             for name in ("text", "title", "raw_ref", "evidence_ref")
         }
         for name in ("metadata", "tags", "entities", "sources"):

@@ -4,11 +4,11 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.accounts.models import AccountQuerySet, SealedModel
 from memory.models.entries import MemoryEntry
 
 
-class MemoryRating(Truth):
+class MemoryRating(SealedModel):
     """How one rater found one memory, in one run. Rating it again replaces what was said."""
 
     class Outcome(models.TextChoices):

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SealedModel
 
 QUERY = 4_000  # characters of an address
 
@@ -36,7 +36,7 @@ class SavedView(AccountOwned):
         return self.name
 
 
-class MemoryExport(Truth):
+class MemoryExport(SealedModel):
     """That somebody took memories out of the account in a file: which, and how many."""
 
     class Form(models.TextChoices):

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import Account, AccountQuerySet, Truth
+from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
 from memory.models.entries import MemoryEntry, share
 from memory.review.similarity import ALIKE, SAME_MEANING, Bounds
 
@@ -56,7 +56,7 @@ class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
         return found or MemorySettings(account=Account.objects.get(pk=account_id))
 
 
-class MemorySettings(Truth):
+class MemorySettings(SealedModel):
     """One row for each account that changed something."""
 
     memory_enabled = models.BooleanField(_("memories go into prompts"), default=True)

@@ -7,8 +7,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.web.admin.base import ReadOnly, actor_of
-from kmapp.web.after_commit import Carrier
+from kmapp.web.admin.base import ReadOnlyAdmin, admin_actor
+from kmapp.web.after_commit import AfterCommitResponse
 from memory.actions import review
 from memory.actions.review import Decision
 from memory.models import (
@@ -31,7 +31,7 @@ from memory.models import (
 
 
 @admin.register(MemoryEntry)
-class MemoryEntryAdmin(ReadOnly):
+class MemoryEntryAdmin(ReadOnlyAdmin):
     """What was remembered."""
 
     list_display = ("__str__", "kind", "status", "visibility", "user_id", "pinned", "created_at")
@@ -39,23 +39,29 @@ class MemoryEntryAdmin(ReadOnly):
     search_fields = ("content", "title", "=client_id", "=user_id", "=run_id")
     date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
-    left_out = ("account", "written_sha256")
+    hidden_fields = ("account", "written_sha256")
     actions = ("approve", "reject", "pin", "forget")
 
     @admin.action(description=_("Approve"), permissions=["review"])
-    def approve(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> Carrier | None:
+    def approve(
+        self, request: HttpRequest, rows: QuerySet[MemoryEntry]
+    ) -> AfterCommitResponse | None:
         return self._decide(request, rows, review.approve)
 
     @admin.action(description=_("Reject"), permissions=["review"])
-    def reject(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> Carrier | None:
+    def reject(
+        self, request: HttpRequest, rows: QuerySet[MemoryEntry]
+    ) -> AfterCommitResponse | None:
         return self._decide(request, rows, review.reject)
 
     @admin.action(description=_("Pin"), permissions=["review"])
-    def pin(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> Carrier | None:
+    def pin(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> AfterCommitResponse | None:
         return self._decide(request, rows, review.pin)
 
     @admin.action(description=_("Forget"), permissions=["review"])
-    def forget(self, request: HttpRequest, rows: QuerySet[MemoryEntry]) -> Carrier | None:
+    def forget(
+        self, request: HttpRequest, rows: QuerySet[MemoryEntry]
+    ) -> AfterCommitResponse | None:
         return self._decide(request, rows, review.forget)
 
     def _decide(
@@ -63,8 +69,8 @@ class MemoryEntryAdmin(ReadOnly):
         request: HttpRequest,
         rows: QuerySet[MemoryEntry],
         verb: Callable[[Decision], MemoryEntry],
-    ) -> Carrier | None:
-        actor = actor_of(request)
+    ) -> AfterCommitResponse | None:
+        actor = admin_actor(request)
         return self.decide(
             request,
             rows,
@@ -80,7 +86,7 @@ class MemoryEntryAdmin(ReadOnly):
 
 
 @admin.register(MemoryEdge)
-class MemoryEdgeAdmin(ReadOnly):
+class MemoryEdgeAdmin(ReadOnlyAdmin):
     """How memories hang together."""
 
     list_display = ("src", "type", "dst", "weight", "origin", "created_at")
@@ -92,7 +98,7 @@ class MemoryEdgeAdmin(ReadOnly):
 
 
 @admin.register(MemoryVersion)
-class MemoryVersionAdmin(ReadOnly):
+class MemoryVersionAdmin(ReadOnlyAdmin):
     """What each memory was, version by version."""
 
     list_display = ("entry", "version", "event", "actor", "reason", "created_at")
@@ -104,7 +110,7 @@ class MemoryVersionAdmin(ReadOnly):
 
 
 @admin.register(MemoryRating)
-class MemoryRatingAdmin(ReadOnly):
+class MemoryRatingAdmin(ReadOnlyAdmin):
     """What agents and people made of what they were told."""
 
     list_display = ("entry", "outcome", "rater", "used_in", "reason", "created_at")
@@ -116,7 +122,7 @@ class MemoryRatingAdmin(ReadOnly):
 
 
 @admin.register(MemoryExport)
-class MemoryExportAdmin(ReadOnly):
+class MemoryExportAdmin(ReadOnlyAdmin):
     """Who took memories out of the account in a file."""
 
     list_display = ("taken_by", "form", "number", "query", "created_at")
@@ -127,7 +133,7 @@ class MemoryExportAdmin(ReadOnly):
 
 
 @admin.register(SavedView)
-class SavedViewAdmin(ReadOnly):
+class SavedViewAdmin(ReadOnlyAdmin):
     """Views of the list that people keep."""
 
     list_display = ("name", "owner", "shared", "query", "created_at")
@@ -139,7 +145,7 @@ class SavedViewAdmin(ReadOnly):
 
 
 @admin.register(ErasedEntry)
-class ErasedEntryAdmin(ReadOnly):
+class ErasedEntryAdmin(ReadOnlyAdmin):
     """That something was here."""
 
     list_display = ("id", "commit", "erased_at")
@@ -150,7 +156,7 @@ class ErasedEntryAdmin(ReadOnly):
 
 
 @admin.register(Triage)
-class TriageAdmin(ReadOnly):
+class TriageAdmin(ReadOnlyAdmin):
     """Where proposals belong in the review queue."""
 
     list_display = ("entry", "need", "by_meaning", "version", "checked_at")
@@ -162,7 +168,7 @@ class TriageAdmin(ReadOnly):
 
 
 @admin.register(Finding)
-class FindingAdmin(ReadOnly):
+class FindingAdmin(ReadOnlyAdmin):
     """What to know of a proposal before deciding about it."""
 
     list_display = ("entry", "kind", "name", "other", "score", "created_at")
@@ -174,7 +180,7 @@ class FindingAdmin(ReadOnly):
 
 
 @admin.register(TopicSuggestion)
-class TopicSuggestionAdmin(ReadOnly):
+class TopicSuggestionAdmin(ReadOnlyAdmin):
     """Topics that would be one, or two, if they were founded today."""
 
     list_display = ("topic", "kind", "other", "score", "state", "decided_by", "created_at")
@@ -186,7 +192,7 @@ class TopicSuggestionAdmin(ReadOnly):
 
 
 @admin.register(ReviewLease)
-class ReviewLeaseAdmin(ReadOnly):
+class ReviewLeaseAdmin(ReadOnlyAdmin):
     """Who has which proposal in hand."""
 
     list_display = ("entry", "holder", "until")
@@ -194,11 +200,11 @@ class ReviewLeaseAdmin(ReadOnly):
     search_fields = ("=entry__id", "holder")
     date_hierarchy = "until"
     ordering = ("-until", "-pk")
-    left_out = ("account", "token")
+    hidden_fields = ("account", "token")
 
 
 @admin.register(BulkRun)
-class BulkRunAdmin(ReadOnly):
+class BulkRunAdmin(ReadOnlyAdmin):
     """Decisions about many proposals at once."""
 
     list_display = ("deed", "asked", "actor", "reason", "created_at", "undone_at")
@@ -209,7 +215,7 @@ class BulkRunAdmin(ReadOnly):
 
 
 @admin.register(BulkPart)
-class BulkPartAdmin(ReadOnly):
+class BulkPartAdmin(ReadOnlyAdmin):
     """The parts that such decisions are made in."""
 
     list_display = ("run", "number", "done", "restored", "decided_in", "created_at")
@@ -220,14 +226,14 @@ class BulkPartAdmin(ReadOnly):
 
 
 @admin.register(MemorySettings)
-class MemorySettingsAdmin(ReadOnly):
+class MemorySettingsAdmin(ReadOnlyAdmin):
     """The account's policy, which is changed on its own page."""
 
     list_display = ("__str__", "memory_enabled", "auto_store", "version")
 
 
 @admin.register(Extraction)
-class ExtractionAdmin(ReadOnly):
+class ExtractionAdmin(ReadOnlyAdmin):
     """What was handed over to be read by a model."""
 
     list_display = ("id", "kind", "user_id", "agent_id", "problem", "created_at", "finished_at")

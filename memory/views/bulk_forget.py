@@ -5,7 +5,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from kmapp.web.http import WebRequest, account_id_for, actor_for, sentence
+from kmapp.web.http import WebRequest, account_id_for, actor_for, post_text
 from kmapp.web.page_access import reviewer_required
 from memory.actions import bulk_forget
 from memory.actions.review import FORGETTABLE
@@ -29,7 +29,7 @@ def forget_these(request: WebRequest) -> HttpResponse:
             rows,
             actor,
             ticket=request.POST.get("ticket", ""),
-            reason=sentence(request, "reason", REASON),
+            reason=post_text(request, "reason", REASON),
         )
         if started.events:
             return redirect("memory:bulk_run", pk=started.run.pk)

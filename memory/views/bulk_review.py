@@ -13,15 +13,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import names_of
-from kmapp.web.after_commit import Afterwards
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
     actor_for,
     fragment,
-    number,
-    sentence,
-    unless_known,
+    parse_row_number,
+    post_text,
+    respond_unless_unchanged,
 )
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
@@ -37,13 +37,13 @@ MOST = 50_000  # of one run
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @reviewer_required
-def many(request: WebRequest) -> HttpResponse | Afterwards:
+def many(request: WebRequest) -> HttpResponse | AfterCommit:
     """Asks what is to be done with the marked ones, or all of the group; then does it."""
     if request.method != "POST":
         return _ask(request)
     everything = request.POST.get("which") == "all"
     chosen = _all_of_them(request) if everything else _marked(request)
-    if everything and len(chosen) != number(request.POST.get("expected", "")):
+    if everything and len(chosen) != parse_row_number(request.POST.get("expected", "")):
         return _ask(request, drifted=True)
     if not chosen:
         raise Invalid(_("Mark some proposals first."))
@@ -52,12 +52,12 @@ def many(request: WebRequest) -> HttpResponse | Afterwards:
         actor_for(request),
         _deed(request),
         chosen,
-        sentence(request, "reason", REASON),
+        post_text(request, "reason", REASON),
     ).run
     if len(chosen) > PART:
         return _to(request, reverse("memory:bulk_run", args=[run.pk]))
     say(request, run)
-    return Afterwards(lambda: moved_on(request, open_next(request)))
+    return AfterCommit(lambda: moved_on(request, open_next(request)))
 
 
 def _ask(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
@@ -91,7 +91,7 @@ def _marked(request: WebRequest) -> Sequence[Seen]:
     chosen = {}
     for each in request.POST.getlist("pick"):
         pk, _colon, version = each.partition(":")
-        seen = number(version)
+        seen = parse_row_number(version)
         try:
             chosen[UUID(pk)] = seen or 0
         except ValueError as error:
@@ -115,12 +115,12 @@ def run(request: WebRequest, pk: UUID) -> HttpResponse:
         "names": names_of([row.actor, *([row.undone_by] if row.undone_by else [])]),
     }
     template = fragment(request, "memory/review/run.html", "progress")
-    return unless_known(request, render(request, template, context))
+    return respond_unless_unchanged(request, render(request, template, context))
 
 
 @require_POST
 @reviewer_required
-def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Take the whole of it back."""
     account_id = account_id_for(request)
     get_object_or_404(BulkRun.objects.of(account_id), pk=pk)

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from kmapp.errors import Invalid
 from kmapp.providers.active import active_model
 from kmapp.web.actor_names import names_of
-from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence
+from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, post_text
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
 from memory.actions import erasure, review
@@ -64,7 +64,7 @@ def forget(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def revert(request: WebRequest, pk: UUID) -> HttpResponse:
-    wanted = number(request.POST.get("to", "")) or 0
+    wanted = parse_row_number(request.POST.get("to", "")) or 0
     said = _("As it was in version %(n)d again.") % {"n": wanted}
     return _decide(request, pk, lambda decision: review.revert(decision, to=wanted), said)
 
@@ -72,14 +72,14 @@ def revert(request: WebRequest, pk: UUID) -> HttpResponse:
 def _decide(
     request: WebRequest, pk: UUID, deed: Callable[[Decision], MemoryEntry], said: str
 ) -> HttpResponse:
-    version = number(request.POST.get("version", ""))
+    version = parse_row_number(request.POST.get("version", ""))
     if version is None:
         raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
     decision = _decision(
         request,
         pk,
         version=version,
-        reason=sentence(request, "reason", REASON),
+        reason=post_text(request, "reason", REASON),
     )
     changed = deed(decision)
     tell(request, said, undo=_undo(changed))

@@ -15,7 +15,7 @@ from kmapp.accounts.models import Membership
 from kmapp.providers.active import active_model
 from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
-from kmapp.web.after_commit import Afterwards
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for, fragment
 from kmapp.web.page_access import reviewer_required
 from memory.models import MemoryEntry, MemoryExport
@@ -29,18 +29,18 @@ FIRST_FILTERS = ("status", "kind", "user_id")  # in sight; the others unfold
 
 @require_safe
 @reviewer_required
-def entries(request: WebRequest) -> HttpResponse | Afterwards:
+def entries(request: WebRequest) -> HttpResponse | AfterCommit:
     """What the address asks for. A question is understood first, outside of any transaction."""
     listing = Listing.of(account_id_for(request), request.GET)
     if not listing.words:
         return _page(request, listing, None, ())
-    return Afterwards(partial(_ask, request, listing), apart=True)
+    return AfterCommit(partial(_ask, request, listing), outside_transaction=True)
 
 
-def _ask(request: WebRequest, listing: Listing) -> Afterwards:
+def _ask(request: WebRequest, listing: Listing) -> AfterCommit:
     decisions: list[Mapping[str, Any]] = []
     meaning = meaning_of(listing.account_id, listing.words, decisions)
-    return Afterwards(partial(_page, request, listing, meaning, decisions))
+    return AfterCommit(partial(_page, request, listing, meaning, decisions))
 
 
 def _page(
@@ -83,7 +83,7 @@ def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
     wanted = request.GET.get("view", "")
     opened = next((view for view in views if str(view.pk) == wanted), None)
     is_mine = opened is not None and (
-        opened.owner_id == request.user.pk or request.seat.role == Membership.Role.ADMIN
+        opened.owner_id == request.user.pk or request.access.role == Membership.Role.ADMIN
     )
     return {
         "views": [(view, address(view)) for view in views],

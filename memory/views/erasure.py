@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from kmapp.ledger.models import Commit
 from kmapp.web.actor_names import names_of
-from kmapp.web.http import WebRequest, account_id_for, actor_for, sentence, uuid_or_404
+from kmapp.web.http import WebRequest, account_id_for, actor_for, post_text, uuid_or_404
 from kmapp.web.notices import tell
 from kmapp.web.page_access import admin_required
 from memory.actions import erasure
@@ -40,7 +40,7 @@ def erase(request: WebRequest) -> HttpResponse:
             rows,
             actor,
             ticket=request.POST.get("ticket", ""),
-            reason=sentence(request, "reason", REASON),
+            reason=post_text(request, "reason", REASON),
         )
         said = ngettext(
             "%(n)d memory is erased. This commit is what proves it.",
@@ -58,7 +58,7 @@ def erase(request: WebRequest) -> HttpResponse:
         "word": _word(found.memories),
         "mistyped": request.method == "POST",
         "typed": request.POST.get("typed", ""),
-        "reason": sentence(request, "reason", REASON),
+        "reason": post_text(request, "reason", REASON),
         "longest": REASON,
         "one": request.GET.get("id"),
     }

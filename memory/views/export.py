@@ -14,7 +14,7 @@ from kmapp.accounts.acting import acting
 from kmapp.errors import Invalid
 from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
-from kmapp.web.after_commit import Afterwards
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.page_access import reviewer_required
 from memory.actions.exports import record_export
@@ -29,7 +29,7 @@ TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson
 
 @require_POST
 @reviewer_required
-def export(request: WebRequest) -> HttpResponseBase | Afterwards:
+def export(request: WebRequest) -> HttpResponseBase | AfterCommit:
     """What the address filters, in the form that was asked for."""
     listing = Listing.of(account_id_for(request), request.GET)
     if listing.left_out:
@@ -42,12 +42,12 @@ def export(request: WebRequest) -> HttpResponseBase | Afterwards:
     form = Form(request.POST["form"])
     if not listing.words:
         return _file(request, listing, form, None)
-    return Afterwards(partial(_ask, request, listing, form), apart=True)
+    return AfterCommit(partial(_ask, request, listing, form), outside_transaction=True)
 
 
-def _ask(request: WebRequest, listing: Listing, form: Form) -> Afterwards:
+def _ask(request: WebRequest, listing: Listing, form: Form) -> AfterCommit:
     meaning = meaning_of(listing.account_id, listing.words, [])
-    return Afterwards(partial(_file, request, listing, form, meaning))
+    return AfterCommit(partial(_file, request, listing, form, meaning))
 
 
 def _file(

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from kmapp.web.actor_names import names_of
-from kmapp.web.http import WebRequest, account_id_for, fragment, unless_known
+from kmapp.web.http import WebRequest, account_id_for, fragment, respond_unless_unchanged
 from kmapp.web.page_access import reviewer_required
 from memory.models import MemoryEntry, MemoryVersion
 from memory.views.review_queue import decided_today
@@ -44,7 +44,7 @@ def summary(request: WebRequest) -> HttpResponse:
         "first_command": _first_command(request),
     }
     template = fragment(request, "memory/summary/index.html", "panel")
-    return unless_known(request, render(request, template, context))
+    return respond_unless_unchanged(request, render(request, template, context))
 
 
 def _midnight() -> datetime:

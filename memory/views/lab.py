@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
-from kmapp.web.after_commit import Afterwards
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for
 from kmapp.web.page_access import reviewer_required
 from memory.retrieval.lab import Door, Missed, Question, Told, Trial, try_out
@@ -41,7 +41,7 @@ DECISIONS = {
 
 @require_safe
 @reviewer_required
-def lab(request: WebRequest) -> HttpResponse | Afterwards:
+def lab(request: WebRequest) -> HttpResponse | AfterCommit:
     """Nothing is asked of a model while the account's transaction is open."""
     asked = bool(request.GET.get("query"))
     question = QuestionForm(request.GET) if asked else QuestionForm()
@@ -55,7 +55,7 @@ def lab(request: WebRequest) -> HttpResponse | Afterwards:
     if not all(form.is_valid() for form in (question, *ways)):
         return render(request, TEMPLATE, context, status=400)
     questions = [way.question(question.cleaned_data["query"]) for way in ways]
-    return Afterwards(partial(_tried, request, context, questions), apart=True)
+    return AfterCommit(partial(_tried, request, context, questions), outside_transaction=True)
 
 
 def _first(request: WebRequest) -> dict[str, str]:
@@ -72,12 +72,12 @@ def _second(request: WebRequest) -> dict[str, str]:
 
 def _tried(
     request: WebRequest, context: dict[str, Any], questions: Sequence[Question]
-) -> Afterwards:
+) -> AfterCommit:
     trials = [try_out(account_id_for(request), question) for question in questions]
     shown = [_shown(request, trial, beside=trials[0]) for trial in trials]
     bars = [row["bar"] for one in shown for row in (*one["told"], *one["missed"])]
     more = {"trials": shown, "legend": legend(bars), "outcomes": OFFERED}
-    return Afterwards(lambda: _page(request, context | more))
+    return AfterCommit(lambda: _page(request, context | more))
 
 
 def _page(request: WebRequest, context: dict[str, Any]) -> HttpResponse:

@@ -9,7 +9,14 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.errors import Conflict
 from kmapp.web.actor_names import names_of
-from kmapp.web.http import WebRequest, account_id_for, fragment, number, unless_known, uuid_or_404
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    fragment,
+    parse_row_number,
+    respond_unless_unchanged,
+    uuid_or_404,
+)
 from kmapp.web.page_access import reviewer_required
 from memory.actions.leases import holder_of, renew
 from memory.models import MemoryEntry
@@ -34,10 +41,12 @@ def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
         "entry": entry,
         "waits": entry.status == MemoryEntry.Status.PROPOSED,
         "other": names_of([other.holder])[other.holder] if other else "",
-        "fresh": max(0, waiting - (number(request.GET.get("seen", "")) or 0)),
+        "fresh": max(0, waiting - (parse_row_number(request.GET.get("seen", "")) or 0)),
         "at_page": at_page(request),
     }
-    return unless_known(request, render(request, "memory/review/index.html#pulse", context))
+    return respond_unless_unchanged(
+        request, render(request, "memory/review/index.html#pulse", context)
+    )
 
 
 @require_POST

@@ -11,14 +11,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from kmapp.errors import Conflict, Invalid
-from kmapp.web.after_commit import Afterwards
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
     actor_for,
     fragment,
-    number,
-    sentence,
+    parse_row_number,
+    post_text,
     uuid_or_404,
 )
 from kmapp.web.notices import tell
@@ -34,7 +34,7 @@ from memory.views.review_queue import at_page, me, memory_of, moved_on, open_nex
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @reviewer_required
-def merging(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+def merging(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Asks which is taken from where, with a preview; then makes one of both."""
     new = memory_of(request, pk)
     known = _other(request, new)
@@ -81,7 +81,7 @@ def _page(
     return render(request, template, context, status=status)
 
 
-def _merge(request: WebRequest, new: MemoryEntry, known: MemoryEntry) -> HttpResponse | Afterwards:
+def _merge(request: WebRequest, new: MemoryEntry, known: MemoryEntry) -> HttpResponse | AfterCommit:
     values = merged(known, new, choices(known, new, request.POST.dict()))
     decision = _decision(request, new.pk, request.POST.get("version", ""))
     into = _decision(request, known.pk, request.POST.get("known_version", ""))
@@ -96,11 +96,11 @@ def _merge(request: WebRequest, new: MemoryEntry, known: MemoryEntry) -> HttpRes
         )
     way_back = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
     tell(request, _("Merged. Both are kept in the ledger as they were."), undo=way_back)
-    return Afterwards(lambda: moved_on(request, open_next(request, new)))
+    return AfterCommit(lambda: moved_on(request, open_next(request, new)))
 
 
 def _decision(request: WebRequest, pk: UUID, said: str) -> Decision:
-    version = number(said)
+    version = parse_row_number(said)
     if version is None:
         raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
     return Decision(
@@ -108,5 +108,5 @@ def _decision(request: WebRequest, pk: UUID, said: str) -> Decision:
         entry_id=pk,
         actor=actor_for(request),
         version=version,
-        reason=sentence(request, "reason", REASON),
+        reason=post_text(request, "reason", REASON),
     )

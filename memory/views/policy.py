@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import names_of
-from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence
+from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, post_text
 from kmapp.web.notices import tell
 from kmapp.web.page_access import admin_required, reviewer_required
 from memory.actions import retention
@@ -43,15 +43,15 @@ def set_policy(request: WebRequest) -> HttpResponse:
         return _page(request, settings, wrong={section: form})
     values = form.values()
     doomed = _doomed(settings, values)
-    if doomed and number(request.POST.get("count", "")) != doomed:
+    if doomed and parse_row_number(request.POST.get("count", "")) != doomed:
         context = {"form": form, "section": section, "doomed": doomed, "settings": settings}
         return render(request, "memory/policy/confirm.html", context)
     changed = change_policy(
         settings.account_id,
         values,
         actor=actor_for(request),
-        version=number(request.POST.get("version", "")) or 0,
-        reason=sentence(request, "reason", REASON),
+        version=parse_row_number(request.POST.get("version", "")) or 0,
+        reason=post_text(request, "reason", REASON),
     )
     tell(
         request,
@@ -80,7 +80,7 @@ def _page(
         "settings": settings,
         "sections": forms,
         "kept": _kept(settings, forms["retention"]),
-        "may_change": request.seat.role == Membership.Role.ADMIN,
+        "may_change": request.access.role == Membership.Role.ADMIN,
         "steps": steps,
         "names": names_of(step.commit.actor for step in steps),
     }

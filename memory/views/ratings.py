@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from kmapp.errors import Invalid
-from kmapp.web.http import WebRequest, account_id_for, actor_for, back_to
+from kmapp.web.http import WebRequest, account_id_for, actor_for, safe_next_url
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
 from memory.actions.feedback import rate
@@ -43,4 +43,4 @@ def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
         return render(request, "memory/lab/index.html#rating", context)
     if rated.fresh:
         tell(request, _("Noted. It moves how easily this memory is found."))
-    return redirect(back_to(request, "memory:lab"))
+    return redirect(safe_next_url(request, "memory:lab"))

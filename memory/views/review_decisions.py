@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kmapp.errors import Conflict, Invalid
-from kmapp.web.after_commit import Afterwards
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
     actor_for,
     fragment,
-    number,
-    sentence,
+    parse_row_number,
+    post_text,
     uuid_or_404,
 )
 from kmapp.web.navigation import counter
@@ -67,13 +67,13 @@ def review(request: WebRequest) -> HttpResponse:
 
 @require_POST
 @reviewer_required
-def approve(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+def approve(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     return _decide(request, pk, verbs.approve, _("Approved. Agents may be told it now."))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @reviewer_required
-def reject(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Asks why: a dialogue over the queue, or a page."""
     if request.method == "POST":
         return _decide(request, pk, verbs.reject, _("Rejected. It stays on record."))
@@ -88,7 +88,7 @@ def reject(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
 
 @require_POST
 @reviewer_required
-def pin(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Mark it, or no longer. A proposal stays a proposal."""
     if request.POST.get("pinned") == "no":
         return _decide(request, pk, verbs.unpin, _("No longer pinned."))
@@ -98,7 +98,7 @@ def pin(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
 
 @require_POST
 @reviewer_required
-def edit(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Correct it; with `then=approve`, and let it count."""
     entry = memory_of(request, pk)
     form = ProposalForm.of(entry, request.POST)
@@ -122,7 +122,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
 
 @require_POST
 @reviewer_required
-def undo(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Take the latest decision back, if the address still names the latest version."""
     version = _version(request.GET.get("version", ""))
     try:
@@ -131,7 +131,7 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
         text = _("Not taken back: somebody changed this memory since. It is as they left it.")
         raise Conflict(text, code=error.code, details=error.details) from error
     tell(request, _("Taken back. It is as it was before."))
-    return Afterwards(lambda: _where_it_is(request, memory_of(request, pk)))
+    return AfterCommit(lambda: _where_it_is(request, memory_of(request, pk)))
 
 
 def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
@@ -148,7 +148,7 @@ def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
 
 def _decide(
     request: WebRequest, pk: UUID, verb: Callable[[Decision], MemoryEntry], said: str
-) -> HttpResponse | Afterwards:
+) -> HttpResponse | AfterCommit:
     """Do it, say it with the way back, and go on; or show what somebody else did first."""
     decision = _decision(request, pk, _version(request.POST.get("version", "")))
     try:
@@ -163,7 +163,7 @@ def _decide(
         return _too_late(request, decision)
     way_back = f"{reverse('memory:undo', args=[pk])}?version={entry.version}"
     tell(request, said, undo=way_back if entry.version != decision.version else "")
-    return Afterwards(lambda: moved_on(request, _from_here(request, entry)))
+    return AfterCommit(lambda: moved_on(request, _from_here(request, entry)))
 
 
 def _from_here(request: WebRequest, entry: MemoryEntry) -> Opened | None:
@@ -204,12 +204,12 @@ def _decision(request: WebRequest, pk: UUID, version: int | None) -> Decision:
         entry_id=pk,
         actor=actor_for(request),
         version=version,
-        reason=sentence(request, "reason", REASON),
+        reason=post_text(request, "reason", REASON),
     )
 
 
 def _version(said: str) -> int:
-    version = number(said)
+    version = parse_row_number(said)
     if version is None:
         raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
     return version

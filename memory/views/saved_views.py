@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from kmapp.accounts.models import AccountQuerySet, Membership
 from kmapp.errors import Denied, Invalid
-from kmapp.web.http import WebRequest, account_id_for, sentence
+from kmapp.web.http import WebRequest, account_id_for, post_text
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
 from memory.models import SavedView
@@ -32,7 +32,7 @@ def views_for(request: WebRequest) -> AccountQuerySet[SavedView]:
 @reviewer_required
 def save(request: WebRequest) -> HttpResponse:
     """Keep the list as its address has it, under a name; a name of one's own is overwritten."""
-    name = sentence(request, "name", NAME)
+    name = post_text(request, "name", NAME)
     if not name:
         raise Invalid(_("Give the view a name."))
     account_id = account_id_for(request)
@@ -82,6 +82,6 @@ def _query(request: WebRequest) -> str:
 def _own(request: WebRequest, pk: UUID) -> SavedView:
     """One's own; an admin also what others share."""
     view = get_object_or_404(views_for(request), pk=pk)
-    if view.owner_id != request.user.pk and request.seat.role != Membership.Role.ADMIN:
+    if view.owner_id != request.user.pk and request.access.role != Membership.Role.ADMIN:
         raise Denied(_("This view belongs to a colleague. Save it under a name of your own."))
     return view

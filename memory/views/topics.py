@@ -19,8 +19,8 @@ from kmapp.web.http import (
     account_id_for,
     actor_for,
     fragment,
-    number,
-    sentence,
+    parse_row_number,
+    post_text,
     uuid_or_404,
 )
 from kmapp.web.notices import tell
@@ -90,7 +90,7 @@ def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def rename(request: WebRequest, pk: UUID) -> HttpResponse:
-    found = topic_edits.rename(_decision(request, pk), sentence(request, "name", NAME))
+    found = topic_edits.rename(_decision(request, pk), post_text(request, "name", NAME))
     return _done(request, found, _("Renamed."))
 
 
@@ -160,13 +160,13 @@ def _others(found: MemoryEntry) -> list[MemoryEntry]:
 
 
 def _decision(request: WebRequest, pk: UUID) -> Decision:
-    version = number(request.POST.get("version", ""))
+    version = parse_row_number(request.POST.get("version", ""))
     return Decision(
         account_id=account_id_for(request),
         entry_id=pk,
         actor=actor_for(request),
         version=version,
-        reason=sentence(request, "reason", REASON),
+        reason=post_text(request, "reason", REASON),
     )
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from kmapp.web.http import number
+from kmapp.web.http import parse_row_number
 from memory.models import MemoryEntry, MemoryVersion
 
 TEXTS = ("title", "content")
@@ -15,7 +15,9 @@ NOT_COMPARED = frozenset({"version", "updated_at"})
 
 def comparison(account_id: UUID, pk: UUID, asked: QueryDict) -> dict[str, Any] | None:
     """The versions that the address names, the earlier one first; None if it names no two."""
-    wanted = [n for name in ("from", "to") if (n := number(asked.get(name, ""))) is not None]
+    wanted = [
+        n for name in ("from", "to") if (n := parse_row_number(asked.get(name, ""))) is not None
+    ]
     rows = MemoryVersion.objects.of(account_id).filter(entry_id=pk, version__in=wanted)
     pair = list(rows.order_by("version"))
     if len(pair) != 2:  # noqa: PLR2004 - a pair

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import recording
@@ -107,7 +107,7 @@ def _feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
         outcome=verdict.outcome,
         rule_ids=list(rules),
         target=verdict.target,
-        note=clean(verdict.note, account.redact),
+        note=redact_text(verdict.note, account.redact),
         created_by=str(verdict.actor),
         created_at=timezone.now(),
     )

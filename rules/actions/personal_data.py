@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from kmapp.accounts.personal_data import OfPeople, keeps_of_people
+from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal_data
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording
 from kmapp.ledger.models import Note
@@ -15,7 +15,7 @@ def count(account_id: UUID, people: Collection[str]) -> int:
     return RuleDecision.objects.of(account_id).filter(user_id__in=people).count()
 
 
-def forget(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+def erase(account_id: UUID, people: Collection[str], commit: Recording) -> None:
     """Erase them; what rules are thought of is counted again without them."""
     decisions = RuleDecision.objects.of(account_id).filter(user_id__in=people)
     ids = list(decisions.values_list("pk", flat=True))
@@ -33,4 +33,4 @@ def forget(account_id: UUID, people: Collection[str], commit: Recording) -> None
         recount(account_id)
 
 
-keeps_of_people(OfPeople(count=count, forget=forget))
+register_personal_data(PersonalDataHandlers(count=count, erase=erase))

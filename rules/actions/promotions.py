@@ -32,7 +32,7 @@ def ask(decision: Decision) -> RulePromotion:
             _("A rule watches before it counts: set it to shadow first."), code="shadow_first"
         )
     gate = passed(decision, rule)
-    reason = decision.kept_reason()
+    reason = decision.redacted_reason()
     waiting = _waiting(decision.account_id).filter(rule_id=rule.pk).first()
     with recording(decision.account_id, decision.actor, reason=reason) as commit:
         now = timezone.now()
@@ -74,7 +74,9 @@ def approve(decision: Decision, promotion_id: UUID) -> Moved:
 
 def withdraw(decision: Decision, promotion_id: UUID) -> RulePromotion:
     wish, _rule, _editions = _held(replace(decision, version=None, seen=""), promotion_id)
-    with recording(decision.account_id, decision.actor, reason=decision.kept_reason()) as commit:
+    with recording(
+        decision.account_id, decision.actor, reason=decision.redacted_reason()
+    ) as commit:
         _settle(wish, decision, Status.WITHDRAWN, commit.id)
         commit.add(wish, "WITHDRAW")
     return wish

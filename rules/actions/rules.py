@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
@@ -43,7 +43,7 @@ def create(account_id: UUID, actor: Actor, draft: NewRule, *, reason: str = "") 
         try:
             with (
                 transaction.atomic(),
-                recording(account_id, actor, reason=clean(reason, account.redact)) as commit,
+                recording(account_id, actor, reason=redact_text(reason, account.redact)) as commit,
             ):
                 return write_in(account, [draft], commit)
         except IntegrityError as error:
@@ -128,8 +128,8 @@ def _rule(account: Account, draft: NewRule, key: UUID, commit: Recording) -> Rul
 def _columns(draft: NewRule, account: Account) -> dict[str, Any]:
     """Words are cleaned. What is matched stays as it is: blacked out it would match otherwise."""
     return {
-        "name": clean(draft.name, account.redact)[:200],
-        "summary": clean(draft.summary, account.redact),
+        "name": redact_text(draft.name, account.redact)[:200],
+        "summary": redact_text(draft.summary, account.redact),
         "when": dict(draft.when),
         "then": dict(draft.then),
         "exceptions": list(draft.exceptions),
@@ -163,7 +163,7 @@ def edit(
     fresh = {name: value for name, value in columns.items() if value != getattr(rule, name)}
     if not fresh:
         return rule
-    with recording(account_id, actor, reason=clean(reason, account.redact)) as commit:
+    with recording(account_id, actor, reason=redact_text(reason, account.redact)) as commit:
         if rule.frozen and fresh.keys() & set(SAID):
             return _new_edition(rule, columns, commit)
         change(rule, commit, Event.UPDATE, fresh, commit.reason)

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import clean
+from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
 from rules.models import RuleBook
@@ -42,7 +42,7 @@ def change_book(
     if not changed:
         return {}
     told = {name: {"before": old, "after": new} for name, (old, new) in changed.items()}
-    why = clean(reason, Account.objects.get(pk=account_id).redact)
+    why = redact_text(reason, Account.objects.get(pk=account_id).redact)
     try:
         with (
             transaction.atomic(),

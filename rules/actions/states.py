@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.redacted_text import kept_reason
+from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.errors import Conflict, Denied, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
@@ -43,8 +43,8 @@ class Decision:
     may_override: bool = False  # pass the gate of evidence, for a reason
     may_touch_live: bool = True  # make a rule count, or stop one that does: for admins and keys
 
-    def kept_reason(self) -> str:
-        return kept_reason(self.account_id, self.reason)
+    def redacted_reason(self) -> str:
+        return redacted_reason(self.account_id, self.reason)
 
     def refuse_live(self, rule: Rule, to: str = "") -> None:
         if State.ACTIVE in (rule.state, to) and not self.may_touch_live:
@@ -95,7 +95,7 @@ def move(decision: Decision, to: str) -> Moved:
         return promote(decision, rule, editions)
     if to == State.SHADOW:
         refuse(draft_of(rule).issues())
-    reason = decision.kept_reason()
+    reason = decision.redacted_reason()
     with recording(decision.account_id, decision.actor, reason=reason) as commit:
         seen = State(rule.state)
         event = EVENTS.get((seen, State(to))) or EVENTS[State(to)]
@@ -128,7 +128,7 @@ def promote(decision: Decision, rule: Rule, editions: Sequence[Rule]) -> Moved:
     decision.refuse_live(rule, State.ACTIVE)
     refuse(draft_of(rule).issues())
     gate = passed(decision, rule)
-    reason = decision.kept_reason()
+    reason = decision.redacted_reason()
     live = next((one for one in editions if one.state == State.ACTIVE), None)
     said = {"promote": str(rule.pk), "past_the_gate": not gate.open}
     with recording(decision.account_id, decision.actor, input=said, reason=reason) as commit:
@@ -170,7 +170,7 @@ def rollback(decision: Decision) -> Moved:
         raise Conflict(
             _("This rule does not count: there is nothing to roll back."), code="wrong_state"
         )
-    reason = decision.kept_reason()
+    reason = decision.redacted_reason()
     before = next(
         (one for one in editions if one.pk == rule.replaced and one.state == State.DISABLED), None
     )

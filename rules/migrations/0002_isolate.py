@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from kmapp.accounts.row_level_security import (Isolate, Reference)
+from kmapp.accounts.row_level_security import (EnableRowLevelSecurity, SameAccountForeignKey)
 
 TABLES = (
     "rule",
@@ -30,9 +30,9 @@ COMMITTED = ("rule", "ruleversion", "rulebook", "rulefeedback", "rulepromotion")
 class Migration(migrations.Migration):
     dependencies = [("rules", "0001_initial"), ("kmapp", "0002_doors")]
     operations = [
-        *(Isolate(f"rules_{table}") for table in TABLES),
-        *(Reference(f"rules_{table}", "commit_id", "ledger_commit") for table in COMMITTED),
-        *(Reference(f"rules_{table}", "rule_id", "rules_rule") for table in OF_A_RULE),
-        Reference("rules_ruleobservation", "decision_id", "rules_ruledecision"),
-        Reference("rules_rulefeedback", "decision_id", "rules_ruledecision"),
+        *(EnableRowLevelSecurity(f"rules_{table}") for table in TABLES),
+        *(SameAccountForeignKey(f"rules_{table}", "commit_id", "ledger_commit") for table in COMMITTED),
+        *(SameAccountForeignKey(f"rules_{table}", "rule_id", "rules_rule") for table in OF_A_RULE),
+        SameAccountForeignKey("rules_ruleobservation", "decision_id", "rules_ruledecision"),
+        SameAccountForeignKey("rules_rulefeedback", "decision_id", "rules_ruledecision"),
     ]

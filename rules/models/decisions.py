@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SealedModel
 from rules.models.rules import Rule
 
 
@@ -117,7 +117,7 @@ class RuleObservation(AccountOwned):
         return f"{self.rule_id} {self.decision_id}"
 
 
-class RuleFeedback(Truth):
+class RuleFeedback(SealedModel):
     """How a decision went, or what somebody says of a rule. Once per decision and outcome."""
 
     class Outcome(models.TextChoices):

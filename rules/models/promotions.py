@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, Truth
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SealedModel
 from kmapp.outbox.measurements import Measurement
 from rules.models.rules import Rule
 
@@ -18,7 +18,7 @@ class PromotionQuerySet(AccountQuerySet["RulePromotion"]):
         return self.filter(status=waiting, rule__state=Rule.State.SHADOW)
 
 
-class RulePromotion(Truth):
+class RulePromotion(SealedModel):
     """One person asks for a promotion, another approves it, of exactly what the first one saw."""
 
     class Status(models.TextChoices):

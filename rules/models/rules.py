@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.ledger.models import State
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
@@ -21,7 +21,7 @@ class RuleQuerySet(AccountQuerySet["Rule"]):
         return self.filter(state__in=(Rule.State.ACTIVE, Rule.State.SHADOW))
 
 
-class Rule(Truth):
+class Rule(SealedModel):
     """One edition of a rule. What it says is fixed once it has watched: its evidence is of that.
 
     Editions of one rule share a lineage, of which at most one is active. `version` counts the

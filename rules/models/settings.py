@@ -5,18 +5,18 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, Truth
+from kmapp.accounts.models import AccountQuerySet, SealedModel
 
 LONGEST_KEPT = 36_500  # days
 
 
-class RuleBook(Truth):
+class RuleBook(SealedModel):
     """The gate that a rule passes before it counts; and a number that grows with every change.
 
     Whoever keeps compiled rules compares the number, read with each request.
     """
 
-    unsealed = ("commit_id", "changes")
+    unsealed_fields = ("commit_id", "changes")
 
     changes = models.PositiveBigIntegerField(_("changes"), default=0)
     min_seen = models.PositiveIntegerField(

@@ -6,8 +6,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership
-from kmapp.web.admin.base import ReadOnly, actor_of, seated
-from kmapp.web.after_commit import Carrier
+from kmapp.web.admin.base import ReadOnlyAdmin, admin_actor, as_admin_request
+from kmapp.web.after_commit import AfterCommitResponse
 from rules.actions.states import Decision, move, rollback
 from rules.models import (
     Rule,
@@ -26,7 +26,7 @@ State = Rule.State
 
 
 @admin.register(Rule)
-class RuleAdmin(ReadOnly):
+class RuleAdmin(ReadOnlyAdmin):
     """What must be obeyed. The evidence gate holds here too, and nobody passes it here."""
 
     list_display = ("name", "edition", "state", "priority", "audience", "updated_at")
@@ -34,36 +34,38 @@ class RuleAdmin(ReadOnly):
     search_fields = ("name", "summary", "=client_id", "=id")
     date_hierarchy = "created_at"
     ordering = ("-updated_at", "-pk")
-    left_out = ("account", "written_sha256")
+    hidden_fields = ("account", "written_sha256")
     actions = ("watch", "count", "roll_back", "disable")
 
     @admin.action(description=_("Set to shadow"), permissions=["review"])
-    def watch(self, request: HttpRequest, rows: QuerySet[Rule]) -> Carrier | None:
+    def watch(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
         return self._move(request, rows, State.SHADOW)
 
     @admin.action(description=_("Promote, if the evidence suffices"), permissions=["manage"])
-    def count(self, request: HttpRequest, rows: QuerySet[Rule]) -> Carrier | None:
+    def count(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
         return self._move(request, rows, State.ACTIVE)
 
     @admin.action(description=_("Roll back"), permissions=["manage"])
-    def roll_back(self, request: HttpRequest, rows: QuerySet[Rule]) -> Carrier | None:
+    def roll_back(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
         return self.decide(request, rows, lambda rule: rollback(_decision(request, rule)))
 
     @admin.action(description=_("Disable"), permissions=["manage"])
-    def disable(self, request: HttpRequest, rows: QuerySet[Rule]) -> Carrier | None:
+    def disable(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
         return self._move(request, rows, State.DISABLED)
 
-    def _move(self, request: HttpRequest, rows: QuerySet[Rule], to: str) -> Carrier | None:
+    def _move(
+        self, request: HttpRequest, rows: QuerySet[Rule], to: str
+    ) -> AfterCommitResponse | None:
         return self.decide(request, rows, lambda rule: move(_decision(request, rule), to))
 
 
 def _decision(request: HttpRequest, rule: Rule) -> Decision:
     """A live rule is touched by admins only; the gate stays shut, whoever asks."""
-    is_admin = seated(request).seat.role == Membership.Role.ADMIN
+    is_admin = as_admin_request(request).access.role == Membership.Role.ADMIN
     return Decision(
         account_id=rule.account_id,
         rule_id=rule.pk,
-        actor=actor_of(request),
+        actor=admin_actor(request),
         version=rule.version,
         reason=str(_("Decided in the admin.")),
         may_touch_live=is_admin,
@@ -71,7 +73,7 @@ def _decision(request: HttpRequest, rule: Rule) -> Decision:
 
 
 @admin.register(RuleVersion)
-class RuleVersionAdmin(ReadOnly):
+class RuleVersionAdmin(ReadOnlyAdmin):
     """What each rule was, version by version."""
 
     list_display = ("rule", "version", "event", "actor", "reason", "created_at")
@@ -83,7 +85,7 @@ class RuleVersionAdmin(ReadOnly):
 
 
 @admin.register(RuleBook)
-class RuleBookAdmin(ReadOnly):
+class RuleBookAdmin(ReadOnlyAdmin):
     """The gate, and whether a second person approves."""
 
     list_display = ("min_seen", "min_changed", "max_against", "second_person", "commit")
@@ -93,7 +95,7 @@ class RuleBookAdmin(ReadOnly):
 
 
 @admin.register(RuleDecision)
-class RuleDecisionAdmin(ReadOnly):
+class RuleDecisionAdmin(ReadOnlyAdmin):
     """What was selected."""
 
     list_display = ("selected_tool", "run_id", "agent_id", "differs", "fallback", "created_at")
@@ -104,7 +106,7 @@ class RuleDecisionAdmin(ReadOnly):
 
 
 @admin.register(RuleObservation)
-class RuleObservationAdmin(ReadOnly):
+class RuleObservationAdmin(ReadOnlyAdmin):
     """What watching rules would have made of it."""
 
     list_display = ("rule", "decision", "matched", "changed", "created_at")
@@ -116,7 +118,7 @@ class RuleObservationAdmin(ReadOnly):
 
 
 @admin.register(RuleFeedback)
-class RuleFeedbackAdmin(ReadOnly):
+class RuleFeedbackAdmin(ReadOnlyAdmin):
     """How it went."""
 
     list_display = ("outcome", "run_id", "decision", "note", "created_by", "created_at")
@@ -128,7 +130,7 @@ class RuleFeedbackAdmin(ReadOnly):
 
 
 @admin.register(RuleStatistics)
-class RuleStatisticsAdmin(ReadOnly):
+class RuleStatisticsAdmin(ReadOnlyAdmin):
     """Feedback, counted."""
 
     list_display = ("rule", "positive", "neutral", "negative", "updated_at")
@@ -138,7 +140,7 @@ class RuleStatisticsAdmin(ReadOnly):
 
 
 @admin.register(RulePromotion)
-class RulePromotionAdmin(ReadOnly):
+class RulePromotionAdmin(ReadOnlyAdmin):
     """Who asked for a promotion, and who decided."""
 
     list_display = ("rule", "status", "override", "asked_by", "decided_by", "created_at")
@@ -150,7 +152,7 @@ class RulePromotionAdmin(ReadOnly):
 
 
 @admin.register(RuleBacktest)
-class RuleBacktestAdmin(ReadOnly):
+class RuleBacktestAdmin(ReadOnlyAdmin):
     """Rules tried on what was decided."""
 
     list_display = ("rule", "status", "done", "total", "matched", "changed", "created_at")
@@ -162,7 +164,7 @@ class RuleBacktestAdmin(ReadOnly):
 
 
 @admin.register(RuleSuggestion)
-class RuleSuggestionAdmin(ReadOnly):
+class RuleSuggestionAdmin(ReadOnlyAdmin):
     """What the evidence suggests; a person decides."""
 
     list_display = ("rule", "kind", "created_at")

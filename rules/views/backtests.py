@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from kmapp.web.http import WebRequest, actor_for, number, unless_known
+from kmapp.web.http import WebRequest, actor_for, parse_row_number, respond_unless_unchanged
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
 from rules.actions.backtests import start
@@ -20,7 +20,7 @@ from rules.views.rules import DETAIL, found
 def start_backtest(request: WebRequest, pk: UUID) -> HttpResponse:
     """A worker runs it; the rule's page tells how far it is."""
     row = found(request, pk)
-    wanted = number(request.POST.get("decisions", "")) or OFFERED[1]
+    wanted = parse_row_number(request.POST.get("decisions", "")) or OFFERED[1]
     start(row.account_id, actor_for(request), pk, wanted)
     tell(request, _("The backtest runs. Nothing changes by it."))
     return redirect("rules:rule", pk=pk)
@@ -31,6 +31,6 @@ def start_backtest(request: WebRequest, pk: UUID) -> HttpResponse:
 def progress(request: WebRequest, pk: UUID) -> HttpResponse:
     """How far the last one is: asked for again and again."""
     row = found(request, pk)
-    return unless_known(
+    return respond_unless_unchanged(
         request, render(request, f"{DETAIL}#backtest", {"backtest": last_backtest(row)})
     )

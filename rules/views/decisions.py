@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import names_of
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, sentence
+from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, post_text
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
 from rules.actions.backtests import question_of
@@ -154,7 +154,7 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
         account_id=row.account_id,
         actor=actor_for(request),
         outcome=outcome,
-        note=sentence(request, "note", REASON),
+        note=post_text(request, "note", REASON),
         run_id=row.run_id,
         target="all",
     )

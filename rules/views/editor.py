@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from kmapp.errors import DomainError
-from kmapp.web.http import WebRequest, account_id_for, actor_for, number, uuid_or_404
+from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, uuid_or_404
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
 from rules.actions.dry_run import tried
@@ -83,7 +83,7 @@ def _save(request: WebRequest, rule: Rule | None, desk: Desk, form: RuleForm) ->
         draft = NewRule(**values, scope=scope_of(form.cleaned_data["scope"]))
         refuse(draft.issues())
         return create(account_id, actor, draft, reason=reason).rules[0]
-    version = number(request.POST.get("version", "")) or 0
+    version = parse_row_number(request.POST.get("version", "")) or 0
     return edit(account_id, actor, rule.pk, values, version=version, reason=reason)
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
-from kmapp.web.http import WebRequest, account_id_for, fragment, unless_known
+from kmapp.web.http import WebRequest, account_id_for, fragment, respond_unless_unchanged
 from kmapp.web.page_access import reviewer_required
 from rules.models import RulePromotion, RuleSuggestion
 
@@ -35,4 +35,4 @@ def summary(request: WebRequest) -> HttpResponse:
     ]
     context = {"things": [one for one in things if one["count"]]}
     template = fragment(request, "rules/summary/index.html", "panel")
-    return unless_known(request, render(request, template, context))
+    return respond_unless_unchanged(request, render(request, template, context))

@@ -10,7 +10,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.web.actor_names import names_of
-from kmapp.web.http import WebRequest, account_id_for, actor_for, number, sentence, uuid_or_404
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    parse_row_number,
+    post_text,
+    uuid_or_404,
+)
 from kmapp.web.notices import tell
 from kmapp.web.page_access import admin_required, reviewer_required
 from kmapp.web.settings_history import steps_of
@@ -39,7 +46,7 @@ def set_book(request: WebRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, row, form)
     doomed = _doomed(row, form.cleaned_data["decision_days"])
-    if doomed and number(request.POST.get("count", "")) != doomed:
+    if doomed and parse_row_number(request.POST.get("count", "")) != doomed:
         return render(request, "rules/book/confirm.html", {"form": form, "doomed": doomed})
     seen = request.POST.get("seen")
     changed = change_book(
@@ -47,7 +54,7 @@ def set_book(request: WebRequest) -> HttpResponse:
         form.cleaned_data,
         actor=actor_for(request),
         seen=uuid_or_404(seen) if seen else None,
-        reason=sentence(request, "reason", REASON),
+        reason=post_text(request, "reason", REASON),
     )
     tell(
         request,

@@ -21,9 +21,9 @@ from kmapp.web.http import (
     account_id_for,
     actor_for,
     fragment,
-    number,
-    sentence,
-    unless_known,
+    parse_row_number,
+    post_text,
+    respond_unless_unchanged,
 )
 from kmapp.web.notices import tell
 from kmapp.web.page_access import reviewer_required
@@ -65,7 +65,7 @@ def rules(request: WebRequest) -> HttpResponse:
 def counts(request: WebRequest) -> HttpResponse:
     """The states and how many rules are in each: asked for again and again."""
     answer = render(request, f"{INDEX}#tabs", {"tabs": _tabs(request)})
-    return unless_known(request, answer)
+    return respond_unless_unchanged(request, answer)
 
 
 def _tabs(request: WebRequest) -> list[dict[str, Any]]:
@@ -180,12 +180,12 @@ def found(request: WebRequest, pk: UUID) -> Rule:
 
 
 def is_admin(request: WebRequest) -> bool:
-    return request.seat.role == Membership.Role.ADMIN
+    return request.access.role == Membership.Role.ADMIN
 
 
 def decision_of(request: WebRequest, pk: UUID, **more: Any) -> Decision:
     """What this person decides, of the version they looked at."""
-    version = number(request.POST.get("version") or request.GET.get("version") or "")
+    version = parse_row_number(request.POST.get("version") or request.GET.get("version") or "")
     if version is None:
         raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
     return Decision(
@@ -193,7 +193,7 @@ def decision_of(request: WebRequest, pk: UUID, **more: Any) -> Decision:
         rule_id=pk,
         actor=actor_for(request),
         version=version,
-        reason=sentence(request, "reason", REASON),
+        reason=post_text(request, "reason", REASON),
         may_touch_live=is_admin(request),
         **more,
     )

@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from kmapp.accounts.models import Account, account_ids
-from kmapp.accounts.sweep import Unserved, sweep
+from kmapp.accounts.sweep import SweepFailed, sweep
 
 # Tasks, and what they do for each account.
 SWEEPS = [
@@ -56,14 +56,14 @@ def test_accounts_after_one_that_fails_are_served(
     served: list[UUID] = []
     monkeypatch.setattr(deed, failing(served, getattr(import_module(module), name)))
     module, name = task.rsplit(".", 1)
-    with pytest.raises(Unserved, match="1 of 2 accounts"):
+    with pytest.raises(SweepFailed, match="1 of 2 accounts"):
         getattr(import_module(module), name)()
     assert served == account_ids()
 
 
 def test_who_fails_is_named_with_the_place_and_counted(acme: Account, rival: Account) -> None:
     before, first = unserved(), account_ids()[0]
-    with capture_logs() as told, pytest.raises(Unserved) as refused:
+    with capture_logs() as told, pytest.raises(SweepFailed) as refused:
         sweep(failing([], lambda account_id: account_id))
     assert isinstance(refused.value.__cause__, Failed)
     assert [(each["account"], each["exc_info"]) for each in told] == [(str(first), True)]

@@ -73,7 +73,7 @@ class Worker(ABC):
         """What it does each time."""
 
 
-def sentence(dice: random.Random) -> str:
+def post_text(dice: random.Random) -> str:
     return f"the {dice.choice(THINGS)} stands at {dice.choice(PLACES)}"
 
 
@@ -88,7 +88,7 @@ class Writer(Worker):
         nodes: list[dict[str, Any]] = [
             {
                 "client_id": name,
-                "text": f"{self.tag}: note {name}, {sentence(dice)}.",
+                "text": f"{self.tag}: note {name}, {post_text(dice)}.",
                 "user_id": "ann",
                 "run_id": f"{self.name}-{number // 20}",
             }
@@ -171,7 +171,7 @@ class Importer(Worker):
             {
                 "object": "entry",
                 "client_id": name,
-                "text": f"{self.tag}: line {name}, {sentence(dice)}.",
+                "text": f"{self.tag}: line {name}, {post_text(dice)}.",
                 "user_id": "ann",
             }
             for name in names

@@ -88,7 +88,7 @@ def test_each_decision_is_a_transaction(committed: str, backstage: Client, acme:
 def test_too_many_at_a_time_are_refused(
     backstage: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kmapp.web.admin.base.AT_ONCE", 3)
+    monkeypatch.setattr("kmapp.web.admin.base.MAX_ROWS_PER_ACTION", 3)
     entries = fill(acme, 4)
     said = decide(backstage, MemoryEntry, "forget", [entry.pk for entry in entries])
     assert "at most 3" in said

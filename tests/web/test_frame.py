@@ -127,7 +127,7 @@ def test_a_person_changes_between_their_accounts(
     assert at_desk.get("/admins/").status_code == 403
     assert at_desk.post("/account/", {"account": str(rival.pk)}).status_code == 302
     assert at_desk.get("/admins/").status_code == 200
-    assert at_desk.get("/").context["seat"].name == "Rival"
+    assert at_desk.get("/").context["access"].name == "Rival"
 
 
 def test_a_reviewer_may_not_enter_where_admins_work(client: Client, alice: User, ada: User) -> None:

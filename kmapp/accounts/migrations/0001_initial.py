@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=100, verbose_name='name')),
                 ('slug', models.SlugField(unique=True, verbose_name='short name')),
-                ('redact', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('email', 'E-mail addresses'), ('phone', 'Phone numbers'), ('card', 'Bank cards'), ('id', 'Identity numbers'), ('secret', 'Keys and tokens')], max_length=20), blank=True, default=kmapp.accounts.models.every_kind, size=None, verbose_name='redacted')),
+                ('redact', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('email', 'E-mail addresses'), ('phone', 'Phone numbers'), ('card', 'Bank cards'), ('id', 'Identity numbers'), ('secret', 'Keys and tokens')], max_length=20), blank=True, default=kmapp.accounts.models.all_redaction_kinds, size=None, verbose_name='redacted')),
                 ('account_wide', models.CharField(choices=[('propose', 'A person reviews it first'), ('apply', 'It applies at once')], default='propose', help_text='What happens to a memory that everyone in the account would see.', max_length=10, verbose_name='account-wide memories')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
             ],

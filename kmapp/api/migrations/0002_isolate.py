@@ -2,9 +2,9 @@
 
 from django.db import migrations
 
-from kmapp.accounts.row_level_security import Isolate
+from kmapp.accounts.row_level_security import EnableRowLevelSecurity
 
 
 class Migration(migrations.Migration):
     dependencies = [("api", "0001_initial"), ("kmapp", "0002_doors")]
-    operations = [Isolate("api_idempotentrequest")]
+    operations = [EnableRowLevelSecurity("api_idempotentrequest")]

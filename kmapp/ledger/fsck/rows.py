@@ -30,9 +30,11 @@ SELECT t.id::text, s.commit_id::text, s.salt, {columns}
 def check_rows(source: Source, findings: Findings, chain: Chain) -> None:
     """Every sealed row is there and as it was sealed, and no other."""
     left = dict(chain.last)
-    for table, unsealed in SEALED.items():
+    for table, unsealed_fields in SEALED.items():
         kind = kind_of(table)
-        columns = {name: of for name, of in source.columns(table).items() if name not in unsealed}
+        columns = {
+            name: of for name, of in source.columns(table).items() if name not in unsealed_fields
+        }
         if not columns:
             continue  # an older database, without this table
         for ident, commit, salt, *values in source.stream(

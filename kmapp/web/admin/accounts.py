@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.actions import add_member, revoke_key
 from kmapp.accounts.models import Account, ApiKey, Membership, User
-from kmapp.web.admin.base import ReadOnly, actor_of, seated
-from kmapp.web.after_commit import Carrier
+from kmapp.web.admin.base import ReadOnlyAdmin, admin_actor, as_admin_request
+from kmapp.web.after_commit import AfterCommitResponse
 
 if TYPE_CHECKING:
     StockUserAdmin = auth.UserAdmin[User]
@@ -42,12 +42,12 @@ class UserAdmin(StockUserAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """Nobody sees who is in other accounts."""
-        members = Membership.objects.of(seated(request).seat.account_id)
+        members = Membership.objects.of(as_admin_request(request).access.account_id)
         return super().get_queryset(request).filter(pk__in=members.values("user"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Only superusers give rights, or they could be taken, and touch the login of others."""
-        stock, user = super().get_readonly_fields(request, obj), seated(request).user
+        stock, user = super().get_readonly_fields(request, obj), as_admin_request(request).user
         if user.is_superuser:
             return stock
         others = obj is not None and obj.pk != user.pk
@@ -55,12 +55,14 @@ class UserAdmin(StockUserAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Admins of the account let people in."""
-        is_admin = seated(request).seat.role == Membership.Role.ADMIN
+        is_admin = as_admin_request(request).access.role == Membership.Role.ADMIN
         return is_admin and super().has_add_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Superusers are changed by superusers."""
-        above = obj is not None and obj.is_superuser and not seated(request).user.is_superuser
+        above = (
+            obj is not None and obj.is_superuser and not as_admin_request(request).user.is_superuser
+        )
         return not above and super().has_change_permission(request, obj)
 
     def user_change_password(
@@ -70,7 +72,7 @@ class UserAdmin(StockUserAdmin):
         form_url: str = "",
     ) -> HttpResponse:
         """A password opens every account of a person. One's own: on its own page."""
-        if not seated(request).user.is_superuser:
+        if not as_admin_request(request).user.is_superuser:
             raise PermissionDenied
         return super().user_change_password(request, id, form_url)
 
@@ -85,15 +87,15 @@ class UserAdmin(StockUserAdmin):
         super().save_model(request, obj, form, change)
         if not change:
             add_member(
-                account_id=seated(request).seat.account_id,
+                account_id=as_admin_request(request).access.account_id,
                 user=obj,
                 role=Membership.Role.REVIEWER,
-                actor=actor_of(request),
+                actor=admin_actor(request),
             )
 
 
 @admin.register(Account)
-class AccountAdmin(ReadOnly):
+class AccountAdmin(ReadOnlyAdmin):
     """The one account that was chosen; its policies are changed on its own page."""
 
     list_display = ("name", "slug", "account_wide", "created_at")
@@ -102,7 +104,7 @@ class AccountAdmin(ReadOnly):
 
 
 @admin.register(Membership)
-class MembershipAdmin(ReadOnly):
+class MembershipAdmin(ReadOnlyAdmin):
     """Who may do what."""
 
     list_display = ("user", "role", "created_at")
@@ -113,7 +115,7 @@ class MembershipAdmin(ReadOnly):
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(ReadOnly):
+class ApiKeyAdmin(ReadOnlyAdmin):
     """Keys are issued on their own page, where the secret is shown once."""
 
     list_display = (
@@ -128,9 +130,9 @@ class ApiKeyAdmin(ReadOnly):
     list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
     search_fields = ("name", "prefix")
     date_hierarchy = "created_at"
-    left_out = ("account", "hash")
+    hidden_fields = ("account", "hash")
     actions = ("revoke",)
 
     @admin.action(description=_("Revoke for good"), permissions=["manage"])
-    def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> Carrier | None:
-        return self.decide(request, rows, lambda key: revoke_key(key, actor=actor_of(request)))
+    def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> AfterCommitResponse | None:
+        return self.decide(request, rows, lambda key: revoke_key(key, actor=admin_actor(request)))

@@ -3,11 +3,11 @@
 from django.contrib import admin
 
 from kmapp.api.models import IdempotentRequest
-from kmapp.web.admin.base import ReadOnly
+from kmapp.web.admin.base import ReadOnlyAdmin
 
 
 @admin.register(IdempotentRequest)
-class IdempotentRequestAdmin(ReadOnly):
+class IdempotentRequestAdmin(ReadOnlyAdmin):
     """Which requests may be repeated, and until when."""
 
     list_display = ("idempotency_key", "key_id", "state", "status", "created_at", "expires_at")
@@ -15,4 +15,4 @@ class IdempotentRequestAdmin(ReadOnly):
     search_fields = ("^idempotency_key",)
     date_hierarchy = "created_at"
     ordering = ("-created_at",)
-    left_out = ("account", "fingerprint", "lease_token")
+    hidden_fields = ("account", "fingerprint", "lease_token")

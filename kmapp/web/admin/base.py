@@ -13,51 +13,51 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Membership, Seat, User
+from kmapp.accounts.models import AccountAccess, Membership, User
 from kmapp.errors import DomainError
-from kmapp.web.after_commit import Afterwards, Carrier
+from kmapp.web.after_commit import AfterCommit, AfterCommitResponse
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
 else:
     ModelAdmin = admin.ModelAdmin
 
-AT_ONCE = 100  # decisions of one request: each is a commit of its own
+MAX_ROWS_PER_ACTION = 100  # decisions of one request: each is a commit of its own
 
 
 class AdminRequest(HttpRequest):
     """A request that `kmapp.web.admin.site` let in: staff, seated in one account."""
 
     user: User
-    seat: Seat
+    access: AccountAccess
 
 
-def seated(request: HttpRequest) -> AdminRequest:
+def as_admin_request(request: HttpRequest) -> AdminRequest:
     return cast("AdminRequest", request)
 
 
-def actor_of(request: HttpRequest) -> Actor:
-    return Actor("user", seated(request).user.pk)
+def admin_actor(request: HttpRequest) -> Actor:
+    return Actor("user", as_admin_request(request).user.pk)
 
 
-class ReadOnly(ModelAdmin):
+class ReadOnlyAdmin(ModelAdmin):
     """Shows rows, of one account where rows have one. `left_out` are columns not worth showing."""
 
     show_full_result_count = False
     list_per_page = 50
-    left_out: Sequence[str] = ("account",)
+    hidden_fields: Sequence[str] = ("account",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Of the account that was chosen; row-level security says so too."""
         rows = super().get_queryset(request)
         if any(field.name == "account" for field in self.opts.concrete_fields):
-            rows = rows.filter(account_id=seated(request).seat.account_id)
+            rows = rows.filter(account_id=as_admin_request(request).access.account_id)
         return rows
 
     def get_fields(self, request: HttpRequest, obj: models.Model | None = None) -> list[Any]:
         """Every column, also those that no form would offer."""
         fields = self.opts.concrete_fields
-        return [field.name for field in fields if field.name not in self.left_out]
+        return [field.name for field in fields if field.name not in self.hidden_fields]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         """All of them."""
@@ -78,18 +78,20 @@ class ReadOnly(ModelAdmin):
 
     def has_manage_permission(self, request: HttpRequest) -> bool:
         """Admins of the account."""
-        return seated(request).seat.role == Membership.Role.ADMIN
+        return as_admin_request(request).access.role == Membership.Role.ADMIN
 
     def decide(
         self, request: HttpRequest, rows: QuerySet[Any], verb: Callable[[Any], object]
-    ) -> Carrier | None:
+    ) -> AfterCommitResponse | None:
         """Do the same to each row; what is refused is said, and the others go on."""
-        if rows.count() > AT_ONCE:
-            text = _("Choose at most %(n)d at a time. Nothing was changed.") % {"n": AT_ONCE}
+        if rows.count() > MAX_ROWS_PER_ACTION:
+            text = _("Choose at most %(n)d at a time. Nothing was changed.") % {
+                "n": MAX_ROWS_PER_ACTION
+            }
             self.message_user(request, text, messages.WARNING)
             return None
         chosen = iter(list(rows))
-        return Carrier(Afterwards(lambda: self._decide_next(request, chosen, verb)))
+        return AfterCommitResponse(AfterCommit(lambda: self._decide_next(request, chosen, verb)))
 
     def _decide_next(
         self,
@@ -97,12 +99,12 @@ class ReadOnly(ModelAdmin):
         rows: Iterator[Any],
         verb: Callable[[Any], object],
         done: int = 0,
-    ) -> HttpResponseBase | Afterwards:
+    ) -> HttpResponseBase | AfterCommit:
         """One decision a transaction: none holds the chain, or its row, while others are made."""
         row = next(rows, None)
         if row is None:
             if done:
-                self.say_changed(request, done)
+                self.report_changed(request, done)
             return redirect(request.get_full_path())
         try:
             with transaction.atomic():
@@ -110,9 +112,9 @@ class ReadOnly(ModelAdmin):
             done += 1
         except DomainError as refused:
             self.message_user(request, f"{row}: {refused.message}", messages.WARNING)
-        return Afterwards(lambda: self._decide_next(request, rows, verb, done))
+        return AfterCommit(lambda: self._decide_next(request, rows, verb, done))
 
-    def say_changed(self, request: HttpRequest, number: int) -> None:
+    def report_changed(self, request: HttpRequest, number: int) -> None:
         text = ngettext("%(n)d row was changed.", "%(n)d rows were changed.", number)
         level = messages.SUCCESS if number else messages.WARNING
         self.message_user(request, text % {"n": number}, level)

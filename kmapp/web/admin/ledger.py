@@ -3,11 +3,11 @@
 from django.contrib import admin
 
 from kmapp.ledger.models import Checkpoint, Commit, Note, Seal
-from kmapp.web.admin.base import ReadOnly
+from kmapp.web.admin.base import ReadOnlyAdmin
 
 
 @admin.register(Commit)
-class CommitAdmin(ReadOnly):
+class CommitAdmin(ReadOnlyAdmin):
     """The chain, newest first."""
 
     list_display = ("seq", "commit_hash", "actor", "created_at")
@@ -17,7 +17,7 @@ class CommitAdmin(ReadOnly):
 
 
 @admin.register(Seal)
-class SealAdmin(ReadOnly):
+class SealAdmin(ReadOnlyAdmin):
     """Which object was sealed by which commit. A salt says nothing to a reader."""
 
     list_display = ("commit", "object_type", "object_id", "op")
@@ -26,11 +26,11 @@ class SealAdmin(ReadOnly):
     search_fields = ("=object_id",)
     date_hierarchy = "commit__created_at"
     ordering = ("-commit__seq",)
-    left_out = ("account", "salt")
+    hidden_fields = ("account", "salt")
 
 
 @admin.register(Note)
-class NoteAdmin(ReadOnly):
+class NoteAdmin(ReadOnlyAdmin):
     """What was said when a commit was made."""
 
     list_display = ("commit", "commit__actor", "commit__created_at", "reason")
@@ -38,11 +38,11 @@ class NoteAdmin(ReadOnly):
     search_fields = ("reason",)
     date_hierarchy = "commit__created_at"
     ordering = ("-commit__seq",)
-    left_out = ("account", "salt")
+    hidden_fields = ("account", "salt")
 
 
 @admin.register(Checkpoint)
-class CheckpointAdmin(ReadOnly):
+class CheckpointAdmin(ReadOnlyAdmin):
     """Signed heads of the chain."""
 
     list_display = ("seq", "commit_hash", "created_at", "key_id")

@@ -7,11 +7,11 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.outbox.actions import replay
 from kmapp.outbox.models import Delivery, OutboxEvent
-from kmapp.web.admin.base import ReadOnly, seated
+from kmapp.web.admin.base import ReadOnlyAdmin, as_admin_request
 
 
 @admin.register(OutboxEvent)
-class OutboxEventAdmin(ReadOnly):
+class OutboxEventAdmin(ReadOnlyAdmin):
     """Facts that others wanted to hear of. They never change."""
 
     list_display = ("topic", "job_key", "created_at")
@@ -22,7 +22,7 @@ class OutboxEventAdmin(ReadOnly):
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(ReadOnly):
+class DeliveryAdmin(ReadOnlyAdmin):
     """What changes: one event owed to one handler. What was given up can be tried again."""
 
     list_display = (
@@ -49,5 +49,7 @@ class DeliveryAdmin(ReadOnly):
 
     @admin.action(description=_("Try again what was given up"), permissions=["manage"])
     def try_again(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
-        revived = replay(seated(request).seat.account_id, list(rows.values_list("pk", flat=True)))
-        self.say_changed(request, revived)
+        revived = replay(
+            as_admin_request(request).access.account_id, list(rows.values_list("pk", flat=True))
+        )
+        self.report_changed(request, revived)

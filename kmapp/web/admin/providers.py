@@ -3,11 +3,11 @@
 from django.contrib import admin
 
 from kmapp.providers.models import EmbeddingModel
-from kmapp.web.admin.base import ReadOnly
+from kmapp.web.admin.base import ReadOnlyAdmin
 
 
 @admin.register(EmbeddingModel)
-class EmbeddingModelAdmin(ReadOnly):
+class EmbeddingModelAdmin(ReadOnlyAdmin):
     """Which there are, and which one answers."""
 
     list_display = ("name", "dimensions", "state", "passage_template", "created_at")

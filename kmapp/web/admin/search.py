@@ -3,11 +3,11 @@
 from django.contrib import admin
 
 from kmapp.search.models import Vector
-from kmapp.web.admin.base import ReadOnly
+from kmapp.web.admin.base import ReadOnlyAdmin
 
 
 @admin.register(Vector)
-class VectorAdmin(ReadOnly):
+class VectorAdmin(ReadOnlyAdmin):
     """How far the vectors are; their numbers are never shown."""
 
     list_display = ("collection", "object_id", "part", "model", "state", "ready_at", "error")
@@ -16,4 +16,4 @@ class VectorAdmin(ReadOnly):
     search_fields = ("=object_id", "^text_sha256")
     date_hierarchy = "ready_at"
     ordering = ("-id",)
-    left_out = ("account", "embedding")
+    hidden_fields = ("account", "embedding")

@@ -16,9 +16,9 @@ from django.utils.translation import gettext_lazy
 
 from kmapp.accounts.models import Membership
 from kmapp.errors import Denied
-from kmapp.web.after_commit import Afterwards, Carrier
+from kmapp.web.after_commit import AfterCommit, AfterCommitResponse
 from kmapp.web.errors import refuse
-from kmapp.web.http import WebRequest, back_to
+from kmapp.web.http import WebRequest, safe_next_url
 from kmapp.web.page_access import enter
 from kmapp.web.views.session import sign_out
 
@@ -34,7 +34,7 @@ class Site(admin.AdminSite):
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: FBT001, FBT002 - Django's
         """Staff only. A person who is signed in and is not staff is told so."""
-        guarded = super().admin_view(_in_one_account(view), cacheable)
+        guarded = super().admin_view(_run_in_account(view), cacheable)
 
         @wraps(view)
         def staff_only(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -48,7 +48,7 @@ class Site(admin.AdminSite):
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
         """There is one way to sign in, and it is slowed down for those who guess."""
-        wanted = back_to(request, reverse("admin:index"))
+        wanted = safe_next_url(request, reverse("admin:index"))
         return redirect(wanted) if request.user.is_authenticated else redirect_to_login(wanted)
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
@@ -56,16 +56,16 @@ class Site(admin.AdminSite):
         return sign_out(request)
 
 
-def _in_one_account(view: View) -> View:
+def _run_in_account(view: View) -> View:
     @wraps(view)
-    def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        def written(seated: WebRequest) -> HttpResponseBase | Afterwards:
-            answer = view(seated, *args, **kwargs)
-            if isinstance(answer, Carrier):
-                return answer.afterwards
+    def run_in_account(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def render_inside(page_request: WebRequest) -> HttpResponseBase | AfterCommit:
+            answer = view(page_request, *args, **kwargs)
+            if isinstance(answer, AfterCommitResponse):
+                return answer.after_commit
             # Its rows are read while it is written: here, not after we have left the account.
             return answer.render() if isinstance(answer, SimpleTemplateResponse) else answer
 
-        return enter(cast("WebRequest", request), written, roles=set(Membership.Role))
+        return enter(cast("WebRequest", request), render_inside, roles=set(Membership.Role))
 
-    return cast("View", inside)
+    return cast("View", run_in_account)

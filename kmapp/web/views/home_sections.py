@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.outbox.models import Delivery
-from kmapp.web.http import WebRequest, account_id_for, fragment, unless_known
+from kmapp.web.http import WebRequest, account_id_for, fragment, respond_unless_unchanged
 from kmapp.web.page_access import reviewer_required
 
 
@@ -21,7 +21,7 @@ def operations_summary(request: WebRequest) -> HttpResponse:
         "oldest": rows.open().aggregate(oldest=Min("event__created_at"))["oldest"],
     }
     template = fragment(request, "web/operations/summary.html", "panel")
-    return unless_known(request, render(request, template, context))
+    return respond_unless_unchanged(request, render(request, template, context))
 
 
 @require_safe
@@ -37,4 +37,4 @@ def ledger_summary(request: WebRequest) -> HttpResponse:
         "checkpoint": checkpoint,
     }
     template = fragment(request, "web/ledger/summary.html", "panel")
-    return unless_known(request, render(request, template, context))
+    return respond_unless_unchanged(request, render(request, template, context))

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kmapp.accounts.actions import IssuedKey, issue_key, revoke_key, rotate_key
 from kmapp.accounts.models import ApiKey
-from kmapp.web.after_commit import Afterwards
+from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import KeyForm
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.notices import tell
@@ -37,7 +37,7 @@ def keys(request: WebRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @admin_required
-def issue(request: WebRequest) -> HttpResponse | Afterwards:
+def issue(request: WebRequest) -> HttpResponse | AfterCommit:
     form = KeyForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
@@ -49,19 +49,19 @@ def issue(request: WebRequest) -> HttpResponse | Afterwards:
         expires_at=form.expires_at(),
         actor=actor_for(request),
     )
-    return Afterwards(lambda: _shown(request, issued))
+    return AfterCommit(lambda: _shown(request, issued))
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @admin_required
-def rotate(request: WebRequest, pk: UUID) -> HttpResponse | Afterwards:
+def rotate(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """The old secret stops at once, so this asks first."""
     key = get_object_or_404(ApiKey.objects.of(account_id_for(request)), pk=pk)
     if request.method != "POST":
         return render(request, "web/keys/confirm.html", {"key": key, "deed": "rotate"})
     issued = rotate_key(key, actor=actor_for(request))
-    return Afterwards(lambda: _shown(request, issued))
+    return AfterCommit(lambda: _shown(request, issued))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

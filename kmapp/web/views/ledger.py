@@ -10,8 +10,8 @@ from kmapp.ledger.checkpoint_status import behind
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.verify import Checked, verify
 from kmapp.web.actor_names import names_of
-from kmapp.web.after_commit import Afterwards
-from kmapp.web.http import WebRequest, account_id_for, fragment, number
+from kmapp.web.after_commit import AfterCommit
+from kmapp.web.http import WebRequest, account_id_for, fragment, parse_row_number
 from kmapp.web.page_access import reviewer_required
 
 PAGE = 50
@@ -23,7 +23,7 @@ def ledger(request: WebRequest) -> HttpResponse:
     """Commits by number: the next page starts below the last one shown."""
     account_id = account_id_for(request)
     rows = Commit.objects.of(account_id).order_by("-seq")
-    below = number(request.GET.get("below", ""))
+    below = parse_row_number(request.GET.get("below", ""))
     if below is not None:
         rows = rows.filter(seq__lt=below)
     found = list(rows[: PAGE + 1])
@@ -49,11 +49,11 @@ def commit(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @reviewer_required
-def check(request: WebRequest) -> Afterwards:
+def check(request: WebRequest) -> AfterCommit:
     """Read the chain now: a transaction a block, none of them long."""
     account_id = account_id_for(request)
-    return Afterwards(lambda: _checked(request, verify(account_id)), apart=True)
+    return AfterCommit(lambda: _checked(request, verify(account_id)), outside_transaction=True)
 
 
-def _checked(request: WebRequest, checked: Checked) -> Afterwards:
-    return Afterwards(lambda: render(request, "web/ledger/checked.html", {"checked": checked}))
+def _checked(request: WebRequest, checked: Checked) -> AfterCommit:
+    return AfterCommit(lambda: render(request, "web/ledger/checked.html", {"checked": checked}))

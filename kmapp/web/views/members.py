@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kmapp.accounts.actions import add_member, change_role, remove_member
-from kmapp.accounts.models import Membership, User, memberships_of
+from kmapp.accounts.models import Membership, User, list_account_access
 from kmapp.errors import Invalid
 from kmapp.web.forms import MemberForm
 from kmapp.web.http import WebRequest, account_id_for, actor_for
@@ -86,8 +86,10 @@ def _is_ours(request: WebRequest, user: User) -> bool:
 
     A login without any account is nobody's: who made it is not known.
     """
-    theirs = {seat.account_id for seat in memberships_of(user)}
-    managed = {seat.account_id for seat in request.seats if seat.role == Membership.Role.ADMIN}
+    theirs = {access.account_id for access in list_account_access(user)}
+    managed = {
+        access.account_id for access in request.accesses if access.role == Membership.Role.ADMIN
+    }
     return request.user.is_superuser or (bool(theirs) and theirs <= managed)
 
 

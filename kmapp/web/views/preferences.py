@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 from kmapp.accounts.models import User
 from kmapp.errors import Invalid
 from kmapp.web.errors import refuse
-from kmapp.web.http import back_to
+from kmapp.web.http import safe_next_url
 from kmapp.web.preferences import remember
 
 
@@ -31,4 +31,4 @@ def preferences(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         kept = chosen if keyboard is None else {**chosen, "keyboard_shortcuts": keyboard == "on"}
         User.objects.filter(pk=request.user.pk).update(**kept)
-    return remember(redirect(back_to(request, "web:home")), **chosen)
+    return remember(redirect(safe_next_url(request, "web:home")), **chosen)

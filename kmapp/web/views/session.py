@@ -14,9 +14,9 @@ from rest_framework.request import Request
 
 from kmapp.api import throttles
 from kmapp.web.forms import PasswordForm
-from kmapp.web.http import WebRequest, back_to
+from kmapp.web.http import WebRequest, safe_next_url
 from kmapp.web.notices import tell
-from kmapp.web.page_access import CHOSEN, reviewer_required
+from kmapp.web.page_access import SELECTED_ACCOUNT, reviewer_required
 from kmapp.web.preferences import remember
 from kmapp.web.sign_in import SignInForm
 
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_in(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
-        return redirect(back_to(request, "web:home"))
+        return redirect(safe_next_url(request, "web:home"))
     if request.method != "POST":
         return _ask(request, SignInForm(request))
     address = throttles.client_address(Request(request))
@@ -44,12 +44,12 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     login(request, user)
     log.info("signed_in", user=str(user.pk), address=address)
     return remember(
-        redirect(back_to(request, "web:home")), theme=user.theme, language=user.language
+        redirect(safe_next_url(request, "web:home")), theme=user.theme, language=user.language
     )
 
 
 def _ask(request: HttpRequest, form: SignInForm, *, status: int = HTTPStatus.OK) -> HttpResponse:
-    context = {"form": form, "next": back_to(request, "")}
+    context = {"form": form, "next": safe_next_url(request, "")}
     return render(request, "web/session/form.html", context, status=status)
 
 
@@ -57,7 +57,11 @@ def _slow_down(request: HttpRequest, seconds: int) -> HttpResponse:
     """Ask again without looking at the password: what was typed is neither checked nor lost."""
     text = _("Too many attempts from your address. Wait %(seconds)d seconds, then try again.")
     form = SignInForm(request, initial={"username": request.POST.get("username", "")})
-    context = {"form": form, "refused": text % {"seconds": seconds}, "next": back_to(request, "")}
+    context = {
+        "form": form,
+        "refused": text % {"seconds": seconds},
+        "next": safe_next_url(request, ""),
+    }
     answer = render(request, "web/session/form.html", context, status=HTTPStatus.TOO_MANY_REQUESTS)
     answer.headers["Retry-After"] = str(seconds)
     return answer
@@ -74,13 +78,13 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @reviewer_required
-def change_account(request: WebRequest) -> HttpResponse:
+def switch_account(request: WebRequest) -> HttpResponse:
     wanted = request.POST.get("account", "")
-    if wanted not in {str(seat.account_id) for seat in request.seats}:
+    if wanted not in {str(access.account_id) for access in request.accesses}:
         raise Http404
-    request.session[CHOSEN] = wanted
+    request.session[SELECTED_ACCOUNT] = wanted
     # Home unless a page asks otherwise: the one they were on may not exist there.
-    return redirect(back_to(request, "web:home"))
+    return redirect(safe_next_url(request, "web:home"))
 
 
 @sensitive_post_parameters()

@@ -13,7 +13,7 @@ from context.actions.settings import change_settings
 from context.models import ContextSettings
 from context.models.archive_input import NewResult
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actions import change_account, remove_member, revoke_key
+from kmapp.accounts.actions import remove_member, revoke_key, update_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
@@ -95,7 +95,7 @@ def live_a_little(account: Account) -> None:
         undo(two)
         rate(two, "positive", used_in="r1")
         record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="kind=fact", number=2)
-        change_account(account, redact=["email"], account_wide="apply", actor=SYSTEM)
+        update_account(account, redact=["email"], account_wide="apply", actor=SYSTEM)
         policy = {"forget_after": {"event": 90}, "min_score": 0.1}
         policy |= {"daily_writes": 90_000, "open_proposals": 900}
         change_policy(account.pk, policy, actor=SYSTEM)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actions import change_account
+from kmapp.accounts.actions import update_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.models import Checkpoint
 from tests import makers
@@ -50,7 +50,7 @@ def test_an_old_dump_put_back_whole_is_found(ledger: Ledger) -> None:
     """What was signed after the dump is missed: new commits, new accounts."""
     dump = settings.CHECKPOINT_FILE.read_bytes()
     with acting(ledger.account):
-        change_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
+        update_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
     makers.account("Newcomer")
     call_command("checkpoint", stdout=StringIO())
     assert ledger.problems() == []
@@ -69,7 +69,7 @@ def test_an_old_dump_put_back_whole_is_found(ledger: Ledger) -> None:
 
 def test_a_broken_chain_is_not_signed(ledger: Ledger) -> None:
     with acting(ledger.account):
-        change_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
+        update_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
     ledger.intruder.run(
         "UPDATE ledger_commit SET actor = 'user:evil' WHERE account_id = %s AND seq = %s",
         *(ledger.account.pk, len(ledger.links())),
@@ -107,7 +107,7 @@ class TestCheckpointFile:
     def test_a_line_of_another_key_is_found(self, ledger: Ledger, lines: list[bytes]) -> None:
         settings.CHECKPOINT_KEY_FILE = settings.CHECKPOINT_KEY_FILE.with_name("another")
         with acting(ledger.account):
-            change_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
+            update_account(ledger.account, redact=[], account_wide="apply", actor=SYSTEM)
         call_command("checkpoint", stdout=StringIO())
         ours = Path(f"{settings.CHECKPOINT_KEY_FILE.with_name('checkpoint.ed25519')}.pub")
         found = ledger.problems("--public-key", str(ours))

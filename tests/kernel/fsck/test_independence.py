@@ -9,7 +9,7 @@ import pytest
 from django.apps import apps
 
 import kmapp.ledger.fsck
-from kmapp.accounts.models import Truth
+from kmapp.accounts.models import SealedModel
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.chain import commit_hash
 from kmapp.ledger.fsck.hashing import digest_of, loaded
@@ -35,9 +35,9 @@ def test_fsck_imports_nothing_that_writes() -> None:
 
 def test_fsck_knows_every_table_that_the_models_seal() -> None:
     truth = {
-        model._meta.db_table: frozenset(model.unsealed)
+        model._meta.db_table: frozenset(model.unsealed_fields)
         for model in apps.get_models()
-        if issubclass(model, Truth)
+        if issubclass(model, SealedModel)
     }
     assert {"accounts_account": frozenset(), **truth} == SEALED
     for table, history in HISTORIES.items():

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actions import change_account
+from kmapp.accounts.actions import update_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.checkpoint_status import all_behind, behind
 from kmapp.management.commands.up import BEHIND
@@ -43,7 +43,7 @@ def test_an_older_database_is_behind_what_was_signed(put_back: Ledger) -> None:
 def test_what_is_written_on_it_does_not_hide_it_and_is_not_signed(put_back: Ledger) -> None:
     for _ in range(4):
         with acting(put_back.account):
-            change_account(put_back.account, redact=[], account_wide="apply", actor=SYSTEM)
+            update_account(put_back.account, redact=[], account_wide="apply", actor=SYSTEM)
     found = behind(put_back.account.pk)
     assert found is not None
     assert found.ends > found.signed
