@@ -5,17 +5,17 @@ from uuid import UUID
 from django.urls import reverse
 
 from context.models import ContextCostReport
-from kmapp.web.usage_registry import Use, Uses, teller
+from kmapp.web.usage_registry import Usage, UsageEntry, register_usage
 
 
-@teller
-def uses_in_calls(account_id: UUID, pk: UUID, limit: int) -> Uses:
+@register_usage
+def uses_in_calls(account_id: UUID, pk: UUID, limit: int) -> Usage:
     """The latest calls that cite it. Inside `acting`."""
     rows = ContextCostReport.objects.of(account_id).citing(pk).briefly().newest_first()
     found = list(rows[: limit + 1])
-    return Uses(
+    return Usage(
         latest=[
-            Use(
+            UsageEntry(
                 at=row.created_at,
                 by=row.conversation_id or row.agent_id,
                 url=reverse("context:call", args=[row.pk]),

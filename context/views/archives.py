@@ -21,7 +21,7 @@ from context.views.forms import KeepingForm
 from kmapp.accounts.models import Membership
 from kmapp.search.models import Vector
 from kmapp.text import tokens
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
@@ -30,7 +30,7 @@ from kmapp.web.http import (
     parse_row_number,
     post_text,
 )
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import admin_required, reviewer_required
 
 PAGE = 50
@@ -87,7 +87,7 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
         "whole_tokens": tokens.count(row.result_full),
         "placeholder": placeholder(row.told(), row.language),
         "ready": vectors.filter(state=Vector.State.READY).exists(),
-        "names": names_of([row.created_by]),
+        "names": list_actor_names([row.created_by]),
         "may_erase": request.access.role == Membership.Role.ADMIN,
     }
     return render(request, "context/archives/detail.html", context)
@@ -110,7 +110,7 @@ def erase_archive(request: WebRequest, pk: UUID) -> HttpResponse:
         return render(request, "context/archives/erase.html", {"archive": row})
     reason = post_text(request, "reason", REASON)
     erase(account_id, actor_for(request), [row], reason=reason)
-    tell(request, _("Erased. The ledger keeps that it was there."))
+    notify_success(request, _("Erased. The ledger keeps that it was there."))
     return redirect("context:archives")
 
 
@@ -142,7 +142,7 @@ def set_keeping(request: WebRequest) -> HttpResponse:
         reason=post_text(request, "reason", REASON),
     )
     said = _("The settings hold from now on.") if changed else _("Nothing was different: it stays.")
-    tell(request, said)
+    notify_success(request, said)
     return redirect("context:keeping")
 
 

@@ -18,7 +18,7 @@ from context.reports.call_report import SECTIONS
 from context.reports.chart_data import pieces, steps
 from context.views.call_prompt import PromptPart, prompt_of
 from context.views.filters import CallFilter
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, fragment, uuid_or_404
 from kmapp.web.page_access import reviewer_required
 
@@ -92,7 +92,7 @@ def call(request: WebRequest, pk: UUID) -> HttpResponse:
         "previous": _previous(row),
         "other": other,
         "compared": _differences(row, other) if other else [],
-        "names": names_of([row.created_by]),
+        "names": list_actor_names([row.created_by]),
     }
     return render(request, "context/calls/detail.html", context)
 

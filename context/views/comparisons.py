@@ -23,10 +23,10 @@ from context.reports.call_report import SECTIONS
 from context.reports.chart_data import columns
 from context.reports.comparison_totals import Bucket, Distribution
 from context.views.policy_forms import SideForm, in_words
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, account_id_for, actor_for, respond_unless_unchanged
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 
 INDEX = "context/comparisons/index.html"
@@ -68,7 +68,7 @@ def comparisons(request: WebRequest) -> HttpResponse:
         "rows": [
             {"made": made, "left": told(made.left), "right": told(made.right)} for made in found
         ],
-        "names": names_of(made.asked_by for made in found),
+        "names": list_actor_names(made.asked_by for made in found),
         "days": days_of(ContextSettings.objects.here(account_id_for(request))),
     }
     return render(request, INDEX, context)
@@ -94,7 +94,9 @@ def compare(request: WebRequest) -> HttpResponse:
         left=Changes(**left.wished()), right=Changes(**right.wished()), **which.cleaned_data
     )
     made = start(account_id, actor_for(request), wished)
-    tell(request, _now("The calls are made again. Nothing is sent, and nothing changes by it."))
+    notify_success(
+        request, _now("The calls are made again. Nothing is sent, and nothing changes by it.")
+    )
     return redirect("context:comparison", pk=made.pk)
 
 
@@ -118,7 +120,7 @@ def comparison(request: WebRequest, pk: UUID) -> HttpResponse:
         "tabs": SHOWN,
         "page": page,
         "rows": [_row(row) for row in page.object_list],
-        "names": names_of([made.asked_by]),
+        "names": list_actor_names([made.asked_by]),
     }
     return render(request, DETAIL, context)
 

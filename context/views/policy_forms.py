@@ -13,7 +13,7 @@ from context.assembly.tool_offer import PROFILES
 from context.reports import labels
 from kmapp.search.variants import VARIANTS
 from kmapp.web.forms import Styled
-from kmapp.web.templatetags.web import listed
+from kmapp.web.templatetags.web import display_value
 
 MOST_TOKENS = 10_000_000
 _FLAGS = {"yes": _("yes"), "no": _("no")}
@@ -60,7 +60,7 @@ def in_words(name: str, value: Any) -> str:
     """A value of a policy as it is told."""
     if name == "prune":
         return str(labels.PRUNING[said(value)])
-    return str(_FLAGS[said(value)]) if isinstance(value, bool) else listed(value)
+    return str(_FLAGS[said(value)]) if isinstance(value, bool) else display_value(value)
 
 
 class PolicyForm(Styled):

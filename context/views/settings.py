@@ -16,12 +16,12 @@ from context.views.policy_forms import in_words
 from context.views.setting_forms import SECTIONS, Form, prices_line
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, post_text
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import admin_required, reviewer_required
-from kmapp.web.settings_history import steps_of
-from kmapp.web.templatetags.web import listed
+from kmapp.web.settings_history import list_changes
+from kmapp.web.templatetags.web import display_value
 
 REASON = 500
 
@@ -50,15 +50,17 @@ def set_settings(request: WebRequest) -> HttpResponse:
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=post_text(request, "reason", REASON),
     )
-    said = _("The settings hold from now on.") if changed else _("Nothing was different: it stays.")
-    tell(request, said)
+    format_value = (
+        _("The settings hold from now on.") if changed else _("Nothing was different: it stays.")
+    )
+    notify_success(request, format_value)
     return redirect(f"{reverse('context:settings')}#{section}")
 
 
 def _page(
     request: WebRequest, row: ContextSettings, wrong: dict[str, Form] | None = None
 ) -> HttpResponse:
-    steps = steps_of(row, INPUT, said=_said)
+    steps = list_changes(row, INPUT, format_value=_said)
     context = {
         "settings": row,
         "sections": [
@@ -73,7 +75,7 @@ def _page(
         "kept": ContextInput.objects.of(row.account_id).count(),
         "may_change": request.access.role == Membership.Role.ADMIN,
         "steps": steps,
-        "names": names_of(step.commit.actor for step in steps),
+        "names": list_actor_names(step.commit.actor for step in steps),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
     return render(request, "context/settings/index.html", context, status=status)
@@ -81,9 +83,9 @@ def _page(
 
 def _said(name: str, value: Any) -> str:
     if not value or name not in ("policy", "prices", "variants", "remote_sources"):
-        return listed(value)
+        return display_value(value)
     if name == "remote_sources":
-        return listed([str(labels.SOURCES[each]) for each in value])
+        return display_value([str(labels.SOURCES[each]) for each in value])
     if name == "policy":
         return "; ".join(f"{labels.POLICY[one]}: {in_words(one, it)}" for one, it in value.items())
     if name == "prices":

@@ -1,5 +1,5 @@
-"""The frame that people work in: sign-in, navigation, home, and what every page is made of.
+"""The shared parts of pages: sign-in, navigation, home, template tags and error pages.
 
-Pages of memory, knowledge, rules and context live with their rows; they enter through `seats`,
-answer through `http`, and are composed here by name only.
+Pages of memory, knowledge, rules and context belong to those apps. They check access through
+`page_access`, and the home page and the navigation refer to them by URL name only.
 """

@@ -1,4 +1,4 @@
-"""How a state looks: always an icon and a word, and a colour that only helps."""
+"""Badges of states: an icon and a word; colour is never the only signal."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ class Badge:
 
 
 BADGES = {
-    # What a memory, a rule or a person's proposal is.
+    # States of memories, rules and proposals.
     "proposed": Badge(_("Proposed"), "clock", "is-amber"),
     "active": Badge(_("Active"), "circle-check", "is-green"),
     "superseded": Badge(_("Superseded"), "replace", ""),
@@ -25,13 +25,13 @@ BADGES = {
     "shadow": Badge(_("Shadow"), "ghost", "is-violet"),
     "disabled": Badge(_("Disabled"), "ban", ""),
     "pinned": Badge(_("Pinned"), "pin", "is-plain"),
-    # What a proposal asks of a reviewer.
+    # What a proposal needs from a reviewer.
     "new": Badge(_("New"), "plus", "is-plain"),
     "update": Badge(_("Update"), "replace", "is-plain"),
     "duplicate": Badge(_("Near-duplicate"), "copy", "is-violet"),
     "contradiction": Badge(_("Contradiction"), "git-compare", "is-red"),
     "flagged": Badge(_("Flagged"), "shield-alert", "is-amber"),
-    # How far the machine has come with it.
+    # Progress of background work.
     "pending": Badge(_("Pending"), "circle-dashed", "is-amber"),
     "running": Badge(_("Running"), "activity", "is-amber"),
     "none": Badge(_("Words only"), "minus", "is-plain"),
@@ -41,14 +41,14 @@ BADGES = {
     "failed": Badge(_("Failed"), "circle-alert", "is-red"),
     "verified": Badge(_("Verified"), "shield-check", "is-green"),
     "broken": Badge(_("Broken"), "triangle-alert", "is-red"),
-    # How far a source of documents is trusted.
+    # Trust of document sources.
     "trusted": Badge(_("Trusted"), "shield-check", "is-green"),
     "semi_trusted": Badge(_("Semi-trusted"), "shield", ""),
     "untrusted": Badge(_("Untrusted"), "shield-alert", "is-amber"),
-    # What a key is.
+    # States of keys.
     "expired": Badge(_("Expired"), "clock", ""),
     "revoked": Badge(_("Revoked"), "ban", "is-struck"),
-    # What a person is.
+    # Roles of people.
     "admin": Badge(_("Admin"), "key-round", ""),
     "reviewer": Badge(_("Reviewer"), "circle-user-round", ""),
 }

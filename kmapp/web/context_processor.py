@@ -1,4 +1,4 @@
-"""What base.html knows on every page."""
+"""Context processor for base.html."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from kmapp.web.preferences import THEME_COOKIE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chrome:
-    """How this browser likes its pages. The theme is a cookie: known before anyone signs in."""
+    """Display preferences of this browser. The theme is a cookie, so it works before sign-in."""
 
     theme: str
     keyboard: bool
@@ -31,14 +31,14 @@ def chrome(request: HttpRequest, *, ask_user: bool = True) -> Chrome:
 
 
 def frame(request: HttpRequest) -> dict[str, Any]:
-    """Lazy, because a part of a page needs none of it."""
+    """Return lazy values, because partials need none of them."""
     context: dict[str, Any] = {"chrome": SimpleLazyObject(partial(chrome, request))}
     if hasattr(request, "access"):
         page_request = cast("WebRequest", request)
         context |= {
             "access": page_request.access,
             "accesses": page_request.accesses,
-            "places": partial(navigation.places, page_request),
-            "search_url": navigation.address(navigation.SEARCH),
+            "nav_items": partial(navigation.list_nav_items, page_request),
+            "search_url": navigation.find_url(navigation.SEARCH),
         }
     return context

@@ -1,4 +1,4 @@
-"""What changed between two texts: in words, or characters where a script writes no spaces."""
+"""Differences between two texts, by words, or by characters in scripts without spaces."""
 
 import re
 from collections import Counter
@@ -10,85 +10,85 @@ from typing import Literal
 Kind = Literal["same", "added", "removed"]
 Change = tuple[Kind, str]
 
-# Han, kana and their punctuation go one by one; other words, and runs of spaces, hold together.
+# Han, kana and their punctuation are single tokens; other words and runs of spaces stay whole.
 _SPACELESS = (
     "\u2e80-\u2fdf\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f"
 )
 _TOKEN = re.compile(rf"[{_SPACELESS}]|[^\W{_SPACELESS}]+|\s+|[^\w\s]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_MOST_TOKENS = 3000  # beyond this, lines are the pieces
-# Steps of one comparison. Repeated pieces make the matcher cubic: what it did not reach in time
-# is shown as taken out and put in whole.
-_MOST_STEPS = 600_000
+_MAX_TOKENS = 3000  # longer texts are compared by lines
+# Repeated pieces make the matcher cubic. What it does not reach within these steps is displayed as
+# removed and added in whole.
+_MAX_STEPS = 600_000
 
 
 class _Matcher(SequenceMatcher[str]):
-    """Stops looking for what stayed when its steps are used up. Spaces follow their words."""
+    """A matcher that stops when its steps are used up. Spaces are junk."""
 
     def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
         super().__init__(isjunk=str.isspace, a=before, b=after, autojunk=False)
-        often = Counter(piece for piece in after if not piece.isspace())
-        self._steps = list(accumulate((1 + often[piece] for piece in before), initial=0))
-        self._left = _MOST_STEPS
+        occurrences = Counter(piece for piece in after if not piece.isspace())
+        self._steps = list(accumulate((1 + occurrences[piece] for piece in before), initial=0))
+        self._remaining_steps = _MAX_STEPS
 
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
     ) -> Match:
-        self._left -= self._steps[-1 if ahi is None else ahi] - self._steps[alo]
-        if self._left < 0:
+        self._remaining_steps -= self._steps[-1 if ahi is None else ahi] - self._steps[alo]
+        if self._remaining_steps < 0:
             return Match(alo, blo, 0)
         return super().find_longest_match(alo, ahi, blo, bhi)
 
 
-def changes(old: str, new: str) -> list[Change]:
-    """Pieces that, joined without the added ones, give `old`; without the removed ones, `new`."""
+def diff_pieces(old: str, new: str) -> list[Change]:
+    """Return pieces that give `old` without the added ones and `new` without the removed ones."""
     before, after = _TOKEN.findall(old), _TOKEN.findall(new)
-    if max(len(before), len(after)) > _MOST_TOKENS:
+    if max(len(before), len(after)) > _MAX_TOKENS:
         before, after = _LINE.findall(old), _LINE.findall(new)
     return list(_compare(before, after))
 
 
 def _compare(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
-    """What both begin and end with stayed; the matcher looks only at what lies between."""
-    head = _alike(before, after)
-    most = min(len(before), len(after)) - head
-    tail = _alike(before[::-1][:most], after[::-1])
+    """Skip the common prefix and suffix; run the matcher on what is in between."""
+    head = _common_prefix(before, after)
+    longest = min(len(before), len(after)) - head
+    tail = _common_prefix(before[::-1][:longest], after[::-1])
     if head:
         yield "same", "".join(before[:head])
-    yield from _between(before[head : len(before) - tail], after[head : len(after) - tail])
+    yield from _compare_middle(before[head : len(before) - tail], after[head : len(after) - tail])
     if tail:
         yield "same", "".join(before[len(before) - tail :])
 
 
-def _alike(before: Sequence[str], after: Sequence[str]) -> int:
-    """How many pieces both begin with."""
+def _common_prefix(before: Sequence[str], after: Sequence[str]) -> int:
+    """Return the number of pieces at the start of both."""
     pairs = enumerate(zip(before, after, strict=False))
     return next((i for i, (old, new) in pairs if old != new), min(len(before), len(after)))
 
 
-def _between(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
+def _compare_middle(before: Sequence[str], after: Sequence[str]) -> Iterator[Change]:
     removed = added = ""
     for tag, a_from, a_to, b_from, b_to in _Matcher(before, after).get_opcodes():
-        gone, come = "".join(before[a_from:a_to]), "".join(after[b_from:b_to])
-        # A space alone between two changes belongs to them: phrases change, not words.
-        if tag != "equal" or ((removed or added) and gone.isspace()):
-            removed, added = removed + gone, added + come
+        old_text, new_text = "".join(before[a_from:a_to]), "".join(after[b_from:b_to])
+        # A lone space between two changes joins them, so that phrases change and not single words.
+        if tag != "equal" or ((removed or added) and old_text.isspace()):
+            removed, added = removed + old_text, added + new_text
             continue
         yield from _flush(removed, added)
         removed = added = ""
-        yield "same", gone
+        yield "same", old_text
     yield from _flush(removed, added)
 
 
 def _flush(removed: str, added: str) -> Iterator[Change]:
-    """One change. Where both sides end with the same space, that space stayed."""
-    kept = removed[len(removed.rstrip()) :]
-    if not added.endswith(kept):
-        kept = ""
-    if gone := removed.removesuffix(kept):
-        yield "removed", gone
-    if come := added.removesuffix(kept):
-        yield "added", come
-    if kept:
-        yield "same", kept
+    """Yield one change. A space at the end of both sides is unchanged."""
+    space = removed[len(removed.rstrip()) :]
+    if not added.endswith(space):
+        space = ""
+    if text := removed.removesuffix(space):
+        yield "removed", text
+    if text := added.removesuffix(space):
+        yield "added", text
+    if space:
+        yield "same", space

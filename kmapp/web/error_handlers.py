@@ -1,4 +1,4 @@
-"""What Django asks when no view could answer: the API speaks JSON, pages speak to people."""
+"""Django's error handlers: JSON for the API, pages for people."""
 
 import sys
 from http import HTTPStatus
@@ -25,11 +25,11 @@ def handler404(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def handler500(request: HttpRequest) -> HttpResponse:
-    # Django asks while it handles the error, and does not pass it on.
+    # Django calls this while it handles the error and does not pass it as an argument.
     error = sys.exc_info()[1]
     if api.is_api(request.path):
         return api.server_error(request, error)
-    found = error and api.translate(error)
-    if found and found.status == HTTPStatus.SERVICE_UNAVAILABLE:
-        return web.unavailable(request, found.headers)
-    return web.failed(request)
+    refusal = error and api.translate(error)
+    if refusal and refusal.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        return web.unavailable(request, refusal.headers)
+    return web.server_error(request)

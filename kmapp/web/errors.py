@@ -1,4 +1,4 @@
-"""Refusals as pages: in our frame, and without a database when that is what failed."""
+"""Error pages. Those for server errors use neither the session nor the database."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -12,9 +12,9 @@ from kmapp.errors import DomainError, Waiting
 from kmapp.web.context_processor import chrome
 
 
-def refuse(request: HttpRequest, error: DomainError) -> HttpResponse:
-    """What a page answers when a verb refused: a page of its own, or for htmx one notice."""
-    answer = _answer(request, HTTPStatus(error.status), text=error.message)
+def render_error(request: HttpRequest, error: DomainError) -> HttpResponse:
+    """Render a domain error as a page, or for htmx as a notice."""
+    answer = _render(request, HTTPStatus(error.status), text=error.message)
     if isinstance(error, Waiting):
         answer.headers["Retry-After"] = str(round(error.retry_after))
     return answer
@@ -22,18 +22,18 @@ def refuse(request: HttpRequest, error: DomainError) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     text = _("The request could not be read. Nothing was changed. Go back and try again.")
-    return _answer(request, HTTPStatus.BAD_REQUEST, text=text)
+    return _render(request, HTTPStatus.BAD_REQUEST, text=text)
 
 
 def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _answer(
+    return _render(
         request, HTTPStatus.FORBIDDEN, text=_("You may not do that. Nothing was changed.")
     )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     text = _("Nothing is at this address, or it is not in the account you are working in.")
-    return _answer(request, HTTPStatus.NOT_FOUND, text=text)
+    return _render(request, HTTPStatus.NOT_FOUND, text=text)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -41,30 +41,29 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
         "This form was open too long, or cookies are off. Nothing was changed. "
         "Reload the page and send it again."
     )
-    return _answer(request, HTTPStatus.FORBIDDEN, text=text)
+    return _render(request, HTTPStatus.FORBIDDEN, text=text)
 
 
-def failed(request: HttpRequest) -> HttpResponse:
-    """Our own mistake."""
+def server_error(request: HttpRequest) -> HttpResponse:
     text = _("The fault is ours and has been recorded. What you sent may not have been kept.")
-    return _alone(request, HTTPStatus.INTERNAL_SERVER_ERROR, text=text)
+    return _render_standalone(request, HTTPStatus.INTERNAL_SERVER_ERROR, text=text)
 
 
 def unavailable(request: HttpRequest, headers: Mapping[str, str]) -> HttpResponse:
-    """The database is full, away or slow; `headers` say when to come back."""
+    """Render a 503 when the database is full, unreachable or slow."""
     text = _("The database is busy. What you sent was not kept: try again in a moment.")
-    return _alone(request, HTTPStatus.SERVICE_UNAVAILABLE, text=text, headers=headers)
+    return _render_standalone(request, HTTPStatus.SERVICE_UNAVAILABLE, text=text, headers=headers)
 
 
-def _alone(
+def _render_standalone(
     request: HttpRequest,
     status: HTTPStatus,
     *,
     text: str,
     headers: Mapping[str, str] | None = None,
 ) -> HttpResponse:
-    """Asks nothing of the session or the database: either may be what broke."""
-    context = _words(status) | {
+    """Render without the session and the database, either of which may have failed."""
+    context = _title_context(status) | {
         "text": text,
         "request_id": getattr(request, "request_id", ""),
         "chrome": chrome(request, ask_user=False),
@@ -73,8 +72,8 @@ def _alone(
     return HttpResponse(page, status=status, headers=headers)
 
 
-def _answer(request: HttpRequest, status: HTTPStatus, *, text: str) -> HttpResponse:
-    context = _words(status) | {"text": text}
+def _render(request: HttpRequest, status: HTTPStatus, *, text: str) -> HttpResponse:
+    context = _title_context(status) | {"text": text}
     if not getattr(request, "htmx", False):
         return render(request, "web/refusal.html", context, status=status)
     answer = render(request, "web/refusal.html#notice", context, status=status)
@@ -83,7 +82,7 @@ def _answer(request: HttpRequest, status: HTTPStatus, *, text: str) -> HttpRespo
     return answer
 
 
-def _words(status: HTTPStatus) -> dict[str, object]:
+def _title_context(status: HTTPStatus) -> dict[str, object]:
     titles = {
         HTTPStatus.BAD_REQUEST: _("Not understood"),
         HTTPStatus.FORBIDDEN: _("Not allowed"),

@@ -1,4 +1,4 @@
-"""What the filters above lists are made of."""
+"""Filter fields shared by the lists."""
 
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -42,7 +42,7 @@ def from_day(label: Any, column: str) -> django_filters.DateFilter:
 
 
 def until_day(label: Any, column: str) -> django_filters.DateFilter:
-    """The day itself is part of it."""
+    """Filter by a last day, inclusive."""
     return django_filters.DateFilter(column, label=label, method=_until, widget=_Day)
 
 

@@ -1,4 +1,4 @@
-"""Forms of the pages about an account: its keys and its members."""
+"""Forms for API keys, members and passwords."""
 
 from datetime import timedelta
 from typing import Any
@@ -21,7 +21,7 @@ EXPIRIES = [
 
 
 class Styled(forms.Form):
-    """A form whose fields look like ours."""
+    """A form whose fields have the CSS classes of their widgets."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -35,7 +35,7 @@ class Styled(forms.Form):
 
 
 class KeyForm(Styled):
-    """A new key: who will use it, and for what."""
+    """Form for a new API key."""
 
     name = forms.CharField(
         label=_("Name"),
@@ -56,9 +56,9 @@ class KeyForm(Styled):
 
 
 class MemberForm(Styled):
-    """A person to let in: known by their address, or new."""
+    """Form for adding a member, with or without an existing login."""
 
-    email = forms.EmailField(label=_("E-mail"), max_length=150)  # it is the username, too
+    email = forms.EmailField(label=_("E-mail"), max_length=150)  # also the username
     role = forms.ChoiceField(
         label=_("Role"), choices=Membership.Role.choices, initial=Membership.Role.REVIEWER
     )
@@ -71,11 +71,11 @@ class MemberForm(Styled):
     )
 
     def clean_password(self) -> str:
-        given: str = self.cleaned_data["password"]
-        if given:
-            validate_password(given)
-        return given
+        password: str = self.cleaned_data["password"]
+        if password:
+            validate_password(password)
+        return password
 
 
 class PasswordForm(Styled, PasswordChangeForm):
-    """Another password for oneself: the one in use is asked for."""
+    """Form for changing one's own password, confirmed by the current one."""

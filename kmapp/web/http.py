@@ -1,4 +1,4 @@
-"""A request as our pages see it, and how they answer."""
+"""The request of a page, and helpers for its parameters and its response."""
 
 from hashlib import sha256
 from uuid import UUID
@@ -11,17 +11,17 @@ from django_htmx.middleware import HtmxDetails
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountAccess, User
 
-DIGITS = 19  # of the largest number that the database keeps
+MAX_DIGITS = 19  # of the largest bigint
 
 
 class WebRequest(HttpRequest):
-    """Signed in, seated in one account, and htmx-aware."""
+    """A request of a signed-in person in one account, with htmx details."""
 
     user: User
     htmx: HtmxDetails
     access: AccountAccess
     accesses: list[AccountAccess]
-    counted: dict[str, int]  # numbers beside places that the page has at hand already
+    counted: dict[str, int]  # badge counts that the page has already loaded
 
 
 def account_id_for(request: WebRequest) -> UUID:
@@ -33,39 +33,39 @@ def actor_for(request: WebRequest) -> Actor:
 
 
 def fragment(request: WebRequest, template: str, name: str) -> str:
-    """The page, or for htmx only its named part. Back and forward always want the page."""
+    """Return the template, or for htmx its named partial. History navigation needs the page."""
     wants_part = request.htmx and not request.htmx.history_restore_request
     return f"{template}#{name}" if wants_part else template
 
 
 def respond_unless_unchanged(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
-    """The answer to a poll, or 304 where the page shows exactly that already."""
+    """Return the answer to a poll, or 304 if its content is unchanged."""
     answer.headers["ETag"] = quote_etag(sha256(answer.content).hexdigest()[:32])
-    known = get_conditional_response(request, etag=answer.headers["ETag"], response=answer)
-    return known or answer
+    unchanged = get_conditional_response(request, etag=answer.headers["ETag"], response=answer)
+    return unchanged or answer
 
 
-def parse_row_number(said: str) -> int | None:
-    """A number that somebody sent, if it is one that a row can have."""
-    return int(said) if said.isdecimal() and len(said) < DIGITS else None
+def parse_row_number(text: str) -> int | None:
+    """Return a number from a request, or None if no row can have it."""
+    return int(text) if text.isdecimal() and len(text) < MAX_DIGITS else None
 
 
-def uuid_or_404(said: str) -> UUID:
+def uuid_or_404(text: str) -> UUID:
     try:
-        return UUID(said)
+        return UUID(text)
     except ValueError as error:
         raise Http404 from error
 
 
-def post_text(request: HttpRequest, name: str, longest: int) -> str:
-    """Words of a form that has no more than them; the database keeps no NUL."""
-    return request.POST.get(name, "").replace("\x00", "").strip()[:longest]
+def post_text(request: HttpRequest, name: str, max_length: int) -> str:
+    """Return a text of a form, without NUL, which PostgreSQL cannot store."""
+    return request.POST.get(name, "").replace("\x00", "").strip()[:max_length]
 
 
 def safe_next_url(request: HttpRequest, default: str) -> str:
-    """Where the person came from, if that is a place of ours."""
-    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    """Return the requested next URL if it is on this host."""
+    url = request.POST.get("next") or request.GET.get("next") or ""
     safe = url_has_allowed_host_and_scheme(
-        wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+        url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return wanted if safe else default
+    return url if safe else default

@@ -1,4 +1,4 @@
-"""The icons we vendor, written into the page: no request each, in the colour of their text."""
+"""Vendored icons, inlined into the page: they need no request and inherit the text colour."""
 
 import re
 from functools import cache
@@ -10,9 +10,9 @@ _DRAWING = re.compile(r"<svg[^>]*>(.*)</svg>", re.DOTALL)
 
 
 @cache
-def drawing(name: str) -> str:
-    """What is inside the icon's <svg>. A name we do not have is a mistake: it fails loudly."""
-    found = _DRAWING.search((_FOLDER / f"{name}.svg").read_text())
-    if found is None:
-        raise ValueError(f"{name}.svg holds no drawing.")
-    return "".join(line.strip() for line in found.group(1).splitlines())
+def load_drawing(name: str) -> str:
+    """Return the content of the icon's <svg>; raise if there is no such icon."""
+    match = _DRAWING.search((_FOLDER / f"{name}.svg").read_text())
+    if match is None:
+        raise ValueError(f"{name}.svg contains no <svg>.")
+    return "".join(line.strip() for line in match.group(1).splitlines())

@@ -1,4 +1,4 @@
-"""Characters that a reader cannot see but a model can: shown by name, never in silence."""
+"""Characters that a reader cannot see but a model can. Pages display them by name."""
 
 import re
 import unicodedata
@@ -15,33 +15,33 @@ _JOINER = "\u200d"
 _EMOJI_PARTS = {"So", "Sk", "Mn"}  # pictures, skin tones, and the selector that asks for colour
 
 
-def hides(text: str) -> bool:
-    """Whether there may be such a character in it."""
+def has_invisible(text: str) -> bool:
+    """Return whether the text may contain an invisible character."""
     return bool(_INVISIBLE.search(text))
 
 
-def parts(text: str) -> Iterator[tuple[str, bool]]:
-    """The text in pieces: (piece, False), or (character, True) where nothing would be seen."""
+def split_invisible(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield (piece, False) for visible text and (character, True) for an invisible character."""
     start = 0
-    for found in _INVISIBLE.finditer(text):
-        if _joins_emoji(text, found.start()):
+    for match in _INVISIBLE.finditer(text):
+        if _joins_emoji(text, match.start()):
             continue
-        if found.start() > start:
-            yield text[start : found.start()], False
-        yield found.group(), True
-        start = found.end()
+        if match.start() > start:
+            yield text[start : match.start()], False
+        yield match.group(), True
+        start = match.end()
     if start < len(text):
         yield text[start:], False
 
 
-def name(character: str) -> str:
+def character_name(character: str) -> str:
     return unicodedata.name(character, "CONTROL CHARACTER")
 
 
 def _joins_emoji(text: str, at: int) -> bool:
-    around = text[at - 1 : at] + text[at + 1 : at + 2]
+    neighbours = text[at - 1 : at] + text[at + 1 : at + 2]
     return (
         text[at] == _JOINER
-        and len(around) == 2  # noqa: PLR2004 - one on each side
-        and all(unicodedata.category(one) in _EMOJI_PARTS for one in around)
+        and len(neighbours) == 2  # noqa: PLR2004 - one on each side
+        and all(unicodedata.category(neighbour) in _EMOJI_PARTS for neighbour in neighbours)
     )

@@ -21,6 +21,6 @@ WORDS: Mapping[str, Promise] = {
 
 
 def json_issue(error: Refused) -> str:
-    """What is wrong with a JSON text."""
+    """Return a translated message for a JSON error."""
     path = error.path or _now("The text")
     return str(WORDS[error.code]) % {**error.given, "path": path}

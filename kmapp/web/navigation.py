@@ -1,4 +1,4 @@
-"""Where a person can go. Places are known by URL name; one that does not exist is not shown."""
+"""The navigation. Items refer to pages by URL name; a page that does not exist is left out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,39 +14,39 @@ from kmapp.web.http import WebRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """One entry of the rail."""
+class NavItem:
+    """An item of the navigation."""
 
     url_name: str
     label: str | Promise
     icon: str
-    admin: bool = False  # shown to admins only
-    primary: bool = False  # stays in the bar of a phone
+    admin: bool = False  # visible to admins only
+    primary: bool = False  # stays in the bar on a phone
 
 
-PLACES = (
-    Place(url_name="web:home", label=_("Home"), icon="house", primary=True),
-    Place(url_name="memory:review", label=_("Review"), icon="inbox", primary=True),
-    Place(url_name="memory:entries", label=_("Memory"), icon="brain", primary=True),
-    Place(url_name="memory:topics", label=_("Topics"), icon="layers"),
-    Place(url_name="memory:lab", label=_("Recall lab"), icon="flask-conical"),
-    Place(url_name="knowledge:sources", label=_("Knowledge"), icon="book-open"),
-    Place(url_name="knowledge:lore", label=_("Lore"), icon="book-marked"),
-    Place(url_name="context:archives", label=_("Tool results"), icon="package"),
-    Place(url_name="context:calls", label=_("Calls"), icon="gauge"),
-    Place(url_name="rules:rules", label=_("Rules"), icon="scale"),
-    Place(url_name="web:ledger", label=_("Ledger"), icon="scroll-text"),
-    Place(url_name="web:operations", label=_("Operations"), icon="activity"),
-    Place(url_name="memory:policy", label=_("Policy"), icon="sliders-horizontal"),
-    Place(url_name="web:keys", label=_("Keys"), icon="key-round", admin=True),
-    Place(url_name="web:members", label=_("Members"), icon="users", admin=True),
+NAV_ITEMS = (
+    NavItem(url_name="web:home", label=_("Home"), icon="house", primary=True),
+    NavItem(url_name="memory:review", label=_("Review"), icon="inbox", primary=True),
+    NavItem(url_name="memory:entries", label=_("Memory"), icon="brain", primary=True),
+    NavItem(url_name="memory:topics", label=_("Topics"), icon="layers"),
+    NavItem(url_name="memory:lab", label=_("Recall lab"), icon="flask-conical"),
+    NavItem(url_name="knowledge:sources", label=_("Knowledge"), icon="book-open"),
+    NavItem(url_name="knowledge:lore", label=_("Lore"), icon="book-marked"),
+    NavItem(url_name="context:archives", label=_("Tool results"), icon="package"),
+    NavItem(url_name="context:calls", label=_("Calls"), icon="gauge"),
+    NavItem(url_name="rules:rules", label=_("Rules"), icon="scale"),
+    NavItem(url_name="web:ledger", label=_("Ledger"), icon="scroll-text"),
+    NavItem(url_name="web:operations", label=_("Operations"), icon="activity"),
+    NavItem(url_name="memory:policy", label=_("Policy"), icon="sliders-horizontal"),
+    NavItem(url_name="web:keys", label=_("Keys"), icon="key-round", admin=True),
+    NavItem(url_name="web:members", label=_("Members"), icon="users", admin=True),
 )
 
-# Where the search box sends its question.
+# The page that the search box queries.
 SEARCH = "memory:entries"
 
-# What the home page is composed of: each address answers with one section.
-PANELS = {
+# The sections of the home page, each loaded from its own URL.
+HOME_PANELS = {
     "memory:summary": _("Needs you now"),
     "rules:summary": _("Rules"),
     "web:ledger_summary": _("Ledger"),
@@ -58,8 +58,8 @@ _counters: dict[str, Callable[[UUID, int], int]] = {}
 Counter = Callable[[UUID, int], int]
 
 
-def counter(url_name: str) -> Callable[[Counter], Counter]:
-    """Put a number beside a place: how many wait there, counted no further than the limit."""
+def count_badge(url_name: str) -> Callable[[Counter], Counter]:
+    """Register the count of an item's badge. It receives the account and the count's limit."""
 
     def register(count: Counter) -> Counter:
         _counters[url_name] = count
@@ -69,53 +69,55 @@ def counter(url_name: str) -> Callable[[Counter], Counter]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """A place as one page shows it."""
+class VisibleNavItem:
+    """A navigation item on one page."""
 
-    place: Place
+    item: NavItem
     url: str
     current: bool
     count: str
 
 
-def address(url_name: str) -> str | None:
-    """The URL of a page of ours, or None where this installation has no such page."""
+def find_url(url_name: str) -> str | None:
+    """Return the URL of a page, or None if this installation has no such page."""
     try:
         return reverse(url_name)
     except NoReverseMatch:
         return None
 
 
-def places(request: WebRequest) -> list[Shown]:
-    """The rail of this person in this account."""
+def list_nav_items(request: WebRequest) -> list[VisibleNavItem]:
+    """Return the navigation of this person in this account."""
     is_admin = request.access.role == Membership.Role.ADMIN
-    open_to_them = [place for place in PLACES if is_admin or not place.admin]
-    found = [(place, url) for place in open_to_them if (url := address(place.url_name))]
-    here = max((url for _, url in found if _holds(url, request.path)), key=len, default=None)
-    known = {name: at_most(number) for name, number in getattr(request, "counted", {}).items()}
+    allowed = [item for item in NAV_ITEMS if is_admin or not item.admin]
+    items = [(item, url) for item in allowed if (url := find_url(item.url_name))]
+    current = max((url for _, url in items if _contains(url, request.path)), key=len, default=None)
+    loaded = {
+        name: format_count(number) for name, number in getattr(request, "counted", {}).items()
+    }
     return [
-        Shown(
-            place=place,
+        VisibleNavItem(
+            item=item,
             url=url,
-            current=url == here,
-            count=known[place.url_name] if place.url_name in known else waiting(place.url_name),
+            current=url == current,
+            count=loaded[item.url_name] if item.url_name in loaded else badge_count(item.url_name),
         )
-        for place, url in found
+        for item, url in items
     ]
 
 
-def _holds(url: str, path: str) -> bool:
+def _contains(url: str, path: str) -> bool:
     return path == url if url == reverse("web:home") else path.startswith(url)
 
 
-def waiting(url_name: str) -> str:
-    """The number beside a place, or nothing: also on an error page, which acts for no account."""
+def badge_count(url_name: str) -> str:
+    """Return the badge of an item; empty on error pages, which act for no account."""
     count, account_id = _counters.get(url_name), current_account_id()
     if count is None or account_id is None:
         return ""
-    return at_most(count(account_id, _COUNT_CEILING))
+    return format_count(count(account_id, _COUNT_CEILING))
 
 
-def at_most(number: int) -> str:
-    """A number beside a place as it is written there; nothing for none."""
+def format_count(number: int) -> str:
+    """Format a badge's count; empty for none."""
     return f"{_COUNT_CEILING - 1}+" if number >= _COUNT_CEILING else str(number or "")

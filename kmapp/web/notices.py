@@ -1,4 +1,4 @@
-"""What a page says after a deed, with a way back where there is one."""
+"""Notices after an action, with a link to undo it where possible."""
 
 from django.contrib import messages
 from django.contrib.messages.storage.base import Message
@@ -8,12 +8,12 @@ from django.template.loader import render_to_string
 _UNDO = "undo:"
 
 
-def tell(request: HttpRequest, text: str, *, undo: str = "") -> None:
-    """Say it on this page or the next; `undo` is the address that takes it back by POST."""
+def notify_success(request: HttpRequest, text: str, *, undo: str = "") -> None:
+    """Display a notice on this page or the next; a POST to `undo` reverts the action."""
     messages.success(request, text, extra_tags=_UNDO + undo if undo else "")
 
 
-def warn(request: HttpRequest, text: str) -> None:
+def notify_warning(request: HttpRequest, text: str) -> None:
     messages.warning(request, text)
 
 
@@ -22,8 +22,8 @@ def undo_address(message: Message) -> str:
     return tags.removeprefix(_UNDO) if tags.startswith(_UNDO) else ""
 
 
-def append(request: HttpRequest, answer: HttpResponse) -> None:
-    """A part of a page carries the notices with it; they are swapped into their own place."""
+def append_notices(request: HttpRequest, answer: HttpResponse) -> None:
+    """Append the notices to a partial response; htmx swaps them into their own element."""
     is_html = answer.headers.get("Content-Type", "").startswith("text/html")
     if not is_html or "HX-Redirect" in answer.headers or not messages.get_messages(request):
         return

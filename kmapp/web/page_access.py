@@ -1,4 +1,4 @@
-"""How a person enters an account: signed in, seated, acting for it until the page is written."""
+"""Access to pages: sign-in, the selected account, the role, and the account's transaction."""
 
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -18,45 +18,47 @@ from kmapp.accounts.models import AccountAccess, Membership, list_account_access
 from kmapp.errors import Denied, DomainError
 from kmapp.web import notices
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.errors import refuse
+from kmapp.web.errors import render_error
 from kmapp.web.http import WebRequest
 
 View = Callable[..., HttpResponseBase]
 PageView = Callable[..., HttpResponseBase | AfterCommit]
-SELECTED_ACCOUNT = "account"  # the session's word for the account a person works in
+SELECTED_ACCOUNT = "account"  # session key of the selected account
 
 
 def reviewer_required(view: PageView) -> View:
-    """Any member of the account."""
-    return _guarded(view, roles={Membership.Role.REVIEWER, Membership.Role.ADMIN})
+    """Require a member of the account."""
+    return _require_role(view, roles={Membership.Role.REVIEWER, Membership.Role.ADMIN})
 
 
 def admin_required(view: PageView) -> View:
-    """Its admins."""
-    return _guarded(view, roles={Membership.Role.ADMIN})
+    """Require an admin of the account."""
+    return _require_role(view, roles={Membership.Role.ADMIN})
 
 
-def _guarded(view: PageView, *, roles: set[Membership.Role]) -> View:
+def _require_role(view: PageView, *, roles: set[Membership.Role]) -> View:
     @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def checked_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return _to_sign_in(request)
-        return enter(cast("WebRequest", request), partial(view, *args, **kwargs), roles=roles)
+        return run_view(cast("WebRequest", request), partial(view, *args, **kwargs), roles=roles)
 
-    guarded.roles = roles  # type: ignore[attr-defined]  # a test asks every page who may enter
-    return guarded
+    checked_view.roles = roles  # type: ignore[attr-defined]  # read by a test of all pages
+    return checked_view
 
 
-def enter(request: WebRequest, view: PageView, *, roles: set[Membership.Role]) -> HttpResponseBase:
-    """Run the view for the account the person chose, and render its answer before leaving."""
+def run_view(
+    request: WebRequest, view: PageView, *, roles: set[Membership.Role]
+) -> HttpResponseBase:
+    """Run the view inside `acting` for the selected account, and render errors."""
     try:
         select_account(request)
         if request.access.role not in roles:
             raise Denied(_("Only an admin of this account may do that."))
         answer = _answer(request, view)
     except DomainError as error:
-        answer = refuse(request, error)
-    patch_vary_headers(answer, ["HX-Request"])  # one address answers with a page or with its part
+        answer = render_error(request, error)
+    patch_vary_headers(answer, ["HX-Request"])  # one URL returns the page or a partial
     answer.headers.setdefault("Cache-Control", "private, no-cache")
     return answer
 
@@ -69,7 +71,7 @@ def _answer(request: WebRequest, view: PageView) -> HttpResponseBase:
             answer = answer.then()
     if isinstance(answer, HttpResponse) and request.htmx:
         with acting(request.access.account_id):
-            notices.append(request, answer)
+            notices.append_notices(request, answer)
     return answer
 
 
@@ -77,20 +79,22 @@ def select_account(request: WebRequest) -> None:
     request.accesses = list_account_access(request.user)
     if not request.accesses:
         raise Denied(_("You are not a member of any account. Ask an admin to add you."))
-    request.access = _chosen(request.accesses, request.session.get(SELECTED_ACCOUNT))
+    request.access = _selected_access(request.accesses, request.session.get(SELECTED_ACCOUNT))
 
 
-def _chosen(accesses: list[AccountAccess], wanted: str | None) -> AccountAccess:
-    return next((access for access in accesses if str(access.account_id) == wanted), accesses[0])
+def _selected_access(accesses: list[AccountAccess], account_id: str | None) -> AccountAccess:
+    return next(
+        (access for access in accesses if str(access.account_id) == account_id), accesses[0]
+    )
 
 
 def _to_sign_in(request: HttpRequest) -> HttpResponse:
-    """A page asks to sign in and come back; a part of a page sends the whole page there."""
+    """Redirect to sign-in and back; for htmx, redirect the whole page."""
     request = cast("WebRequest", request)
     if not request.htmx:
         return redirect_to_login(request.get_full_path())
-    here = urlsplit(request.htmx.current_url or "/")
-    login = redirect_to_login(urlunsplit(("", "", here.path, here.query, "")))
+    current = urlsplit(request.htmx.current_url or "/")
+    login = redirect_to_login(urlunsplit(("", "", current.path, current.query, "")))
     return HttpResponse(
         status=HTTPStatus.UNAUTHORIZED, headers={"HX-Redirect": login.headers["Location"]}
     )

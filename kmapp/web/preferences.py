@@ -1,4 +1,4 @@
-"""How a person likes the pages: in cookies for this browser, in their row for the next one."""
+"""Display preferences: cookies for this browser, the user's row for other browsers."""
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -7,8 +7,10 @@ THEME_COOKIE = settings.THEME_COOKIE_NAME
 _YEAR = 365 * 24 * 3600
 
 
-def remember(answer: HttpResponse, *, theme: str = "", language: str = "") -> HttpResponse:
-    """Set what is given."""
+def set_preference_cookies(
+    answer: HttpResponse, *, theme: str = "", language: str = ""
+) -> HttpResponse:
+    """Set the cookies of the preferences that are not empty."""
     cookies = {THEME_COOKIE: theme, settings.LANGUAGE_COOKIE_NAME: language}
     for name, value in cookies.items():
         if value:

@@ -1,4 +1,4 @@
-"""What apps let each key use, shown beside the key. An app says so by decorator."""
+"""Registry of quotas per API key, displayed on the page of keys."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """How much of something a key has used, and how much it may."""
+    """The usage of a key and its limit."""
 
     label: "StrOrPromise"
     used: int
-    most: int
+    limit: int
 
     @property
-    def is_near(self) -> bool:
-        return 10 * self.used >= 9 * self.most
+    def is_nearly_used_up(self) -> bool:
+        return 10 * self.used >= 9 * self.limit
 
 
-Ask = Callable[[UUID, Sequence[UUID]], Mapping[UUID, Sequence[Quota]]]
-_asked: list[Ask] = []
+LoadQuotas = Callable[[UUID, Sequence[UUID]], Mapping[UUID, Sequence[Quota]]]
+_loaders: list[LoadQuotas] = []
 
 
-def quotas(ask: Ask) -> Ask:
-    """Have this asked about an account's keys. It takes few queries, inside `acting`."""
-    _asked.append(ask)
-    return ask
+def register_quotas(load: LoadQuotas) -> LoadQuotas:
+    """Register a function that loads the quotas of an account's keys. Inside `acting`."""
+    _loaders.append(load)
+    return load
 
 
-def quotas_of(account_id: UUID, keys: Sequence[UUID]) -> dict[UUID, list[Quota]]:
-    """Of each key, what all apps say."""
-    answers = [ask(account_id, keys) for ask in _asked]
+def list_quotas(account_id: UUID, keys: Sequence[UUID]) -> dict[UUID, list[Quota]]:
+    """Return the quotas of each key, from all apps."""
+    answers = [load(account_id, keys) for load in _loaders]
     return {key: [quota for answer in answers for quota in answer.get(key, ())] for key in keys}

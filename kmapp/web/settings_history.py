@@ -1,4 +1,4 @@
-"""What settings were before, by whom they were changed, and why: as pages list it."""
+"""History of settings for pages: previous values, actor and reason of each change."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SettingsCommit:
     """One commit that changed the settings."""
 
     commit: Commit
@@ -28,36 +28,36 @@ class Step:
     changes: Sequence[Change]
 
 
-def label_of(model: type[Model], name: str) -> str:
+def field_label(model: type[Model], name: str) -> str:
     return capfirst(str(model._meta.get_field(name).verbose_name))  # type: ignore[union-attr]
 
 
-def steps_of(
+def list_changes(
     row: SealedModel,
-    word: str,
+    input_key: str,
     *,
-    said: Callable[[str, Any], str],
+    format_value: Callable[[str, Any], str],
     label: Callable[[str], str] | None = None,
-) -> list[Step]:
-    """The latest changes of a row, newest first. Two queries. Inside `acting`.
+) -> list[SettingsCommit]:
+    """The latest changes of a row, newest first. With two queries. Inside `acting`.
 
     `word` is theirs in the commits' input; `said` puts the value of a setting into words, `label`
     its name, where that is no field of the row.
     """
-    named = label or (lambda name: label_of(type(row), name))
+    named = label or (lambda name: field_label(type(row), name))
     return [
-        Step(
+        SettingsCommit(
             commit=told.commit,
             reason=told.reason,
             changes=[
                 Change(
                     label=named(name),
-                    before=said(name, change["before"]),
-                    after=said(name, change["after"]),
+                    before=format_value(name, change["before"]),
+                    after=format_value(name, change["after"]),
                 )
                 for name, change in sorted(told.changes.items())
             ],
         )
-        for told in told_of(row, word)
+        for told in told_of(row, input_key)
         if told.changes
     ]

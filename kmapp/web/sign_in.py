@@ -1,4 +1,4 @@
-"""Signing in by name or e-mail."""
+"""Sign-in form."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from kmapp.accounts.models import User
 
 
 class SignInForm(AuthenticationForm):
-    """By name or by e-mail address."""
+    """Sign-in by username or e-mail address."""
 
     error_messages = {
         "invalid_login": _("Name and password do not match. Check both and try again."),
@@ -23,6 +23,8 @@ class SignInForm(AuthenticationForm):
             field.widget.attrs["class"] = "form-control"
 
     def clean_username(self) -> str:
-        given: str = self.cleaned_data["username"]
-        known = User.objects.filter(email__iexact=given).values_list("username", flat=True).first()
-        return known or given
+        username: str = self.cleaned_data["username"]
+        match = (
+            User.objects.filter(email__iexact=username).values_list("username", flat=True).first()
+        )
+        return match or username

@@ -1,4 +1,4 @@
-"""Times as people say them: short, and exact on request."""
+"""Formatting of times: relative for reading, exact on hover."""
 
 from datetime import datetime, timedelta
 
@@ -13,13 +13,13 @@ DAY = timedelta(days=1)
 MONTH = timedelta(days=30)
 
 
-def exact(moment: datetime) -> str:
+def format_exact(moment: datetime) -> str:
     local = timezone.localtime(moment)
     return f"{local:%Y-%m-%d %H:%M:%S} {local.tzname()}"
 
 
-def relative(moment: datetime, *, now: datetime | None = None) -> str:
-    """Up to a month off, how long ago or ahead; beyond that, the day."""
+def format_relative(moment: datetime, *, now: datetime | None = None) -> str:
+    """Return how long ago or ahead the time is; beyond a month, the date."""
     away = (now or timezone.now()) - moment
     if abs(away) >= MONTH:
         return date_format(timezone.localtime(moment), "DATE_FORMAT")

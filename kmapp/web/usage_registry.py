@@ -1,6 +1,6 @@
-"""Where a thing was used: told by whoever keeps account of it, asked by whoever shows the thing.
+"""Registry of where an object was used, so that its page can list the uses.
 
-Neither knows the other.
+The app that records uses registers a function; the page of the object calls it.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,37 +10,37 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
-    """One use, and the page that tells more of it."""
+class UsageEntry:
+    """One use of an object, with the URL of its page."""
 
     at: datetime
-    by: str  # what used it, as people know it; "" when nobody said
+    by: str  # display name of the user of the object; may be empty
     url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Uses:
-    """The latest uses, newest first, and where all of them are listed."""
+class Usage:
+    """The latest uses, newest first, with the URL of the full list."""
 
-    latest: Sequence[Use] = ()
+    latest: Sequence[UsageEntry] = ()
     url: str = ""
-    more: bool = False  # than the latest
+    more: bool = False  # whether there are more than the latest
 
 
-# The uses of a thing, with no more than so many of the latest. Inside `acting`.
-Tell = Callable[[UUID, UUID, int], Uses]
-_tellers: list[Tell] = []
+# Arguments: the account, the object's id and the limit. Called inside `acting`.
+LoadUsage = Callable[[UUID, UUID, int], Usage]
+_loaders: list[LoadUsage] = []
 
 
-def teller(tell: Tell) -> Tell:
-    """Have this asked for the uses of a thing, by its account and its id."""
-    _tellers.append(tell)
-    return tell
+def register_usage(load: LoadUsage) -> LoadUsage:
+    """Register a function that loads the uses of an object."""
+    _loaders.append(load)
+    return load
 
 
-def uses_of(account_id: UUID, pk: UUID, *, limit: int) -> Uses:
-    """Where a thing was used. Inside `acting`."""
-    for tell in _tellers:
-        if (told := tell(account_id, pk, limit)).latest:
-            return told
-    return Uses()
+def find_usage(account_id: UUID, pk: UUID, *, limit: int) -> Usage:
+    """Return the uses of an object. Inside `acting`."""
+    for load in _loaders:
+        if (usage := load(account_id, pk, limit)).latest:
+            return usage
+    return Usage()

@@ -13,9 +13,9 @@ from kmapp.providers.active import active_model
 from kmapp.redaction import flags
 from kmapp.search.models import Vector
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
-from kmapp.web.usage_registry import uses_of
+from kmapp.web.usage_registry import find_usage
 from knowledge.actions.erasure import erase_document
 from knowledge.actions.parse_documents import read_again
 from knowledge.chunking.index_versions import collection_of
@@ -92,7 +92,7 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
         "neighbours": beside.filter(chunk_index__in=near).order_by("chunk_index"),
         "state": _states(account_id, [row], row.index_version).get(row.pk, "pending"),
         "flags": flags(row.text),
-        "uses": uses_of(account_id, row.pk, limit=USES),
+        "uses": find_usage(account_id, row.pk, limit=USES),
     }
     return render(request, "knowledge/chunks/detail.html", context)
 
@@ -111,7 +111,7 @@ def failures(request: WebRequest) -> HttpResponse:
 @reviewer_required
 def retry(request: WebRequest, pk: UUID) -> HttpResponse:
     read_again(account_id_for(request), pk)
-    tell(request, _("It is read once more."))
+    notify_success(request, _("It is read once more."))
     return redirect("knowledge:document", pk=pk)
 
 
@@ -123,7 +123,7 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "knowledge/documents/erase.html", {"document": row})
     erase_document(account_id_for(request), pk, actor_for(request))
-    tell(request, _("Erased. Citations of it are answered with the commit that says so."))
+    notify_success(request, _("Erased. Citations of it are answered with the commit that says so."))
     return redirect("knowledge:source", pk=row.source_id)
 
 

@@ -18,7 +18,7 @@ from kmapp.api.strict_json import Limits, Refused, parse
 from kmapp.errors import DomainError
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.json_errors import json_issue
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from knowledge.actions.erasure import erase_source
 from knowledge.actions.lore import add_entries, bring_lorebook, change_entry, erase_entry
@@ -68,7 +68,7 @@ def _brought(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
     new = NewSource(name=said["name"], kind="lorebook", trust=said["trust"])
     source = bring_lorebook(account_id_for(request), actor_for(request), new, found)
     told = ngettext("%(n)d entry was taken in.", "%(n)d entries were taken in.", len(found))
-    tell(request, told % {"n": len(found)})
+    notify_success(request, told % {"n": len(found)})
     return redirect("knowledge:lorebook", pk=source.pk)
 
 
@@ -95,7 +95,7 @@ def add(request: WebRequest, pk: UUID) -> HttpResponse:
         except DomainError as error:
             form.add_error(None, _explained(error))
         else:
-            tell(request, _("Written."))
+            notify_success(request, _("Written."))
             return redirect("knowledge:lorebook", pk=pk)
     return _form(request, form, _("New entry"), book)
 
@@ -117,7 +117,7 @@ def entry(request: WebRequest, pk: UUID) -> HttpResponse:
         except DomainError as error:
             form.add_error(None, _explained(error))
         else:
-            tell(request, _("Changed."))
+            notify_success(request, _("Changed."))
             return redirect("knowledge:lorebook", pk=row.source_id)
     return _form(request, form, str(row)[:60], row.source, entry=row)
 
@@ -128,7 +128,7 @@ def drop(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = LorebookEntry.objects.of(account_id_for(request))
     row = get_object_or_404(rows, pk=pk)
     erase_entry(account_id_for(request), pk, actor_for(request))
-    tell(request, _("Erased."))
+    notify_success(request, _("Erased."))
     return redirect("knowledge:lorebook", pk=row.source_id)
 
 
@@ -139,7 +139,7 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "knowledge/lore/erase.html", {"book": book})
     erase_source(account_id_for(request), pk, actor_for(request))
-    tell(request, _("Erased."))
+    notify_success(request, _("Erased."))
     return redirect("knowledge:lore")
 
 

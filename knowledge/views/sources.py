@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kmapp.search.models import Vector
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, respond_unless_unchanged
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from knowledge.actions.erasure import erase_source
 from knowledge.models import KnowledgeChunk, KnowledgeDocument, KnowledgeSource
@@ -96,7 +96,7 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "knowledge/sources/erase.html", {"source": row})
     erase_source(account_id_for(request), pk, actor_for(request))
-    tell(request, _("Erased. Citations of it are answered with the commit that says so."))
+    notify_success(request, _("Erased. Citations of it are answered with the commit that says so."))
     return redirect("knowledge:sources")
 
 

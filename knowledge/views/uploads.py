@@ -21,7 +21,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.errors import DomainError
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for, actor_for
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from knowledge.actions.ingest import ingest
 from knowledge.actions.page_fetches import allowed, refuse_to_fetch
@@ -185,11 +185,11 @@ def _taken_in(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
     with acting(account_id):
         taken = ingest(source, actor, prepared)
     if not said["uploads"]:
-        tell(request, _("The page is being fetched."))
+        notify_success(request, _("The page is being fetched."))
         return redirect("knowledge:source", pk=source.pk)
     number = len(taken.added) + len(taken.changed)
     told = ngettext("%(n)d file was taken in.", "%(n)d files were taken in.", number)
-    tell(request, told % {"n": number})
+    notify_success(request, told % {"n": number})
     return redirect("knowledge:source", pk=source.pk)
 
 

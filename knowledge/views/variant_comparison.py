@@ -17,7 +17,7 @@ from kmapp.errors import Invalid
 from kmapp.search.variants import DEFAULT, VARIANTS
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for, actor_for, post_text, safe_next_url
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
 from knowledge.models.questions import LONGEST
@@ -105,7 +105,7 @@ def ask(request: WebRequest) -> HttpResponse:
         text=text,
         defaults={"created_by": str(actor_for(request))},
     )
-    tell(request, _("The question is kept."))
+    notify_success(request, _("The question is kept."))
     return redirect(safe_next_url(request, "/knowledge/comparison/"))
 
 
@@ -114,5 +114,5 @@ def ask(request: WebRequest) -> HttpResponse:
 def forget(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = KnowledgeQuestion.objects.of(account_id_for(request))
     get_object_or_404(rows, pk=pk).delete()
-    tell(request, _("The question is deleted."))
+    notify_success(request, _("The question is deleted."))
     return redirect(safe_next_url(request, "/knowledge/comparison/"))

@@ -71,7 +71,7 @@ class MemoryEntryAdmin(ReadOnlyAdmin):
         verb: Callable[[Decision], MemoryEntry],
     ) -> AfterCommitResponse | None:
         actor = admin_actor(request)
-        return self.decide(
+        return self.apply_to_each(
             request,
             rows,
             lambda entry: verb(

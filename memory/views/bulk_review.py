@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kmapp.errors import Invalid
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import (
     WebRequest,
@@ -23,7 +23,7 @@ from kmapp.web.http import (
     post_text,
     respond_unless_unchanged,
 )
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.actions import bulk_review
 from memory.actions.bulk_review import PART, Seen
@@ -112,7 +112,7 @@ def run(request: WebRequest, pk: UUID) -> HttpResponse:
     context = {
         "run": row,
         "progress": bulk_review.progress(row),
-        "names": names_of([row.actor, *([row.undone_by] if row.undone_by else [])]),
+        "names": list_actor_names([row.actor, *([row.undone_by] if row.undone_by else [])]),
     }
     template = fragment(request, "memory/review/run.html", "progress")
     return respond_unless_unchanged(request, render(request, template, context))
@@ -130,10 +130,10 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     restored = bulk_review.progress(row).restored
     if row.deed == BulkRun.Deed.FORGET:
         text = ngettext("%(n)d memory is back.", "%(n)d memories are back.", restored)
-        tell(request, text % {"n": restored})
+        notify_success(request, text % {"n": restored})
         return _to(request, reverse("memory:entries"))
     text = ngettext("%(n)d proposal waits again.", "%(n)d proposals wait again.", restored)
-    tell(request, text % {"n": restored})
+    notify_success(request, text % {"n": restored})
     return _to(request, address(request, None))
 
 
@@ -154,7 +154,9 @@ def say(request: WebRequest, row: BulkRun) -> None:
             done.left_alone,
         )
         text = f"{text} {left % {'n': done.left_alone}}"
-    tell(request, text, undo=reverse("memory:bulk_undo", args=[row.pk]) if done.done else "")
+    notify_success(
+        request, text, undo=reverse("memory:bulk_undo", args=[row.pk]) if done.done else ""
+    )
 
 
 def _to(request: WebRequest, place: str) -> HttpResponse:

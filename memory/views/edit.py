@@ -16,9 +16,9 @@ from django.views.decorators.http import require_http_methods
 
 from kmapp.errors import Conflict, Invalid
 from kmapp.providers.active import active_model
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.actions import review
 from memory.actions.review import Decision
@@ -78,7 +78,7 @@ def _change(
     request: WebRequest, pk: UUID, form: EditForm, changed: Mapping[str, Any]
 ) -> MemoryEntry | None:
     if not changed:
-        tell(request, _("Nothing was changed."))
+        notify_success(request, _("Nothing was changed."))
         return None
     decision = Decision(
         account_id=account_id_for(request),
@@ -89,7 +89,7 @@ def _change(
     )
     after = review.edit(decision, changed)
     undo = f"{reverse('memory:undo', args=[pk])}?version={after.version}"
-    tell(request, _("Changed."), undo=undo)
+    notify_success(request, _("Changed."), undo=undo)
     return after
 
 
@@ -110,7 +110,7 @@ def _overtaken(
             if each.moved != Moved.NOBODY
         ],
         "latest": latest,
-        "who": names_of([latest.actor])[latest.actor],
+        "who": list_actor_names([latest.actor])[latest.actor],
     }
     return _asked(request, row, going_on, HTTPStatus.CONFLICT, overtaken=overtaken)
 

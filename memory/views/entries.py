@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from kmapp.errors import Invalid
 from kmapp.providers.active import active_model
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, post_text
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.actions import erasure, review
 from memory.actions.review import Decision
@@ -82,7 +82,7 @@ def _decide(
         reason=post_text(request, "reason", REASON),
     )
     changed = deed(decision)
-    tell(request, said, undo=_undo(changed))
+    notify_success(request, said, undo=_undo(changed))
     return redirect("memory:entry", pk=pk)
 
 
@@ -131,7 +131,7 @@ def _shown(request: WebRequest, row: MemoryEntry) -> HttpResponse:
         "versions": [step["state"].version for step in steps],
         "at": then,
         "then": history.as_it_was(row, then) if then else None,
-        "names": names_of([*actors, *(rating.rater for rating in ratings)]),
+        "names": list_actor_names([*actors, *(rating.rater for rating in ratings)]),
     }
     return render(request, TEMPLATE, context)
 

@@ -10,9 +10,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from kmapp.ledger.models import Commit
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, actor_for, post_text, uuid_or_404
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import admin_required
 from memory.actions import erasure
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEdge, MemoryEntry
@@ -47,7 +47,7 @@ def erase(request: WebRequest) -> HttpResponse:
             "%(n)d memories are erased. This commit is what proves it.",
             done.memories,
         )
-        tell(request, said % {"n": done.memories})
+        notify_success(request, said % {"n": done.memories})
         return redirect("web:commit", pk=done.commit_id)
     found = erasure.extent(account_id, rows, actor)
     context = {
@@ -104,7 +104,7 @@ def erased(request: WebRequest, pk: UUID) -> HttpResponse:
     commits = Commit.objects.of(account_id).filter(pk__in=[*left.commits, left.commit_id])
     context = {
         "left": left,
-        "who": names_of([left.commit.actor])[left.commit.actor],
+        "who": list_actor_names([left.commit.actor])[left.commit.actor],
         "commits": commits.order_by("seq"),
     }
     return render(request, "memory/erasure/erased.html", context, status=HTTPStatus.GONE)

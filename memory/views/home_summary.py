@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, fragment, respond_unless_unchanged
 from kmapp.web.page_access import reviewer_required
 from memory.models import MemoryEntry, MemoryVersion
@@ -40,7 +40,7 @@ def summary(request: WebRequest) -> HttpResponse:
         "active": rows.filter(status=MemoryEntry.Status.ACTIVE).count(),
         **_unembedded(account_id),
         "happened": happened,
-        "names": names_of(step.actor for step in happened),
+        "names": list_actor_names(step.actor for step in happened),
         "first_command": _first_command(request),
     }
     template = fragment(request, "memory/summary/index.html", "panel")

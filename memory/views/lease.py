@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.errors import Conflict
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
@@ -40,7 +40,7 @@ def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
     context = {
         "entry": entry,
         "waits": entry.status == MemoryEntry.Status.PROPOSED,
-        "other": names_of([other.holder])[other.holder] if other else "",
+        "other": list_actor_names([other.holder])[other.holder] if other else "",
         "fresh": max(0, waiting - (parse_row_number(request.GET.get("seen", "")) or 0)),
         "at_page": at_page(request),
     }

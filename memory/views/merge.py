@@ -21,7 +21,7 @@ from kmapp.web.http import (
     post_text,
     uuid_or_404,
 )
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.actions.leases import let_go, refuse_if_taken
 from memory.actions.review import Decision, merge
@@ -95,7 +95,7 @@ def _merge(request: WebRequest, new: MemoryEntry, known: MemoryEntry) -> HttpRes
             request, memory_of(request, new.pk), memory_of(request, known.pk), HTTPStatus.CONFLICT
         )
     way_back = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
-    tell(request, _("Merged. Both are kept in the ledger as they were."), undo=way_back)
+    notify_success(request, _("Merged. Both are kept in the ledger as they were."), undo=way_back)
     return AfterCommit(lambda: moved_on(request, open_next(request, new)))
 
 

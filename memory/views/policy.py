@@ -10,9 +10,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, post_text
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import admin_required, reviewer_required
 from memory.actions import retention
 from memory.actions.settings import change_policy
@@ -53,7 +53,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=post_text(request, "reason", REASON),
     )
-    tell(
+    notify_success(
         request,
         _("The policy holds from now on.") if changed else _("Nothing was different: it stays."),
     )
@@ -82,7 +82,7 @@ def _page(
         "kept": _kept(settings, forms["retention"]),
         "may_change": request.access.role == Membership.Role.ADMIN,
         "steps": steps,
-        "names": names_of(step.commit.actor for step in steps),
+        "names": list_actor_names(step.commit.actor for step in steps),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
     return render(request, TEMPLATE, context, status=status)

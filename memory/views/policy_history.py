@@ -9,22 +9,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from kmapp.accounts.models import Account, ApiKey
-from kmapp.web.settings_history import Step, label_of, steps_of
+from kmapp.web.settings_history import SettingsCommit, field_label, list_changes
 from memory.actions.settings import INPUT, OF_THE_ACCOUNT
 from memory.models import MemoryEntry, MemorySettings
 
 
-def history(settings: MemorySettings) -> list[Step]:
+def history(settings: MemorySettings) -> list[SettingsCommit]:
     """The latest changes, newest first. Three queries. Inside `acting`."""
     keys = ApiKey.objects.of(settings.account_id)
     names = {str(pk): name for pk, name in keys.values_list("pk", "name")}
-    said = partial(_words, keys=names)
-    return steps_of(settings, INPUT, said=said, label=_label)
+    format_value = partial(_words, keys=names)
+    return list_changes(settings, INPUT, format_value=format_value, label=_label)
 
 
 def _label(name: str) -> str:
     model = Account if name in OF_THE_ACCOUNT else MemorySettings
-    return label_of(model, name)
+    return field_label(model, name)
 
 
 def _words(name: str, value: Any, keys: Mapping[str, str]) -> str:

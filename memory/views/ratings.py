@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST
 
 from kmapp.errors import Invalid
 from kmapp.web.http import WebRequest, account_id_for, actor_for, safe_next_url
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.actions.feedback import rate
 from memory.actions.review import Decision
@@ -42,5 +42,5 @@ def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
         context = {"entry": entry, "said": outcome, "outcomes": OFFERED}
         return render(request, "memory/lab/index.html#rating", context)
     if rated.fresh:
-        tell(request, _("Noted. It moves how easily this memory is found."))
+        notify_success(request, _("Noted. It moves how easily this memory is found."))
     return redirect(safe_next_url(request, "memory:lab"))

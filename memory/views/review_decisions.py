@@ -22,8 +22,8 @@ from kmapp.web.http import (
     post_text,
     uuid_or_404,
 )
-from kmapp.web.navigation import counter
-from kmapp.web.notices import tell
+from kmapp.web.navigation import count_badge
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.actions import review as verbs
 from memory.actions.leases import Taken, let_go, refuse_if_taken
@@ -45,7 +45,7 @@ from memory.views.review_queue import (
 PROPOSED = MemoryEntry.Status.PROPOSED
 
 
-@counter("memory:review")
+@count_badge("memory:review")
 def proposals(account_id: UUID, most: int) -> int:
     return len(MemoryEntry.objects.of(account_id).awaiting_review().values("pk")[:most])
 
@@ -130,7 +130,7 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     except Conflict as error:
         text = _("Not taken back: somebody changed this memory since. It is as they left it.")
         raise Conflict(text, code=error.code, details=error.details) from error
-    tell(request, _("Taken back. It is as it was before."))
+    notify_success(request, _("Taken back. It is as it was before."))
     return AfterCommit(lambda: _where_it_is(request, memory_of(request, pk)))
 
 
@@ -162,7 +162,7 @@ def _decide(
     except Conflict:
         return _too_late(request, decision)
     way_back = f"{reverse('memory:undo', args=[pk])}?version={entry.version}"
-    tell(request, said, undo=way_back if entry.version != decision.version else "")
+    notify_success(request, said, undo=way_back if entry.version != decision.version else "")
     return AfterCommit(lambda: moved_on(request, _from_here(request, entry)))
 
 

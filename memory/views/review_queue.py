@@ -12,9 +12,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
-from kmapp.web.navigation import at_most
+from kmapp.web.navigation import format_count
 from memory.actions.leases import Held, holder_of, in_others_hands, take, take_next
 from memory.models import MemoryEntry, MemoryVersion, Need
 from memory.review.evidence import evidence
@@ -89,7 +89,7 @@ def overtaken(request: WebRequest, pk: UUID, *, asked: bool = True, **more: Any)
     latest = versions.filter(version=entry.version).first()
     taken = more.get("taken")
     actor = taken.holder if taken else latest.actor if latest else ""
-    who = names_of([actor])[actor] if actor else ""
+    who = list_actor_names([actor])[actor] if actor else ""
     return Overtaken(entry=entry, latest=latest, who=who, asked=asked, **more)
 
 
@@ -120,14 +120,14 @@ def workbench(
         "held": at.held if at else None,
         "place": next((i for i, row in enumerate(page, page.start_index()) if row == entry), None),
         "evidence": evidence(entry) if entry else None,
-        "names": names_of(_people(at)),
+        "names": list_actor_names(_people(at)),
         "form": form,
         "lost": lost,
         "elsewhere": elsewhere,
         "picked": picked(request),
         "decided": decided_today(account_id),
         "total": sum(tally.values()),
-        "waiting": at_most(sum(tally.values())),
+        "waiting": format_count(sum(tally.values())),
         "at_page": at_page(request),
         "and_page": at_page(request).replace("?", "&", 1),
         "command": TRY_IT % request.build_absolute_uri(reverse("memory:api_write")),

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from kmapp.accounts.models import AccountQuerySet, Membership
 from kmapp.errors import Denied, Invalid
 from kmapp.web.http import WebRequest, account_id_for, post_text
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.models import SavedView
 from memory.models.saved_views import QUERY
@@ -46,7 +46,7 @@ def save(request: WebRequest) -> HttpResponse:
         name=name,
         defaults={"query": query, "shared": "shared" in request.POST},
     )
-    tell(request, _("The view is saved."))
+    notify_success(request, _("The view is saved."))
     return redirect(address(view))
 
 
@@ -57,7 +57,7 @@ def update(request: WebRequest, pk: UUID) -> HttpResponse:
     view = _own(request, pk)
     view.query = _query(request)
     view.save(update_fields=["query"])
-    tell(request, _("The view is saved."))
+    notify_success(request, _("The view is saved."))
     return redirect(address(view))
 
 
@@ -65,7 +65,7 @@ def update(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def delete(request: WebRequest, pk: UUID) -> HttpResponse:
     _own(request, pk).delete()
-    tell(request, _("The view is deleted. The memories are as they were."))
+    notify_success(request, _("The view is deleted. The memories are as they were."))
     return redirect("memory:entries")
 
 

@@ -23,7 +23,7 @@ from kmapp.web.http import (
     post_text,
     uuid_or_404,
 )
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.actions import topic_edits
 from memory.actions.review import Decision
@@ -108,7 +108,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
     if not into:
         raise Invalid(_("Choose the topic to merge this one into."))
     gone = topic_edits.merge(_decision(request, pk), uuid_or_404(into))
-    tell(request, _("Merged. This topic has the memories of both."), undo=_undo(gone))
+    notify_success(request, _("Merged. This topic has the memories of both."), undo=_undo(gone))
     return _go(request, reverse("memory:topic", args=[into]))
 
 
@@ -117,7 +117,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
 def part(request: WebRequest, pk: UUID) -> HttpResponse:
     """Take back that this topic was merged, also long after."""
     again = topic_edits.part(_decision(request, pk))
-    tell(request, _("They are two topics again."))
+    notify_success(request, _("They are two topics again."))
     return _go(request, reverse("memory:topic", args=[again.pk]))
 
 
@@ -127,9 +127,13 @@ def follow(request: WebRequest, pk: UUID) -> HttpResponse:
     said, changed = topic_edits.follow(account_id_for(request), pk, actor_for(request))
     if said.kind == TopicSuggestion.Kind.SPLIT:  # merged back, all is as it was
         undo = f"{reverse('memory:topic_merge', args=[changed.pk])}?into={said.topic_id}"
-        tell(request, _("Split. The memories that left have a topic of their own."), undo=undo)
+        notify_success(
+            request, _("Split. The memories that left have a topic of their own."), undo=undo
+        )
     else:
-        tell(request, _("Merged. The larger topic has the memories of both."), undo=_undo(changed))
+        notify_success(
+            request, _("Merged. The larger topic has the memories of both."), undo=_undo(changed)
+        )
     return _go(request, reverse("memory:topics"))
 
 
@@ -137,7 +141,7 @@ def follow(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def decline(request: WebRequest, pk: UUID) -> HttpResponse:
     topic_edits.decline(account_id_for(request), pk, actor_for(request))
-    tell(request, _("Declined. It is not suggested again."))
+    notify_success(request, _("Declined. It is not suggested again."))
     return _go(request, reverse("memory:topics"))
 
 
@@ -171,7 +175,7 @@ def _decision(request: WebRequest, pk: UUID) -> Decision:
 
 
 def _done(request: WebRequest, found: MemoryEntry, said: str) -> HttpResponse:
-    tell(request, said, undo=_undo(found))
+    notify_success(request, said, undo=_undo(found))
     return redirect("memory:topic", pk=found.pk)
 
 

@@ -47,7 +47,7 @@ class RuleAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Roll back"), permissions=["manage"])
     def roll_back(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
-        return self.decide(request, rows, lambda rule: rollback(_decision(request, rule)))
+        return self.apply_to_each(request, rows, lambda rule: rollback(_decision(request, rule)))
 
     @admin.action(description=_("Disable"), permissions=["manage"])
     def disable(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
@@ -56,7 +56,7 @@ class RuleAdmin(ReadOnlyAdmin):
     def _move(
         self, request: HttpRequest, rows: QuerySet[Rule], to: str
     ) -> AfterCommitResponse | None:
-        return self.decide(request, rows, lambda rule: move(_decision(request, rule), to))
+        return self.apply_to_each(request, rows, lambda rule: move(_decision(request, rule), to))
 
 
 def _decision(request: HttpRequest, rule: Rule) -> Decision:

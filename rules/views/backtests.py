@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.web.http import WebRequest, actor_for, parse_row_number, respond_unless_unchanged
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from rules.actions.backtests import start
 from rules.views.history import OFFERED, last_backtest
@@ -22,7 +22,7 @@ def start_backtest(request: WebRequest, pk: UUID) -> HttpResponse:
     row = found(request, pk)
     wanted = parse_row_number(request.POST.get("decisions", "")) or OFFERED[1]
     start(row.account_id, actor_for(request), pk, wanted)
-    tell(request, _("The backtest runs. Nothing changes by it."))
+    notify_success(request, _("The backtest runs. Nothing changes by it."))
     return redirect("rules:rule", pk=pk)
 
 

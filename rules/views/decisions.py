@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.errors import Invalid
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, post_text
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from rules.actions.backtests import question_of
 from rules.actions.conflicts import RECORDED, Conflict, recorded_conflicts
@@ -137,7 +137,7 @@ def decision(request: WebRequest, pk: UUID) -> HttpResponse:
         "observations": [{"seen": each, "after": pretty(each.after)} for each in seen],
         "feedback": said,
         "outcomes": RuleFeedback.Outcome.choices,
-        "names": names_of([row.created_by, *(each.created_by for each in said)]),
+        "names": list_actor_names([row.created_by, *(each.created_by for each in said)]),
     }
     return render(request, "rules/decisions/detail.html", context)
 
@@ -160,7 +160,7 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
     )
     counted = rate_decision(verdict, question_of(row), row.selected_tool, row.pk)
     said = _("Noted. It counts for the rules that applied.")
-    tell(request, said if counted.fresh else _("That was said before: it counts once."))
+    notify_success(request, said if counted.fresh else _("That was said before: it counts once."))
     return redirect("rules:decision", pk=pk)
 
 
@@ -212,6 +212,6 @@ def feedback(request: WebRequest) -> HttpResponse:
         "rows": shown,
         "narrowed": any(request.GET.get(name) for name in narrowed.filters),
         "rule": _rule_named(request),
-        "names": names_of(each.created_by for each in page),
+        "names": list_actor_names(each.created_by for each in page),
     }
     return render(request, fragment(request, "rules/decisions/feedback.html", "list"), context)

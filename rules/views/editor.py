@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from kmapp.errors import DomainError
 from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, uuid_or_404
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from rules.actions.dry_run import tried
 from rules.actions.rules import create, draft_of, edit
@@ -89,12 +89,14 @@ def _save(request: WebRequest, rule: Rule | None, desk: Desk, form: RuleForm) ->
 
 def _saved(request: WebRequest, before: Rule | None, saved: Rule) -> HttpResponse:
     if before is None:
-        tell(request, _("Written. It is a draft: try it on past decisions, then let it watch."))
+        notify_success(
+            request, _("Written. It is a draft: try it on past decisions, then let it watch.")
+        )
     elif saved.pk != before.pk:
         said = _("Edition %(n)d is a draft. Edition %(old)d stays as it is until you promote it.")
-        tell(request, said % {"n": saved.edition, "old": before.edition})
+        notify_success(request, said % {"n": saved.edition, "old": before.edition})
     else:
-        tell(request, _("Changed."))
+        notify_success(request, _("Changed."))
     return redirect("rules:rule", pk=saved.pk)
 
 

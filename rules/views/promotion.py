@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
 from kmapp.search.confidence import Interval
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, actor_for
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from rules.actions.conflicts import conflicts_with_live
 from rules.actions.promotions import approve, ask_or_promote, waiting_for, withdraw
@@ -58,7 +58,7 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
         return _page(request, found(request, pk), error)
     if isinstance(made, Moved):
         return _counts_now(request, made)
-    tell(request, _("Asked for. Another admin of this account approves it, or not."))
+    notify_success(request, _("Asked for. Another admin of this account approves it, or not."))
     return redirect("rules:promotion", pk=pk)
 
 
@@ -82,7 +82,7 @@ def withdraw_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
         raise Denied(_("Only who asked for it, or an admin, may withdraw it."))
     with transaction.atomic():
         withdraw(decision_of(request, wish.rule_id), pk)
-    tell(request, _("Withdrawn. The rule goes on watching."))
+    notify_success(request, _("Withdrawn. The rule goes on watching."))
     return redirect("rules:promotion", pk=wish.rule_id)
 
 
@@ -93,7 +93,7 @@ def _wish(request: WebRequest, pk: UUID) -> RulePromotion:
 def _counts_now(request: WebRequest, moved: Moved) -> HttpResponse:
     rule = moved.rule
     way_back = f"{reverse('rules:rollback', args=[rule.pk])}?version={rule.version}"
-    tell(request, _("“%(name)s” counts now.") % {"name": rule.name}, undo=way_back)
+    notify_success(request, _("“%(name)s” counts now.") % {"name": rule.name}, undo=way_back)
     return redirect("rules:rule", pk=rule.pk)
 
 
@@ -136,7 +136,7 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
         "is_admin": is_admin(request),
         "may_send": is_admin(request) or book.second_person,
         "error": error,
-        "names": names_of([wish.asked_by]) if wish else {},
+        "names": list_actor_names([wish.asked_by]) if wish else {},
     }
     status = HTTPStatus(error.status) if error else HTTPStatus.OK
     return render(request, TEMPLATE, context, status=status)

@@ -9,7 +9,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
@@ -18,9 +18,9 @@ from kmapp.web.http import (
     post_text,
     uuid_or_404,
 )
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import admin_required, reviewer_required
-from kmapp.web.settings_history import steps_of
+from kmapp.web.settings_history import list_changes
 from rules.actions.retention import outlived
 from rules.actions.settings import INPUT, change_book
 from rules.models import RuleBook, RuleDecision
@@ -56,7 +56,7 @@ def set_book(request: WebRequest) -> HttpResponse:
         seen=uuid_or_404(seen) if seen else None,
         reason=post_text(request, "reason", REASON),
     )
-    tell(
+    notify_success(
         request,
         _("The gate holds from now on.") if changed else _("Nothing was different: it stays."),
     )
@@ -70,7 +70,7 @@ def _doomed(row: RuleBook, days: int | None) -> int:
 
 
 def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> HttpResponse:
-    steps = steps_of(row, INPUT, said=_said)
+    steps = list_changes(row, INPUT, format_value=_said)
     context = {
         "book": row,
         "form": wrong or BookForm.of(row),
@@ -78,7 +78,7 @@ def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> 
         "due": outlived(row.account_id, row.decision_days).count(),
         "steps": steps,
         "may_change": is_admin(request),
-        "names": names_of(step.commit.actor for step in steps),
+        "names": list_actor_names(step.commit.actor for step in steps),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
     return render(request, TEMPLATE, context, status=status)

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
@@ -25,7 +25,7 @@ from kmapp.web.http import (
     post_text,
     respond_unless_unchanged,
 )
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from rules.actions.states import Decision, Moved, move, rollback
 from rules.editing.rendering import condition_lines, effects, pretty
@@ -118,7 +118,7 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
         "evidence": evidence_of(row) if row.shadowed_at else None,
         "backtest": history.last_backtest(row),
         "tries": history.OFFERED,
-        "names": names_of([*actors, *([wish.asked_by] if wish else [])]),
+        "names": list_actor_names([*actors, *([wish.asked_by] if wish else [])]),
     }
     return render(request, DETAIL, context)
 
@@ -170,7 +170,7 @@ def _done(request: WebRequest, deed: Callable[[], Moved]) -> HttpResponse:
             "name": moved.replaced.name,
             "n": moved.replaced.edition,
         }
-    tell(request, said)
+    notify_success(request, said)
     here = reverse("rules:rule", args=[moved.rule.pk])
     return HttpResponse(headers={"HX-Redirect": here}) if request.htmx else redirect(here)
 

@@ -9,7 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from tests import makers
 from tests.kernel.bodies import CHAT, MEMORY
-from tests.kernel.names import Names, names_of
+from tests.kernel.names import Names, list_actor_names
 from tests.web.reviewing import proposed
 from tests.web.staff import fill
 
@@ -46,7 +46,7 @@ def names(acme: Account, sender: Client) -> Names:
     entry = fill(acme)[0]
     member = makers.member(acme, "mira", role="admin")
     waiting = proposed(acme, "Acme wants everyone to know this.")[0]
-    theirs = names_of(acme, entry=entry, proposal=waiting, member=member)
+    theirs = list_actor_names(acme, entry=entry, proposal=waiting, member=member)
 
     def made(path: str, **body: Any) -> Any:
         return sender.post(f"/v1/{path}", body, "application/json").json()

@@ -51,7 +51,9 @@ class Names:
     question: UUID
 
 
-def names_of(account: Account, *, entry: MemoryEntry, proposal: MemoryEntry, member: User) -> Names:
+def list_actor_names(
+    account: Account, *, entry: MemoryEntry, proposal: MemoryEntry, member: User
+) -> Names:
     """The first of each; a delivery that failed."""
     with acting(account):
         delivery = Delivery.objects.of(account)[0]

@@ -20,7 +20,7 @@ from kmapp.api.errors import is_api
 from kmapp.database.ids import uuid7
 from tests import makers
 from tests.kernel.idless import CHOSEN, WITHOUT_IDS
-from tests.kernel.names import Names, names_of
+from tests.kernel.names import Names, list_actor_names
 from tests.kernel.probes import (
     CHANGING,
     METHODS,
@@ -63,7 +63,7 @@ def theirs(rival: Account) -> Names:
     entry = fill(rival)[0]
     member = makers.member(rival, "rita", role="admin")
     waiting = proposed(rival, "Rival wants everyone to know this.")[0]
-    return names_of(rival, entry=entry, proposal=waiting, member=member)
+    return list_actor_names(rival, entry=entry, proposal=waiting, member=member)
 
 
 def nobodys(names: Names) -> Names:

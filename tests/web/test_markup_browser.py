@@ -24,7 +24,7 @@ from tests.context.calling import call, talk, tool
 from tests.fake_provider import FakeProvider
 from tests.full_account import estate
 from tests.kernel.fsck.tampering import Intruder
-from tests.kernel.names import names_of
+from tests.kernel.names import list_actor_names
 from tests.kernel.probes import NOT_A_METHOD, PROBES, ROUTES
 from tests.payloads import PAYLOADS
 from tests.rules.making import rule, select
@@ -111,7 +111,7 @@ def garden(committed: str, provider: FakeProvider) -> Iterator[Garden]:
     with acting(account):
         entry = MemoryEntry.objects.of(account).get(client_id=f"{word}-1")
         topic = MemoryEntry.objects.of(account).get(kind="topic")
-    names = names_of(account, entry=entry, proposal=proposal, member=boss)
+    names = list_actor_names(account, entry=entry, proposal=proposal, member=boss)
     intruder = Intruder(committed)
     planter = Planter(intruder, [WORD, word, "curl"])
     planter.plant()

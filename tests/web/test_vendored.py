@@ -9,7 +9,7 @@ from django.conf import settings
 
 from kmapp.web import icons
 from kmapp.web.badges import BADGES
-from kmapp.web.navigation import PLACES
+from kmapp.web.navigation import NAV_ITEMS
 
 VENDOR = settings.BASE_DIR / "static" / "vendor"
 PACKAGES = json.loads((VENDOR / "VENDORED.json").read_text())
@@ -41,5 +41,5 @@ def test_every_package_brings_its_licence() -> None:
 
 
 def test_places_and_states_have_an_icon() -> None:
-    names = {place.icon for place in PLACES} | {badge.icon for badge in BADGES.values()}
-    assert all(icons.drawing(name) for name in names)
+    names = {place.icon for place in NAV_ITEMS} | {badge.icon for badge in BADGES.values()}
+    assert all(icons.load_drawing(name) for name in names)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kmapp.web import diff, timestamps
-from kmapp.web.templatetags.web import copyable, diff_html, meter, said, shortened
+from kmapp.web.templatetags.web import copyable, meter, render_diff, shortened, user_text
 from tests.timing import assert_linear
 
 NOW = datetime(2030, 5, 1, 12, tzinfo=UTC)
@@ -15,9 +15,9 @@ NOW = datetime(2030, 5, 1, 12, tzinfo=UTC)
 
 def test_markup_of_others_stays_text() -> None:
     hostile = '</bdi><div hx-get="/erase/" hx-trigger="load">'
-    assert "<div" not in said(hostile)
-    assert "<div" not in diff_html(hostile, "").removeprefix('<div class="diff" hx-disable>')
-    assert said("x").startswith("<bdi hx-disable>")
+    assert "<div" not in user_text(hostile)
+    assert "<div" not in render_diff(hostile, "").removeprefix('<div class="diff" hx-disable>')
+    assert user_text("x").startswith("<bdi hx-disable>")
 
 
 @pytest.mark.parametrize(
@@ -31,30 +31,30 @@ def test_markup_of_others_stays_text() -> None:
     ],
 )
 def test_what_cannot_be_seen_is_named(text: str, shown: str) -> None:
-    assert f">{shown}</span>" in said(text)
-    assert not set(text) & set(said(text)) - set("paytx.eb")
+    assert f">{shown}</span>" in user_text(text)
+    assert not set(text) & set(user_text(text)) - set("paytx.eb")
 
 
 @pytest.mark.parametrize("text", ["👩‍🚀", "❤️", "naïve", "你好，世界", "two\nlines\tand a tab"])
 def test_what_people_write_is_left_alone(text: str) -> None:
-    assert said(text) == f"<bdi hx-disable>{text}</bdi>"
+    assert user_text(text) == f"<bdi hx-disable>{text}</bdi>"
 
 
 @given(st.text(), st.text())
 def test_a_difference_tells_both_texts(old: str, new: str) -> None:
-    changes = diff.changes(old, new)
-    assert "".join(text for kind, text in changes if kind != "added") == old
-    assert "".join(text for kind, text in changes if kind != "removed") == new
+    diff_pieces = diff.diff_pieces(old, new)
+    assert "".join(text for kind, text in diff_pieces if kind != "added") == old
+    assert "".join(text for kind, text in diff_pieces if kind != "removed") == new
 
 
 def test_a_difference_is_told_in_phrases_and_characters() -> None:
-    assert diff.changes("call him in the morning.", "call him never.") == [
+    assert diff.diff_pieces("call him in the morning.", "call him never.") == [
         ("same", "call him "),
         ("removed", "in the morning"),
         ("added", "never"),
         ("same", "."),
     ]
-    assert diff.changes("喜欢电话联系", "喜欢邮件联系") == [
+    assert diff.diff_pieces("喜欢电话联系", "喜欢邮件联系") == [
         ("same", "喜欢"),
         ("removed", "电话"),
         ("added", "邮件"),
@@ -64,7 +64,7 @@ def test_a_difference_is_told_in_phrases_and_characters() -> None:
 
 def test_a_long_text_is_compared_by_lines() -> None:
     old = "word " * 4000 + "\nlast"
-    assert diff.changes(old, old + " line") == [
+    assert diff.diff_pieces(old, old + " line") == [
         ("same", "word " * 4000 + "\n"),
         ("removed", "last"),
         ("added", "last line"),
@@ -75,14 +75,14 @@ def test_a_long_text_is_compared_by_lines() -> None:
 def test_repeats_do_not_keep_a_page_waiting(piece: str) -> None:
     def compare(size: int) -> None:
         times = size // len(piece)
-        diff.changes("first " + piece * times, piece * (times - 1) + " last")
+        diff.diff_pieces("first " + piece * times, piece * (times - 1) + " last")
 
     for size in (500, 2_500, 25_000):  # by words, and by lines
         assert_linear(compare, size)
 
 
 @pytest.mark.parametrize(
-    ("away", "said"),
+    ("away", "text"),
     [
         (timedelta(seconds=20), "just now"),
         (timedelta(minutes=3, seconds=50), "3 min ago"),
@@ -94,8 +94,8 @@ def test_repeats_do_not_keep_a_page_waiting(piece: str) -> None:
         (timedelta(days=-3), "in 3 days"),
     ],
 )
-def test_times_are_said_shortly(away: timedelta, said: str) -> None:
-    assert timestamps.relative(NOW - away, now=NOW) == said
+def test_relative_times_are_short(away: timedelta, text: str) -> None:
+    assert timestamps.format_relative(NOW - away, now=NOW) == text
 
 
 def test_ids_and_hashes_are_short_to_the_eye_only() -> None:

@@ -35,7 +35,7 @@ def admins(request: WebRequest) -> HttpResponse:
 
 @reviewer_required
 def tells(request: WebRequest) -> HttpResponse:
-    notices.tell(request, "Approved <i>it</i>.", undo="/undo/")
+    notices.notify_success(request, "Approved <i>it</i>.", undo="/undo/")
     if request.htmx:
         return HttpResponse("<p>part</p>")
     return render(request, "web/home/index.html", {"panels": []})

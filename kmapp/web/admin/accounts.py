@@ -1,4 +1,4 @@
-"""People, accounts, members and keys. Members and keys are truth: they change on the ledger."""
+"""Admin of users, accounts, members and keys. Members and keys change through actions only."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +21,12 @@ else:
     StockUserAdmin = auth.UserAdmin
 
 RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
-LOGIN = ("username", "email", "is_active")  # by which a person enters, in every account of theirs
+LOGIN = ("username", "email", "is_active")  # identity fields, which affect all accounts of a person
 
 
 @admin.register(User)
 class UserAdmin(StockUserAdmin):
-    """The people of the account. Who is added here becomes a reviewer of it."""
+    """The people of the account. A person added here becomes a reviewer of it."""
 
     list_display = ("username", "email", "first_name", "last_name", "is_active", "is_staff")
     list_filter = ("is_active", "is_staff", "language")
@@ -41,12 +41,12 @@ class UserAdmin(StockUserAdmin):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        """Nobody sees who is in other accounts."""
+        """Return the members of the selected account only."""
         members = Membership.objects.of(as_admin_request(request).access.account_id)
         return super().get_queryset(request).filter(pk__in=members.values("user"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Only superusers give rights, or they could be taken, and touch the login of others."""
+        """Let only superusers grant permissions and change the login of others."""
         stock, user = super().get_readonly_fields(request, obj), as_admin_request(request).user
         if user.is_superuser:
             return stock
@@ -54,12 +54,12 @@ class UserAdmin(StockUserAdmin):
         return (*stock, *RIGHTS, *LOGIN) if others else (*stock, *RIGHTS)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Admins of the account let people in."""
+        """Allow admins of the account."""
         is_admin = as_admin_request(request).access.role == Membership.Role.ADMIN
         return is_admin and super().has_add_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Superusers are changed by superusers."""
+        """Allow changing superusers to superusers only."""
         above = (
             obj is not None and obj.is_superuser and not as_admin_request(request).user.is_superuser
         )
@@ -71,19 +71,19 @@ class UserAdmin(StockUserAdmin):
         id: str,  # noqa: A002 - Django's name
         form_url: str = "",
     ) -> HttpResponse:
-        """A password opens every account of a person. One's own: on its own page."""
+        """Require a superuser, because a password gives access to all accounts of a person."""
         if not as_admin_request(request).user.is_superuser:
             raise PermissionDenied
         return super().user_change_password(request, id, form_url)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Their memberships are truth; who left is made inactive."""
+        """Forbid deletion: the ledger references people. Make them inactive instead."""
         return False
 
     def save_model(
         self, request: HttpRequest, obj: User, form: "ModelForm[User]", change: Any
     ) -> None:
-        """A new person enters the account by the same verb as everywhere."""
+        """Save the person, and add a new one to the account through the action."""
         super().save_model(request, obj, form, change)
         if not change:
             add_member(
@@ -96,7 +96,7 @@ class UserAdmin(StockUserAdmin):
 
 @admin.register(Account)
 class AccountAdmin(ReadOnlyAdmin):
-    """The one account that was chosen; its policies are changed on its own page."""
+    """The selected account. Its policies are changed on their own page."""
 
     list_display = ("name", "slug", "account_wide", "created_at")
     search_fields = ("name", "slug")
@@ -105,7 +105,7 @@ class AccountAdmin(ReadOnlyAdmin):
 
 @admin.register(Membership)
 class MembershipAdmin(ReadOnlyAdmin):
-    """Who may do what."""
+    """Members and their roles."""
 
     list_display = ("user", "role", "created_at")
     list_filter = ("role",)
@@ -116,7 +116,7 @@ class MembershipAdmin(ReadOnlyAdmin):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
-    """Keys are issued on their own page, where the secret is shown once."""
+    """API keys. They are issued on their own page, which displays the secret once."""
 
     list_display = (
         "name",
@@ -135,4 +135,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Revoke for good"), permissions=["manage"])
     def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> AfterCommitResponse | None:
-        return self.decide(request, rows, lambda key: revoke_key(key, actor=admin_actor(request)))
+        return self.apply_to_each(
+            request, rows, lambda key: revoke_key(key, actor=admin_actor(request))
+        )

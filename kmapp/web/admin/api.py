@@ -1,4 +1,4 @@
-"""Answers that are kept for those who ask again."""
+"""Admin of stored responses to idempotent requests."""
 
 from django.contrib import admin
 
@@ -8,7 +8,7 @@ from kmapp.web.admin.base import ReadOnlyAdmin
 
 @admin.register(IdempotentRequest)
 class IdempotentRequestAdmin(ReadOnlyAdmin):
-    """Which requests may be repeated, and until when."""
+    """Requests that can be repeated, and until when."""
 
     list_display = ("idempotency_key", "key_id", "state", "status", "created_at", "expires_at")
     list_filter = ("state", "status")

@@ -1,4 +1,4 @@
-"""What the stock admin is made of here: rows are read in it, and changed by their verbs only."""
+"""Base classes of the Django admin: rows are read-only and change through actions."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 else:
     ModelAdmin = admin.ModelAdmin
 
-MAX_ROWS_PER_ACTION = 100  # decisions of one request: each is a commit of its own
+MAX_ROWS_PER_ACTION = 100  # for one request: each row is a commit of its own
 
 
 class AdminRequest(HttpRequest):
-    """A request that `kmapp.web.admin.site` let in: staff, seated in one account."""
+    """A request of a staff member in one account."""
 
     user: User
     access: AccountAccess
@@ -48,19 +48,19 @@ class ReadOnlyAdmin(ModelAdmin):
     hidden_fields: Sequence[str] = ("account",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Of the account that was chosen; row-level security says so too."""
+        """Return the rows of the selected account; row-level security enforces it too."""
         rows = super().get_queryset(request)
         if any(field.name == "account" for field in self.opts.concrete_fields):
             rows = rows.filter(account_id=as_admin_request(request).access.account_id)
         return rows
 
     def get_fields(self, request: HttpRequest, obj: models.Model | None = None) -> list[Any]:
-        """Every column, also those that no form would offer."""
+        """Return all columns, including those that no form offers."""
         fields = self.opts.concrete_fields
         return [field.name for field in fields if field.name not in self.hidden_fields]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
-        """All of them."""
+        """Return all fields."""
         return self.get_fields(request, obj)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -73,34 +73,36 @@ class ReadOnlyAdmin(ModelAdmin):
         return False
 
     def has_review_permission(self, request: HttpRequest) -> bool:
-        """Every member reviews."""
+        """Allow every member."""
         return True
 
     def has_manage_permission(self, request: HttpRequest) -> bool:
-        """Admins of the account."""
+        """Allow admins of the account."""
         return as_admin_request(request).access.role == Membership.Role.ADMIN
 
-    def decide(
-        self, request: HttpRequest, rows: QuerySet[Any], verb: Callable[[Any], object]
+    def apply_to_each(
+        self, request: HttpRequest, rows: QuerySet[Any], action: Callable[[Any], object]
     ) -> AfterCommitResponse | None:
-        """Do the same to each row; what is refused is said, and the others go on."""
+        """Apply an action to each row; report errors and continue with the next row."""
         if rows.count() > MAX_ROWS_PER_ACTION:
             text = _("Choose at most %(n)d at a time. Nothing was changed.") % {
                 "n": MAX_ROWS_PER_ACTION
             }
             self.message_user(request, text, messages.WARNING)
             return None
-        chosen = iter(list(rows))
-        return AfterCommitResponse(AfterCommit(lambda: self._decide_next(request, chosen, verb)))
+        remaining = iter(list(rows))
+        return AfterCommitResponse(
+            AfterCommit(lambda: self._apply_to_next(request, remaining, action))
+        )
 
-    def _decide_next(
+    def _apply_to_next(
         self,
         request: HttpRequest,
         rows: Iterator[Any],
-        verb: Callable[[Any], object],
+        action: Callable[[Any], object],
         done: int = 0,
     ) -> HttpResponseBase | AfterCommit:
-        """One decision a transaction: none holds the chain, or its row, while others are made."""
+        """Process one row per transaction, so that no lock is held while others are processed."""
         row = next(rows, None)
         if row is None:
             if done:
@@ -108,11 +110,11 @@ class ReadOnlyAdmin(ModelAdmin):
             return redirect(request.get_full_path())
         try:
             with transaction.atomic():
-                verb(row)
+                action(row)
             done += 1
-        except DomainError as refused:
-            self.message_user(request, f"{row}: {refused.message}", messages.WARNING)
-        return AfterCommit(lambda: self._decide_next(request, rows, verb, done))
+        except DomainError as error:
+            self.message_user(request, f"{row}: {error.message}", messages.WARNING)
+        return AfterCommit(lambda: self._apply_to_next(request, rows, action, done))
 
     def report_changed(self, request: HttpRequest, number: int) -> None:
         text = ngettext("%(n)d row was changed.", "%(n)d rows were changed.", number)

@@ -1,4 +1,4 @@
-"""The chain and what stands beside it: to be read. `manage.py fsck` checks it."""
+"""Admin of the ledger. `manage.py fsck` verifies it."""
 
 from django.contrib import admin
 
@@ -8,7 +8,7 @@ from kmapp.web.admin.base import ReadOnlyAdmin
 
 @admin.register(Commit)
 class CommitAdmin(ReadOnlyAdmin):
-    """The chain, newest first."""
+    """Commits, newest first."""
 
     list_display = ("seq", "commit_hash", "actor", "created_at")
     search_fields = ("=seq", "^commit_hash", "actor")
@@ -18,7 +18,7 @@ class CommitAdmin(ReadOnlyAdmin):
 
 @admin.register(Seal)
 class SealAdmin(ReadOnlyAdmin):
-    """Which object was sealed by which commit. A salt says nothing to a reader."""
+    """Objects sealed by each commit."""
 
     list_display = ("commit", "object_type", "object_id", "op")
     list_filter = ("object_type", "op")
@@ -31,7 +31,7 @@ class SealAdmin(ReadOnlyAdmin):
 
 @admin.register(Note)
 class NoteAdmin(ReadOnlyAdmin):
-    """What was said when a commit was made."""
+    """Inputs and reasons of commits."""
 
     list_display = ("commit", "commit__actor", "commit__created_at", "reason")
     list_select_related = ("commit",)

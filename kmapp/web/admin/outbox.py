@@ -1,4 +1,4 @@
-"""What is owed, to whom, and how far it is."""
+"""Admin of the outbox."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -12,7 +12,7 @@ from kmapp.web.admin.base import ReadOnlyAdmin, as_admin_request
 
 @admin.register(OutboxEvent)
 class OutboxEventAdmin(ReadOnlyAdmin):
-    """Facts that others wanted to hear of. They never change."""
+    """Published events, which never change."""
 
     list_display = ("topic", "job_key", "created_at")
     list_filter = ("topic",)
@@ -23,7 +23,7 @@ class OutboxEventAdmin(ReadOnlyAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
-    """What changes: one event owed to one handler. What was given up can be tried again."""
+    """Deliveries of events to handlers. Failed ones can be retried."""
 
     list_display = (
         "handler",
@@ -49,7 +49,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     @admin.action(description=_("Try again what was given up"), permissions=["manage"])
     def try_again(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
-        revived = replay(
+        retried = replay(
             as_admin_request(request).access.account_id, list(rows.values_list("pk", flat=True))
         )
-        self.report_changed(request, revived)
+        self.report_changed(request, retried)

@@ -1,4 +1,4 @@
-"""The embedding models of this deployment. `manage.py embedding_models` changes them."""
+"""Admin of embedding models. `manage.py embedding_models` changes them."""
 
 from django.contrib import admin
 
@@ -8,7 +8,7 @@ from kmapp.web.admin.base import ReadOnlyAdmin
 
 @admin.register(EmbeddingModel)
 class EmbeddingModelAdmin(ReadOnlyAdmin):
-    """Which there are, and which one answers."""
+    """Embedding models and their states."""
 
     list_display = ("name", "dimensions", "state", "passage_template", "created_at")
     list_filter = ("state",)

@@ -1,4 +1,4 @@
-"""Derived rows of search. Postings have a composite key, which Django 5.2's admin cannot show."""
+"""Admin of vectors. Postings have a composite key, which the admin of Django 5.2 cannot show."""
 
 from django.contrib import admin
 
@@ -8,7 +8,7 @@ from kmapp.web.admin.base import ReadOnlyAdmin
 
 @admin.register(Vector)
 class VectorAdmin(ReadOnlyAdmin):
-    """How far the vectors are; their numbers are never shown."""
+    """States of vectors. The embeddings are never displayed."""
 
     list_display = ("collection", "object_id", "part", "model", "state", "ready_at", "error")
     list_filter = ("state", "collection", "model")

@@ -1,4 +1,4 @@
-"""What pages are made of. Everything here escapes what people and agents wrote."""
+"""Template tags and filters. All of them escape the texts of people and agents."""
 
 import json
 from datetime import datetime
@@ -20,14 +20,14 @@ def icon(name: str) -> str:
     return format_html(
         '<svg class="icon" viewBox="0 0 24 24" fill="none" stroke="currentColor" '
         'stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">{}</svg>',
-        mark_safe(icons.drawing(name)),  # noqa: S308 - a file of ours, held to its digest by a test
+        mark_safe(icons.load_drawing(name)),  # noqa: S308 - a file of ours, held to its digest by a test
     )
 
 
-# Long lists are made of these two: a template of their own would take longer than all the rest.
+# Long lists use these two; an inclusion template would take longer than the rest of the page.
 @register.simple_tag
 def badge(state: str) -> str:
-    """A state as icon and word."""
+    """Render a state as an icon and a word."""
     shown = BADGES[state]
     return format_html(
         '<span class="badge-state {}">{}{}</span>', shown.tone, icon(shown.icon), shown.label
@@ -35,15 +35,15 @@ def badge(state: str) -> str:
 
 
 @register.simple_tag
-def when(moment: datetime | None) -> str:
-    """How long ago, with the exact time on hover and for machines."""
+def relative_time(moment: datetime | None) -> str:
+    """Render how long ago a time is, with the exact time on hover."""
     if moment is None:
         return format_html('<span class="muted">{}</span>', _("never"))
     return format_html(
         '<time class="nowrap" datetime="{}" title="{}">{}</time>',
         moment.isoformat(),
-        timestamps.exact(moment),
-        timestamps.relative(moment),
+        timestamps.format_exact(moment),
+        timestamps.format_relative(moment),
     )
 
 
@@ -51,7 +51,7 @@ def when(moment: datetime | None) -> str:
 def meter(
     value: float, maximum: float, label: str, *, low: float | None = None
 ) -> dict[str, object]:
-    """A bar drawn by attributes, since our policy refuses inline styles."""
+    """Render a bar by SVG attributes: the CSP forbids inline styles."""
     share = min(max(value / maximum, 0), 1) if maximum else 0
     is_low = low is not None and value < low
     return {"percent": round(share * 100, 1), "label": label, "is_low": is_low}
@@ -59,26 +59,26 @@ def meter(
 
 @register.inclusion_tag("components/copyable.html")
 def copyable(value: object, *, show: str = "") -> dict[str, str]:
-    """An id or a hash: short to the eye, whole to the clipboard."""
+    """Render an id or a hash: shortened on the page, complete in the clipboard."""
     return {"whole": str(value), "short": show or shortened(value)}
 
 
 @register.filter
 def shortened(value: object) -> str:
-    """Eight characters: the first of a hash, the last of an id, whose first ones are the time."""
+    """Return the first eight characters of a hash, or the last eight of a UUIDv7."""
     whole = str(value)
     return f"…{whole[-8:]}" if "-" in whole else whole[:8]
 
 
 @register.filter
-def said(text: object) -> str:
-    """Words that are not ours: deaf to htmx, unable to turn the line around, nothing hidden."""
+def user_text(text: object) -> str:
+    """Render text of people or agents: no htmx, isolated direction, invisible characters marked."""
     return format_html("<bdi hx-disable>{}</bdi>", _visible(str(text)))
 
 
 @register.filter
-def listed(value: object) -> str:
-    """A value of any column as words: a list with commas, what is empty as a dash."""
+def display_value(value: object) -> str:
+    """Format the value of any column: lists with commas, empty values as a dash."""
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "–"
     if isinstance(value, dict):
@@ -87,25 +87,29 @@ def listed(value: object) -> str:
 
 
 @register.simple_tag(name="diff")
-def diff_html(old: str, new: str) -> str:
-    """The change from one text to another, word by word."""
+def render_diff(old: str, new: str) -> str:
+    """Render the differences between two texts."""
     tags = {"same": "{}", "added": "<ins>{}</ins>", "removed": "<del>{}</del>"}
-    pieces = ((format_html(tags[kind], _visible(text)),) for kind, text in diff.changes(old, new))
+    pieces = (
+        (format_html(tags[kind], _visible(text)),) for kind, text in diff.diff_pieces(old, new)
+    )
     return format_html('<div class="diff" hx-disable>{}</div>', format_html_join("", "{}", pieces))
 
 
 def _visible(text: str) -> SafeString:
-    """Escaped, with a badge wherever nothing would be seen."""
-    if not invisible_characters.hides(text):
+    """Escape the text and mark each invisible character."""
+    if not invisible_characters.has_invisible(text):
         return escape(text)
-    pieces = invisible_characters.parts(text)
-    return format_html_join("", "{}", ((_badge(one) if hid else one,) for one, hid in pieces))
+    pieces = invisible_characters.split_invisible(text)
+    return format_html_join(
+        "", "{}", ((_badge(piece) if invisible else piece,) for piece, invisible in pieces)
+    )
 
 
 def _badge(character: str) -> SafeString:
     return format_html(
         '<span class="invisible-char" title="{}">{}</span>',
-        invisible_characters.name(character),
+        invisible_characters.character_name(character),
         f"U+{ord(character):04X}",
     )
 
@@ -116,12 +120,12 @@ def undo_address(message: Message) -> str:
 
 
 @register.filter
-def called(actor: str, names: dict[str, str]) -> str:
-    """The name of an actor, from `names_of`."""
+def actor_name(actor: str, names: dict[str, str]) -> str:
+    """Return the name of an actor, from `list_actor_names`."""
     return names.get(actor, actor)
 
 
 @register.filter
 def object_kind(name: str) -> str:
-    """What sort of object a commit's line is about."""
+    """Return the model name of an object in a commit."""
     return name.partition(":")[0].rpartition(".")[2]

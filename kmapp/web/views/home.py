@@ -1,11 +1,11 @@
-"""The home page: what waits for this person, composed of the sections that other pages offer."""
+"""The home page, composed of sections that other apps render."""
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from kmapp.web.http import WebRequest
-from kmapp.web.navigation import PANELS, address
+from kmapp.web.navigation import HOME_PANELS, find_url
 from kmapp.web.page_access import reviewer_required
 
 
@@ -13,6 +13,8 @@ from kmapp.web.page_access import reviewer_required
 @reviewer_required
 def home(request: WebRequest) -> HttpResponse:
     panels = [
-        {"url": url, "label": label} for name, label in PANELS.items() if (url := address(name))
+        {"url": url, "label": label}
+        for name, label in HOME_PANELS.items()
+        if (url := find_url(name))
     ]
     return render(request, "web/home/index.html", {"panels": panels})

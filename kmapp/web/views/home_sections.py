@@ -1,4 +1,4 @@
-"""What operations and the ledger have to say on the home page."""
+"""Sections of the home page about operations and the ledger."""
 
 from django.db.models import Min
 from django.http import HttpResponse
@@ -31,7 +31,7 @@ def ledger_summary(request: WebRequest) -> HttpResponse:
     head = Commit.objects.of(account_id).order_by("-seq").first()
     checkpoint = Checkpoint.objects.of(account_id).order_by("-seq").first()
     context = {
-        # Numbers have no gaps: a difference counts, and the chain is not read for it.
+        # Sequence numbers have no gaps, so their difference is the number of commits.
         "unsigned": (head.seq if head else 0) - (checkpoint.seq if checkpoint else 0),
         "head": head,
         "checkpoint": checkpoint,

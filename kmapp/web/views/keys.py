@@ -1,4 +1,4 @@
-"""API keys: issue, rotate, revoke. A secret is on a page once, and that page is never cached."""
+"""API keys: issue, rotate, revoke. A secret is displayed once, on a page that is never cached."""
 
 from http import HTTPStatus
 from uuid import UUID
@@ -17,9 +17,9 @@ from kmapp.accounts.models import ApiKey
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import KeyForm
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import admin_required
-from kmapp.web.quotas import quotas_of
+from kmapp.web.quotas import list_quotas
 
 
 @require_safe
@@ -28,9 +28,9 @@ def keys(request: WebRequest) -> HttpResponse:
     account_id = account_id_for(request)
     rows = ApiKey.objects.of(account_id).order_by("revoked_at", "-created_at")
     page = Paginator(rows, 50).get_page(request.GET.get("page"))
-    used = quotas_of(account_id, [key.pk for key in page if not key.revoked_at])
-    shown = [(key, used.get(key.pk, [])) for key in page]
-    context = {"page": page, "keys": shown, "now": timezone.now()}
+    quotas = list_quotas(account_id, [key.pk for key in page if not key.revoked_at])
+    rows_with_quotas = [(key, quotas.get(key.pk, [])) for key in page]
+    context = {"page": page, "keys": rows_with_quotas, "now": timezone.now()}
     return render(request, fragment(request, "web/keys/index.html", "list"), context)
 
 
@@ -49,19 +49,19 @@ def issue(request: WebRequest) -> HttpResponse | AfterCommit:
         expires_at=form.expires_at(),
         actor=actor_for(request),
     )
-    return AfterCommit(lambda: _shown(request, issued))
+    return AfterCommit(lambda: _render_secret(request, issued))
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @admin_required
 def rotate(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
-    """The old secret stops at once, so this asks first."""
+    """Ask for confirmation first, because the old secret stops working immediately."""
     key = get_object_or_404(ApiKey.objects.of(account_id_for(request)), pk=pk)
     if request.method != "POST":
-        return render(request, "web/keys/confirm.html", {"key": key, "deed": "rotate"})
+        return render(request, "web/keys/confirm.html", {"key": key, "operation": "rotate"})
     issued = rotate_key(key, actor=actor_for(request))
-    return AfterCommit(lambda: _shown(request, issued))
+    return AfterCommit(lambda: _render_secret(request, issued))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -69,16 +69,16 @@ def rotate(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 def revoke(request: WebRequest, pk: UUID) -> HttpResponse:
     key = get_object_or_404(ApiKey.objects.of(account_id_for(request)), pk=pk)
     if request.method != "POST":
-        return render(request, "web/keys/confirm.html", {"key": key, "deed": "revoke"})
+        return render(request, "web/keys/confirm.html", {"key": key, "operation": "revoke"})
     revoke_key(key, actor=actor_for(request))
-    tell(
+    notify_success(
         request, _("Revoked. Requests with %(name)s are refused from now on.") % {"name": key.name}
     )
     return redirect("web:keys")
 
 
-def _shown(request: WebRequest, issued: IssuedKey) -> HttpResponse:
-    """The one page that shows a secret."""
+def _render_secret(request: WebRequest, issued: IssuedKey) -> HttpResponse:
+    """Render the only page that displays the secret."""
     health = request.build_absolute_uri(reverse("api:health"))
     command = f"curl -s {health} -H 'Authorization: Bearer {issued.secret}'"
     context = {"key": issued.key, "secret": issued.secret, "command": command}

@@ -1,4 +1,4 @@
-"""The ledger: every change of truth, newest first, and the check that it is whole."""
+"""The ledger: all commits, newest first, and the verification of the chain."""
 
 from uuid import UUID
 
@@ -9,29 +9,29 @@ from django.views.decorators.http import require_POST, require_safe
 from kmapp.ledger.checkpoint_status import behind
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.verify import Checked, verify
-from kmapp.web.actor_names import names_of
+from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for, fragment, parse_row_number
 from kmapp.web.page_access import reviewer_required
 
-PAGE = 50
+PAGE_SIZE = 50
 
 
 @require_safe
 @reviewer_required
 def ledger(request: WebRequest) -> HttpResponse:
-    """Commits by number: the next page starts below the last one shown."""
+    """List commits by number; the next page starts below the last one."""
     account_id = account_id_for(request)
     rows = Commit.objects.of(account_id).order_by("-seq")
     below = parse_row_number(request.GET.get("below", ""))
     if below is not None:
         rows = rows.filter(seq__lt=below)
-    found = list(rows[: PAGE + 1])
+    commits = list(rows[: PAGE_SIZE + 1])
     context = {
         "behind": behind(account_id),
-        "commits": found[:PAGE],
-        "more": found[PAGE - 1].seq if len(found) > PAGE else None,
-        "names": names_of(row.actor for row in found),
+        "commits": commits[:PAGE_SIZE],
+        "more": commits[PAGE_SIZE - 1].seq if len(commits) > PAGE_SIZE else None,
+        "names": list_actor_names(row.actor for row in commits),
         "head": Commit.objects.of(account_id).order_by("-seq").first(),
         "checkpoint": Checkpoint.objects.of(account_id).order_by("-seq").first(),
     }
@@ -43,17 +43,19 @@ def ledger(request: WebRequest) -> HttpResponse:
 def commit(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = Commit.objects.of(account_id_for(request)).select_related("note")
     row = get_object_or_404(rows, pk=pk)
-    context = {"commit": row, "names": names_of([row.actor])}
+    context = {"commit": row, "names": list_actor_names([row.actor])}
     return render(request, "web/ledger/detail.html", context)
 
 
 @require_POST
 @reviewer_required
 def check(request: WebRequest) -> AfterCommit:
-    """Read the chain now: a transaction a block, none of them long."""
+    """Verify the chain now, in one short transaction per block."""
     account_id = account_id_for(request)
-    return AfterCommit(lambda: _checked(request, verify(account_id)), outside_transaction=True)
+    return AfterCommit(
+        lambda: _render_verification(request, verify(account_id)), outside_transaction=True
+    )
 
 
-def _checked(request: WebRequest, checked: Checked) -> AfterCommit:
+def _render_verification(request: WebRequest, checked: Checked) -> AfterCommit:
     return AfterCommit(lambda: render(request, "web/ledger/checked.html", {"checked": checked}))

@@ -1,4 +1,4 @@
-"""Who may enter the account, and as what."""
+"""Members of the account and their roles."""
 
 from http import HTTPStatus
 from uuid import UUID
@@ -17,7 +17,7 @@ from kmapp.accounts.models import Membership, User, list_account_access
 from kmapp.errors import Invalid
 from kmapp.web.forms import MemberForm
 from kmapp.web.http import WebRequest, account_id_for, actor_for
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import admin_required
 
 
@@ -35,7 +35,7 @@ def members(request: WebRequest) -> HttpResponse:
 def add(request: WebRequest) -> HttpResponse:
     form = MemberForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        user = _person(request, form)
+        user = _find_or_create_user(request, form)
         if user is not None:
             add_member(
                 account_id=account_id_for(request),
@@ -43,27 +43,27 @@ def add(request: WebRequest) -> HttpResponse:
                 role=form.cleaned_data["role"],
                 actor=actor_for(request),
             )
-            tell(request, _("%(who)s may sign in now.") % {"who": user.email})
+            notify_success(request, _("%(who)s may sign in now.") % {"who": user.email})
             return redirect("web:members")
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
     return render(request, "web/members/form.html", {"form": form}, status=status)
 
 
-def _person(request: WebRequest, form: MemberForm) -> User | None:
-    """The person with this address, made if there is none and a first password was given.
+def _find_or_create_user(request: WebRequest, form: MemberForm) -> User | None:
+    """Return the person with this address; create one if a first password is set.
 
-    Somebody may have chosen the password of a login made elsewhere, so only one that the admin
-    could have made is let in. A refusal does not tell whether there is such a login.
+    Someone else may have chosen the password of a login created elsewhere, so only a login that
+    the admin could have created is accepted. The error does not reveal whether a login exists.
     """
     email, password = form.cleaned_data["email"].lower(), form.cleaned_data["password"]
-    named = User.objects.filter(Q(email__iexact=email) | Q(username__iexact=email))
-    known = named.first()
-    if known is None and password:
-        if made := _made(email, password, form):
-            return made
-        known = named.first()  # somebody added the same at this moment
-    if known is not None and _is_ours(request, known):
-        return known
+    matches = User.objects.filter(Q(email__iexact=email) | Q(username__iexact=email))
+    user = matches.first()
+    if user is None and password:
+        if created := _create_user(email, password, form):
+            return created
+        user = matches.first()  # created by a concurrent request
+    if user is not None and _is_managed(request, user):
+        return user
     if not password:
         form.add_error("password", _("This address needs a first password."))
     else:
@@ -71,8 +71,8 @@ def _person(request: WebRequest, form: MemberForm) -> User | None:
     return None
 
 
-def _made(email: str, password: str, form: MemberForm) -> User | None:
-    """A new person; None if there is one with this address by now."""
+def _create_user(email: str, password: str, form: MemberForm) -> User | None:
+    """Create a person; return None if the address has been taken meanwhile."""
     name = form.cleaned_data["name"]
     try:
         with transaction.atomic():
@@ -81,42 +81,46 @@ def _made(email: str, password: str, form: MemberForm) -> User | None:
         return None
 
 
-def _is_ours(request: WebRequest, user: User) -> bool:
-    """Whether all their accounts are administered by the person who asks, or that is the operator.
+def _is_managed(request: WebRequest, user: User) -> bool:
+    """Return whether the requester administers all accounts of this person, or is a superuser.
 
-    A login without any account is nobody's: who made it is not known.
+    A login without any account is not managed by anyone: it is unknown who created it.
     """
-    theirs = {access.account_id for access in list_account_access(user)}
+    accounts = {access.account_id for access in list_account_access(user)}
     managed = {
         access.account_id for access in request.accesses if access.role == Membership.Role.ADMIN
     }
-    return request.user.is_superuser or (bool(theirs) and theirs <= managed)
+    return request.user.is_superuser or (bool(accounts) and accounts <= managed)
 
 
 @require_POST
 @admin_required
 def role(request: WebRequest, pk: UUID) -> HttpResponse:
-    member = _member(request, pk)
-    said = request.POST.get("role", "")
-    if said not in Membership.Role.values:
+    member = _get_member(request, pk)
+    value = request.POST.get("role", "")
+    if value not in Membership.Role.values:
         raise Invalid(_("Choose a role: reviewer or admin."))
-    wanted = Membership.Role(said)
-    change_role(member, role=wanted, actor=actor_for(request))
-    tell(request, _("%(who)s: %(role)s") % {"who": member.user.email, "role": wanted.label})
+    new_role = Membership.Role(value)
+    change_role(member, role=new_role, actor=actor_for(request))
+    notify_success(
+        request, _("%(who)s: %(role)s") % {"who": member.user.email, "role": new_role.label}
+    )
     return redirect("web:members")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @admin_required
 def remove(request: WebRequest, pk: UUID) -> HttpResponse:
-    member = _member(request, pk)
+    member = _get_member(request, pk)
     if request.method != "POST":
         return render(request, "web/members/confirm.html", {"member": member})
     remove_member(member, actor=actor_for(request))
-    tell(request, _("%(who)s may no longer enter this account.") % {"who": member.user.email})
+    notify_success(
+        request, _("%(who)s may no longer enter this account.") % {"who": member.user.email}
+    )
     return redirect("web:members")
 
 
-def _member(request: WebRequest, pk: UUID) -> Membership:
+def _get_member(request: WebRequest, pk: UUID) -> Membership:
     rows = Membership.objects.of(account_id_for(request)).select_related("user")
     return get_object_or_404(rows, pk=pk)

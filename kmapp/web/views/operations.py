@@ -16,12 +16,12 @@ from kmapp.outbox.actions import replay
 from kmapp.outbox.job_results import outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
 from kmapp.web.http import WebRequest, account_id_for, fragment, uuid_or_404
-from kmapp.web.navigation import counter
-from kmapp.web.notices import tell
+from kmapp.web.navigation import count_badge
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import admin_required, reviewer_required
 
 
-@counter("web:operations")
+@count_badge("web:operations")
 def dead_letters(account_id: UUID, most: int) -> int:
     return len(Delivery.objects.of(account_id).dead().values("pk")[:most])
 
@@ -68,7 +68,7 @@ def try_again(request: WebRequest) -> HttpResponse:
     account_id, one = account_id_for(request), request.POST.get("delivery")
     asked = one and get_object_or_404(Delivery.objects.of(account_id), pk=uuid_or_404(one))
     revived = replay(account_id, [asked.pk] if asked else None)
-    tell(
+    notify_success(
         request,
         ngettext("%(n)d delivery is tried again.", "%(n)d deliveries are tried again.", revived)
         % {"n": revived}

@@ -8,9 +8,9 @@ from django.views.decorators.http import require_POST
 
 from kmapp.accounts.models import User
 from kmapp.errors import Invalid
-from kmapp.web.errors import refuse
+from kmapp.web.errors import render_error
 from kmapp.web.http import safe_next_url
-from kmapp.web.preferences import remember
+from kmapp.web.preferences import set_preference_cookies
 
 
 class PreferencesForm(forms.Form):
@@ -25,10 +25,10 @@ class PreferencesForm(forms.Form):
 def preferences(request: HttpRequest) -> HttpResponse:
     form = PreferencesForm(request.POST)
     if not form.is_valid():
-        return refuse(request, Invalid("; ".join(form.errors)))
+        return render_error(request, Invalid("; ".join(form.errors)))
     chosen = {name: value for name, value in form.cleaned_data.items() if value}
     keyboard = chosen.pop("keyboard", None)
     if request.user.is_authenticated:
         kept = chosen if keyboard is None else {**chosen, "keyboard_shortcuts": keyboard == "on"}
         User.objects.filter(pk=request.user.pk).update(**kept)
-    return remember(redirect(safe_next_url(request, "web:home")), **chosen)
+    return set_preference_cookies(redirect(safe_next_url(request, "web:home")), **chosen)

@@ -15,9 +15,9 @@ from rest_framework.request import Request
 from kmapp.api import throttles
 from kmapp.web.forms import PasswordForm
 from kmapp.web.http import WebRequest, safe_next_url
-from kmapp.web.notices import tell
+from kmapp.web.notices import notify_success
 from kmapp.web.page_access import SELECTED_ACCOUNT, reviewer_required
-from kmapp.web.preferences import remember
+from kmapp.web.preferences import set_preference_cookies
 from kmapp.web.sign_in import SignInForm
 
 log = structlog.get_logger()
@@ -30,7 +30,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         return redirect(safe_next_url(request, "web:home"))
     if request.method != "POST":
-        return _ask(request, SignInForm(request))
+        return _render_form(request, SignInForm(request))
     address = throttles.client_address(Request(request))
     budget = throttles.count("sign_in", address)
     if budget and budget.used > budget.limit:
@@ -38,28 +38,32 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return _slow_down(request, budget.seconds)
     form = SignInForm(request, request.POST)
     if not form.is_valid():
-        log.warning("sign_in_failed", address=address)  # what was typed may be a password
-        return _ask(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        log.warning(
+            "sign_in_failed", address=address
+        )  # the username is not logged: it may be a password
+        return _render_form(request, form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     user = form.get_user()
     login(request, user)
     log.info("signed_in", user=str(user.pk), address=address)
-    return remember(
+    return set_preference_cookies(
         redirect(safe_next_url(request, "web:home")), theme=user.theme, language=user.language
     )
 
 
-def _ask(request: HttpRequest, form: SignInForm, *, status: int = HTTPStatus.OK) -> HttpResponse:
+def _render_form(
+    request: HttpRequest, form: SignInForm, *, status: int = HTTPStatus.OK
+) -> HttpResponse:
     context = {"form": form, "next": safe_next_url(request, "")}
     return render(request, "web/session/form.html", context, status=status)
 
 
 def _slow_down(request: HttpRequest, seconds: int) -> HttpResponse:
-    """Ask again without looking at the password: what was typed is neither checked nor lost."""
+    """Render the form again without checking the password, so that nothing typed is lost."""
     text = _("Too many attempts from your address. Wait %(seconds)d seconds, then try again.")
     form = SignInForm(request, initial={"username": request.POST.get("username", "")})
     context = {
         "form": form,
-        "refused": text % {"seconds": seconds},
+        "error": text % {"seconds": seconds},
         "next": safe_next_url(request, ""),
     }
     answer = render(request, "web/session/form.html", context, status=HTTPStatus.TOO_MANY_REQUESTS)
@@ -72,18 +76,18 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     log.info("signed_out", user=str(request.user.pk))
     logout(request)
     answer = redirect("web:sign_in")
-    answer.headers["Clear-Site-Data"] = '"cache"'  # "back" shows nobody what they saw
+    answer.headers["Clear-Site-Data"] = '"cache"'  # the back button shows no cached page
     return answer
 
 
 @require_POST
 @reviewer_required
 def switch_account(request: WebRequest) -> HttpResponse:
-    wanted = request.POST.get("account", "")
-    if wanted not in {str(access.account_id) for access in request.accesses}:
+    account_id = request.POST.get("account", "")
+    if account_id not in {str(access.account_id) for access in request.accesses}:
         raise Http404
-    request.session[SELECTED_ACCOUNT] = wanted
-    # Home unless a page asks otherwise: the one they were on may not exist there.
+    request.session[SELECTED_ACCOUNT] = account_id
+    # Go home by default: the current page may not exist in the other account.
     return redirect(safe_next_url(request, "web:home"))
 
 
@@ -92,12 +96,14 @@ def switch_account(request: WebRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @reviewer_required
 def password(request: WebRequest) -> HttpResponse:
-    """Change one's own. This session stays; those elsewhere end."""
+    """Change one's own password. Other sessions end."""
     form = PasswordForm(request.user, request.POST or None)
     if request.method != "POST" or not form.is_valid():
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
         return render(request, "web/session/password.html", {"form": form}, status=status)
     update_session_auth_hash(request, form.save())
     log.info("password_changed", user=str(request.user.pk))
-    tell(request, _("Your password is changed. You stay signed in here, and nowhere else."))
+    notify_success(
+        request, _("Your password is changed. You stay signed in here, and nowhere else.")
+    )
     return redirect("web:home")
