@@ -21,8 +21,8 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.error_scrubbing import silence_errors
+from kmapp.pii import redact, redact_json
 from kmapp.providers.active import models_in_use
-from kmapp.redaction import redact, redact_json
 from kmapp.search.actions import (
     Part,
     await_vectors,

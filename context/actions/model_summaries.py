@@ -31,9 +31,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
+from kmapp.pii import redact
 from kmapp.providers import chat
 from kmapp.providers.errors import Refused
-from kmapp.redaction import redact
 from memory.actions.model_requests import BadAnswer, ask, storable
 from memory.extraction.conversation import fenced
 

@@ -20,7 +20,7 @@ from context.models import ContextBody, ContextCitation, ContextCostReport, Cont
 from context.reports.call_report import SECTIONS, called_tools, cost_of, tool_tokens
 from context.reports.stored_inputs import body_of, written
 from kmapp.accounts.acting import acting
-from kmapp.redaction import redact, redact_json
+from kmapp.pii import redact, redact_json
 
 MOST_ACTIONS = 30
 

@@ -15,7 +15,7 @@ from context.assembly.stages import Collected, Request
 from context.models import ContextSummary
 from context.reports.stored_inputs import digest_of
 from kmapp.errors import DomainError
-from kmapp.redaction import redact
+from kmapp.pii import redact
 from memory.actions.messages import Told
 
 log = structlog.get_logger()

@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from context.assembly.calls import Snippet
 from context.assembly.retrieval_requests import Remote, Wanted
 from kmapp.database.encryption import CannotOpen, unseal
+from kmapp.prompt_injection import detect_flags
 from kmapp.providers.breaker import breaker_for
 from kmapp.providers.client import ask, posted
 from kmapp.providers.errors import Faulted, ProviderError
 from kmapp.providers.metrics import measured
-from kmapp.redaction import flags
 from kmapp.search.variants import HEADER
 
 TEXT = 100_000  # characters of one result
@@ -88,7 +88,7 @@ def _read(answer: Any) -> _Answer:
 
 def _snippet(remote: Remote, name: str, wanted: Wanted, result: _Result) -> Snippet:
     text = _storable(result.text)
-    doubtful = result.trust == "untrusted" or flags(text)
+    doubtful = result.trust == "untrusted" or detect_flags(text)
     return Snippet(
         source=name,
         ref=str(result.id),

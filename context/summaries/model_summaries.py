@@ -6,7 +6,7 @@ from context.archives.placeholders import folded
 from context.assembly.fence import disarmed
 from context.assembly.messages import Message, words_of
 from context.summaries.extractive import LEAST, MOST
-from kmapp.redaction import flags
+from kmapp.prompt_injection import detect_flags
 from kmapp.text import tokens
 from kmapp.text.terms import chinese_share
 from memory.extraction.conversation import Message as Said
@@ -70,7 +70,7 @@ def _summary(raw: str, prompt: str, source: str) -> str:
     told = read_one(raw, Summary).summary.strip()
     if echoes(told, prompt, source):
         raise Unusable("it repeats the prompt")
-    if HOSTILE & set(flags(told)):
+    if HOSTILE & set(detect_flags(told)):
         raise Unusable("it speaks to its reader instead of summing up")
     if abs(chinese_share(told) - chinese_share(source)) > APART:
         raise Unusable("it is not in the language of what it sums up")

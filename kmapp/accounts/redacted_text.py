@@ -4,7 +4,7 @@ from collections.abc import Collection
 from uuid import UUID
 
 from kmapp.accounts.models import Account
-from kmapp.redaction import redact
+from kmapp.pii import redact
 from kmapp.text.terms import normalise
 
 

@@ -13,7 +13,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.errors import Conflict, Denied, Invalid
 from kmapp.ledger.actions import Recording, recording
-from kmapp.redaction.lookalikes import look_alikes
+from kmapp.prompt_injection.confusables import list_confusable
 from knowledge.models import KnowledgeSource
 
 Kind, Trust = KnowledgeSource.Kind, KnowledgeSource.Trust
@@ -91,7 +91,7 @@ def _untrusted(said: NewSource, source: KnowledgeSource | None) -> str:
 def _refuse_to_imitate(account_id: UUID, said: NewSource) -> None:
     """A name that is read as a trusted source's would be trusted for it."""
     others = KnowledgeSource.objects.of(account_id).exclude(trust=Trust.UNTRUSTED)
-    if found := look_alikes(said.name, others.values_list("name", flat=True)):
+    if found := list_confusable(said.name, others.values_list("name", flat=True)):
         raise Conflict(
             f"“{said.name}” is hard to tell from “{found[0]}”, which is trusted: choose another"
             " name.",

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from kmapp.redaction import flags
+from kmapp.prompt_injection import detect_flags
 from kmapp.search.variants import Variant
 from knowledge.api.response_types import (
     DocumentAnswer,
@@ -73,7 +73,7 @@ def snippet_output(snippet: Snippet, variant: Variant, *, explain: bool) -> Snip
         "trust": source.trust,
         "mime": document.mime,
         "tags": ["knowledge", source.kind],
-        "flags": list(flags(snippet.text)),
+        "flags": list(detect_flags(snippet.text)),
         "embedding_status": snippet.state,
         "citations": [cast("KnowledgeCitation", citation)],
     }

@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from kmapp.prompt_injection import detect_flags
 from kmapp.providers.active import active_model
-from kmapp.redaction import flags
 from kmapp.search.models import Vector
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.notices import notify_success
@@ -91,7 +91,7 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
         "document": row.document,
         "neighbours": beside.filter(chunk_index__in=near).order_by("chunk_index"),
         "state": _states(account_id, [row], row.index_version).get(row.pk, "pending"),
-        "flags": flags(row.text),
+        "flags": detect_flags(row.text),
         "uses": find_usage(account_id, row.pk, limit=USES),
     }
     return render(request, "knowledge/chunks/detail.html", context)

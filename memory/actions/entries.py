@@ -14,7 +14,7 @@ from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.batch_nodes import HostedNode, write_all
 from kmapp.ledger.models import Commit
-from kmapp.redaction import flags
+from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import index_terms
 from memory.actions.deduplication import known_by_id, said_before
 from memory.actions.edges import draw
@@ -196,7 +196,7 @@ def _entry(
         sources=list(draft.sources),
         raw_ref=draft.raw_ref,
         evidence_ref=draft.evidence_ref,
-        flags=flags(f"{draft.title}\n{draft.text}"),
+        flags=detect_flags(f"{draft.title}\n{draft.text}"),
         importance=draft.importance,
         confidence=draft.confidence,
         salience=draft.salience,

@@ -10,9 +10,9 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
+from kmapp.prompt_injection import detect_flags
 from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
-from kmapp.redaction import flags
 from memory.actions.apply_extraction import remember
 from memory.actions.finish_extraction import fail, finish
 from memory.actions.model_requests import Answer, BadAnswer, ask, describe
@@ -195,8 +195,8 @@ def _wrong(text: str, system: str, said: str, known: Sequence[str] = ()) -> str:
     """Why a text is not remembered; empty if it may be. What was known before is no news."""
     if echoes(text, system, said):
         return "repeats the prompt"
-    before = {flag for each in known for flag in flags(each)}
-    return "speaks to the model" if HOSTILE & set(flags(text)) - before else ""
+    before = {flag for each in known for flag in detect_flags(each)}
+    return "speaks to the model" if HOSTILE & set(detect_flags(text)) - before else ""
 
 
 def _compare(row: Extraction, read: Read[Fact], told: Mapping[str, Any]) -> None:

@@ -13,7 +13,8 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import canonical
-from kmapp.redaction import flags, redact_json
+from kmapp.pii import redact_json
+from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import index_terms
 from memory.actions.edges import refuse_impossible
 from memory.actions.enqueue import owe_vectors
@@ -127,7 +128,7 @@ class _Block:
             setattr(entry, name, redact_text(getattr(entry, name), kinds))
         for name in ("slots", "tags", "entities", "sources"):
             setattr(entry, name, redact_json(getattr(entry, name), kinds)[0])
-        entry.flags = flags(f"{entry.title}\n{entry.content}")
+        entry.flags = detect_flags(f"{entry.title}\n{entry.content}")
         entry.created_by = entry.created_by or str(self.actor)
         return entry
 

@@ -13,8 +13,8 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.outbox.actions import Task, publish
+from kmapp.pii import redact_json
 from kmapp.providers import chat
-from kmapp.redaction import redact_json
 from memory.actions.entries import Written, write
 from memory.extraction.conversation import Message
 from memory.models import Extraction, MemoryEntry

@@ -17,7 +17,7 @@ from kmapp.accounts.redacted_text import redact_text, redacted_reason
 from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note
-from kmapp.redaction import redact_json
+from kmapp.pii import redact_json
 from memory.actions.versions import change, locked
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 

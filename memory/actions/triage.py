@@ -15,10 +15,11 @@ from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.database.ids import IdText
+from kmapp.pii import find_pii
+from kmapp.prompt_injection import extract_excerpts
+from kmapp.prompt_injection.confusables import list_confusable
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
-from kmapp.redaction import excerpts, find
-from kmapp.redaction.lookalikes import look_alikes
 from kmapp.search.exact_scores import measured
 from kmapp.search.models import Vector
 from kmapp.search.queries import (
@@ -126,10 +127,10 @@ def _keep(entry: MemoryEntry, found: Sequence[Finding], *, by_meaning: bool) -> 
 def _risks(entry: MemoryEntry) -> Iterator[Finding]:
     """What is suspicious about its words, and personal data that the account does not black out."""
     text = f"{entry.title}\n{entry.content}"
-    seen = excerpts(text, entry.flags)
+    seen = extract_excerpts(text, entry.flags)
     for name in entry.flags:
         yield _finding(entry, Finding.Kind.RISK, name=name, details={"excerpt": seen.get(name, "")})
-    kinds = [each.kind for each in find(text)]
+    kinds = [each.kind for each in find_pii(text)]
     for kind in dict.fromkeys(kinds):
         yield _finding(
             entry, Finding.Kind.PERSONAL, name=kind, details={"times": kinds.count(kind)}
@@ -143,7 +144,7 @@ def _of_an_imitator(entry: MemoryEntry) -> Iterator[Finding]:
     told = MemoryEntry.objects.of(entry.account_id).filter(
         status=Status.ACTIVE,
         visibility=MemoryEntry.Visibility.ACCOUNT,
-        agent_id__in=look_alikes(entry.agent_id, agent_names(entry.account_id)),
+        agent_id__in=list_confusable(entry.agent_id, agent_names(entry.account_id)),
     )
     name = told.values_list("agent_id", flat=True).first()
     if name is not None:

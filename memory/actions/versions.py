@@ -13,7 +13,7 @@ from kmapp.errors import Conflict, Gone, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
-from kmapp.redaction import flags
+from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import drop_vectors, index_terms
 from memory.actions.enqueue import owe_order, owe_relations, owe_triage, owe_vectors
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
@@ -96,7 +96,7 @@ def change(
     for name, value in values.items():
         setattr(entry, name, value)
     if {"title", "content"} & values.keys():
-        entry.flags = flags(f"{entry.title}\n{entry.content}")
+        entry.flags = detect_flags(f"{entry.title}\n{entry.content}")
     entry.version += 1
     entry.updated_at = timezone.now()
     entry.commit_id = commit.id

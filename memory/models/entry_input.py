@@ -11,7 +11,7 @@ from kmapp.database.content_digests import is_of, keyed_digest
 from kmapp.database.ids import uuid7
 from kmapp.ledger.batch_nodes import Guest
 from kmapp.ledger.canonical import canonical
-from kmapp.redaction import redact_json
+from kmapp.pii import redact_json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

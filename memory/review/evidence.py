@@ -9,13 +9,13 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.redaction import KINDS
+from kmapp.pii import KINDS
 from memory.models import Finding, MemoryEdge, MemoryEntry, Triage
 
 Kind = Finding.Kind
 COUNTING = frozenset({MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED})
 
-# Advice of kmapp.redaction, said to a person.
+# Texts for a reviewer about the flags of kmapp.prompt_injection.
 WARNINGS = {
     "hidden_characters": _("Holds characters that draw nothing: a model reads more than you see."),
     "bidi_controls": _("Holds marks that turn the order of the letters on the screen."),

@@ -11,7 +11,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import canonical
-from kmapp.redaction import redact_json
+from kmapp.pii import redact_json
 from rules.evaluation.compiled_rules import rules_of
 from rules.evaluation.evaluate import Observation, Question, observe_all, policy_of
 from rules.evaluation.matching import Compiled, Matched

@@ -21,8 +21,8 @@ from memory.models import Finding, MemoryEntry, Triage
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
+from tests.injection_report import load_samples
 from tests.makers import settle
-from tests.suspicion import samples
 
 LYON = "The warehouse in Lyon closes at six on Fridays."
 
@@ -86,7 +86,7 @@ def test_proposals_are_grouped_by_what_they_need(agent: Agent, acme: Account) ->
 @pytest.mark.promise(39)
 def test_no_hostile_text_gets_anywhere_by_itself(agent: Agent, acme: Account) -> None:
     """Two hundred are offered for everyone, and all of them wait for a person."""
-    texts = [sample.text for sample in samples() if sample.hostile]
+    texts = [sample.text for sample in load_samples() if sample.hostile]
     nodes = [{"text": text, "visibility": "account"} for text in texts]
     for start in range(0, len(nodes), 50):
         agent.post("memory/write", {"nodes": nodes[start : start + 50]}, 201)

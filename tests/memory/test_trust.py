@@ -11,8 +11,8 @@ from kmapp.accounts.models import Account, ApiKey
 from memory.models import MemoryEntry, MemorySettings
 from memory.views.urls import urlpatterns
 from tests.agent import Agent
+from tests.injection_corpus import INJECTIONS
 from tests.payloads import PAYLOADS
-from tests.poison import POISONED
 
 pytestmark = pytest.mark.promise(39)
 
@@ -34,7 +34,7 @@ WISHED: dict[str, Any] = {
     "tier": "hot",
 }
 TOO_MUCH = {"importance": 5.0, "confidence": 7, "salience": 1e9}
-POISON = POISONED[0]
+POISON = INJECTIONS[0]
 DOORS = ("memory/write", "memory/store", "memory/add")
 
 

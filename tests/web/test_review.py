@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from kmapp.redaction import FLAGS
+from kmapp.prompt_injection import FLAGS
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision, reject
 from memory.models import MemoryVersion

@@ -1,14 +1,14 @@
-"""Weak signals: words that memories seldom hold together unless they speak to a model.
+"""Weak signals: ordinary words that memories seldom combine unless they address a model.
 
-Each alone is ordinary. Three sorts of them in one text, of which one orders or addresses, are not.
+Three groups of words in one text, one of them an order or an address, are suspicious.
 """
 
 import re
 
-ENOUGH = 3
-_LONGEST = 600  # characters: in a long text, three sorts of words meet by chance
+_LEAST_GROUPS = 3
+_LONGEST = 600  # characters; in a longer text three groups occur by chance
 
-_SORTS = {
+_GROUPS = {
     "addresses": r"\b(?:you|your|yourself)\b|[你您]",
     "orders": (
         r"\b(?:always|never|must|shall|every|all|whenever|immediately|right away|from now on"
@@ -50,13 +50,13 @@ _SORTS = {
         "|工具|函数|接口|执行|命令|脚本|调用"
     ),
 }
-_EXPRESSIONS = {name: re.compile(expression) for name, expression in _SORTS.items()}
+_EXPRESSIONS = {name: re.compile(expression) for name, expression in _GROUPS.items()}
 
 
-def many_weak_signals(seen: str) -> bool:
-    """Of a folded text in lower case."""
-    if len(seen) > _LONGEST:
+def has_weak_signals(lower: str) -> bool:
+    """Return whether a folded text in lower case combines enough groups of words."""
+    if len(lower) > _LONGEST:
         return False
-    found = {name for name, expression in _EXPRESSIONS.items() if expression.search(seen)}
-    speaks = found & {"addresses", "orders"} and found & {"addresses", "frame", "this text"}
-    return bool(speaks) and len(found) >= ENOUGH
+    groups = {name for name, expression in _EXPRESSIONS.items() if expression.search(lower)}
+    addressed = groups & {"addresses", "orders"} and groups & {"addresses", "frame", "this text"}
+    return bool(addressed) and len(groups) >= _LEAST_GROUPS

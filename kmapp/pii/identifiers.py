@@ -1,14 +1,15 @@
-"""Recognisers of what identifies a person: e-mail, bank card, Chinese resident id.
+"""Recognisers of e-mail addresses, bank cards and Chinese resident ids in folded text.
 
-Each takes folded text and yields spans. Shapes come from regular expressions whose repetitions are
-bounded or possessive (linear time); checksums and calendars decide.
+All repetitions are bounded or possessive, so that matching takes linear time. Check digits and the
+calendar decide about numbers.
 """
 
 import re
 from collections.abc import Iterator
 from datetime import date
 
-Span = tuple[int, int]
+from kmapp.pii.phones import has_other_word_before
+from kmapp.text.folding import Span
 
 # --- e-mail ---------------------------------------------------------------------------------------
 
@@ -29,15 +30,17 @@ _EMAIL_SPELLED = re.compile(
     rf"(?<![{_LOCAL}])[A-Za-z0-9._+-]{{2,64}} (?:at|AT) [A-Za-z0-9-]{{2,63}} (?:dot|DOT) "
     r"(?:com|net|org|io|cn|co|edu|gov|dev|ai|de|uk|me)\b"
 )
-_FILE = re.compile(r"@\d(?:\.\d)?x\.[a-z]{2,5}$", re.IGNORECASE)  # logo@2x.png
+_IMAGE_FILE = re.compile(r"@\d(?:\.\d)?x\.[a-z]{2,5}$", re.IGNORECASE)  # logo@2x.png
 
 
-def emails(text: str) -> Iterator[Span]:
+def find_emails(text: str) -> Iterator[Span]:
     for pattern in (_EMAIL, _EMAIL_IN_HAN):
         if "@" in text or pattern is _EMAIL:
             for match in pattern.finditer(text):
-                remote = match[0].startswith("git@") and text[match.end() : match.end() + 1] == ":"
-                if not remote and not _FILE.search(match[0]):
+                is_remote = (
+                    match[0].startswith("git@") and text[match.end() : match.end() + 1] == ":"
+                )
+                if not is_remote and not _IMAGE_FILE.search(match[0]):
                     yield match.span()
     for match in _EMAIL_SPELLED.finditer(text):
         yield match.span()
@@ -47,7 +50,7 @@ def emails(text: str) -> Iterator[Span]:
 
 _NUMBERS = re.compile(r"(?<![0-9])(?<![0-9]\.)[0-9]{3,}+(?:[ ]?[ \-.][ ]?[0-9]{2,}+)*+")
 _GROUP = re.compile(r"[0-9]+")
-_ISSUERS = re.compile(  # who issues what length; 1, 7 and 8 are no bank's, so clocks stay out
+_ISSUERS = re.compile(  # prefix and length; no bank has 1, 7 or 8, which excludes timestamps
     r"4(?:\d{12}|\d{15}|\d{18})|3[0689]\d{12}|3[47]\d{13}|35\d{14,17}"
     r"|5\d{15,18}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|6\d{15,18}|9\d{18}"
 )
@@ -55,33 +58,35 @@ _LONGEST_CARD = 19
 _FIRST_GROUP = frozenset({4, 6, *range(13, 20)})  # digits before the first gap, or all of them
 
 
-def cards(text: str) -> Iterator[Span]:
-    for run in _NUMBERS.finditer(text):
-        groups = [group.span() for group in _GROUP.finditer(text, *run.span())]
+def find_cards(text: str, masked: str) -> Iterator[Span]:
+    """Yield card numbers in masked text that `text` does not name otherwise."""
+    for run in _NUMBERS.finditer(masked):
+        groups = [group.span() for group in _GROUP.finditer(masked, *run.span())]
         first = 0
         while first < len(groups):
-            last = _card_from(text, groups, first)
+            last = _last_group_of_card(masked, groups, first)
             if last is not None:
-                yield groups[first][0], groups[last][1]
+                if not has_other_word_before(text, groups[first][0]):
+                    yield groups[first][0], groups[last][1]
                 first = last
             first += 1
 
 
-def _card_from(text: str, groups: list[Span], first: int) -> int | None:
-    """The group where a card that begins with the group `first` ends."""
-    digits, found = "", None
+def _last_group_of_card(text: str, groups: list[Span], first: int) -> int | None:
+    """Return the last group of the longest card number that begins with the group `first`."""
+    digits, last = "", None
     for place in range(first, min(first + 6, len(groups))):
         start, end = groups[place]
         digits += text[start:end][: _LONGEST_CARD + 1]
         if len(digits) > _LONGEST_CARD or (place == first and end - start not in _FIRST_GROUP):
             break
-        if _ISSUERS.fullmatch(digits) and luhn(digits):
-            found = place
-    return found
+        if _ISSUERS.fullmatch(digits) and is_luhn_valid(digits):
+            last = place
+    return last
 
 
-def luhn(digits: str) -> bool:
-    """The check digit of bank cards (ISO/IEC 7812)."""
+def is_luhn_valid(digits: str) -> bool:
+    """Check the check digit of bank cards (ISO/IEC 7812)."""
     doubled = (sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])
     return (sum(doubled) + sum(int(digit) for digit in digits[-1::-2])) % 10 == 0
 
@@ -89,7 +94,7 @@ def luhn(digits: str) -> bool:
 # --- Chinese resident id --------------------------------------------------------------------------
 
 _GAP = r"[ \-]{0,2}"
-_ID_18 = re.compile(  # looked ahead for: a number that only begins like one must not hide the next
+_ID_18 = re.compile(  # a lookahead, because candidates may overlap
     rf"(?<![0-9])(?=([1-9][0-9]{{5}}{_GAP}(?:19|20)[0-9]{{2}}{_GAP}[0-9]{{2}}{_GAP}[0-9]{{2}}{_GAP}"
     r"[0-9]{3}[0-9Xx]|[1-9][0-9]{3}(?:[ \-][0-9]{4}){3}[ \-][0-9][0-9Xx])(?![0-9]))"
 )
@@ -100,22 +105,14 @@ _ID_15 = re.compile(
 )
 _PROVINCES = frozenset(
     str(code)
-    for codes in (
-        range(11, 16),
-        range(21, 24),
-        range(31, 38),
-        range(41, 47),
-        range(50, 55),
-        range(61, 66),
-        (71, 81, 82, 83, 91),
-    )
-    for code in codes
-)
+    for first, last in ((11, 15), (21, 23), (31, 37), (41, 46), (50, 54), (61, 65), (81, 83))
+    for code in range(first, last + 1)
+) | {"71", "91"}
 _YEARS = range(1900, 2100)
 _WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 
-def resident_ids(text: str) -> Iterator[Span]:
+def find_resident_ids(text: str) -> Iterator[Span]:
     for match in _ID_18.finditer(text):
         if is_resident_id(re.sub(r"[ \-]", "", match[1])):
             yield match.span(1)
@@ -125,7 +122,7 @@ def resident_ids(text: str) -> Iterator[Span]:
 
 
 def is_resident_id(number: str) -> bool:
-    """Province, birthday and the mod 11-2 check character of GB 11643."""
+    """Check province, birthday and the mod 11-2 check character of GB 11643."""
     if number[:2] not in _PROVINCES or not _is_day(number[6:14]):
         return False
     total = sum(weight * int(digit) for weight, digit in zip(_WEIGHTS, number, strict=False))
@@ -133,11 +130,7 @@ def is_resident_id(number: str) -> bool:
 
 
 def _is_day(digits: str) -> bool:
-    year, month, day = int(digits[:4]), int(digits[4:6]), int(digits[6:])
-    if year not in _YEARS:
-        return False
     try:
-        date(year, month, day)
+        return date(int(digits[:4]), int(digits[4:6]), int(digits[6:])).year in _YEARS
     except ValueError:
         return False
-    return True

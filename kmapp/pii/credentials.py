@@ -1,25 +1,25 @@
-"""Recognisers of secrets: keys that name their issuer, passwords, and what stands after "key:"."""
+"""Recognisers of credentials: keys with the prefix of their issuer, passwords, values of "key:"."""
 
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from kmapp.redaction.people import Span
+from kmapp.text.folding import Span
 
-_W = r"[A-Za-z0-9_-]"
+_CHAR = r"[A-Za-z0-9_-]"
 _ISSUED = re.compile(
     r"(?<![A-Za-z0-9_-])(?:"
-    rf"sk-{_W}{{16,}}+"
-    rf"|(?:sk|rk|pk)_(?:live|test)_{_W}{{10,}}+"
-    rf"|km_[A-Za-z0-9]{{4,16}}_{_W}{{10,}}+|km_{_W}{{16,}}+"
+    rf"sk-{_CHAR}{{16,}}+"
+    rf"|(?:sk|rk|pk)_(?:live|test)_{_CHAR}{{10,}}+"
+    rf"|km_[A-Za-z0-9]{{4,16}}_{_CHAR}{{10,}}+|km_{_CHAR}{{16,}}+"
     r"|gh[pousr]_[A-Za-z0-9]{16,}+|github_pat_[A-Za-z0-9_]{16,}+"
-    rf"|glpat-{_W}{{16,}}+|npm_[A-Za-z0-9]{{30,}}+|hf_[A-Za-z0-9]{{20,}}+|pypi-{_W}{{30,}}+"
+    rf"|glpat-{_CHAR}{{16,}}+|npm_[A-Za-z0-9]{{30,}}+|hf_[A-Za-z0-9]{{20,}}+|pypi-{_CHAR}{{30,}}+"
     r"|(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}|LTAI[A-Za-z0-9]{12,30}|AKID[A-Za-z0-9]{13,40}"
     r"|xox[abeoprs]-[A-Za-z0-9-]{10,}+|xapp-[A-Za-z0-9-]{20,}+"
-    rf"|AIza{_W}{{30,40}}|ya29\.{_W}{{20,}}+|SG\.{_W}{{16,}}+\.{_W}{{16,}}+"
-    rf"|dop_v1_[a-f0-9]{{40,}}+|shp(?:at|ss)_[a-fA-F0-9]{{24,}}+|[0-9]{{8,10}}:AA{_W}{{30,}}+"
-    rf"|eyJ{_W}{{8,}}+\.{_W}{{8,}}+(?:\.{_W}*+)?"
+    rf"|AIza{_CHAR}{{30,40}}|ya29\.{_CHAR}{{20,}}+|SG\.{_CHAR}{{16,}}+\.{_CHAR}{{16,}}+"
+    rf"|dop_v1_[a-f0-9]{{40,}}+|shp(?:at|ss)_[a-fA-F0-9]{{24,}}+|[0-9]{{8,10}}:AA{_CHAR}{{30,}}+"
+    rf"|eyJ{_CHAR}{{8,}}+\.{_CHAR}{{8,}}+(?:\.{_CHAR}*+)?"
     r")"
 )
 _PRIVATE_KEY = re.compile(
@@ -53,26 +53,22 @@ _PIN = re.compile(
     re.IGNORECASE,
 )
 _SHORTEST_PIECE = 6
-_LONG_PIECE = 16  # mixed case alone is telling from here
-_LOWEST_ENTROPY = 2.8  # bits a character
+_LONG_PIECE = 16  # from this length on, mixed case alone looks random
+_LOWEST_ENTROPY = 2.8  # bits per character
 _SHORTEST_PASSWORD = 4
 _PLACEHOLDER = re.compile(r"[\[<{$(%].*|[*•xX.]+")
 
 
-def secrets(text: str) -> Iterator[Span]:
-    """Secrets in folded text."""
-    for expression, group, accept in _SHAPES:
+def find_credentials(text: str) -> Iterator[Span]:
+    """Yield credentials in folded text."""
+    for expression, group, accept in _RECOGNISERS:
         for match in expression.finditer(text):
-            if accept(match[group]):
+            if accept is None or accept(match[group]):
                 yield match.span(group)
 
 
-def _anything(value: str) -> bool:
-    return True
-
-
 def _looks_random(value: str) -> bool:
-    """No word and no path: letters and digits mixed inside one piece, about three bits each."""
+    """Return whether one piece mixes letters and digits and the entropy is too high for words."""
     pieces = re.split(r"[._\-/=+~]+", value)
     mixed = any(len(piece) >= _SHORTEST_PIECE and _is_mixed(piece) for piece in pieces)
     counts = Counter(value)
@@ -87,19 +83,19 @@ def _is_mixed(piece: str) -> bool:
 
 
 def _looks_like_password(value: str) -> bool:
-    """Not a word of the sentence, not a placeholder: something beside letters."""
+    """Return whether a value is neither a placeholder nor a plain word of the sentence."""
     value = value.rstrip(".,;:!?)")
     if len(value) < _SHORTEST_PASSWORD or _PLACEHOLDER.fullmatch(value):
         return False
     return not value.isalpha()
 
 
-_SHAPES: tuple[tuple[re.Pattern[str], int, Callable[[str], bool]], ...] = (
-    (_ISSUED, 0, _anything),
-    (_PRIVATE_KEY, 0, _anything),
-    (_IN_URL, 0, _anything),
+_RECOGNISERS: tuple[tuple[re.Pattern[str], int, Callable[[str], bool] | None], ...] = (
+    (_ISSUED, 0, None),
+    (_PRIVATE_KEY, 0, None),
+    (_IN_URL, 0, None),
     (_HEADER, 1, _looks_random),
     (_AFTER_KEY_WORD, 1, _looks_random),
     (_PASSWORD, 1, _looks_like_password),
-    (_PIN, 1, _anything),
+    (_PIN, 1, None),
 )

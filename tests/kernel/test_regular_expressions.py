@@ -1,0 +1,68 @@
+"""Every regular expression of the product takes linear time on adversarial text."""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import chain
+from pkgutil import walk_packages
+from typing import Any
+
+import pytest
+
+from tests.adversarial_text import ADVERSARIAL
+from tests.timing import assert_linear
+
+APPS = ("kmapp", "memory", "knowledge", "rules", "context")
+SKIPPED = ("kmapp.runtime.gunicorn_config",)  # the server's own settings
+MORE_PIECES = [
+    *(" ", "\t", "\n ", "< ", "</ ", "一", "十", "周一", "- ", "#", "*", "**", "0", "1.", "1,"),
+    *(".", "a b", "ab_", "..", "//", "http://", "https://a", "www.", "“", '"', "'", "(", ")"),
+    *("[]", "{", "}", "|", "```", "~~~", "，", "。", "é", "Aa ", "\\", "%", "&amp;", "<!--"),
+    *("<a ", '="', "x=", "Source:", "Source: a ", "1-1", "٣", "2026-11-", "step 1", "Step 1: "),
+]
+SIZE = 4_000  # characters: quadratic time is a tenth of a second
+
+
+def load_modules() -> Iterator[Any]:
+    for app in APPS:
+        package = import_module(app)
+        yield package
+        for info in walk_packages(package.__path__, f"{app}."):
+            if info.name not in SKIPPED and ".migrations." not in info.name:
+                yield import_module(info.name)
+
+
+def list_values(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list | tuple):
+        yield from value
+    else:
+        yield value
+
+
+def list_patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
+    for module in load_modules():
+        for name, value in vars(module).items():
+            for place, each in enumerate(list_values(value)):
+                if isinstance(each, re.Pattern) and isinstance(each.pattern, str):
+                    yield f"{module.__name__}.{name}.{place}", each
+
+
+# Each pattern once, under one of its names.
+PATTERNS = {pattern: name for name, pattern in list_patterns()}
+
+
+def test_finds_the_patterns_of_the_product() -> None:
+    assert len(PATTERNS) > 50
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=PATTERNS.values())
+def test_takes_linear_time(pattern: re.Pattern[str]) -> None:
+    for piece in chain(ADVERSARIAL, MORE_PIECES):
+
+        def find(size: int, piece: str = piece) -> None:
+            deque(pattern.finditer(piece * (size // len(piece))), maxlen=0)
+
+        assert_linear(find, SIZE)
