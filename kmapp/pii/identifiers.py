@@ -7,6 +7,7 @@ calendar decide about numbers.
 import re
 from collections.abc import Iterator
 from datetime import date
+from itertools import chain
 
 from kmapp.pii.phones import has_other_word_before
 from kmapp.text.folding import Span
@@ -34,14 +35,12 @@ _IMAGE_FILE = re.compile(r"@\d(?:\.\d)?x\.[a-z]{2,5}$", re.IGNORECASE)  # logo@2
 
 
 def find_emails(text: str) -> Iterator[Span]:
-    for pattern in (_EMAIL, _EMAIL_IN_HAN):
-        if "@" in text or pattern is _EMAIL:
-            for match in pattern.finditer(text):
-                is_remote = (
-                    match[0].startswith("git@") and text[match.end() : match.end() + 1] == ":"
-                )
-                if not is_remote and not _IMAGE_FILE.search(match[0]):
-                    yield match.span()
+    """Yield e-mail addresses, but neither git remotes nor names of image files."""
+    patterns = (_EMAIL, _EMAIL_IN_HAN) if "@" in text else (_EMAIL,)
+    for match in chain.from_iterable(pattern.finditer(text) for pattern in patterns):
+        is_git_remote = match[0].startswith("git@") and text.startswith(":", match.end())
+        if not is_git_remote and not _IMAGE_FILE.search(match[0]):
+            yield match.span()
     for match in _EMAIL_SPELLED.finditer(text):
         yield match.span()
 
@@ -113,6 +112,7 @@ _WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 
 def find_resident_ids(text: str) -> Iterator[Span]:
+    """Yield ids of 18 digits, and of 15 digits after a word such as 身份证."""
     for match in _ID_18.finditer(text):
         if is_resident_id(re.sub(r"[ \-]", "", match[1])):
             yield match.span(1)

@@ -11,14 +11,14 @@ from kmapp.accounts.models import Account
 from tests.chaos.conftest import Place
 from tests.chaos.measure import amount, seconds_until
 from tests.chaos.product import Product
-from tests.personal import FOUND
+from tests.pii_corpus import MARKED_SAMPLES
 from tests.promises.plugin import Measured
 
 pytestmark = [pytest.mark.chaos, pytest.mark.promise(39)]
 
 SHORTEST = 11  # characters: what is shorter stands in files by chance
 CONTROL = b"q7nothingpersonal"
-MARKED = [text for texts in FOUND.values() for text in texts]
+MARKED = [text for texts in MARKED_SAMPLES.values() for text in texts]
 
 
 def secrets() -> Iterator[str]:

@@ -13,10 +13,10 @@ from kmapp.pii import KINDS, Finding, find_pii, redact, redact_json
 from kmapp.pii.identifiers import is_luhn_valid, is_resident_id
 from tests.adversarial_text import ADVERSARIAL
 from tests.hostile import STORED
-from tests.personal import CLEAN, FOUND
+from tests.pii_corpus import MARKED_SAMPLES, UNMARKED_TEXTS
 from tests.timing import assert_linear
 
-MARKED = [(kind, text) for kind, texts in FOUND.items() for text in texts]
+MARKED = [(kind, text) for kind, texts in MARKED_SAMPLES.items() for text in texts]
 
 
 @pytest.mark.parametrize(("kind", "marked"), MARKED, ids=range(len(MARKED)))
@@ -27,7 +27,7 @@ def test_finds_exactly_the_marked_part(kind: str, marked: str) -> None:
     assert redact(text)[0] == f"{before}[{kind}]{after}"
 
 
-@pytest.mark.parametrize("text", CLEAN)
+@pytest.mark.parametrize("text", UNMARKED_TEXTS)
 def test_leaves_other_numbers(text: str) -> None:
     assert redact(text) == (text, [])
 
@@ -153,7 +153,11 @@ def test_redacts_at_most_one_percent_of_other_numbers() -> None:
 
 # --- properties ----------------------------------------------------------------------------------
 
-PIECES = [re.sub("[«»]", "", text) for _, text in MARKED] + CLEAN + [h.text or "" for h in STORED]
+PIECES = (
+    [re.sub("[«»]", "", text) for _, text in MARKED]
+    + UNMARKED_TEXTS
+    + [h.text or "" for h in STORED]
+)
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=4).map(" ".join))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kmapp.prompt_injection.keyword_pattern import KeywordPattern
 from tests.adversarial_text import ADVERSARIAL
 from tests.timing import assert_linear
 
@@ -46,8 +47,9 @@ def list_patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
     for module in load_modules():
         for name, value in vars(module).items():
             for place, each in enumerate(list_values(value)):
-                if isinstance(each, re.Pattern) and isinstance(each.pattern, str):
-                    yield f"{module.__name__}.{name}.{place}", each
+                pattern = each.expression if isinstance(each, KeywordPattern) else each
+                if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
+                    yield f"{module.__name__}.{name}.{place}", pattern
 
 
 # Each pattern once, under one of its names.
@@ -55,7 +57,7 @@ PATTERNS = {pattern: name for name, pattern in list_patterns()}
 
 
 def test_finds_the_patterns_of_the_product() -> None:
-    assert len(PATTERNS) > 50
+    assert len(PATTERNS) > 150
 
 
 @pytest.mark.parametrize("pattern", PATTERNS, ids=PATTERNS.values())

@@ -1,14 +1,14 @@
-"""Invented personal data in the shapes people write it, and numbers that are none.
+"""Invented personal data in common notations, and numbers that are no personal data.
 
-In FOUND the part between « and » is what must not survive; nothing outside of it may be touched.
-Keys are made of pieces, so that no scanner takes this file for a leak.
+In MARKED_SAMPLES the part between « and » must be redacted and the rest must stay. Keys are joined
+from pieces, so that no scanner reports this file as a leak.
 """
 
 _ABC = "Zq7Rk2Vn9Xw4Tb6Ly1Hd8Gc3Jf5Ms0Pu"
 _HEX = "9f86d081884c7d659a2feaa0c55ad015"
 _JWT = "ey" + f"JhbGciOiJIUzI1NiJ9.ey{_ABC}.{_ABC[::-1]}-_x"
 
-FOUND: dict[str, list[str]] = {
+MARKED_SAMPLES: dict[str, list[str]] = {
     "email": [
         "write to «mira.holt@example.com» please",
         "邮箱是«wang_xiaoming@example.com.cn»，谢谢",
@@ -156,7 +156,7 @@ FOUND: dict[str, list[str]] = {
     ],
 }
 
-CLEAN = [
+UNMARKED_TEXTS = [
     "Meeting on 2024-01-05 at 10:30, room 404.",
     "2024-01-05T10:30:00.123456Z",
     "2024/01/05 10:30:15 INFO started in 1532 ms",
