@@ -36,22 +36,22 @@ class Cutting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class ChunkChanges:
     """What became of chunks."""
 
-    kept: int = 0
-    made: int = 0
+    unchanged: int = 0
+    created: int = 0
     retired: int = 0
 
-    def __add__(self, other: "Settled") -> "Settled":
-        return Settled(
-            kept=self.kept + other.kept,
-            made=self.made + other.made,
+    def __add__(self, other: "ChunkChanges") -> "ChunkChanges":
+        return ChunkChanges(
+            unchanged=self.unchanged + other.unchanged,
+            created=self.created + other.created,
             retired=self.retired + other.retired,
         )
 
 
-def settle_chunks(account_id: UUID, cuttings: Sequence[Cutting], job: UUID) -> Settled:
+def settle_chunks(account_id: UUID, cuttings: Sequence[Cutting], job: UUID) -> ChunkChanges:
     """Bring the chunks of documents to what their texts are now.
 
     Where the title changed, so did what each chunk is found by: none of them stays.
@@ -59,19 +59,19 @@ def settle_chunks(account_id: UUID, cuttings: Sequence[Cutting], job: UUID) -> S
     by_version: dict[str, list[Cutting]] = defaultdict(list)
     for cutting in cuttings:
         by_version[cutting.index_version].append(cutting)
-    total = Settled()
+    total = ChunkChanges()
     for version, each in by_version.items():
         total += _settle(account_id, version, each, job)
     return total
 
 
-def _settle(account_id: UUID, version: str, cuttings: Sequence[Cutting], job: UUID) -> Settled:
+def _settle(account_id: UUID, version: str, cuttings: Sequence[Cutting], job: UUID) -> ChunkChanges:
     documents = {cutting.document.pk: cutting.document for cutting in cuttings}
     names = {each.document.pk: (each.title_before, each.document.ref) for each in cuttings}
     renamed = {pk for pk, (title, _) in names.items() if title != documents[pk].title}
     rows = KnowledgeChunk.objects.of(account_id).cut_by(version)
     before = _by_content(rows.filter(document_id__in=documents), renamed)
-    moved, made = [], []
+    moved, created = [], []
     for cutting in cuttings:
         for chunk in cutting.chunks:
             sha256 = hashlib.sha256(chunk.text.encode()).hexdigest()
@@ -79,26 +79,26 @@ def _settle(account_id: UUID, version: str, cuttings: Sequence[Cutting], job: UU
             if same:
                 moved.append(_moved(same.pop(0), cutting.text, chunk))
             else:
-                made.append(_made(account_id, cutting, chunk, sha256))
+                created.append(_create_chunk(account_id, cutting, chunk, sha256))
     gone = [row for rest in before.values() for row in rest]
     retire_chunks(account_id, version, gone, names)
     KnowledgeChunk.objects.bulk_update(moved, MOVES, batch_size=500)
-    KnowledgeChunk.objects.bulk_create(made, batch_size=500)
-    for some in blocks(made, INDEXED_TOGETHER):
+    KnowledgeChunk.objects.bulk_create(created, batch_size=500)
+    for some in blocks(created, INDEXED_TOGETHER):
         words = {row.pk: words_of(row, row.document.title, row.document.ref) for row in some}
         index_terms(account_id, collection_of(version), words)
-    owe_vectors(account_id, version, made, job)
-    return Settled(kept=len(moved), made=len(made), retired=len(gone))
+    enqueue_embeddings(account_id, version, created, job)
+    return ChunkChanges(unchanged=len(moved), created=len(created), retired=len(gone))
 
 
 def _by_content(
     rows: Iterable[KnowledgeChunk], renamed: AbstractSet[UUID]
 ) -> dict[Any, list[KnowledgeChunk]]:
-    found: dict[Any, list[KnowledgeChunk]] = defaultdict(list)
+    rows_by_digest: dict[Any, list[KnowledgeChunk]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row.chunk_index):
         key: Any = (row.document_id, row.sha256, tuple(row.headings))
-        found[row.pk if row.document_id in renamed else key].append(row)
-    return found
+        rows_by_digest[row.pk if row.document_id in renamed else key].append(row)
+    return rows_by_digest
 
 
 def _moved(row: KnowledgeChunk, text: KnowledgeText, chunk: Chunk) -> KnowledgeChunk:
@@ -108,7 +108,7 @@ def _moved(row: KnowledgeChunk, text: KnowledgeText, chunk: Chunk) -> KnowledgeC
     return row
 
 
-def _made(account_id: UUID, cutting: Cutting, chunk: Chunk, sha256: str) -> KnowledgeChunk:
+def _create_chunk(account_id: UUID, cutting: Cutting, chunk: Chunk, sha256: str) -> KnowledgeChunk:
     return KnowledgeChunk(
         id=uuid7(),
         account_id=account_id,
@@ -150,7 +150,7 @@ def blocks(chunks: Sequence[KnowledgeChunk], size: int) -> Iterator[Sequence[Kno
     return (chunks[i : i + size] for i in range(0, len(chunks), size))
 
 
-def owe_vectors(
+def enqueue_embeddings(
     account_id: UUID, version: str, chunks: Sequence[KnowledgeChunk], job: UUID
 ) -> None:
     """Queue chunks to be embedded, some in each job."""

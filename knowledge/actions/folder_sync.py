@@ -7,7 +7,7 @@ from pathlib import Path
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import TooLarge
-from knowledge.actions.chunks import Settled
+from knowledge.actions.chunks import ChunkChanges
 from knowledge.actions.folders import delivery_of, files_of
 from knowledge.actions.ingest import ingest
 from knowledge.actions.prepare_delivery import Delivery, prepare
@@ -27,14 +27,14 @@ class Synced:
     unchanged: int = 0
     removed: int = 0
     refused: list[str] = field(default_factory=list)
-    chunks: Settled = field(default_factory=Settled)
+    chunks: ChunkChanges = field(default_factory=ChunkChanges)
 
 
 def sync(
     source: KnowledgeSource,
     actor: Actor,
     folder: Path,
-    tell: Callable[[int], None] = lambda files: None,
+    report_progress: Callable[[int], None] = lambda files: None,
 ) -> Synced:
     """Bring a source to what a folder holds now. Opens `acting` itself, for each part."""
     synced = Synced()
@@ -42,18 +42,18 @@ def sync(
     for some in _parts(folder):
         seen.update(each.ref for each in some)
         _deliver(source, actor, some, synced)
-        tell(len(some))
+        report_progress(len(some))
     with acting(source.account_id):
         rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
-        known = rows.values_list("ref", flat=True)
-        gone = [ref for ref in known if not _is_known(ref, seen)]
+        existing_refs = rows.values_list("ref", flat=True)
+        gone = [ref for ref in existing_refs if not _is_delivered(ref, seen)]
         if gone:
-            taken = ingest(source, actor, [], remove=gone)
-            synced.removed, synced.chunks = len(taken.removed), synced.chunks + taken.chunks
+            result = ingest(source, actor, [], remove=gone)
+            synced.removed, synced.chunks = len(result.removed), synced.chunks + result.chunks
     return synced
 
 
-def _is_known(ref: str, seen: set[str]) -> bool:
+def _is_delivered(ref: str, seen: set[str]) -> bool:
     """In the folder, or in an archive that is."""
     return ref in seen or any(
         each.endswith(".zip") and ref.startswith(f"{each[:-4]}/") for each in seen
@@ -82,8 +82,8 @@ def _deliver(source: KnowledgeSource, actor: Actor, some: list[Delivery], synced
                 synced.refused.append(error.message)
     prepared = prepare(source, allowed)
     with acting(source.account_id):
-        taken = ingest(source, actor, prepared)
-    synced.added += len(taken.added)
-    synced.changed += len(taken.changed)
-    synced.unchanged += len(taken.unchanged)
-    synced.chunks += taken.chunks
+        result = ingest(source, actor, prepared)
+    synced.added += len(result.added)
+    synced.changed += len(result.changed)
+    synced.unchanged += len(result.unchanged)
+    synced.chunks += result.chunks

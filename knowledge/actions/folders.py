@@ -50,8 +50,8 @@ def delivery_of(folder: Path, path: Path) -> Delivery:
 
 def signature_of(folder: Path) -> frozenset[tuple[str, int, int]]:
     """What tells that something in a folder changed, without reading the files."""
-    found = set()
+    paths = set()
     for path in files_of(folder):
         stat = path.stat()
-        found.add((str(path), stat.st_mtime_ns, stat.st_size))
-    return frozenset(found)
+        paths.add((str(path), stat.st_mtime_ns, stat.st_size))
+    return frozenset(paths)

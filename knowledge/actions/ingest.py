@@ -12,7 +12,7 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.outbox.actions import Task, publish
-from knowledge.actions.chunks import Cutting, Settled, settle_chunks
+from knowledge.actions.chunks import ChunkChanges, Cutting, settle_chunks
 from knowledge.actions.prepare_delivery import Delivery, Prepared, Reading
 from knowledge.chunking.index_versions import CUTS
 from knowledge.models import KnowledgeDocument, KnowledgePiece, KnowledgeSource, KnowledgeText
@@ -25,7 +25,7 @@ State = KnowledgeDocument.State
 
 
 @dataclass(kw_only=True)
-class Taken:
+class IngestResult:
     """What came of a delivery."""
 
     documents: list[KnowledgeDocument] = field(default_factory=list)
@@ -34,7 +34,7 @@ class Taken:
     unchanged: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     events: list[UUID] = field(default_factory=list)  # of files that workers read
-    chunks: Settled = field(default_factory=Settled)
+    chunks: ChunkChanges = field(default_factory=ChunkChanges)
     commit_id: UUID | None = None
 
 
@@ -44,36 +44,36 @@ def ingest(
     prepared: Sequence[Prepared],
     *,
     remove: Sequence[str] = (),
-) -> Taken:
+) -> IngestResult:
     """Write what was prepared, in one commit. Use inside `acting`; equal files change nothing."""
     _refuse_twins(prepared)
     account_id = source.account_id
     # One delivery at a time for each source: two would number the same text twice.
     source = _held(source)
     rows = KnowledgeDocument.objects.of(account_id).filter(source=source)
-    wanted = [each.delivery.ref for each in prepared]
-    known = {row.ref: row for row in rows.filter(ref__in=[*wanted, *remove])}
-    taken = Taken()
+    delivered_refs = [each.delivery.ref for each in prepared]
+    existing = {row.ref: row for row in rows.filter(ref__in=[*delivered_refs, *remove])}
+    result = IngestResult()
     with recording(account_id, actor) as commit:
-        delivered = _Delivered(source, actor, commit, taken)
+        delivered = _Delivered(source, actor, commit, result)
         for each in prepared:
-            delivered.take(each, known.get(each.delivery.ref))
+            delivered.ingest_document(each, existing.get(each.delivery.ref))
         delivered.write()
-        removed = [row for ref in remove if (row := known.get(ref)) and not row.removed_at]
+        removed = [row for ref in remove if (row := existing.get(ref)) and not row.removed_at]
         delivered.remove(removed)
     if commit.diff:
-        taken.commit_id = commit.id
+        result.commit_id = commit.id
         touch(account_id)
     rows_of_source = KnowledgeSource.objects.of(account_id).filter(pk=source.pk)
     rows_of_source.update(refreshed_at=timezone.now())
-    return taken
+    return result
 
 
 def _held(source: KnowledgeSource) -> KnowledgeSource:
     """Somebody may have erased it while what came was read."""
     rows = KnowledgeSource.objects.of(source.account_id).select_for_update(no_key=True)
-    if found := rows.filter(pk=source.pk).first():
-        return found
+    if locked := rows.filter(pk=source.pk).first():
+        return locked
     raise gone(source.account_id, source.pk) or NotFound("There is no such source.")
 
 
@@ -92,28 +92,28 @@ class _Delivered:
     """One commit in the making."""
 
     def __init__(
-        self, source: KnowledgeSource, actor: Actor, commit: Recording, taken: Taken
+        self, source: KnowledgeSource, actor: Actor, commit: Recording, result: IngestResult
     ) -> None:
-        self.source, self.actor, self.commit, self.taken = source, actor, commit, taken
+        self.source, self.actor, self.commit, self.result = source, actor, commit, result
         self.account_id = source.account_id
         self.fresh: list[KnowledgeDocument] = []
         self.texts: list[KnowledgeText] = []
         self.cuttings: list[Cutting] = []
         self.pieces: list[tuple[KnowledgeDocument, Delivery]] = []
 
-    def take(self, prepared: Prepared, known: KnowledgeDocument | None) -> None:
+    def ingest_document(self, prepared: Prepared, existing: KnowledgeDocument | None) -> None:
         delivery = prepared.delivery
-        settled = known and not known.removed_at and known.state != State.FAILED
-        if prepared.unchanged or (settled and known and known.sha256 == delivery.sha256):
-            if known:
-                self.taken.documents.append(known)
-            self.taken.unchanged.append(delivery.ref)
+        is_finished = existing and not existing.removed_at and existing.state != State.FAILED
+        if prepared.unchanged or (is_finished and existing and existing.sha256 == delivery.sha256):
+            if existing:
+                self.result.documents.append(existing)
+            self.result.unchanged.append(delivery.ref)
             return
-        document = known or self._new(delivery)
-        (self.taken.changed if known else self.taken.added).append(delivery.ref)
+        document = existing or self._new(delivery)
+        (self.result.changed if existing else self.result.added).append(delivery.ref)
         title_before = document.title
         self._describe(document, prepared)
-        self.taken.documents.append(document)
+        self.result.documents.append(document)
         if prepared.reading:
             self._settle(document, prepared.reading, title_before)
         elif not prepared.error:
@@ -141,8 +141,8 @@ class _Delivered:
         document.observed_at = delivery.observed_at or now
         document.removed_at, document.updated_at = None, now
         document.error = prepared.error
-        waits = State.FAILED if prepared.error else State.PENDING
-        document.state = State.READY if reading else waits
+        pending_state = State.FAILED if prepared.error else State.PENDING
+        document.state = State.READY if reading else pending_state
         document.commit_id = self.commit.id
 
     def _settle(self, document: KnowledgeDocument, reading: Reading, title_before: str) -> None:
@@ -156,24 +156,24 @@ class _Delivered:
 
     def write(self) -> None:
         """Rows in the order in which they refer to each other."""
-        known = {document.pk for document in self.fresh}
+        existing = {document.pk for document in self.fresh}
         KnowledgeDocument.objects.bulk_create(self.fresh, batch_size=500)
         changed = [
             doc
-            for doc in self.taken.documents
-            if doc.pk not in known and doc.commit_id == self.commit.id
+            for doc in self.result.documents
+            if doc.pk not in existing and doc.commit_id == self.commit.id
         ]
         KnowledgeDocument.objects.bulk_update(changed, COLUMNS, batch_size=200)
         KnowledgeText.objects.bulk_create(self.texts, batch_size=100)
         self.commit.add_all(self.fresh, "ADD")
         self.commit.add_all(changed, "UPDATE")
         self.commit.add_all(self.texts, "ADD")
-        self.taken.chunks = settle_chunks(self.account_id, self.cuttings, self.commit.id)
+        self.result.chunks = settle_chunks(self.account_id, self.cuttings, self.commit.id)
         if changed:  # the files of what they were
             KnowledgePiece.objects.of(self.account_id).filter(document__in=changed).delete()
         for document, delivery in self.pieces:
-            keep_pieces(document, delivery.pieces)
-        self.taken.events = owe_reading(
+            store_pieces(document, delivery.pieces)
+        self.result.events = enqueue_parsing(
             self.account_id, [document for document, _ in self.pieces], self.commit.id
         )
 
@@ -183,7 +183,7 @@ class _Delivered:
         for document in documents:
             document.removed_at = document.updated_at = now
             document.commit_id = self.commit.id
-            self.taken.removed.append(document.ref)
+            self.result.removed.append(document.ref)
         KnowledgeDocument.objects.bulk_update(documents, COLUMNS, batch_size=200)
         self.commit.add_all(documents, "REMOVE")
         nothing = [
@@ -197,7 +197,7 @@ class _Delivered:
             for document in documents
             for version in CUTS
         ]
-        self.taken.chunks += settle_chunks(self.account_id, nothing, self.commit.id)
+        self.result.chunks += settle_chunks(self.account_id, nothing, self.commit.id)
 
 
 COLUMNS = (
@@ -249,7 +249,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def keep_pieces(document: KnowledgeDocument, pieces: Iterable[bytes]) -> None:
+def store_pieces(document: KnowledgeDocument, pieces: Iterable[bytes]) -> None:
     """Keep a file for its reader, a piece at a time."""
     for number, piece in enumerate(pieces):
         KnowledgePiece(
@@ -257,7 +257,9 @@ def keep_pieces(document: KnowledgeDocument, pieces: Iterable[bytes]) -> None:
         ).save(force_insert=True)
 
 
-def owe_reading(account_id: UUID, documents: Sequence[KnowledgeDocument], job: UUID) -> list[UUID]:
+def enqueue_parsing(
+    account_id: UUID, documents: Sequence[KnowledgeDocument], job: UUID
+) -> list[UUID]:
     """Queue files for a reader, and pages to be fetched. Returns the events, in their order."""
     tasks: dict[str, list[Task]] = {READ: [], FETCH: []}
     for document in documents:

@@ -23,10 +23,10 @@ MOST_ENTRIES = 2_000  # of one lorebook
 
 @transaction.atomic
 def bring_lorebook(
-    account_id: UUID, actor: Actor, said: NewSource, entries: Sequence[Mapping[str, Any]]
+    account_id: UUID, actor: Actor, source_input: NewSource, entries: Sequence[Mapping[str, Any]]
 ) -> KnowledgeSource:
     """A lorebook with these entries, or nothing if one of them is refused. Use inside `acting`."""
-    source = ensure_source(account_id, actor, said)
+    source = ensure_source(account_id, actor, source_input)
     add_entries(source, actor, entries)
     return source
 

@@ -28,10 +28,10 @@ def allowed() -> Allowed:
 
 def refuse_to_fetch(deliveries: Sequence[Delivery]) -> None:
     """Refuse addresses that would not be asked, before anything is written."""
-    asked = [(i, each) for i, each in enumerate(deliveries) if each.to_fetch]
-    if asked and not allowed():
+    pending_fetches = [(i, each) for i, each in enumerate(deliveries) if each.to_fetch]
+    if pending_fetches and not allowed():
         raise Denied(_("No page is fetched here: send what it says."), code="fetching_off")
-    for i, each in asked:
+    for i, each in pending_fetches:
         try:
             address_of(each.url, allowed())
         except CannotFetch as error:

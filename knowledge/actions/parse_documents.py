@@ -20,8 +20,8 @@ from knowledge.actions.ingest import (
     COLUMNS,
     cuttings_of,
     digest,
+    enqueue_parsing,
     ingest,
-    owe_reading,
     text_row,
 )
 from knowledge.actions.prepare_delivery import UNKNOWN, Delivery, Reading, cutting_of, prepare
@@ -52,7 +52,7 @@ def read_document(account_id: UUID, document_id: UUID) -> None:
                 _unpack(document, read_archive(file))
                 _settle(document, lambda held: setattr(held, "state", State.READY))
             else:
-                _keep(document, _read(document, form, file))
+                _store(document, _read(document, form, file))
     except (CannotRead, DomainError) as error:
         fail(document, str(error))
 
@@ -76,12 +76,12 @@ def _original(document: KnowledgeDocument) -> Iterator[BinaryIO]:
 
 def _read(document: KnowledgeDocument, form: Format, file: BinaryIO) -> Reading:
     cutting = cutting_of(form, document.source.index_versions)
-    found = read_text(form.parser or "text", file, cutting)
-    title = document.title or found.title or title_of(document.ref, found.text, form.shape)
-    return Reading(text=found.text, format=form, title=title, chunks=found.chunks)
+    parsed = read_text(form.parser or "text", file, cutting)
+    title = document.title or parsed.title or title_of(document.ref, parsed.text, form.shape)
+    return Reading(text=parsed.text, format=form, title=title, chunks=parsed.chunks)
 
 
-def _keep(document: KnowledgeDocument, reading: Reading) -> None:
+def _store(document: KnowledgeDocument, reading: Reading) -> None:
     with acting(document.account_id):
         held = held_still(document)
         if held is None:
@@ -185,5 +185,5 @@ def read_again(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
         raise Conflict(_("Its file was not kept: deliver it again."))
     document.state, document.error = State.PENDING, ""
     document.save(update_fields=["state", "error"])
-    owe_reading(account_id, [document], uuid7())
+    enqueue_parsing(account_id, [document], uuid7())
     return document

@@ -78,20 +78,22 @@ def prepare(source: KnowledgeSource, deliveries: Sequence[Delivery]) -> list[Pre
     """Read and cut what is new. Opens `acting` for a look at what is known."""
     with acting(source.account_id):
         rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
-        known = dict(
+        existing_digests = dict(
             rows.exclude(state=State.FAILED)
             .filter(ref__in=[each.ref for each in deliveries])
             .values_list("ref", "sha256")
         )
-    return [_prepared(source, each, known.get(each.ref)) for each in deliveries]
+    return [_prepared(source, each, existing_digests.get(each.ref)) for each in deliveries]
 
 
-def _prepared(source: KnowledgeSource, delivery: Delivery, known: str | None) -> Prepared:
+def _prepared(
+    source: KnowledgeSource, delivery: Delivery, existing_digests: str | None
+) -> Prepared:
     if delivery.to_fetch:
         return Prepared(delivery=delivery, format=None)
     head = next(iter(delivery.pieces), b"")[:512]
     form = format_of(delivery.ref, delivery.mime, head)
-    if known == delivery.sha256:
+    if existing_digests == delivery.sha256:
         return Prepared(delivery=delivery, format=form, unchanged=True)
     if form is None:
         return Prepared(delivery=delivery, format=None, error=UNKNOWN)

@@ -23,11 +23,11 @@ def refuse_too_much(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
                 issues=[{"path": f"documents.{i}", "message": "is too large"}],
             )
     rows = KnowledgeDocument.objects.of(account_id).present()
-    kept = rows.aggregate(Sum("size"))["size__sum"] or 0
-    room = settings.KNOWLEDGE_MAX_ACCOUNT_BYTES - kept
+    stored_bytes = rows.aggregate(Sum("size"))["size__sum"] or 0
+    room = settings.KNOWLEDGE_MAX_ACCOUNT_BYTES - stored_bytes
     if sum(each.size for each in deliveries) > room:
         raise TooLarge(
             _("This account may keep %(most)s bytes of documents and has %(kept)s. Remove some.")
-            % {"most": f"{settings.KNOWLEDGE_MAX_ACCOUNT_BYTES:,}", "kept": f"{kept:,}"},
+            % {"most": f"{settings.KNOWLEDGE_MAX_ACCOUNT_BYTES:,}", "kept": f"{stored_bytes:,}"},
             code="account_full",
         )

@@ -46,11 +46,11 @@ def _next(source: KnowledgeSource, after: UUID) -> list[KnowledgeText]:
     rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
     documents = list(rows.filter(pk__gt=after, version__gt=0).order_by("pk")[:BLOCK])
     texts = KnowledgeText.objects.of(source.account_id).select_related("document")
-    wanted = {document.pk: document.version for document in documents}
+    versions = {document.pk: document.version for document in documents}
     return [
         text
         for text in texts.filter(document__in=documents).order_by("document_id", "version")
-        if wanted[text.document_id] == text.version
+        if versions[text.document_id] == text.version
     ]
 
 

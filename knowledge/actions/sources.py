@@ -37,7 +37,7 @@ def named(account_id: UUID, name: str, scope: str = "") -> KnowledgeSource | Non
 
 
 def ensure_source(
-    account_id: UUID, actor: Actor, said: NewSource, *, may_trust: bool = True
+    account_id: UUID, actor: Actor, source_input: NewSource, *, may_trust: bool = True
 ) -> KnowledgeSource:
     """The source of this name, made or changed to what is said. Use inside `acting`.
 
@@ -45,25 +45,33 @@ def ensure_source(
     where it stands.
     """
     try:
-        return _ensure(account_id, actor, said, may_trust=may_trust)
+        return _ensure(account_id, actor, source_input, may_trust=may_trust)
     except IntegrityError:  # somebody made it between our look and our insert
-        return _ensure(account_id, actor, said, may_trust=may_trust)
+        return _ensure(account_id, actor, source_input, may_trust=may_trust)
 
 
-def _ensure(account_id: UUID, actor: Actor, said: NewSource, *, may_trust: bool) -> KnowledgeSource:
-    known = KnowledgeSource.objects.of(account_id).filter(scope=said.scope, name=said.name)
-    source = known.select_for_update(no_key=True).first()
+def _ensure(
+    account_id: UUID, actor: Actor, source_input: NewSource, *, may_trust: bool
+) -> KnowledgeSource:
+    existing = KnowledgeSource.objects.of(account_id).filter(
+        scope=source_input.scope, name=source_input.name
+    )
+    source = existing.select_for_update(no_key=True).first()
     if not may_trust:
-        said = replace(said, trust=_untrusted(said, source))
+        source_input = replace(source_input, trust=_untrusted(source_input, source))
     if source is None:
         if not may_trust:
-            _refuse_to_imitate(account_id, said)
-        return _make(account_id, actor, said)
-    if said.kind and said.kind != source.kind:
+            _refuse_to_imitate(account_id, source_input)
+        return _make(account_id, actor, source_input)
+    if source_input.kind and source_input.kind != source.kind:
         raise Conflict(f"“{source.name}” is of the kind {source.kind}: choose another name.")
-    given = {"trust": said.trust or None, "ref": said.ref, "revision": said.revision}
+    values = {
+        "trust": source_input.trust or None,
+        "ref": source_input.ref,
+        "revision": source_input.revision,
+    }
     change_source(
-        source, actor, {name: value for name, value in given.items() if value is not None}
+        source, actor, {name: value for name, value in values.items() if value is not None}
     )
     return source
 
@@ -77,44 +85,47 @@ def refuse_lore(source: KnowledgeSource) -> None:
         )
 
 
-def _untrusted(said: NewSource, source: KnowledgeSource | None) -> str:
-    wanted = {said.trust or Trust.UNTRUSTED, source.trust if source else Trust.UNTRUSTED}
-    if wanted != {Trust.UNTRUSTED}:
+def _untrusted(source_input: NewSource, source: KnowledgeSource | None) -> str:
+    trust_levels = {
+        source_input.trust or Trust.UNTRUSTED,
+        source.trust if source else Trust.UNTRUSTED,
+    }
+    if trust_levels != {Trust.UNTRUSTED}:
         raise Denied(
             f"Only a key with the scope knowledge:trust delivers to a trusted source: use such a"
-            f" key, or another name than “{said.name}”, and leave trust out.",
+            f" key, or another name than “{source_input.name}”, and leave trust out.",
             code="missing_scope",
         )
     return Trust.UNTRUSTED
 
 
-def _refuse_to_imitate(account_id: UUID, said: NewSource) -> None:
+def _refuse_to_imitate(account_id: UUID, source_input: NewSource) -> None:
     """A name that is read as a trusted source's would be trusted for it."""
     others = KnowledgeSource.objects.of(account_id).exclude(trust=Trust.UNTRUSTED)
-    if found := list_confusable(said.name, others.values_list("name", flat=True)):
+    if imitated := list_confusable(source_input.name, others.values_list("name", flat=True)):
         raise Conflict(
-            f"“{said.name}” is hard to tell from “{found[0]}”, which is trusted: choose another"
-            " name.",
+            f"“{source_input.name}” is too similar to the trusted source “{imitated[0]}”. "
+            "Choose another name.",
             code="look_alike",
         )
 
 
-def _make(account_id: UUID, actor: Actor, said: NewSource) -> KnowledgeSource:
-    if not said.name.strip():
+def _make(account_id: UUID, actor: Actor, source_input: NewSource) -> KnowledgeSource:
+    if not source_input.name.strip():
         raise Invalid(
             "A source needs a name.", issues=[{"path": "source.name", "message": "is empty"}]
         )
-    kind, now = Kind(said.kind or Kind.FILE_SET), timezone.now()
+    kind, now = Kind(source_input.kind or Kind.FILE_SET), timezone.now()
     with transaction.atomic(), recording(account_id, actor) as commit:
         source = KnowledgeSource(
             account_id=account_id,
             commit_id=commit.id,
-            name=said.name,
+            name=source_input.name,
             kind=kind,
-            trust=said.trust or TRUST_OF.get(kind, Trust.UNTRUSTED),
-            scope=said.scope,
-            ref=said.ref or "",
-            revision=said.revision or "",
+            trust=source_input.trust or TRUST_OF.get(kind, Trust.UNTRUSTED),
+            scope=source_input.scope,
+            ref=source_input.ref or "",
+            revision=source_input.revision or "",
             created_by=str(actor),
             created_at=now,
             updated_at=now,
@@ -132,8 +143,8 @@ def change_source(
     changed = {name: value for name, value in values.items() if getattr(source, name) != value}
     if not changed:
         return
-    kept = redacted_reason(source.account_id, reason)
-    with recording(source.account_id, actor, reason=kept) as commit:
+    stored_reason = redacted_reason(source.account_id, reason)
+    with recording(source.account_id, actor, reason=stored_reason) as commit:
         _set(source, commit, changed)
 
 

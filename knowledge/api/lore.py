@@ -108,16 +108,16 @@ class EvaluateLore(AgentView):
 
     @extend_schema(request=LoreInput, responses={200: LoreAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(LoreInput, request)
+        data = parse(LoreInput, request)
         rules = Rules(
-            budget=asked["budget"],
-            scan_depth=asked["scan_depth"],
-            max_recursion=asked["max_recursion"],
-            scope=asked["scope"],
+            budget=data["budget"],
+            scan_depth=data["scan_depth"],
+            max_recursion=data["max_recursion"],
+            scope=data["scope"],
         )
         with acting(self.account):
-            rows = entries_of(self.account, asked["lorebooks"])
-        outcome = fire(rows, asked["messages"], rules, asked["state"])
+            rows = entries_of(self.account, data["lorebooks"])
+        outcome = fire(rows, data["messages"], rules, data["state"])
         by_id = {str(row.pk): row for row in rows}
         answer: LoreAnswer = {
             "results": [_snippet(by_id[each.entry.id]) for each in outcome.included],

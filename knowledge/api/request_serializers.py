@@ -54,8 +54,8 @@ class DocumentInput(Aliases):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """One of the four; bytes must be bytes."""
-        given = sum(name in attrs for name in ("text", "html", "content_base64"))
-        if given + attrs["fetch"] != 1:
+        formats = sum(name in attrs for name in ("text", "html", "content_base64"))
+        if formats + attrs["fetch"] != 1:
             raise ValidationError({"text": "Give one of text, html, content_base64 or fetch."})
         if attrs["fetch"] and not attrs.get("url"):
             raise ValidationError({"url": "Say which page is to be fetched."})
@@ -67,20 +67,20 @@ class DocumentInput(Aliases):
         return attrs
 
 
-def delivery_of(asked: Mapping[str, Any]) -> Delivery:
+def delivery_of(item_data: Mapping[str, Any]) -> Delivery:
     more = {
-        name: asked[name]
+        name: item_data[name]
         for name in ("title", "url", "revision", "observed_at", "mime")
-        if asked.get(name)
+        if item_data.get(name)
     }
-    if "html" in asked:
+    if "html" in item_data:
         more["mime"] = "text/html"
-    if asked["fetch"]:
-        return Delivery(ref=asked["ref"], pieces=(), **more)
-    data = asked.get("bytes")
+    if item_data["fetch"]:
+        return Delivery(ref=item_data["ref"], pieces=(), **more)
+    data = item_data.get("bytes")
     if data is None:
-        data = str(asked.get("html") or asked.get("text", "")).encode()
-    return Delivery.of(asked["ref"], data, **more)
+        data = str(item_data.get("html") or item_data.get("text", "")).encode()
+    return Delivery.of(item_data["ref"], data, **more)
 
 
 class IngestInput(Typed):
@@ -175,7 +175,7 @@ class SourcesInput(Typed):
     )
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
-    def validate_after(self, said: str) -> tuple[str, UUID]:
+    def validate_after(self, cursor: str) -> tuple[str, UUID]:
         """The name and the id of the last source."""
-        pk, _, name = said.partition("/")
+        pk, _, name = cursor.partition("/")
         return name, UUID(pk)

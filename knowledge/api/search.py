@@ -27,18 +27,18 @@ class SearchKnowledge(AgentView):
 
     @extend_schema(request=KnowledgeSearchInput, responses={200: KnowledgeSearchAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(KnowledgeSearchInput, request)
-        explain = asked.pop("explain")
-        lists = {name: tuple(value) for name, value in asked.items() if isinstance(value, list)}
-        found = search(self.account, Search(**{**asked, **lists}, variant=self.variant))
+        data = parse(KnowledgeSearchInput, request)
+        explain = data.pop("explain")
+        lists = {name: tuple(value) for name, value in data.items() if isinstance(value, list)}
+        results = search(self.account, Search(**{**data, **lists}, variant=self.variant))
         return Response(
             {
                 "results": [
                     serialize.snippet_output(each, self.variant, explain=explain)
-                    for each in found.snippets
+                    for each in results.snippets
                 ],
                 **self.variant.versions(),
-                "decisions": found.decisions,
+                "decisions": results.decisions,
             }
         )
 
@@ -51,12 +51,10 @@ class GetKnowledge(AgentView):
 
     @extend_schema(request=GetInput, responses={200: QuotedAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(GetInput, request)
+        data = parse(GetInput, request)
         with acting(self.account):
             place = (
-                _cited(asked["citation"])
-                if "citation" in asked
-                else _chunk(self.account, asked["id"])
+                _cited(data["citation"]) if "citation" in data else _chunk(self.account, data["id"])
             )
             return Response(serialize.quoted_output(quoted(self.account, place)))
 

@@ -12,7 +12,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied, NotFound
 from knowledge.actions.erasure import erase_document, erase_source
-from knowledge.actions.ingest import Taken, ingest
+from knowledge.actions.ingest import IngestResult, ingest
 from knowledge.actions.page_fetches import refuse_to_fetch
 from knowledge.actions.prepare_delivery import prepare
 from knowledge.actions.quotas import refuse_too_much
@@ -45,26 +45,26 @@ class Ingest(AgentView):
 
     @extend_schema(request=IngestInput, responses={200: IngestAnswer, 201: IngestAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(IngestInput, request)
-        deliveries = [delivery_of(each) for each in asked["documents"]]
+        data = parse(IngestInput, request)
+        deliveries = [delivery_of(each) for each in data["documents"]]
         refuse_to_fetch(deliveries)
         with acting(self.account):
-            source = _source(self, NewSource(**asked["source"]))
+            source = _source(self, NewSource(**data["source"]))
             refuse_lore(source)
             refuse_too_much(self.account, deliveries)
         prepared = prepare(source, deliveries)
         with acting(self.account):
-            remove = list(asked["remove"])
-            if asked["complete"]:
+            remove = list(data["remove"])
+            if data["complete"]:
                 remove += _others(source, {each.ref for each in deliveries})
-            taken = ingest(source, self.actor, prepared, remove=remove)
-            shown = _taken(source, taken)
-            return self.seal(Response(shown, status=201 if taken.added else 200))
+            result = ingest(source, self.actor, prepared, remove=remove)
+            output = _serialize_result(source, result)
+            return self.seal(Response(output, status=201 if result.added else 200))
 
 
-def _source(view: AgentView, said: NewSource) -> KnowledgeSource:
+def _source(view: AgentView, source_input: NewSource) -> KnowledgeSource:
     may_trust = view.request.auth.may(Scope.KNOWLEDGE_TRUST)
-    return ensure_source(view.account, view.actor, said, may_trust=may_trust)
+    return ensure_source(view.account, view.actor, source_input, may_trust=may_trust)
 
 
 def _refuse_trusted(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None:
@@ -83,21 +83,21 @@ def _others(source: KnowledgeSource, refs: set[str]) -> list[str]:
     return [ref for ref in rows.values_list("ref", flat=True) if ref not in refs]
 
 
-def _taken(source: KnowledgeSource, taken: Taken) -> IngestAnswer:
+def _serialize_result(source: KnowledgeSource, result: IngestResult) -> IngestAnswer:
     return {
         "source": serialize.source_output(_counted(source.account_id, source.pk)),
-        "documents": [serialize.document_output(each) for each in taken.documents],
-        "added": taken.added,
-        "changed": taken.changed,
-        "unchanged": taken.unchanged,
-        "removed": taken.removed,
+        "documents": [serialize.document_output(each) for each in result.documents],
+        "added": result.added,
+        "changed": result.changed,
+        "unchanged": result.unchanged,
+        "removed": result.removed,
         "chunks": {
-            "kept": taken.chunks.kept,
-            "made": taken.chunks.made,
-            "retired": taken.chunks.retired,
+            "kept": result.chunks.unchanged,
+            "made": result.chunks.created,
+            "retired": result.chunks.retired,
         },
-        "event_ids": taken.events,
-        "commit_id": taken.commit_id,
+        "event_ids": result.events,
+        "commit_id": result.commit_id,
     }
 
 
@@ -116,25 +116,25 @@ class Sources(AgentView):
 
     @extend_schema(parameters=[SourcesInput], responses={200: SourcesAnswer})
     def get(self, request: Request) -> Response:
-        asked = parse(SourcesInput, request)
+        data = parse(SourcesInput, request)
         with acting(self.account):
             rows = KnowledgeSource.objects.of(self.account).counted().by_name()
-            if asked.get("after"):
-                rows = rows.after(*asked["after"])
-            found = list(rows[: asked["limit"] + 1])
-        shown = found[: asked["limit"]]
-        more = f"{shown[-1].pk}/{shown[-1].name}" if len(found) > len(shown) else None
+            if data.get("after"):
+                rows = rows.after(*data["after"])
+            rows_plus_one = list(rows[: data["limit"] + 1])
+        output = rows_plus_one[: data["limit"]]
+        more = f"{output[-1].pk}/{output[-1].name}" if len(rows_plus_one) > len(output) else None
         return Response(
-            {"sources": [serialize.source_output(each) for each in shown], "next": more}
+            {"sources": [serialize.source_output(each) for each in output], "next": more}
         )
 
     @extend_schema(request=SourceInput, responses={200: SourceAnswer, 201: SourceAnswer})
     def post(self, request: Request) -> Response:
-        said = NewSource(**parse(SourceInput, request))
+        source_input = NewSource(**parse(SourceInput, request))
         with acting(self.account):
-            source = _source(self, said)
-            shown = serialize.source_output(_counted(self.account, source.pk))
-            return self.seal(Response(shown, status=201 if source.fresh else 200))
+            source = _source(self, source_input)
+            output = serialize.source_output(_counted(self.account, source.pk))
+            return self.seal(Response(output, status=201 if source.fresh else 200))
 
 
 class Source(AgentView):

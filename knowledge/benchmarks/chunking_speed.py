@@ -42,7 +42,7 @@ def cut_all(folder: Path, paths: Sequence[Path]) -> Speed:
         assert form  # noqa: S101 - chosen for it
         text = decoded(b"".join(delivery.pieces))
         title_of(delivery.ref, text, form.shape)
-        found = chunked(text, form.shape, tokens=tokens, language=form.language)
-        characters, chunks = characters + len(text), chunks + len(found)
+        document_chunks = chunked(text, form.shape, tokens=tokens, language=form.language)
+        characters, chunks = characters + len(text), chunks + len(document_chunks)
     seconds = time.process_time() - started
     return Speed(files=len(paths), characters=characters, chunks=chunks, seconds=seconds)

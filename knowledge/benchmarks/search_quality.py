@@ -29,29 +29,29 @@ class Answer:
     """The documents that were found, best first, without repetition."""
 
     question: Question
-    found: Sequence[str]
+    refs: Sequence[str]
 
     @property
     def rank(self) -> int | None:
         """The place of the first right document, from 1."""
-        right = (i for i, ref in enumerate(self.found, 1) if ref in self.question.answered_in)
+        right = (i for i, ref in enumerate(self.refs, 1) if ref in self.question.answered_in)
         return next(right, None)
 
 
 def questions(file: Path) -> list[Question]:
-    said = json.loads(file.read_text(encoding="utf-8"))
-    return [Question(**each) for each in said["questions"]]
+    data = json.loads(file.read_text(encoding="utf-8"))
+    return [Question(**each) for each in data["questions"]]
 
 
-def asked(
+def run_question(
     account_id: UUID, source: str, all_of_them: Sequence[Question], variant: Variant
 ) -> Iterator[Answer]:
     """Ask each as an agent would. Opens `acting` itself."""
     for question in all_of_them:
-        wanted = Search(query=question.text, limit=SNIPPETS, sources=(source,), variant=variant)
-        snippets = search(account_id, wanted).snippets
-        found = dict.fromkeys(each.chunks[0].document.ref for each in snippets)
-        yield Answer(question=question, found=list(found))
+        request = Search(query=question.text, limit=SNIPPETS, sources=(source,), variant=variant)
+        snippets = search(account_id, request).snippets
+        refs = dict.fromkeys(each.chunks[0].document.ref for each in snippets)
+        yield Answer(question=question, refs=list(refs))
 
 
 def recall(answers: Sequence[Answer]) -> Mapping[str, float]:

@@ -69,16 +69,16 @@ def _markdown(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
                 fence = ""
         elif fence:
             continue
-        elif (found := _ATX.match(line)) and (title := _named(line[found.end() :])):
-            yield _Heading(start, len(found[1]), title)
+        elif (match := _ATX.match(line)) and (title := _named(line[match.end() :])):
+            yield _Heading(start, len(match[1]), title)
         elif (under := _SETEXT.match(line)) and number and _is_title(lines[number - 1][1]):
             level = 1 if under[1][0] == "=" else 2
             yield _Heading(lines[number - 1][0], level, lines[number - 1][1].strip())
 
 
-def _named(said: str) -> str:
+def _named(title_text: str) -> str:
     """The title on a line of its own, without the marks that may close it."""
-    title = said.strip()
+    title = title_text.strip()
     bare = title.rstrip("#")
     return bare.rstrip() if bare[-1:] in ("", " ", "\t") else title
 

@@ -111,7 +111,7 @@ def _pieces(text: str, shape: Shape, capacity: int, language: str) -> Iterator[_
 
 
 def _pages(text: str) -> list[tuple[int, int]]:
-    breaks = [found.start() for found in _BREAK.finditer(text)]
+    breaks = [match.start() for match in _BREAK.finditer(text)]
     return list(zip([0, *(b + 1 for b in breaks)], [*breaks, len(text)], strict=True))
 
 

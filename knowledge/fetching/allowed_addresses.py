@@ -24,9 +24,9 @@ CLOSED = tuple(
     )
 )
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:.]+")
-_STANDING = "!#$%&'()*+,/:;=?@[]~"  # what stays as it is; all else of an address is quoted
+_UNQUOTED = "!#$%&'()*+,/:;=?@[]~"  # what stays as it is; all else of an address is quoted
 UNREADABLE = "Its address is none that we ask: http:// or https:// and the name of a site."
-NOT_LISTED = "Its site is not among those that may be fetched."
+SITE_NOT_ALLOWED = "Its site is not among those that may be fetched."
 NOT_PUBLIC = "Its site stands at an address that is not public."
 
 
@@ -58,27 +58,27 @@ class Allowed:
 def address_of(url: str, allowed: Allowed) -> str:
     """The address that a text names, plainly written, if it may be asked. Raises CannotFetch."""
     try:
-        said = urlsplit(quote(url, safe=_STANDING))
-        host, port = (said.hostname or "").removesuffix("."), said.port
+        parts = urlsplit(quote(url, safe=_UNQUOTED))
+        host, port = (parts.hostname or "").removesuffix("."), parts.port
     except ValueError as error:
         raise CannotFetch(UNREADABLE) from error
-    usual = PORTS.get(said.scheme)
+    usual = PORTS.get(parts.scheme)
     port = usual if port is None else port
-    readable = usual and _NAME.fullmatch(host) and "@" not in said.netloc and len(url) <= LONGEST
+    readable = usual and _NAME.fullmatch(host) and "@" not in parts.netloc and len(url) <= LONGEST
     if not readable or port is None:
         raise CannotFetch(UNREADABLE)
     if not allowed.anywhere(host, port):
         if port not in PORTS.values():
             raise CannotFetch(UNREADABLE)
         if host not in allowed.hosts:
-            raise CannotFetch(NOT_LISTED)
+            raise CannotFetch(SITE_NOT_ALLOWED)
     place = f"[{host}]" if ":" in host else host
-    beside = "" if port == usual else f":{port}"
-    query = f"?{said.query}" if said.query else ""
-    return f"{said.scheme}://{place}{beside}{said.path or '/'}{query}"
+    port_suffix = "" if port == usual else f":{port}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{place}{port_suffix}{parts.path or '/'}{query}"
 
 
-def is_public(said: str) -> bool:
+def is_public(parts: str) -> bool:
     """Whether an IP address belongs to the Internet at large."""
-    ip = ip_address(said.partition("%")[0])  # of "fe80::1%eth0" the address
+    ip = ip_address(parts.partition("%")[0])  # of "fe80::1%eth0" the address
     return ip.is_global and not ip.is_multicast and not any(ip in each for each in CLOSED)

@@ -80,16 +80,16 @@ async def _followed(url: str, allowed: Allowed, file: BinaryIO) -> Page:
     async with httpcore2.AsyncConnectionPool(network_backend=_Vetting(allowed)) as pool:
         for _ in range(REDIRECTS + 1):
             url = address_of(url, allowed)
-            asked = pool.stream("GET", url, headers=_HEADERS, extensions={"timeout": quiet})
-            async with asked as response:
-                said = _said(response)
+            stream = pool.stream("GET", url, headers=_HEADERS, extensions={"timeout": quiet})
+            async with stream as response:
+                headers = _read_headers(response)
                 if response.status not in _REDIRECTING:
-                    return await _kept(url, response, said, file)
-            url = _led_on(url, said.get("location", ""))
+                    return await _kept(url, response, headers, file)
+            url = _led_on(url, headers.get("location", ""))
     raise CannotFetch(f"It leads on more than {REDIRECTS} times.")
 
 
-def _said(response: httpcore2.Response) -> dict[str, str]:
+def _read_headers(response: httpcore2.Response) -> dict[str, str]:
     return {name.decode("latin-1").lower(): v.decode("latin-1") for name, v in response.headers}
 
 
@@ -101,12 +101,12 @@ def _led_on(url: str, location: str) -> str:
 
 
 async def _kept(
-    url: str, response: httpcore2.Response, said: dict[str, str], file: BinaryIO
+    url: str, response: httpcore2.Response, headers: dict[str, str], file: BinaryIO
 ) -> Page:
     if response.status != _OK:
         raise CannotFetch(f"The site answered {response.status}.")
-    mime = said.get("content-type", "").partition(";")[0].strip().lower()
-    if mime not in KINDS or said.get("content-encoding", "identity") != "identity":
+    mime = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if mime not in KINDS or headers.get("content-encoding", "identity") != "identity":
         raise CannotFetch("The site sent something that is no page to read.")
     size, digest = 0, hashlib.sha256()
     async for piece in response.aiter_stream():
@@ -143,8 +143,8 @@ class _Vetting(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
+        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = list(dict.fromkeys(str(info[4][0]) for info in infos))
         if not self._allowed.anywhere(host, port) and not all(map(is_public, addresses)):
             raise CannotFetch(NOT_PUBLIC)
         failed: httpcore2.ConnectError | None = None

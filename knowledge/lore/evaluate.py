@@ -39,13 +39,13 @@ def fire(
     seen, so that what stays stays and what rests rests.
     """
     entries = [Entry(id=str(row.pk), **{name: getattr(row, name) for name in SAME}) for row in rows]
-    asked = partial(evaluate, entries, rules=rules, count=token_estimate)
+    run = partial(evaluate, entries, rules=rules, count=token_estimate)
     if state is None:
         state = {}
         first = max(1, len(messages) - REPLAYED) if any(map(_remembers, entries)) else len(messages)
         for turn in range(first, len(messages)):
-            state = asked(messages[:turn], state=state).state
-    return asked(messages, state=state)
+            state = run(messages[:turn], state=state).state
+    return run(messages, state=state)
 
 
 def _remembers(entry: Entry) -> bool:

@@ -13,10 +13,10 @@ class NoLorebook(ValueError):
 
 def entries_of(book: Any) -> list[dict[str, Any]]:
     """The entries of a world-info file, a character card, or a character book."""
-    found = _entries(book)
-    if found is None:
+    entries = _entries(book)
+    if entries is None:
         raise NoLorebook
-    return [_entry(each) for each in found if _text(each.get("content")).strip()]
+    return [_entry(each) for each in entries if _text(each.get("content")).strip()]
 
 
 def _entries(book: Any) -> list[Mapping[str, Any]] | None:
@@ -33,9 +33,9 @@ def _entries(book: Any) -> list[Mapping[str, Any]] | None:
     return [each for each in entries if isinstance(each, Mapping)]
 
 
-def _entry(said: Mapping[str, Any]) -> dict[str, Any]:
-    more = said.get("extensions")
-    extra = {**more, **said} if isinstance(more, Mapping) else dict(said)
+def _entry(raw: Mapping[str, Any]) -> dict[str, Any]:
+    more = raw.get("extensions")
+    extra = {**more, **raw} if isinstance(more, Mapping) else dict(raw)
     keys = _keys(extra.get("key", extra.get("keys")))
     logic = extra.get("selectiveLogic", extra.get("selective_logic", 0))
     second = _keys(extra.get("keysecondary", extra.get("secondary_keys")))
@@ -66,8 +66,8 @@ def _entry(said: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _first(said: Mapping[str, Any], *names: str) -> Any:
-    return next((said[name] for name in names if said.get(name) is not None), None)
+def _first(raw: Mapping[str, Any], *names: str) -> Any:
+    return next((raw[name] for name in names if raw.get(name) is not None), None)
 
 
 def _text(value: Any) -> str:
@@ -75,10 +75,10 @@ def _text(value: Any) -> str:
 
 
 def _keys(value: Any) -> list[str]:
-    given: Sequence[Any] = value.split(",") if isinstance(value, str) else value or []
-    if not isinstance(given, list):
+    values: Sequence[Any] = value.split(",") if isinstance(value, str) else value or []
+    if not isinstance(values, list):
         return []
-    return [str(key).strip()[:KEY] for key in given if str(key).strip()]
+    return [str(key).strip()[:KEY] for key in values if str(key).strip()]
 
 
 def _number(value: Any, otherwise: int) -> int:

@@ -104,15 +104,15 @@ def evaluate(
     state: Mapping[str, int] | None = None,
 ) -> Outcome:
     """Evaluate a lorebook over a conversation, oldest message first."""
-    watch = _Watch(messages, rules, dict(state or {}))
+    evaluation = _Evaluation(messages, rules, dict(state or {}))
     waiting = [entry for entry in entries if entry.enabled]
-    fired = list(watch.first(waiting))
+    fired = list(evaluation.first(waiting))
     depth, last = 0, fired
     while last and depth < rules.max_recursion:
         depth += 1
-        said = [each for each in last if each.entry.recursive]
+        newly_fired = [each for each in last if each.entry.recursive]
         gone = {each.entry.id for each in fired}
-        last = list(watch.again([e for e in waiting if e.id not in gone], said, depth))
+        last = list(evaluation.again([e for e in waiting if e.id not in gone], newly_fired, depth))
         fired += last
     placed = _placed(fired, rules.budget, count)
     included = sorted(
@@ -122,13 +122,13 @@ def evaluate(
     return Outcome(
         included=included,
         fired=placed,
-        silent=watch.silent,
+        silent=evaluation.silent,
         tokens=sum(each.tokens for each in included),
-        state=watch.state_after(fired),
+        state=evaluation.state_after(fired),
     )
 
 
-class _Watch:
+class _Evaluation:
     """One look at a conversation."""
 
     def __init__(self, messages: Sequence[str], rules: Rules, state: dict[str, int]) -> None:
@@ -142,16 +142,18 @@ class _Watch:
                 yield Fired(entry=entry, reason="sticky")
             elif entry.constant and self._may(entry):
                 yield Fired(entry=entry, reason="constant")
-            elif (key := self._found(entry, self._recent(entry))) and self._may(entry):
+            elif (key := self._find_key(entry, self._recent(entry))) and self._may(entry):
                 yield Fired(entry=entry, reason="key", match=key)
 
-    def again(self, entries: Iterable[Entry], said: Sequence[Fired], depth: int) -> Iterator[Fired]:
+    def again(
+        self, entries: Iterable[Entry], newly_fired: Sequence[Fired], depth: int
+    ) -> Iterator[Fired]:
         """What the texts of the last round call up."""
         for entry in entries:
             if not entry.recursable:
                 continue
-            for each in said:
-                key = self._found(entry, each.entry.content)
+            for each in newly_fired:
+                key = self._find_key(entry, each.entry.content)
                 if key and self._may(entry):
                     yield Fired(
                         entry=entry, reason="recursion", match=key, by=each.entry.id, round=depth
@@ -196,7 +198,7 @@ class _Watch:
             self.silent.append(held)
         return False
 
-    def _found(self, entry: Entry, text: str) -> str:
+    def _find_key(self, entry: Entry, text: str) -> str:
         """The key that was found, if the secondary keys agree."""
         try:
             key = next((key for key in entry.keys if _holds(entry, key, text)), "")
@@ -210,16 +212,16 @@ class _Watch:
 
 
 def _agrees(entry: Entry, text: str) -> bool:
-    found = [_holds(entry, key, text) for key in entry.secondary_keys]
+    secondary_matches = [_holds(entry, key, text) for key in entry.secondary_keys]
     match entry.secondary_logic:
         case Logic.AND_ALL:
-            return all(found)
+            return all(secondary_matches)
         case Logic.NOT_ANY:
-            return not any(found)
+            return not any(secondary_matches)
         case Logic.NOT_ALL:
-            return not all(found)
+            return not all(secondary_matches)
         case _:
-            return any(found)
+            return any(secondary_matches)
 
 
 def _holds(entry: Entry, key: str, text: str) -> bool:
@@ -231,7 +233,7 @@ def _holds(entry: Entry, key: str, text: str) -> bool:
         return False
     if not entry.whole_words or any(_is_han(each) for each in key):
         return key in text
-    return any(_stands_alone(text, at, len(key)) for at in _places(text, key))
+    return any(_is_whole_word(text, at, len(key)) for at in _places(text, key))
 
 
 def _places(text: str, key: str) -> Iterator[int]:
@@ -241,7 +243,7 @@ def _places(text: str, key: str) -> Iterator[int]:
         at = text.find(key, at + 1)
 
 
-def _stands_alone(text: str, at: int, length: int) -> bool:
+def _is_whole_word(text: str, at: int, length: int) -> bool:
     before, after = text[at - 1 : at], text[at + length : at + length + 1]
     return not any(side.isalnum() and not _is_han(side) for side in (before, after) if side)
 
@@ -264,9 +266,9 @@ def compiled(pattern: str, *, case_sensitive: bool) -> Any:
     options = re2.Options()
     options.max_mem, options.log_errors = PATTERN_MEMORY, False
     options.case_sensitive = case_sensitive
-    said = "".join(flag for flag in "ms" if flag in flags)
+    newly_fired = "".join(flag for flag in "ms" if flag in flags)
     try:
-        return re2.compile(f"(?{said}){pattern}" if said else pattern, options)
+        return re2.compile(f"(?{newly_fired}){pattern}" if newly_fired else pattern, options)
     except (re2.error, UnicodeError) as error:
         raise BadPattern(str(error)) from error
 

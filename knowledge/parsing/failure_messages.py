@@ -44,6 +44,6 @@ _PATTERNS = [(post_text, _pattern(post_text)) for post_text in SENTENCES]
 def in_words(error: str) -> str:
     """The sentence in the language of whoever reads; as it is when it is not known."""
     for post_text, pattern in _PATTERNS:
-        if found := pattern.fullmatch(error):
-            return gettext(post_text) % found.groupdict()
+        if match := pattern.fullmatch(error):
+            return gettext(post_text) % match.groupdict()
     return error

@@ -64,7 +64,9 @@ _BY_NAME = {
         "css": "css",
     }.items()
 }
-_BY_MIME = {known.mime: known for known in _BY_NAME.values()} | {"text/plain": PLAIN}
+_BY_MIME = {file_format.mime: file_format for file_format in _BY_NAME.values()} | {
+    "text/plain": PLAIN
+}
 _ZIP, _PDF = b"PK\x03\x04", b"%PDF-"
 ENDINGS = tuple(sorted(_BY_NAME))
 
@@ -75,15 +77,19 @@ class NotText(ValueError):
 
 def format_of(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
     """The format of a file; None where we cannot read it. A name decides before a claim."""
-    found = _BY_NAME.get(PurePosixPath(ref.lower()).suffix.lstrip("."))
-    found = found or _BY_MIME.get(mime.partition(";")[0].strip().lower())
+    file_format = _BY_NAME.get(PurePosixPath(ref.lower()).suffix.lstrip("."))
+    file_format = file_format or _BY_MIME.get(mime.partition(";")[0].strip().lower())
     if head.startswith(_PDF):
         return _BY_NAME["pdf"]
     if head.startswith(_ZIP):
-        return found if found and found.parser in ("docx", "pptx", "xlsx", "zip") else ARCHIVE
-    if found is None and head and b"\x00" not in head:
+        return (
+            file_format
+            if file_format and file_format.parser in ("docx", "pptx", "xlsx", "zip")
+            else ARCHIVE
+        )
+    if file_format is None and head and b"\x00" not in head:
         return PLAIN
-    return found
+    return file_format
 
 
 def decoded(data: bytes) -> str:

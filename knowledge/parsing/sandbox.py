@@ -19,7 +19,7 @@ from knowledge.parsing.chunk_serialization import BadCut, unpacked
 
 MEMORY = 512 * 1024 * 1024
 CPU_SECONDS = 10
-WALL_SECONDS = 15
+WALL_CLOCK_SECONDS = 15
 LONGEST_HEAD = 100_000  # bytes of a frame's first line
 MODULE = "knowledge.parsing.sandboxed_parser"
 BROKE = "The parser broke over it."
@@ -73,19 +73,19 @@ def read_archive(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
 
 def _frames(parser: str, file: BinaryIO, cut: Mapping[str, Any]) -> Iterator[Frame]:
     with _process(parser, file, json.dumps(cut)) as process:
-        watch = _Watch(process)
-        while (frame := watch.next()) is not None:
+        watchdog = _Watchdog(process)
+        while (frame := watchdog.next()) is not None:
             yield frame
 
 
-class _Watch:
+class _Watchdog:
     """Waits for frames, in all no longer than a parser may take.
 
     What is done with a frame meanwhile is not the parser's time: a large archive takes longer.
     """
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        self.process, self.left = process, float(WALL_SECONDS)
+        self.process, self.left = process, float(WALL_CLOCK_SECONDS)
 
     def next(self) -> Frame | None:
         """The next frame; None after the last one."""

@@ -90,11 +90,11 @@ def pptx(file: BinaryIO) -> Iterator[Frame]:
 
     slides, size = [], 0
     for slide in pptx.Presentation(file).slides:
-        said = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
-        said += [_table(shape.table) for shape in slide.shapes if shape.has_table]
+        texts = [shape.text_frame.text for shape in slide.shapes if shape.has_text_frame]
+        texts += [_table(shape.table) for shape in slide.shapes if shape.has_table]
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame:
-            said.append(slide.notes_slide.notes_text_frame.text)
-        text = "\n\n".join(each for each in said if each.strip()).replace("\f", " ")
+            texts.append(slide.notes_slide.notes_text_frame.text)
+        text = "\n\n".join(each for each in texts if each.strip()).replace("\f", " ")
         size = _grown(size, text)
         slides.append(text.replace("\v", "\n"))
     yield _text("\f".join(slides))
@@ -122,9 +122,9 @@ def xlsx(file: BinaryIO) -> Iterator[Frame]:
 
 def text(file: BinaryIO) -> Iterator[Frame]:
     """A text file as it is, to the last character."""
-    said = decoded(file.read(4 * MOST_CHARACTERS))
-    _grown(0, said)
-    yield {}, said.encode()
+    texts = decoded(file.read(4 * MOST_CHARACTERS))
+    _grown(0, texts)
+    yield {}, texts.encode()
 
 
 def html(file: BinaryIO) -> Iterator[Frame]:
@@ -185,8 +185,8 @@ def _grown(size: int, text: str) -> int:
 
 def _text(text: str, **more: str) -> Frame:
     """Text as the database keeps it: no NUL, no half characters."""
-    kept = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
-    return more, kept.encode("utf-8", "replace")
+    cleaned = text.replace("\x00", "").replace("\r\n", "\n").replace("\r", "\n")
+    return more, cleaned.encode("utf-8", "replace")
 
 
 READERS: dict[str, Callable[[BinaryIO], Iterator[Frame]]] = {
@@ -205,8 +205,8 @@ def main(parser: str, memory: int, seconds: int, cut: Mapping[str, Any]) -> None
     limit(memory, seconds)
     out = sys.stdout.buffer
     try:
-        for said, data in READERS[parser](sys.stdin.buffer):
-            _send(out, {**said, "length": len(data)}, data)
+        for texts, data in READERS[parser](sys.stdin.buffer):
+            _send(out, {**texts, "length": len(data)}, data)
             for version, chunks in _cuts(data, cut):
                 _send(out, {"version": version, "length": len(chunks)}, chunks)
     except (TooMuch, NotText) as error:

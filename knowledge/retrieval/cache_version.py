@@ -7,24 +7,24 @@ from django.db import transaction
 
 from kmapp.database.ids import uuid7
 
-KEPT_SECONDS = 24 * 3600
+CACHE_SECONDS = 24 * 3600
 
 
 def stamp_of(account_id: UUID) -> str:
     """What remembered answers are filed under; "" when there is no cache to remember them."""
     key = _key(account_id)
-    known = cache.get(key)
-    if known is None:
-        known = str(uuid7())
-        cache.add(key, known, timeout=KEPT_SECONDS)
-        known = cache.get(key)
-    return known or ""
+    version = cache.get(key)
+    if version is None:
+        version = str(uuid7())
+        cache.add(key, version, timeout=CACHE_SECONDS)
+        version = cache.get(key)
+    return version or ""
 
 
 def touch(account_id: UUID) -> None:
     """Make what was remembered stale, once this transaction is true."""
     transaction.on_commit(
-        lambda: cache.set(_key(account_id), str(uuid7()), timeout=KEPT_SECONDS), robust=True
+        lambda: cache.set(_key(account_id), str(uuid7()), timeout=CACHE_SECONDS), robust=True
     )
 
 

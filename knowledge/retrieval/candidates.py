@@ -41,7 +41,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class CandidateRequest:
     """Where to look, and whether the best chunk of a document lifts its others."""
 
     collection: Collection
@@ -49,15 +49,15 @@ class Look:
     by_document: bool
 
 
-def gather(look: Look, text: str, meaning: Meaning | None) -> Signals:
+def gather(request: CandidateRequest, text: str, meaning: Meaning | None) -> Signals:
     """Find candidates by words and meaning, and measure all signals of each."""
-    collection, within = look.collection, look.within
+    collection, within = request.collection, request.within
     words = queries.weigh(collection, terms(text))
     by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
-    near = queries.nearest(collection, meaning, within=within, limit=NEAREST) if meaning else {}
-    seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
-    shapes = _shapes(collection.account_id, within, {*by_words, *near}, seeds)
-    measures = measured(collection, words, meaning, shapes, beside=collection.name, near=near)
+    nearest = queries.nearest(collection, meaning, within=within, limit=NEAREST) if meaning else {}
+    seeds = [*islice(by_words, SEEDS), *islice(nearest, SEEDS)]
+    shapes = _shapes(collection.account_id, within, {*by_words, *nearest}, seeds)
+    measures = measured(collection, words, meaning, shapes, beside=collection.name, near=nearest)
     at = {shape.spot: pk for pk, shape in shapes.items()}
     candidates = [
         Candidate(
@@ -66,11 +66,11 @@ def gather(look: Look, text: str, meaning: Meaning | None) -> Signals:
             bm25=measures.bm25.get(pk, 0.0),
             holds=measures.holds.get(pk, 0),
             neighbours=[
-                at[beside]
+                at[neighbour]
                 for step in (-1, 1)
-                if (beside := Spot(shape.spot.document, shape.spot.number + step)) in at
+                if (neighbour := Spot(shape.spot.document, shape.spot.number + step)) in at
             ],
-            run=shape.spot.document if look.by_document else "",
+            run=shape.spot.document if request.by_document else "",
             head=shape.head,
             size=shape.size,
         )
@@ -99,7 +99,7 @@ WHERE c.account_id = %s AND c.id IN ({within}) AND c.id IN (
 
 
 def _shapes(
-    account_id: UUID, within: Within, found: Iterable[IdText], seeds: Iterable[IdText]
+    account_id: UUID, within: Within, chunk_ids: Iterable[IdText], seeds: Iterable[IdText]
 ) -> dict[IdText, Shape]:
     """What was found and what stands beside the seeds."""
     with connection.cursor() as cursor:
@@ -107,7 +107,7 @@ def _shapes(
             _SHAPES.format(within=within.sql),
             [
                 *(account_id, *within.parameters),
-                *(Ids(found).array, account_id, Ids(seeds).array),
+                *(Ids(chunk_ids).array, account_id, Ids(seeds).array),
             ],
         )
         rows = cursor.fetchall()

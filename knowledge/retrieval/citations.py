@@ -96,8 +96,8 @@ def quoted(account_id: UUID, place: Place) -> Quoted:
     if document is None:
         raise gone(account_id, place.document_id) or NotFound("There is no such document.")
     rows = KnowledgeText.objects.of(account_id).filter(document=document)
-    wanted = rows.filter(sha256=place.sha256) if place.sha256 else rows
-    row = wanted.defer("text").order_by("-version").first()
+    matching = rows.filter(sha256=place.sha256) if place.sha256 else rows
+    row = matching.defer("text").order_by("-version").first()
     if row is None:
         raise NotFound("This document never had a text with this digest.")
     start, end = _span(rows, row, place)
@@ -115,22 +115,22 @@ def quoted(account_id: UUID, place: Place) -> Quoted:
         revision=row.revision,
         read_at=row.created_at,
         current=current,
-        still_there=current or (not document.removed_at and _is_said(rows, document, text)),
+        still_there=current or (not document.removed_at and _contains_text(rows, document, text)),
     )
 
 
 def gone(account_id: UUID, document_id: UUID) -> Gone | None:
     erased = ErasedKnowledge.objects.of(account_id).filter(pk=document_id)
-    found = erased.select_related("commit").first()
-    if found is None:
+    tombstone = erased.select_related("commit").first()
+    if tombstone is None:
         return None
     return Gone(
-        f"This document was erased in commit {found.commit.seq}.",
+        f"This document was erased in commit {tombstone.commit.seq}.",
         code="erased",
         details={
-            "commit_id": str(found.commit_id),
-            "commit_hash": found.commit.commit_hash,
-            "erased_at": found.erased_at.isoformat(),
+            "commit_id": str(tombstone.commit_id),
+            "commit_hash": tombstone.commit.commit_hash,
+            "erased_at": tombstone.erased_at.isoformat(),
         },
     )
 
@@ -183,6 +183,6 @@ def slices(account_id: UUID, spans: Sequence[tuple[UUID, int, int]]) -> list[str
         return [str(text) for (text,) in cursor.fetchall()]
 
 
-def _is_said(rows: Any, document: KnowledgeDocument, text: str) -> bool:
+def _contains_text(rows: Any, document: KnowledgeDocument, text: str) -> bool:
     present = rows.filter(version=document.version)
     return bool(present.filter(text__contains=Value(text)).exists())

@@ -47,17 +47,17 @@ def merged(
     merge: bool = True,
 ) -> list[Run]:
     """Runs, best first. Each chunk is in one of them only."""
-    found = {each.id: each for each in ranked}
-    at = {spots[pk]: pk for pk in found}
-    taken: set[IdText] = set()
+    ranked_by_id = {each.id: each for each in ranked}
+    at = {spots[pk]: pk for pk in ranked_by_id}
+    used: set[IdText] = set()
     runs = []
-    for best in found.values():
-        if best.id in taken:
+    for best in ranked_by_id.values():
+        if best.id in used:
             continue
         run = [best.id]
         if merge:
-            run = _grown(run, best.plain * NEARLY_AS_GOOD, found, spots, at, taken)
-        taken.update(run)
+            run = _grown(run, best.plain * NEARLY_AS_GOOD, ranked_by_id, spots, at, used)
+        used.update(run)
         runs.append(
             Run(
                 document=spots[best.id].document,
@@ -73,19 +73,23 @@ def merged(
 def _grown(
     run: list[IdText],
     least: float,
-    found: Mapping[IdText, Ranked],
+    ranked_by_id: Mapping[IdText, Ranked],
     spots: Mapping[IdText, Spot],
     at: Mapping[Spot, IdText],
-    taken: set[IdText],
+    used: set[IdText],
 ) -> list[IdText]:
     """Take in the better of both neighbours while it is nearly as good."""
     while len(run) < LONGEST:
         first, last = spots[run[0]], spots[run[-1]]
         before = at.get(Spot(first.document, first.number - 1))
         after = at.get(Spot(last.document, last.number + 1))
-        near = [pk for pk in (before, after) if pk and pk not in taken and found[pk].score >= least]
-        if not near:
+        neighbours = [
+            pk
+            for pk in (before, after)
+            if pk and pk not in used and ranked_by_id[pk].score >= least
+        ]
+        if not neighbours:
             break
-        better = max(near, key=lambda pk: found[pk].score)
+        better = max(neighbours, key=lambda pk: ranked_by_id[pk].score)
         run = [better, *run] if better == before else [*run, better]
     return run

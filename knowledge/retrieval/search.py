@@ -24,7 +24,7 @@ from kmapp.search.variants import DEFAULT, Variant
 from knowledge.chunking.index_versions import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeSource
 from knowledge.retrieval.cache_version import stamp_of
-from knowledge.retrieval.candidates import Look, gather
+from knowledge.retrieval.candidates import CandidateRequest, gather
 from knowledge.retrieval.citations import slices
 from knowledge.retrieval.indexed_text import path_of
 from knowledge.retrieval.merge_adjacent import Run, merged
@@ -62,52 +62,52 @@ class Snippet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     snippets: Sequence[Snippet]
     decisions: Sequence[Mapping[str, Any]] = field(default_factory=list)
 
 
-def search(account_id: UUID, asked: Search) -> Found:
+def search(account_id: UUID, request: Search) -> SearchResult:
     """Find passages by words and by meaning. Opens `acting` itself, and asks the model outside."""
     decisions: list[Mapping[str, Any]] = []
-    key = _key(account_id, asked)
+    key = _key(account_id, request)
     runs = _remembered(key)
     if runs is None:
-        meaning = meaning_of(account_id, asked.query, decisions)
-        runs = _best(account_id, asked, meaning, decisions)
+        meaning = meaning_of(account_id, request.query, decisions)
+        runs = _best(account_id, request, meaning, decisions)
         whole = meaning and FAILED not in {each["code"] for each in decisions}
         if whole and key:  # what lacks a model's word is worth no memory
             cache.set(key, [run.packed() for run in runs], timeout=settings.KNOWLEDGE_CACHE_SECONDS)
     else:
         decisions.append({"code": "km_cache_hit", "message": "This was asked a moment ago."})
     with acting(account_id):
-        snippets = _with_states(account_id, asked, _snippets(account_id, runs))
-    return Found(snippets=snippets, decisions=decisions)
+        snippets = _with_states(account_id, request, _snippets(account_id, runs))
+    return SearchResult(snippets=snippets, decisions=decisions)
 
 
-def answers(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Snippet]:
+def answers(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Snippet]:
     """The search itself, past cache and reranker, once the query's vector is there."""
     with acting(account_id):
-        runs = _chosen(asked, _ranked(account_id, asked, meaning))
-        return _with_states(account_id, asked, _snippets(account_id, runs))
+        runs = _chosen(request, _ranked(account_id, request, meaning))
+        return _with_states(account_id, request, _snippets(account_id, runs))
 
 
 def _best(
-    account_id: UUID, asked: Search, meaning: Meaning | None, decisions: list[Mapping[str, Any]]
+    account_id: UUID, request: Search, meaning: Meaning | None, decisions: list[Mapping[str, Any]]
 ) -> list[Run]:
     """What was found and chosen; a reranker is asked outside `acting`."""
     with acting(account_id):
-        runs = _ranked(account_id, asked, meaning)
+        runs = _ranked(account_id, request, meaning)
         if not configured():
-            return _chosen(asked, runs)
-        runs = runs[: wanted(asked.limit)]
+            return _chosen(request, runs)
+        runs = runs[: wanted(request.limit)]
         passages = {
             tuple(str(chunk.pk) for chunk in each.chunks): _read(each)
             for each in _snippets(account_id, runs)
         }
-    known = [run for run in runs if run.chunks in passages]
-    ordered = reranked(asked.query, known, lambda run: passages[run.chunks], decisions)
-    return _chosen(asked, ordered)
+    cached = [run for run in runs if run.chunks in passages]
+    ordered = reranked(request.query, cached, lambda run: passages[run.chunks], decisions)
+    return _chosen(request, ordered)
 
 
 def _read(snippet: Snippet) -> str:
@@ -116,71 +116,71 @@ def _read(snippet: Snippet) -> str:
     return f"{path_of(first.document.title, first.headings)}\n{snippet.text}"
 
 
-def _chosen(asked: Search, runs: Iterable[Run]) -> list[Run]:
-    good = [run for run in runs if run.score >= asked.min_score]
-    return _in_turn(good, asked.variant.algorithm.per_document)[: asked.limit]
+def _chosen(request: Search, runs: Iterable[Run]) -> list[Run]:
+    good = [run for run in runs if run.score >= request.min_score]
+    return _in_turn(good, request.variant.algorithm.per_document)[: request.limit]
 
 
-def _key(account_id: UUID, asked: Search) -> str:
+def _key(account_id: UUID, request: Search) -> str:
     stamp = stamp_of(account_id)
     reader = settings.RERANK_BASE_URL and settings.RERANK_MODEL
-    said = repr((replace(asked, limit=0), active_model().pk, reader))
-    digest = sha256(said.encode()).hexdigest()
-    return f"knowledge-search:{account_id}:{stamp}:{asked.limit}:{digest}" if stamp else ""
+    key_text = repr((replace(request, limit=0), active_model().pk, reader))
+    digest = sha256(key_text.encode()).hexdigest()
+    return f"knowledge-search:{account_id}:{stamp}:{request.limit}:{digest}" if stamp else ""
 
 
 def _remembered(key: str) -> list[Run] | None:
-    known = cache.get(key) if key else None
-    return None if known is None else [Run.unpacked(each) for each in known]
+    cached = cache.get(key) if key else None
+    return None if cached is None else [Run.unpacked(each) for each in cached]
 
 
-def _ranked(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Run]:
-    algorithm = asked.variant.algorithm
-    name = collection_of(asked.variant.index_version)
+def _ranked(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Run]:
+    algorithm = request.variant.algorithm
+    name = collection_of(request.variant.index_version)
     collection = Collection(account_id=account_id, name=name)
-    look = Look(
+    candidate_request = CandidateRequest(
         collection=collection,
-        within=_within(account_id, asked, collection),
+        within=_within(account_id, request, collection),
         by_document=algorithm.by_document,
     )
-    signals = gather(look, asked.query, meaning)
+    signals = gather(candidate_request, request.query, meaning)
     scale = scale_of(meaning.model if meaning else active_model())
     without = frozenset() if algorithm.by_document else ALONE
     ranked = fuse(signals.query, signals.candidates, scale, without=without)
-    return merged(ranked, signals.spots, signals.ready, merge=asked.merge)
+    return merged(ranked, signals.spots, signals.ready, merge=request.merge)
 
 
-def _within(account_id: UUID, asked: Search, collection: Collection) -> Within:
+def _within(account_id: UUID, request: Search, collection: Collection) -> Within:
     """The chunks that may answer. A chunk of a removed document does not exist."""
-    rows = KnowledgeChunk.objects.of(account_id).cut_by(asked.variant.index_version)
+    rows = KnowledgeChunk.objects.of(account_id).cut_by(request.variant.index_version)
     filters: dict[str, Any] = {
-        "document__mime__in": asked.mime,
-        "document__revision": asked.version,
-        "document__source__any_of": _sources(account_id, asked),
+        "document__mime__in": request.mime,
+        "document__revision": request.version,
+        "document__source__any_of": _sources(account_id, request),
     }
-    given = {name: value for name, value in filters.items() if value}
-    within = Within.of(rows.filter(**given))
-    return listed(collection, within) if given else within
+    active_filters = {name: value for name, value in filters.items() if value}
+    within = Within.of(rows.filter(**active_filters))
+    return listed(collection, within) if active_filters else within
 
 
-def _sources(account_id: UUID, asked: Search) -> Ids | None:
+def _sources(account_id: UUID, request: Search) -> Ids | None:
     """The sources that may answer; None: all."""
-    filters: dict[str, Any] = {"trust__in": asked.trust, "kind__in": asked.kinds}
-    given = {name: value for name, value in filters.items() if value}
-    if asked.scope is not None:
-        given["scope"] = asked.scope
-    if not (given or asked.sources):
+    filters: dict[str, Any] = {"trust__in": request.trust, "kind__in": request.kinds}
+    active_filters = {name: value for name, value in filters.items() if value}
+    if request.scope is not None:
+        active_filters["scope"] = request.scope
+    if not (active_filters or request.sources):
         return None
-    rows = KnowledgeSource.objects.of(account_id).filter(**given)
-    if asked.sources:
-        ids = [UUID(each) for each in asked.sources if _is_id(each)]
-        rows = rows.filter(Q(name__in=asked.sources) | Q(pk__in=ids))
+    rows = KnowledgeSource.objects.of(account_id).filter(**active_filters)
+    if request.sources:
+        ids = [UUID(each) for each in request.sources if _is_id(each)]
+        rows = rows.filter(Q(name__in=request.sources) | Q(pk__in=ids))
     return Ids(rows.values_list("pk", flat=True))
 
 
-def _is_id(said: str) -> bool:
+def _is_id(key_text: str) -> bool:
     try:
-        UUID(said)
+        UUID(key_text)
     except ValueError:
         return False
     return True
@@ -211,28 +211,32 @@ def _snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
         for run in runs
         if all(pk in chunks for pk in run.chunks)
     ]
-    longer = {run.chunks: found for run, found in whole if len(found) > 1}
+    longer = {
+        run.chunks: passages_found for run, passages_found in whole if len(passages_found) > 1
+    }
     spans = [(each[0].text_row_id, each[0].start, each[-1].end) for each in longer.values()]
     texts = dict(zip(longer, slices(account_id, spans), strict=True))
     return [
         Snippet(
-            chunks=found,
-            text=texts.get(run.chunks, found[0].text),
+            chunks=passages_found,
+            text=texts.get(run.chunks, passages_found[0].text),
             score=run.score,
             parts=run.parts,
             ready=run.ready,
         )
-        for run, found in whole
+        for run, passages_found in whole
     ]
 
 
-def _with_states(account_id: UUID, asked: Search, found: list[Snippet]) -> list[Snippet]:
+def _with_states(account_id: UUID, request: Search, passages_found: list[Snippet]) -> list[Snippet]:
     """How far the vectors are. It is asked of those only whose meaning was not compared."""
-    waiting = [chunk.pk for snippet in found if not snippet.ready for chunk in snippet.chunks]
+    waiting = [
+        chunk.pk for snippet in passages_found if not snippet.ready for chunk in snippet.chunks
+    ]
     if not waiting:
-        return found
+        return passages_found
     rows = Vector.objects.of(account_id).filter(
-        collection=collection_of(asked.variant.index_version),
+        collection=collection_of(request.variant.index_version),
         object_id__any_of=Ids(waiting),
         model=active_model(),
     )
@@ -240,7 +244,7 @@ def _with_states(account_id: UUID, asked: Search, found: list[Snippet]) -> list[
     states = dict(rows.values_list("object_id").annotate(worst=Min("state")))
     return [
         snippet if snippet.ready else replace(snippet, state=_worst(snippet, states))
-        for snippet in found
+        for snippet in passages_found
     ]
 
 

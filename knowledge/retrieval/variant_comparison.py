@@ -42,7 +42,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class VariantAnswer:
     """What one variant answered."""
 
     variant: Variant
@@ -53,8 +53,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    left: Asked
-    right: Asked
+    left: VariantAnswer
+    right: VariantAnswer
     moves: Sequence[Move]
 
     @property
@@ -65,7 +65,7 @@ class Comparison:
 
 def compared(account_id: UUID, text: str, left: Variant, right: Variant) -> Comparison:
     """Ask both. Opens `acting` itself, and asks the model outside."""
-    answers = [_asked(account_id, text, variant) for variant in (left, right)]
+    answers = [_search_variant(account_id, text, variant) for variant in (left, right)]
     before, after = answers
     documents = {
         pk: place.chunk.document for each in (after, before) for pk, place in each.places.items()
@@ -80,16 +80,16 @@ def compared(account_id: UUID, text: str, left: Variant, right: Variant) -> Comp
     )
 
 
-def _asked(account_id: UUID, text: str, variant: Variant) -> Asked:
+def _search_variant(account_id: UUID, text: str, variant: Variant) -> VariantAnswer:
     started = monotonic()
-    found = search(account_id, Search(query=text, limit=SNIPPETS, variant=variant))
+    result = search(account_id, Search(query=text, limit=SNIPPETS, variant=variant))
     milliseconds = (monotonic() - started) * 1000
     places: dict[UUID, Place] = {}
-    for snippet in found.snippets:
+    for snippet in result.snippets:
         chunk = snippet.chunks[0]
         if chunk.document_id not in places and len(places) < FIRST:
             rank = len(places) + 1
             places[chunk.document_id] = Place(rank=rank, chunk=chunk, score=snippet.score)
-    return Asked(
-        variant=variant, places=places, milliseconds=milliseconds, decisions=found.decisions
+    return VariantAnswer(
+        variant=variant, places=places, milliseconds=milliseconds, decisions=result.decisions
     )

@@ -31,7 +31,7 @@ USES = 10  # the latest
 @reviewer_required
 def document(request: WebRequest, pk: UUID) -> HttpResponse:
     account_id = account_id_for(request)
-    row = _found(request, pk)
+    row = _get_document(request, pk)
     version = request.GET.get("index", "")
     versions = row.source.index_versions
     version = version if version in versions else versions[0]
@@ -84,12 +84,12 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_object_or_404(
         rows.select_related("document__source", "text_row").defer("text_row__text"), pk=pk
     )
-    beside = rows.filter(document=row.document).cut_by(row.index_version)
-    near = (row.chunk_index - 1, row.chunk_index + 1)
+    same_version = rows.filter(document=row.document).cut_by(row.index_version)
+    adjacent = (row.chunk_index - 1, row.chunk_index + 1)
     context = {
         "chunk": row,
         "document": row.document,
-        "neighbours": beside.filter(chunk_index__in=near).order_by("chunk_index"),
+        "neighbours": same_version.filter(chunk_index__in=adjacent).order_by("chunk_index"),
         "state": _states(account_id, [row], row.index_version).get(row.pk, "pending"),
         "flags": detect_flags(row.text),
         "uses": find_usage(account_id, row.pk, limit=USES),
@@ -119,7 +119,7 @@ def retry(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     """Asks once, and says what goes."""
-    row = _found(request, pk)
+    row = _get_document(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/documents/erase.html", {"document": row})
     erase_document(account_id_for(request), pk, actor_for(request))
@@ -127,6 +127,6 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     return redirect("knowledge:source", pk=row.source_id)
 
 
-def _found(request: WebRequest, pk: UUID) -> KnowledgeDocument:
+def _get_document(request: WebRequest, pk: UUID) -> KnowledgeDocument:
     rows = KnowledgeDocument.objects.of(account_id_for(request)).select_related("source", "commit")
     return get_object_or_404(rows, pk=pk)

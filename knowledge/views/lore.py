@@ -61,14 +61,14 @@ def bring(request: WebRequest) -> HttpResponse:
     return _form(request, form, _("New lorebook"))
 
 
-def _brought(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
-    file = said["book"]
+def _brought(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
+    file = data["book"]
     # Editors on Windows put a mark before the text.
-    found = imported(parse(file.read().removeprefix(BOM_UTF8), LARGEST)) if file else []
-    new = NewSource(name=said["name"], kind="lorebook", trust=said["trust"])
-    source = bring_lorebook(account_id_for(request), actor_for(request), new, found)
-    told = ngettext("%(n)d entry was taken in.", "%(n)d entries were taken in.", len(found))
-    notify_success(request, told % {"n": len(found)})
+    entries = imported(parse(file.read().removeprefix(BOM_UTF8), LARGEST)) if file else []
+    new = NewSource(name=data["name"], kind="lorebook", trust=data["trust"])
+    source = bring_lorebook(account_id_for(request), actor_for(request), new, entries)
+    message = ngettext("%(n)d entry was taken in.", "%(n)d entries were taken in.", len(entries))
+    notify_success(request, message % {"n": len(entries)})
     return redirect("knowledge:lorebook", pk=source.pk)
 
 
@@ -150,10 +150,10 @@ def bench(request: WebRequest) -> HttpResponse:
     form = BenchForm(request.POST or None)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
-        rows = entries_of(account_id_for(request), [said["book"]] if said["book"] else [])
-        messages = messages_of(said["conversation"])
-        rules = Rules(budget=said["budget"], scan_depth=said["scan_depth"], scope=said["scope"])
+        data = form.cleaned_data
+        rows = entries_of(account_id_for(request), [data["book"]] if data["book"] else [])
+        messages = messages_of(data["conversation"])
+        rules = Rules(budget=data["budget"], scan_depth=data["scan_depth"], scope=data["scope"])
         by_id = {str(row.pk): row for row in rows}
         outcome = fire(rows, messages, rules)
         context |= {

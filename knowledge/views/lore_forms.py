@@ -95,16 +95,22 @@ class EntryForm(forms.Form):
 
     @classmethod
     def seen(cls, row: LorebookEntry) -> dict[str, Any]:
-        said = {name: getattr(row, name) for name in cls.base_fields}
-        return said | {name: "\n".join(said[name]) for name in ("keys", "secondary_keys")}
+        field_values = {name: getattr(row, name) for name in cls.base_fields}
+        return field_values | {
+            name: "\n".join(field_values[name]) for name in ("keys", "secondary_keys")
+        }
 
     def values(self) -> dict[str, Any]:
         """What to write down: keys as a list, line breaks as nobody's browser sends them."""
-        said = {name: value for name, value in self.cleaned_data.items() if name != "version"}
-        said["content"] = said["content"].replace("\r\n", "\n")
+        field_values = {
+            name: value for name, value in self.cleaned_data.items() if name != "version"
+        }
+        field_values["content"] = field_values["content"].replace("\r\n", "\n")
         for name in ("keys", "secondary_keys"):
-            said[name] = [line.strip() for line in said[name].splitlines() if line.strip()]
-        return said
+            field_values[name] = [
+                line.strip() for line in field_values[name].splitlines() if line.strip()
+            ]
+        return field_values
 
 
 class BenchForm(forms.Form):

@@ -47,18 +47,18 @@ def _first_command(request: WebRequest) -> str:
 @reviewer_required
 def source(request: WebRequest, pk: UUID) -> HttpResponse:
     account_id = account_id_for(request)
-    row = _found(request, pk)
+    row = _get_source(request, pk)
     state = request.GET.get("state", "")
     documents = KnowledgeDocument.objects.of(account_id).present().filter(source=row)
     if state in KnowledgeDocument.State.values:
         documents = documents.filter(state=state)
     page = Paginator(documents.newest_first(), PAGE).get_page(request.GET.get("page"))
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__in=list(page.object_list))
-    counts = dict(chunks.values_list("document").annotate(Count("pk")).order_by())
+    chunk_counts = dict(chunks.values_list("document").annotate(Count("pk")).order_by())
     context: dict[str, Any] = {
         "source": row,
         "page": page,
-        "rows": [{"document": each, "chunks": counts.get(each.pk, 0)} for each in page],
+        "rows": [{"document": each, "chunks": chunk_counts.get(each.pk, 0)} for each in page],
         "state": state,
         "states": KnowledgeDocument.State.choices,
         "progress": _progress(account_id, row),
@@ -81,7 +81,7 @@ def _progress(account_id: UUID, row: KnowledgeSource) -> dict[str, int]:
 @require_safe
 @reviewer_required
 def progress(request: WebRequest, pk: UUID) -> HttpResponse:
-    row = _found(request, pk)
+    row = _get_source(request, pk)
     context = {"source": row, "progress": _progress(account_id_for(request), row)}
     return respond_unless_unchanged(
         request, render(request, "knowledge/sources/detail.html#progress", context)
@@ -92,7 +92,7 @@ def progress(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     """Asks once, and says what goes."""
-    row = _found(request, pk)
+    row = _get_source(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/sources/erase.html", {"source": row})
     erase_source(account_id_for(request), pk, actor_for(request))
@@ -100,6 +100,6 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     return redirect("knowledge:sources")
 
 
-def _found(request: WebRequest, pk: UUID) -> KnowledgeSource:
+def _get_source(request: WebRequest, pk: UUID) -> KnowledgeSource:
     rows = KnowledgeSource.objects.of(account_id_for(request)).of_documents().counted()
     return get_object_or_404(rows, pk=pk)

@@ -53,11 +53,11 @@ class _Files(forms.ClearableFileInput):
 class _ManyFiles(forms.FileField):
     def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[Any]]":
         """Each of them."""
-        given = data if isinstance(data, list | tuple) else [data] if data else []
-        if not given and not self.required:
+        files = data if isinstance(data, list | tuple) else [data] if data else []
+        if not files and not self.required:
             return []
-        given = given or [None]
-        return [super(_ManyFiles, self).clean(each, initial) for each in given]
+        files = files or [None]
+        return [super(_ManyFiles, self).clean(each, initial) for each in files]
 
 
 class UploadForm(forms.Form):
@@ -126,12 +126,12 @@ class UploadForm(forms.Form):
             ) % {"sites": ", ".join(sorted(sites.hosts | sites.private))}
 
     def clean(self) -> dict[str, Any]:
-        said: dict[str, Any] = super().clean() or self.cleaned_data
-        if said.get("url") and len(said.get("uploads", [])) > 1:
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if data.get("url") and len(data.get("uploads", [])) > 1:
             self.add_error("url", _("An address is of one page: choose one file."))
-        if said.get("uploads") == [] and not said.get("url"):
+        if data.get("uploads") == [] and not data.get("url"):
             self.add_error("uploads", _("Choose a file, or say which page to fetch."))
-        return said
+        return data
 
     def clean_uploads(self) -> "list[UploadedFile[Any]]":
         files: list[UploadedFile[Any]] = self.cleaned_data["uploads"]
@@ -149,67 +149,70 @@ class UploadForm(forms.Form):
 def upload(request: WebRequest) -> HttpResponse | AfterCommit:
     form = UploadForm(request.POST or None, request.FILES or None, initial=_initial(request))
     if form.is_valid():
-        return AfterCommit(partial(_take_in, request, form), outside_transaction=True)
+        return AfterCommit(partial(_ingest_upload, request, form), outside_transaction=True)
     return _form_page(request, form)
 
 
 def _form_page(request: WebRequest, form: UploadForm) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if request.method == "POST" else HTTPStatus.OK
-    known = KnowledgeSource.objects.of(account_id_for(request)).of_documents().filter(scope="")
-    context = {"form": form, "known": known.order_by("name").values_list("name", flat=True)[:100]}
+    existing = KnowledgeSource.objects.of(account_id_for(request)).of_documents().filter(scope="")
+    context = {
+        "form": form,
+        "known": existing.order_by("name").values_list("name", flat=True)[:100],
+    }
     return render(request, "knowledge/sources/upload.html", context, status=status)
 
 
 def _initial(request: WebRequest) -> dict[str, str]:
-    wanted = request.GET.get("source", "")
-    return {"source": wanted} if wanted else {}
+    source_name = request.GET.get("source", "")
+    return {"source": source_name} if source_name else {}
 
 
-def _take_in(request: WebRequest, form: UploadForm) -> HttpResponse | AfterCommit:
+def _ingest_upload(request: WebRequest, form: UploadForm) -> HttpResponse | AfterCommit:
     try:
-        return _taken_in(request, form.cleaned_data)
+        return _ingest_files(request, form.cleaned_data)
     except DomainError as error:
         form.add_error("uploads" if form.cleaned_data["uploads"] else "url", error.message)
         return AfterCommit(partial(_form_page, request, form))
 
 
-def _taken_in(request: WebRequest, said: dict[str, Any]) -> HttpResponse:
+def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     """Files are read and cut between two transactions: meanwhile nobody waits for a lock."""
     account_id, actor = account_id_for(request), actor_for(request)
-    deliveries = [_delivery(each, said) for each in said["uploads"]] or [_page(said)]
+    deliveries = [_delivery(each, data) for each in data["uploads"]] or [_page(data)]
     refuse_to_fetch(deliveries)
     with acting(account_id):
         refuse_too_much(account_id, deliveries)
-        source = _source(account_id, actor, said)
+        source = _source(account_id, actor, data)
     prepared = prepare(source, deliveries)
     with acting(account_id):
-        taken = ingest(source, actor, prepared)
-    if not said["uploads"]:
+        result = ingest(source, actor, prepared)
+    if not data["uploads"]:
         notify_success(request, _("The page is being fetched."))
         return redirect("knowledge:source", pk=source.pk)
-    number = len(taken.added) + len(taken.changed)
-    told = ngettext("%(n)d file was taken in.", "%(n)d files were taken in.", number)
-    notify_success(request, told % {"n": number})
+    number = len(result.added) + len(result.changed)
+    message = ngettext("%(n)d file was taken in.", "%(n)d files were taken in.", number)
+    notify_success(request, message % {"n": number})
     return redirect("knowledge:source", pk=source.pk)
 
 
-def _source(account_id: UUID, actor: Actor, said: dict[str, Any]) -> KnowledgeSource:
+def _source(account_id: UUID, actor: Actor, data: dict[str, Any]) -> KnowledgeSource:
     new = NewSource(
-        name=said["source"],
-        kind="" if named(account_id, said["source"]) else said["kind"],
-        trust=said["trust"],
-        revision=said["revision"] or None,
+        name=data["source"],
+        kind="" if named(account_id, data["source"]) else data["kind"],
+        trust=data["trust"],
+        revision=data["revision"] or None,
     )
     source = ensure_source(account_id, actor, new)
     refuse_lore(source)
     return source
 
 
-def _page(said: dict[str, Any]) -> Delivery:
-    return Delivery(ref=said["url"][:1000], pieces=(), url=said["url"], revision=said["revision"])
+def _page(data: dict[str, Any]) -> Delivery:
+    return Delivery(ref=data["url"][:1000], pieces=(), url=data["url"], revision=data["revision"])
 
 
-def _delivery(file: "UploadedFile[Any]", said: dict[str, Any]) -> Delivery:
+def _delivery(file: "UploadedFile[Any]", data: dict[str, Any]) -> Delivery:
     pieces = UploadedPieces(file)
     digest = hashlib.sha256()
     for piece in pieces:
@@ -218,9 +221,9 @@ def _delivery(file: "UploadedFile[Any]", said: dict[str, Any]) -> Delivery:
         ref=(file.name or "file").replace("\x00", "")[:1000],
         pieces=pieces,
         mime=file.content_type or "",
-        revision=said["revision"],
-        url=said["url"],
-        observed_at=said["observed_at"],
+        revision=data["revision"],
+        url=data["url"],
+        observed_at=data["observed_at"],
         sha256=digest.hexdigest(),
         size=file.size or 0,
     )

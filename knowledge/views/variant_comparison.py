@@ -30,11 +30,11 @@ OTHER = next(name for name in VARIANTS if name != DEFAULT.name)
 
 
 def _choices() -> list[tuple[str, str]]:
-    said = _("%(name)s: index %(index)s, ranking %(algorithm)s")
+    params = _("%(name)s: index %(index)s, ranking %(algorithm)s")
     return [
         (
             name,
-            said % {"name": name, "index": each.index_version, "algorithm": each.algo_version},
+            params % {"name": name, "index": each.index_version, "algorithm": each.algo_version},
         )
         for name, each in VARIANTS.items()
     ]
@@ -60,8 +60,8 @@ class VariantsForm(forms.Form):
 def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     """Nothing is asked of a model while the account's transaction is open."""
     account_id = account_id_for(request)
-    said = {"left": DEFAULT.name, "right": OTHER} | request.GET.dict()
-    form = VariantsForm(said)
+    params = {"left": DEFAULT.name, "right": OTHER} | request.GET.dict()
+    form = VariantsForm(params)
     rows = KnowledgeQuestion.objects.of(account_id).order_by("-created_at", "-pk")
     page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
     context: dict[str, Any] = {"form": form, "page": page, "longest": LONGEST}
@@ -70,17 +70,21 @@ def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     names = form.cleaned_data["left"], form.cleaned_data["right"]
     questions = list(page.object_list)  # read here: outside there is no account
     context |= {"variants": names, "questions": questions, "uncut": _uncut(account_id, names)}
-    return AfterCommit(partial(_asked, request, context), outside_transaction=True)
+    return AfterCommit(partial(_render_answers, request, context), outside_transaction=True)
 
 
 def _uncut(account_id: UUID, names: Sequence[str]) -> list[str]:
     """The index versions that are asked for and that no source is cut by."""
     sources = KnowledgeSource.objects.of(account_id).of_documents()
-    wanted = dict.fromkeys(VARIANTS[name].index_version for name in names)
-    return [each for each in wanted if not sources.filter(index_versions__contains=[each]).exists()]
+    index_versions = dict.fromkeys(VARIANTS[name].index_version for name in names)
+    return [
+        each
+        for each in index_versions
+        if not sources.filter(index_versions__contains=[each]).exists()
+    ]
 
 
-def _asked(request: WebRequest, context: dict[str, Any]) -> AfterCommit:
+def _render_answers(request: WebRequest, context: dict[str, Any]) -> AfterCommit:
     left, right = (VARIANTS[name] for name in context["variants"])
     account_id = account_id_for(request)
     rows = [
@@ -92,7 +96,7 @@ def _asked(request: WebRequest, context: dict[str, Any]) -> AfterCommit:
 
 @require_POST
 @reviewer_required
-def ask(request: WebRequest) -> HttpResponse:
+def save_question(request: WebRequest) -> HttpResponse:
     """Keep a question; one that is known stays as it is."""
     text = post_text(request, "text", LONGEST)
     if not text:

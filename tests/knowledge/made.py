@@ -10,7 +10,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from knowledge.actions.ingest import Taken, ingest
+from knowledge.actions.ingest import IngestResult, ingest
 from knowledge.actions.lore import add_entries
 from knowledge.actions.prepare_delivery import Delivery, prepare
 from knowledge.actions.sources import NewSource, ensure_source
@@ -29,7 +29,7 @@ class Sliced:
 
 def deliver(
     account: Account, files: Mapping[str, str | bytes], *, remove: Any = (), **said: Any
-) -> Taken:
+) -> IngestResult:
     """Deliver files to the source “docs”, or the one that is named."""
     with acting(account):
         source = ensure_source(account.pk, SYSTEM, NewSource(**({"name": "docs"} | said)))

@@ -178,7 +178,7 @@ def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
     [
         ("/again/4", "It leads on more than 3 times."),
         ("/to/http%3A%2F%2F%5B", allowed_addresses.UNREADABLE),
-        ("/to/http%3A%2F%2Fother.test%2F", allowed_addresses.NOT_LISTED),
+        ("/to/http%3A%2F%2Fother.test%2F", allowed_addresses.SITE_NOT_ALLOWED),
         ("/picture", "The site sent something that is no page to read."),
         ("/packed", "The site sent something that is no page to read."),
         ("/long", "It has more than 1,000 bytes."),

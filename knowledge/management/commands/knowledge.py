@@ -21,7 +21,7 @@ from knowledge.chunking.index_versions import CUTS
 from knowledge.models import KnowledgeDocument, KnowledgeSource
 from knowledge.parsing.sandbox import CannotRead
 
-LOOK_SECONDS = 2.0
+POLL_SECONDS = 2.0
 
 
 class Command(BaseCommand):
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         folder: Path = options["folder"]
         if not folder.is_dir():
             raise CommandError(f"{folder} is no folder.")
-        said = NewSource(
+        source_input = NewSource(
             name=options["name"] or folder.resolve().name,
             kind=options["kind"],
             trust=options["trust"],
@@ -69,15 +69,15 @@ class Command(BaseCommand):
         )
         try:
             with acting(account):
-                source = ensure_source(account.pk, SYSTEM, said)
+                source = ensure_source(account.pk, SYSTEM, source_input)
                 refuse_lore(source)
         except DomainError as error:
             raise CommandError(error.message) from error
         self._once(source, folder)
         if options["wait"]:
-            self._wait(source)
+            self._wait_until_parsed(source)
         if options["watch"]:
-            self._watch(source, folder)
+            self._follow(source, folder)
 
     def _once(self, source: KnowledgeSource, folder: Path) -> None:
         progress = Progress("Files delivered", sum(1 for _ in files_of(folder)))
@@ -85,18 +85,18 @@ class Command(BaseCommand):
         progress.end()
         self.stdout.write(
             f"{done.added:,} added, {done.changed:,} changed, {done.unchanged:,} unchanged, "
-            f"{done.removed:,} removed; chunks: {done.chunks.made:,} made, "
-            f"{done.chunks.kept:,} kept, {done.chunks.retired:,} retired."
+            f"{done.removed:,} removed; chunks: {done.chunks.created:,} made, "
+            f"{done.chunks.unchanged:,} kept, {done.chunks.retired:,} retired."
         )
         for reason in done.refused:
             self.stderr.write(reason)
 
-    def _watch(self, source: KnowledgeSource, folder: Path) -> None:
+    def _follow(self, source: KnowledgeSource, folder: Path) -> None:
         self.stdout.write(f"Watching {folder}. Ctrl-C ends it.")
         seen = signature_of(folder)
         try:
             while True:
-                time.sleep(LOOK_SECONDS)
+                time.sleep(POLL_SECONDS)
                 now = signature_of(folder)
                 if now != seen:
                     seen = now
@@ -104,12 +104,12 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             self.stdout.write("Ended.")
 
-    def _wait(self, source: KnowledgeSource) -> None:
+    def _wait_until_parsed(self, source: KnowledgeSource) -> None:
         account_id = source.account_id
         left = most = self._left(source)
         progress = Progress("Files read and texts embedded", most)
         while left:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
             now = self._left(source)
             progress.add(max(0, left - now))
             left = now

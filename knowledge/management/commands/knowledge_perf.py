@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kmapp.management.accounts import account_named
 from kmapp.search.variants import DEFAULT, VARIANTS
 from knowledge.benchmarks.chunking_speed import cut_all, texts_of
-from knowledge.benchmarks.search_quality import FIRST, QUESTIONS, asked, questions, recall
+from knowledge.benchmarks.search_quality import FIRST, QUESTIONS, questions, recall, run_question
 
 
 class Command(BaseCommand):
@@ -21,13 +21,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        asking = verbs.add_parser("questions", help="R@5 by document")
-        asking.add_argument("--name", help="of the source; the folder's name is the usual")
-        asking.add_argument("--file", type=Path, default=QUESTIONS, help="of questions")
-        asking.add_argument("--variant", choices=list(VARIANTS), default=DEFAULT.name)
-        asking.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+        questions_parser = verbs.add_parser("questions", help="R@5 by document")
+        questions_parser.add_argument(
+            "--name", help="of the source; the folder's name is the usual"
+        )
+        questions_parser.add_argument("--file", type=Path, default=QUESTIONS, help="of questions")
+        questions_parser.add_argument("--variant", choices=list(VARIANTS), default=DEFAULT.name)
+        questions_parser.add_argument(
+            "--account", metavar="SLUG", help="may be left out if there is one"
+        )
         cutting = verbs.add_parser("cut", help="files a second")
-        for verb in (asking, cutting):
+        for verb in (questions_parser, cutting):
             verb.add_argument("folder", type=Path)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -41,11 +45,11 @@ class Command(BaseCommand):
         name = options["name"] or folder.name
         call_command("knowledge", "sync", folder, name=name, account=options["account"], wait=True)
         variant = VARIANTS[options["variant"]]
-        answers = list(asked(account.pk, name, questions(options["file"]), variant))
+        answers = list(run_question(account.pk, name, questions(options["file"]), variant))
         for each in answers:
             if each.rank is None or each.rank > FIRST:
                 self.stdout.write(f"{each.rank or '-':>3} {each.question.text}")
-                self.stdout.write(f"    found: {', '.join(each.found[:FIRST])}")
+                self.stdout.write(f"    found: {', '.join(each.refs[:FIRST])}")
         for kind, share in recall(answers).items():
             self.stdout.write(f"R@{FIRST} of {kind}: {share:.3f}")
 
