@@ -216,7 +216,7 @@ CELERY_BEAT_SCHEDULE = {
     "let memories cool": _every(HOUR, "memory.jobs.tasks.let_cool"),
     "let topics grow": _every(timedelta(minutes=10), "memory.jobs.tasks.let_topics_grow"),
     "suggest what to do with rules": _every(HOUR, "rules.jobs.tasks.suggest"),
-    "drop old decisions": _every(HOUR, "rules.jobs.tasks.keep_to_retention"),
+    "drop old decisions": _every(HOUR, "rules.jobs.tasks.delete_expired_decisions"),
     "erase old tool results": _every(HOUR, "context.jobs.tasks.keep_to_retention"),
     "drop expired answers": _every(HOUR, "kmapp.api.tasks.drop_expired_answers"),
 }

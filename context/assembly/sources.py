@@ -35,7 +35,7 @@ from memory.models import MemorySettings, Viewer
 from memory.retrieval.access_counters import accessed
 from memory.retrieval.prompt_block import OFF, both_halves
 from memory.retrieval.search import Search as MemorySearch
-from rules.actions.decisions import ask
+from rules.actions.decisions import evaluate_rules
 from rules.editing.rule_input import scope_of
 from rules.evaluation.evaluate import Question
 from rules.evaluation.matching import Viewer as RulesViewer
@@ -223,7 +223,7 @@ def from_rules(wanted: Wanted, _meaning: Meaning | None, found: Retrieved) -> No
     ids = {name: getattr(wanted, name) for name in ("user_id", "agent_id", "app_id")}
     context = {**{name: said for name, said in ids.items() if said}, **wanted.rules_context}
     viewer = RulesViewer(**ids, scope=scope_of(wanted.scope))
-    answer = ask(
+    answer = evaluate_rules(
         wanted.account_id,
         Question(context=context, viewer=viewer, candidates=wanted.tools, strict=False),
     )

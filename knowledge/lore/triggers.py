@@ -1,9 +1,9 @@
-"""Lore: which entries of a lorebook fire, and which of them find room. Pure.
+"""Evaluation of lorebook entries: which entries fire and which of them fit the budget. Pure.
 
-An entry fires when one of its keys stands in the last messages (and its secondary keys agree), or
-in the text of an entry that fired before it, round by round. It stays for `sticky` turns after
-that, then rests for `cooldown` turns. What fired is put in by priority until the budget is used up;
-what does not fit is left out whole. Patterns are RE2: no pattern takes more than linear time.
+An entry fires when the last messages contain one of its keys and its secondary keys agree, or when
+the text of an entry of an earlier round does. It stays active for `sticky` turns and then rests for
+`cooldown` turns. Entries are added by priority until the budget is used up. Patterns are RE2, which
+matches in linear time.
 """
 
 import math
@@ -20,7 +20,7 @@ LONGEST_SCAN = 200_000  # characters, from the end
 
 
 class Logic(StrEnum):
-    """How secondary keys count."""
+    """Condition on the secondary keys."""
 
     AND_ANY = "and_any"
     AND_ALL = "and_all"

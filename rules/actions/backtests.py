@@ -11,9 +11,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import Task, publish
-from rules.actions.decisions import counts_of
+from rules.actions.decisions import load_feedback_counts
 from rules.actions.rules import draft_of
-from rules.actions.versions import found
+from rules.actions.versions import get_rule
 from rules.editing.rule_input import refuse
 from rules.evaluation.compiled_rules import rules_of, written_of
 from rules.evaluation.evaluate import Question, observe
@@ -27,16 +27,16 @@ PIECE = 500  # decisions of one transaction
 EXAMPLES = 20
 
 
-def start(account_id: UUID, actor: Actor, rule_id: UUID, wanted: int = MOST) -> RuleBacktest:
+def start(account_id: UUID, actor: Actor, rule_id: UUID, size: int = MOST) -> RuleBacktest:
     """Owe a backtest. Use inside `acting`; a worker runs it."""
-    rule = found(account_id, rule_id)
+    rule = get_rule(account_id, rule_id)
     refuse(draft_of(rule).issues())
     run = RuleBacktest(
         id=uuid7(),
         account_id=account_id,
         rule=rule,
         version=rule.version,
-        wanted=min(wanted, MOST),
+        wanted=min(size, MOST),
         asked_by=str(actor),
         created_at=timezone.now(),
     )
@@ -91,12 +91,12 @@ def _columns(tally: Tally) -> dict[str, Any]:
 def _piece(account_id: UUID, watcher: Compiled, ids: Sequence[UUID], tally: Tally) -> None:
     rules = rules_of(account_id)
     decisions = RuleDecision.objects.of(account_id).in_bulk(list(ids))
-    counts = counts_of(account_id, [*rules.rules, watcher])
+    feedback_counts = load_feedback_counts(account_id, [*rules.rules, watcher])
     for pk in ids:
         tally.done += 1
         if pk not in decisions:
             continue  # dropped since
-        seen = _tried(watcher, rules, decisions[pk], counts)
+        seen = _tried(watcher, rules, decisions[pk], feedback_counts)
         if seen is None:
             continue
         tally.matched += seen.matched
@@ -107,14 +107,14 @@ def _piece(account_id: UUID, watcher: Compiled, ids: Sequence[UUID], tally: Tall
             )
 
 
-def _tried(watcher: Compiled, rules: RuleSet, decision: RuleDecision, counts: Any) -> Any:
+def _tried(watcher: Compiled, rules: RuleSet, decision: RuleDecision, feedback_counts: Any) -> Any:
     """As if the rule had watched when this was decided, among the rules of today."""
     question = question_of(decision)
     live_edition = rules.live_editions.get(watcher.rule.lineage)
     if live_edition is None and not watcher.holds(question.context):
         return None
     live = rules.match(question.context, question.viewer).live
-    return observe(watcher, question, live, live_edition, counts)
+    return observe(watcher, question, live, live_edition, feedback_counts)
 
 
 def question_of(decision: RuleDecision) -> Question:

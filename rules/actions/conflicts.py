@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from rules.actions.backtests import question_of
-from rules.actions.decisions import counts_of
+from rules.actions.decisions import load_feedback_counts
 from rules.evaluation.compiled_rules import rules_of, written_of
 from rules.evaluation.evaluate import policy_of
 from rules.evaluation.matching import compile_rule
 from rules.models import Rule, RuleDecision
 from rules.promotion.evidence import observations_of
 
-LOOKED_AT = 200  # decisions that a watching rule matched, the last ones
+MAX_DECISIONS = 200  # decisions that a watching rule matched, the last ones
 RECORDED = 2_000  # decisions with conflicts, the last ones
 
 
@@ -40,20 +40,20 @@ def conflicts_with_live(rule: Rule) -> tuple[list[Conflict], int]:
 def _matched(rule: Rule) -> list[RuleDecision]:
     """The last decisions that it matched while it watched."""
     seen = observations_of(rule).filter(matched=True).order_by("-created_at")
-    ids = list(seen.values_list("decision_id", flat=True)[:LOOKED_AT])
-    known = RuleDecision.objects.of(rule.account_id).in_bulk(ids)
-    return [known[pk] for pk in ids if pk in known]
+    ids = list(seen.values_list("decision_id", flat=True)[:MAX_DECISIONS])
+    decisions = RuleDecision.objects.of(rule.account_id).in_bulk(ids)
+    return [decisions[pk] for pk in ids if pk in decisions]
 
 
 def _clashes(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator[Conflict]:
     rules, mine = rules_of(rule.account_id), str(rule.pk)
     watcher = compile_rule(written_of(rule, live=False))
-    counts = counts_of(rule.account_id, [*rules.rules, watcher])
+    feedback_counts = load_feedback_counts(rule.account_id, [*rules.rules, watcher])
     for decision in decisions:
         question = question_of(decision)
         live = rules.match(question.context, question.viewer).live
         others = [one for one in live if one.rule.lineage != watcher.rule.lineage]
-        for clash in policy_of([*others, watcher], counts).clashes:
+        for clash in policy_of([*others, watcher], feedback_counts).clashes:
             if mine in (clash.winner, *clash.losers):
                 yield Conflict(
                     path=clash.path,
@@ -67,27 +67,27 @@ def _clashes(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator[Conflict
 def recorded_conflicts(account_id: UUID, rule: UUID | None = None) -> list[Conflict]:
     """Those of the last decisions that had any, of all rules or of one."""
     rows = RuleDecision.objects.of(account_id).exclude(conflicts=[]).order_by("-created_at")
-    found = _counted(_recorded(rows.only("conflicts")[:RECORDED]))
-    return [one for one in found if rule is None or rule in (one.winner, *one.losers)]
+    counted_conflicts = _counted(_recorded(rows.only("conflicts")[:RECORDED]))
+    return [one for one in counted_conflicts if rule is None or rule in (one.winner, *one.losers)]
 
 
 def _recorded(decisions: Iterable[RuleDecision]) -> Iterator[Conflict]:
     for decision in decisions:
-        for said in decision.conflicts:
+        for conflict in decision.conflicts:
             yield Conflict(
-                path=said["path"],
-                code=said["code"],
-                winner=UUID(said["winner"]),
-                losers=tuple(map(UUID, said["losers"])),
+                path=conflict["path"],
+                code=conflict["code"],
+                winner=UUID(conflict["winner"]),
+                losers=tuple(map(UUID, conflict["losers"])),
                 decision=decision.pk,
             )
 
 
-def _counted(found: Iterable[Conflict]) -> list[Conflict]:
+def _counted(counted_conflicts: Iterable[Conflict]) -> list[Conflict]:
     """Equal ones as one, the most frequent first; the first of equals names the decision."""
     counted: dict[tuple[object, ...], Conflict] = {}
-    for one in found:
+    for one in counted_conflicts:
         key = (one.path, one.code, one.winner, one.losers)
-        known = counted.get(key)
-        counted[key] = replace(known, times=known.times + 1) if known else one
+        decisions = counted.get(key)
+        counted[key] = replace(decisions, times=decisions.times + 1) if decisions else one
     return sorted(counted.values(), key=lambda one: (-one.times, one.path, str(one.winner)))

@@ -19,8 +19,8 @@ from rules.evaluation.policy import Policy
 from rules.evaluation.tool_selection import Selection, select
 from rules.models import RuleDecision, RuleObservation, RuleStatistics
 
-MOST_CONFLICTS_KEPT = 50
-Counts = Mapping[str, tuple[int, int]]
+MAX_STORED_CONFLICTS = 50
+FeedbackCounts = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Answer:
 
     question: Question
     matched: Matched
-    counts: Counts
+    counts: FeedbackCounts
     policy: Policy  # of the live rules
     observations: Sequence[Observation] = ()
 
@@ -50,12 +50,12 @@ class Decided:
     decision: RuleDecision
 
 
-def ask(account_id: UUID, question: Question, *, observe: bool = False) -> Answer:
+def evaluate_rules(account_id: UUID, question: Question, *, observe: bool = False) -> Answer:
     """Evaluate the account's rules. Use inside `acting`."""
     rules = rules_of(account_id)
     matched = rules.match(question.context, question.viewer)
     watched = [*matched.watching, *rules.replacing] if observe else matched.watching
-    counts = counts_of(account_id, [*matched.live, *watched])
+    counts = load_feedback_counts(account_id, [*matched.live, *watched])
     return Answer(
         question=question,
         matched=matched,
@@ -65,7 +65,7 @@ def ask(account_id: UUID, question: Question, *, observe: bool = False) -> Answe
     )
 
 
-def counts_of(account_id: UUID, rules: Iterable[Compiled]) -> Counts:
+def load_feedback_counts(account_id: UUID, rules: Iterable[Compiled]) -> FeedbackCounts:
     """Good and bad feedback, by rule; rules without any are left out."""
     ids = [one.rule.id for one in rules]
     if not ids:
@@ -94,7 +94,7 @@ def decide(
     chosen: Chosen | None = None,
 ) -> Decided:
     """Select a tool and record it, with what each watching rule would have made of it."""
-    answer = ask(account_id, question, observe=True)
+    answer = evaluate_rules(account_id, question, observe=True)
     selection = select(answer.policy, question.candidates, strict=question.strict)
     decision = _decision(Account.objects.get(pk=account_id), actor, answer, selection)
     decision.run_id = run_id
@@ -148,7 +148,7 @@ def _decision(account: Account, actor: Actor, answer: Answer, selection: Selecti
                 "winner": clash.winner,
                 "losers": list(clash.losers),
             }
-            for clash in answer.policy.clashes[:MOST_CONFLICTS_KEPT]
+            for clash in answer.policy.clashes[:MAX_STORED_CONFLICTS]
         ],
         watched=sum(seen.matched for seen in answer.observations),
         differs=any(seen.changed for seen in answer.observations),

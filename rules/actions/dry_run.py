@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 from django.utils import timezone
 
-from rules.actions.decisions import counts_of
+from rules.actions.decisions import load_feedback_counts
 from rules.editing.rendering import Line, condition_lines
 from rules.editing.rule_input import NewRule
 from rules.evaluation.compiled_rules import rules_of
@@ -48,10 +48,12 @@ def tried(
     live = rules.match(context, question.viewer).live
     holds = one.holds(context)
     others = [each for each in live if each.rule.lineage != one.rule.lineage]
-    counts = counts_of(account_id, live)
-    policies = [policy_of(each, counts) for each in (live, [*others, one] if holds else others)]
+    feedback_counts = load_feedback_counts(account_id, live)
+    policies = [
+        policy_of(each, feedback_counts) for each in (live, [*others, one] if holds else others)
+    ]
     before, after = (effect(each, question.candidates, strict=False) for each in policies)
-    parts = [{key: wanted} for key, wanted in draft.when.items()]
+    parts = [{key: expected} for key, expected in draft.when.items()]
     return Tried(
         holds=holds,
         checks=[(condition_lines(part), compiled(part).holds(context)) for part in parts],
@@ -92,8 +94,8 @@ def _meant(draft: NewRule) -> Viewer:
 
 def _named(rules: RuleSet, one: Compiled) -> tuple[str, ...]:
     """Every tool that a rule speaks of, where nobody says which ones there are."""
-    found: set[str] = set()
+    paths: set[str] = set()
     for each in (one, *rules.rules):
         tools = each.rule.then.get("tool", {})
-        found.update(name for names in tools.values() for name in names)
-    return tuple(sorted(found))[:200]
+        paths.update(name for names in tools.values() for name in names)
+    return tuple(sorted(paths))[:200]

@@ -17,7 +17,7 @@ from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from rules.actions.decisions import Chosen, decide
-from rules.actions.versions import found
+from rules.actions.versions import get_rule
 from rules.evaluation.evaluate import Question
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleStatistics
 
@@ -60,11 +60,11 @@ def rate_decision(
     """Feedback on the selection of a tool. Sent again, it changes nothing."""
     decision, link = _decision(verdict, question, selected, decision_id)
     rows = RuleFeedback.objects.of(verdict.account_id).filter(decision=decision)
-    told = rows.filter(outcome=verdict.outcome)
+    existing_rows = rows.filter(outcome=verdict.outcome)
     rules = _touching(decision, selected) if verdict.target == "tool" else _sources(decision)
-    made = _feedback(verdict, rules)
-    made.decision = decision
-    return replace(_once(verdict, made, told), decision=decision, link=link)
+    new_feedback = _feedback(verdict, rules)
+    new_feedback.decision = decision
+    return replace(_once(verdict, new_feedback, existing_rows), decision=decision, link=link)
 
 
 def rate_rule(verdict: Verdict, rule_id: UUID) -> Counted:
@@ -72,30 +72,32 @@ def rate_rule(verdict: Verdict, rule_id: UUID) -> Counted:
 
     The run, or what was said, tells occasions apart; without either, each time is another one.
     """
-    rule = found(verdict.account_id, rule_id)
-    made = _feedback(verdict, [rule.pk])
+    rule = get_rule(verdict.account_id, rule_id)
+    new_feedback = _feedback(verdict, [rule.pk])
     if occasion := verdict.run_id or verdict.input:
-        said = ["rule", str(rule.pk), str(verdict.actor), verdict.outcome, occasion]
-        made.pk = uuid5(verdict.account_id, canonical(said).decode())
-    told = RuleFeedback.objects.of(verdict.account_id).filter(pk=made.pk)
-    return _once(verdict, made, told)
+        key_parts = ["rule", str(rule.pk), str(verdict.actor), verdict.outcome, occasion]
+        new_feedback.pk = uuid5(verdict.account_id, canonical(key_parts).decode())
+    existing_rows = RuleFeedback.objects.of(verdict.account_id).filter(pk=new_feedback.pk)
+    return _once(verdict, new_feedback, existing_rows)
 
 
-def _once(verdict: Verdict, made: RuleFeedback, told: "AccountQuerySet[RuleFeedback]") -> Counted:
+def _once(
+    verdict: Verdict, new_feedback: RuleFeedback, existing_rows: "AccountQuerySet[RuleFeedback]"
+) -> Counted:
     """Record and count it, unless it has been `told` already, perhaps at this moment."""
-    known = told.first()
-    fresh = known is None
-    if known is None:
+    duplicate = existing_rows.first()
+    fresh = duplicate is None
+    if duplicate is None:
         with recording(verdict.account_id, verdict.actor, input=verdict.input or None) as commit:
-            made.commit_id = commit.id
-            RuleFeedback.objects.bulk_create([made], ignore_conflicts=True)
-            known = told.get()
-            fresh = known.commit_id == commit.id
+            new_feedback.commit_id = commit.id
+            RuleFeedback.objects.bulk_create([new_feedback], ignore_conflicts=True)
+            duplicate = existing_rows.get()
+            fresh = duplicate.commit_id == commit.id
             if fresh:
-                commit.add(made, "ADD")
-                _count(verdict.account_id, made.rule_ids, verdict.outcome)
+                commit.add(new_feedback, "ADD")
+                _count(verdict.account_id, new_feedback.rule_ids, verdict.outcome)
     commits = Commit.objects.of(verdict.account_id)
-    return Counted(feedback=known, commit=commits.get(pk=known.commit_id), fresh=fresh)
+    return Counted(feedback=duplicate, commit=commits.get(pk=duplicate.commit_id), fresh=fresh)
 
 
 def _feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
@@ -128,31 +130,35 @@ def _decision(
         of_run = rows.filter(run_id=verdict.run_id, selected_tool=selected)
         if latest := of_run.order_by("-created_at", "-pk").first():
             return latest, "inferred"
-    chosen = Chosen(id=_made_up_id(verdict, question, selected), tool=selected)
-    made_up = rows.filter(pk=chosen.id).first() or _made_up(verdict, question, chosen)
-    return made_up, "created_from_feedback"
+    chosen = Chosen(id=_derived_decision_id(verdict, question, selected), tool=selected)
+    derived_decision = rows.filter(pk=chosen.id).first() or _derive_decision(
+        verdict, question, chosen
+    )
+    return derived_decision, "created_from_feedback"
 
 
-def _made_up(verdict: Verdict, question: Question, chosen: Chosen) -> RuleDecision:
+def _derive_decision(verdict: Verdict, question: Question, chosen: Chosen) -> RuleDecision:
     account_id = verdict.account_id
     try:
         with transaction.atomic():
-            made = decide(account_id, verdict.actor, question, run_id=verdict.run_id, chosen=chosen)
-            return made.decision
+            new_feedback = decide(
+                account_id, verdict.actor, question, run_id=verdict.run_id, chosen=chosen
+            )
+            return new_feedback.decision
     except IntegrityError:  # the same feedback was sent twice at once, and the other was first
         return RuleDecision.objects.of(account_id).get(pk=chosen.id)
 
 
-def _made_up_id(verdict: Verdict, question: Question, selected: str) -> UUID:
+def _derived_decision_id(verdict: Verdict, question: Question, selected: str) -> UUID:
     """The same for the same run, context and tool: feedback that is sent again counts once."""
-    said = [
+    key_parts = [
         question.viewer.scope,
         verdict.run_id,
         question.context,
         list(question.candidates),
         selected,
     ]
-    return uuid5(verdict.account_id, canonical(said).decode())
+    return uuid5(verdict.account_id, canonical(key_parts).decode())
 
 
 def _refuse_other_tool(decision: RuleDecision, selected: str) -> None:
@@ -197,16 +203,20 @@ def _count(account_id: UUID, rules: Iterable[UUID], outcome: str) -> None:
 def recount(account_id: UUID) -> int:
     """Count all feedback again. Returns how many rules had been counted wrong."""
     statistics = RuleStatistics.objects.of(account_id)
-    kept = list(statistics.select_for_update().order_by("rule_id"))  # feedback waits from here on
-    counts: dict[UUID, dict[str, int]] = {}
+    locked_statistics = list(
+        statistics.select_for_update().order_by("rule_id")
+    )  # feedback waits from here on
+    outcome_counts: dict[UUID, dict[str, int]] = {}
     rows = RuleFeedback.objects.of(account_id).values_list("outcome", "rule_ids")
     for outcome, rules in rows.iterator():
         for rule in rules:
-            of_rule = counts.setdefault(rule, {"positive": 0, "neutral": 0, "negative": 0})
+            of_rule = outcome_counts.setdefault(rule, {"positive": 0, "neutral": 0, "negative": 0})
             of_rule[COUNTED[Outcome(outcome)]] += 1
     wrong = 0
-    for row in kept:
-        right = counts.pop(row.rule_id, {"positive": 0, "neutral": 0, "negative": 0})
+    for row in locked_statistics:
+        right = outcome_counts.pop(row.rule_id, {"positive": 0, "neutral": 0, "negative": 0})
         wrong += statistics.filter(pk=row.pk).exclude(**right).update(**right)
-    missing = [RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in counts.items()]
+    missing = [
+        RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in outcome_counts.items()
+    ]
     return wrong + len(RuleStatistics.objects.bulk_create(missing))

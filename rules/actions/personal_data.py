@@ -20,16 +20,16 @@ def erase(account_id: UUID, people: Collection[str], commit: Recording) -> None:
     decisions = RuleDecision.objects.of(account_id).filter(user_id__in=people)
     ids = list(decisions.values_list("pk", flat=True))
     feedback = RuleFeedback.objects.of(account_id).filter(decision_id__in=ids)
-    said = dict(feedback.values_list("pk", "commit_id"))
-    for pk in said:
+    commit_by_feedback = dict(feedback.values_list("pk", "commit_id"))
+    for pk in commit_by_feedback:
         commit.erase(RuleFeedback._meta.label_lower, pk)
-    notes = Note.objects.of(account_id).filter(commit_id__in=said.values())
+    notes = Note.objects.of(account_id).filter(commit_id__in=commit_by_feedback.values())
     notes.update(salt=None, input=None, reason="")
-    IdempotentRequest.objects.of(account_id).naming([*ids, *said]).forget()
+    IdempotentRequest.objects.of(account_id).naming([*ids, *commit_by_feedback]).forget()
     feedback.delete()
     RuleObservation.objects.of(account_id).filter(decision_id__in=ids).delete()
     decisions.delete()
-    if said:
+    if commit_by_feedback:
         recount(account_id)
 
 

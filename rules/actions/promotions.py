@@ -16,15 +16,15 @@ from rules.promotion.evidence import book_of
 Status = RulePromotion.Status
 
 
-def ask_or_promote(decision: Decision) -> Moved | RulePromotion:
+def request_or_promote(decision: Decision) -> Moved | RulePromotion:
     """Promote; where a second person approves, ask for that."""
     if book_of(decision.account_id).second_person:
-        return ask(decision)
+        return request_promotion(decision)
     rule, editions = decision.editions()
     return promote(decision, rule, editions)
 
 
-def ask(decision: Decision) -> RulePromotion:
+def request_promotion(decision: Decision) -> RulePromotion:
     """Put a promotion before a second person. An older wish for the same rule is withdrawn."""
     rule, editions = decision.editions()
     if not Rule.State(rule.state).may_become(Rule.State.ACTIVE):
@@ -39,7 +39,7 @@ def ask(decision: Decision) -> RulePromotion:
         if waiting:
             _settle(waiting, decision, Status.WITHDRAWN, commit.id)
             commit.add(waiting, "WITHDRAW")
-        wish = RulePromotion(
+        request = RulePromotion(
             account_id=decision.account_id,
             commit_id=commit.id,
             rule_id=rule.pk,
@@ -49,53 +49,57 @@ def ask(decision: Decision) -> RulePromotion:
             asked_by=str(decision.actor),
             created_at=now,
         )
-        wish.save(force_insert=True)
-        commit.add(wish, "ADD")
-    return wish
+        request.save(force_insert=True)
+        commit.add(request, "ADD")
+    return request
 
 
 def approve(decision: Decision, promotion_id: UUID) -> Moved:
     """Approve what another person asked for, if it still is what they saw."""
-    wish, rule, editions = _held(decision, promotion_id)
-    if wish.asked_by == str(decision.actor):
+    request, rule, editions = _lock_request(decision, promotion_id)
+    if request.asked_by == str(decision.actor):
         raise Denied(_("Who asks for a promotion cannot approve it."), code="self_approval")
-    if wish.seen_sha256 != seen_sha256(rule, editions):
+    if request.seen_sha256 != seen_sha256(rule, editions):
         raise Conflict(
             _("The rule or what is live has changed since: this approval is void. Ask again."),
             code="stale_approval",
         )
-    kept = replace(decision, rule_id=rule.pk, version=None, seen="", reason=wish.reason)
-    moved = promote(replace(kept, may_override=wish.override), rule, editions)
-    with recording(decision.account_id, decision.actor, reason=wish.reason) as commit:
-        _settle(wish, decision, Status.APPROVED, commit.id)
-        commit.add(wish, "APPROVE")
+    approved_decision = replace(
+        decision, rule_id=rule.pk, version=None, seen="", reason=request.reason
+    )
+    moved = promote(replace(approved_decision, may_override=request.override), rule, editions)
+    with recording(decision.account_id, decision.actor, reason=request.reason) as commit:
+        _settle(request, decision, Status.APPROVED, commit.id)
+        commit.add(request, "APPROVE")
     return moved
 
 
 def withdraw(decision: Decision, promotion_id: UUID) -> RulePromotion:
-    wish, _rule, _editions = _held(replace(decision, version=None, seen=""), promotion_id)
+    request, _rule, _editions = _lock_request(
+        replace(decision, version=None, seen=""), promotion_id
+    )
     with recording(
         decision.account_id, decision.actor, reason=decision.redacted_reason()
     ) as commit:
-        _settle(wish, decision, Status.WITHDRAWN, commit.id)
-        commit.add(wish, "WITHDRAW")
-    return wish
+        _settle(request, decision, Status.WITHDRAWN, commit.id)
+        commit.add(request, "WITHDRAW")
+    return request
 
 
 def waiting_for(rule: Rule) -> tuple[RulePromotion | None, bool]:
     """The wish that waits for a second person, and whether it is void."""
-    wish = _waiting(rule.account_id).filter(rule_id=rule.pk).first()
-    if wish is None:
+    request = _waiting(rule.account_id).filter(rule_id=rule.pk).first()
+    if request is None:
         return None, False
     editions = list(Rule.objects.of(rule.account_id).filter(lineage=rule.lineage))
-    return wish, wish.seen_sha256 != seen_sha256(rule, editions)
+    return request, request.seen_sha256 != seen_sha256(rule, editions)
 
 
 def _waiting(account_id: UUID) -> "AccountQuerySet[RulePromotion]":
     return RulePromotion.objects.of(account_id).filter(status=Status.WAITING)
 
 
-def _held(decision: Decision, promotion_id: UUID) -> tuple[RulePromotion, Rule, list[Rule]]:
+def _lock_request(decision: Decision, promotion_id: UUID) -> tuple[RulePromotion, Rule, list[Rule]]:
     """A wish that waits, its rule, and the rule's editions.
 
     Everybody holds the rule before the wish: nobody waits for one who waits for them.
@@ -105,13 +109,17 @@ def _held(decision: Decision, promotion_id: UUID) -> tuple[RulePromotion, Rule, 
     if rule_id is None:
         raise NotFound(_("There is no such wish for a promotion."))
     rule, editions = replace(decision, rule_id=rule_id).editions()
-    wish = rows.select_for_update(no_key=True, of=("self",)).get()
-    if wish.status != Status.WAITING:
+    request = rows.select_for_update(no_key=True, of=("self",)).get()
+    if request.status != Status.WAITING:
         raise Conflict(_("Somebody decided about this promotion first."), code="stale_version")
-    return wish, rule, editions
+    return request, rule, editions
 
 
-def _settle(wish: RulePromotion, decision: Decision, status: str, commit_id: UUID) -> None:
-    wish.status, wish.decided_by, wish.decided_at = status, str(decision.actor), timezone.now()
-    wish.commit_id = commit_id
-    wish.save(update_fields=["status", "decided_by", "decided_at", "commit"])
+def _settle(request: RulePromotion, decision: Decision, status: str, commit_id: UUID) -> None:
+    request.status, request.decided_by, request.decided_at = (
+        status,
+        str(decision.actor),
+        timezone.now(),
+    )
+    request.commit_id = commit_id
+    request.save(update_fields=["status", "decided_by", "decided_at", "commit"])

@@ -16,15 +16,15 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
-from rules.actions.versions import change, expect, found, keep, touch
+from rules.actions.versions import change, expect, get_rule, store_version, touch
 from rules.editing.rule_input import NewRule, refuse, refuse_large
 from rules.models import Rule, RuleVersion
 
 Event = RuleVersion.Event
 RACES = 2
-MADE_OF_NAMES = 5  # the version of UUIDs that are digests
-SAID = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
-TOLD = ("name", "summary")
+NAME_BASED_UUID_VERSION = 5  # the version of UUIDs that are digests
+RULE_FIELDS = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
+DESCRIPTION_FIELDS = ("name", "summary")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +57,20 @@ def write_in(account: Account, drafts: Sequence[NewRule], commit: Recording) -> 
     keys = [draft.key_in(account.pk) for draft in drafts]
     _refuse_twins(drafts, keys)
     _refuse_foreign_ids(drafts)
-    known = _known(account.pk, drafts, keys)
-    made = {
+    existing = _find_existing(account.pk, drafts, keys)
+    created = {
         key: _rule(account, draft, key, commit)
         for key, draft in zip(keys, drafts, strict=True)
-        if key not in known
+        if key not in existing
     }
-    Rule.objects.bulk_create(sorted(made.values(), key=lambda rule: rule.pk))
-    for rule in made.values():
-        keep(rule, commit, Event.ADD, commit.reason)
-    if made:
+    Rule.objects.bulk_create(sorted(created.values(), key=lambda rule: rule.pk))
+    for rule in created.values():
+        store_version(rule, commit, Event.ADD, commit.reason)
+    if created:
         touch(account.pk, commit)
-    return WrittenRules(rules=[known.get(key) or made[key] for key in keys], fresh=frozenset(made))
+    return WrittenRules(
+        rules=[existing.get(key) or created[key] for key in keys], fresh=frozenset(created)
+    )
 
 
 def _refuse_twins(drafts: Sequence[NewRule], keys: Sequence[UUID]) -> None:
@@ -84,26 +86,28 @@ def _refuse_twins(drafts: Sequence[NewRule], keys: Sequence[UUID]) -> None:
 def _refuse_foreign_ids(drafts: Sequence[NewRule]) -> None:
     """As with memories: who could choose an id made of names could take another's place."""
     for draft in drafts:
-        if draft.id and (draft.client_id or draft.id.version == MADE_OF_NAMES):
+        if draft.id and (draft.client_id or draft.id.version == NAME_BASED_UUID_VERSION):
             raise Invalid(
                 "Send a client_id, or an id of your own making (UUID version 4 or 7).",
                 issues=[{"path": "id", "message": "is not of your own making"}],
             )
 
 
-def _known(account_id: UUID, drafts: Sequence[NewRule], keys: Sequence[UUID]) -> dict[UUID, Rule]:
+def _find_existing(
+    account_id: UUID, drafts: Sequence[NewRule], keys: Sequence[UUID]
+) -> dict[UUID, Rule]:
     """Rules that were written before. With another body that is a conflict."""
     if not any(draft.client_id or draft.id for draft in drafts):
         return {}
-    known = Rule.objects.of(account_id).in_bulk(list(keys))
+    existing = Rule.objects.of(account_id).in_bulk(list(keys))
     for key, draft in zip(keys, drafts, strict=True):
-        if key in known and not draft.is_of(known[key].written_sha256):
+        if key in existing and not draft.is_of(existing[key].written_sha256):
             raise Conflict(
                 "A rule with this client_id exists with another body: change that one instead.",
                 code="client_id_conflict",
                 details={"rule_node_id": str(key)},
             )
-    return known
+    return existing
 
 
 def _rule(account: Account, draft: NewRule, key: UUID, commit: Recording) -> Rule:
@@ -154,7 +158,7 @@ def edit(
     Names and summaries change nothing that agents obey, and change in place.
     """
     account = Account.objects.get(pk=account_id)
-    rule = found(account_id, rule_id)
+    rule = get_rule(account_id, rule_id)
     expect(rule, version)
     draft = replace(draft_of(rule), **values)
     refuse_large(draft)
@@ -164,14 +168,17 @@ def edit(
     if not fresh:
         return rule
     with recording(account_id, actor, reason=redact_text(reason, account.redact)) as commit:
-        if rule.frozen and fresh.keys() & set(SAID):
+        if rule.frozen and fresh.keys() & set(RULE_FIELDS):
             return _new_edition(rule, columns, commit)
         change(rule, commit, Event.UPDATE, fresh, commit.reason)
     return rule
 
 
 def draft_of(rule: Rule) -> NewRule:
-    return NewRule(**{name: getattr(rule, name) for name in (*TOLD, *SAID)}, scope=rule.scope)
+    return NewRule(
+        **{name: getattr(rule, name) for name in (*DESCRIPTION_FIELDS, *RULE_FIELDS)},
+        scope=rule.scope,
+    )
 
 
 def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> Rule:
@@ -184,7 +191,7 @@ def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> R
             details={"rule_node_id": str(waiting.pk)},
         )
     now = timezone.now()
-    made = Rule(
+    created = Rule(
         id=uuid7(),
         account_id=rule.account_id,
         commit_id=commit.id,
@@ -199,11 +206,11 @@ def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> R
     )
     try:
         with transaction.atomic():
-            made.save(force_insert=True)
+            created.save(force_insert=True)
     except IntegrityError as error:
         raise Conflict(
             _("Somebody made a new edition of this rule first."), code="stale_version"
         ) from error
-    keep(made, commit, Event.ADD, commit.reason)
+    store_version(created, commit, Event.ADD, commit.reason)
     touch(rule.account_id, commit)
-    return made
+    return created

@@ -31,8 +31,8 @@ def change_book(
 
     `seen` is the commit of the book that was looked at; another one since then is a conflict.
     """
-    known = RuleBook.objects.of(account_id).select_for_update().first()
-    book = known or RuleBook(account_id=account_id)
+    existing = RuleBook.objects.of(account_id).select_for_update().first()
+    book = existing or RuleBook(account_id=account_id)
     if seen and seen != book.commit_id:
         raise Conflict(
             _("Somebody changed the gate since you opened this page: look, and set it anew."),
@@ -41,19 +41,19 @@ def change_book(
     changed = _set(book, values)
     if not changed:
         return {}
-    told = {name: {"before": old, "after": new} for name, (old, new) in changed.items()}
+    input_values = {name: {"before": old, "after": new} for name, (old, new) in changed.items()}
     why = redact_text(reason, Account.objects.get(pk=account_id).redact)
     try:
         with (
             transaction.atomic(),
-            recording(account_id, actor, input={INPUT: told}, reason=why) as commit,
+            recording(account_id, actor, input={INPUT: input_values}, reason=why) as commit,
         ):
             book.commit_id = commit.id
-            if known:
+            if existing:
                 book.save(update_fields=[*changed, "commit"])
             else:
                 book.save(force_insert=True)
-            commit.add(book, "UPDATE" if known else "ADD")
+            commit.add(book, "UPDATE" if existing else "ADD")
     except IntegrityError as error:
         raise Conflict(_("Somebody changed this first. Try again.")) from error
     return changed

@@ -101,7 +101,7 @@ def move(decision: Decision, to: str) -> Moved:
         event = EVENTS.get((seen, State(to))) or EVENTS[State(to)]
         watches = {"shadowed_at": timezone.now()} if to == State.SHADOW else {}
         change(rule, commit, event, {"state": to, "replaced": None, **watches}, reason)
-    return Moved(rule=rule, commit=_made(commit))
+    return Moved(rule=rule, commit=_get_commit(commit))
 
 
 def _refuse_leaps(rule: Rule, to: str) -> None:
@@ -130,8 +130,10 @@ def promote(decision: Decision, rule: Rule, editions: Sequence[Rule]) -> Moved:
     gate = passed(decision, rule)
     reason = decision.redacted_reason()
     live = next((one for one in editions if one.state == State.ACTIVE), None)
-    said = {"promote": str(rule.pk), "past_the_gate": not gate.open}
-    with recording(decision.account_id, decision.actor, input=said, reason=reason) as commit:
+    input_values = {"promote": str(rule.pk), "past_the_gate": not gate.open}
+    with recording(
+        decision.account_id, decision.actor, input=input_values, reason=reason
+    ) as commit:
         if live:
             change(live, commit, Event.REPLACE, {"state": State.DISABLED}, reason)
         values = {
@@ -140,7 +142,7 @@ def promote(decision: Decision, rule: Rule, editions: Sequence[Rule]) -> Moved:
             "replaced": live.pk if live else None,
         }
         change(rule, commit, Event.PROMOTE, values, reason)
-    return Moved(rule=rule, commit=_made(commit), replaced=live)
+    return Moved(rule=rule, commit=_get_commit(commit), replaced=live)
 
 
 def passed(decision: Decision, rule: Rule) -> Gate:
@@ -181,14 +183,14 @@ def rollback(decision: Decision) -> Moved:
         if before:
             again = {"state": State.ACTIVE, "activated_at": now}
             change(before, commit, Event.RESTORE, again, reason)
-    return Moved(rule=rule, commit=_made(commit), replaced=before)
+    return Moved(rule=rule, commit=_get_commit(commit), replaced=before)
 
 
 def seen_sha256(rule: Rule, editions: Sequence[Rule]) -> str:
     """What somebody approves: what the rule says, and what is live in its place."""
     live = next((one for one in editions if one.state == State.ACTIVE), None)
     seen = {
-        "rule": [rule.pk, rule.version, rule.said()],
+        "rule": [rule.pk, rule.version, rule.definition()],
         "live": [live.pk, live.version] if live else None,
     }
     return hashlib.sha256(canonical(seen)).hexdigest()
@@ -198,6 +200,6 @@ def _commit_of(rule: Rule) -> Commit:
     return Commit.objects.of(rule.account_id).get(pk=rule.commit_id)
 
 
-def _made(commit: Recording) -> Commit:
+def _get_commit(commit: Recording) -> Commit:
     assert commit.commit is not None  # noqa: S101 - it had something to record
     return commit.commit

@@ -22,9 +22,9 @@ def suggest(account_id: UUID) -> int:
     with acting(account_id):
         book = book_of(account_id)
         heeded = Rule.objects.of(account_id).heeded().order_by("updated_at")
-        made = [one for rule in heeded[:MOST_RULES] if (one := _suggestion(rule, book))]
+        suggestions = [one for rule in heeded[:MOST_RULES] if (one := _suggestion(rule, book))]
         RuleSuggestion.objects.of(account_id).delete()
-        return len(RuleSuggestion.objects.bulk_create(made))
+        return len(RuleSuggestion.objects.bulk_create(suggestions))
 
 
 def _suggestion(rule: Rule, book: RuleBook) -> RuleSuggestion | None:
@@ -52,9 +52,13 @@ def _for_shadow(rule: Rule, evidence: Evidence, book: RuleBook) -> Kind | None:
 
 
 def _for_active(rule: Rule, book: RuleBook) -> Kind | None:
-    said = RuleStatistics.objects.of(rule.account_id).filter(rule_id=rule.pk).first()
-    total = said.positive + said.negative if said else 0
-    if said and total >= LEAST_FEEDBACK and Interval(said.negative, total).low > book.max_against:
+    statistics = RuleStatistics.objects.of(rule.account_id).filter(rule_id=rule.pk).first()
+    total = statistics.positive + statistics.negative if statistics else 0
+    if (
+        statistics
+        and total >= LEAST_FEEDBACK
+        and Interval(statistics.negative, total).low > book.max_against
+    ):
         return Kind.DEMOTE
     since = timezone.now() - IDLE
     if rule.activated_at is None or rule.activated_at > since:

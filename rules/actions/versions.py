@@ -16,14 +16,14 @@ from kmapp.ledger.canonical import canonical
 from rules.models import Rule, RuleBook, RuleVersion
 
 
-def found(account_id: UUID, rule_id: UUID) -> Rule:
+def get_rule(account_id: UUID, rule_id: UUID) -> Rule:
     rule = Rule.objects.of(account_id).filter(pk=rule_id).first()
     if rule is None:
         raise NotFound(_("There is no such rule."), code="node_not_found_in_scope_or_visibility")
     return rule
 
 
-def keep(rule: Rule, commit: Recording, event: str, reason: str = "") -> None:
+def store_version(rule: Rule, commit: Recording, event: str, reason: str = "") -> None:
     """Seal a rule as it is now, and keep this state of it."""
     commit.add(rule, event)
     RuleVersion(
@@ -55,7 +55,7 @@ def change(
         )
     for name, value in fresh.items():
         setattr(rule, name, value)
-    keep(rule, commit, event, reason)
+    store_version(rule, commit, event, reason)
     touch(rule.account_id, commit)
 
 

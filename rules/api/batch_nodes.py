@@ -42,13 +42,13 @@ def _write(
     ]
 
 
-def _rate(account_id: UUID, actor: Actor, said: Any) -> Rated:
+def _rate(account_id: UUID, actor: Actor, rating: Any) -> Rated:
     """Feedback that names a rule, as the Aionis client sends it."""
-    serializer = NamedRuleVerdict(data=said)
+    serializer = NamedRuleVerdict(data=rating)
     serializer.is_valid(raise_exception=True)
-    asked = serializer.validated_data
-    counted = rate_rule(verdict_of(account_id, actor, asked), asked["rule_node_id"])
-    return Rated(answer=counted_output(counted, scope_of(asked.get("scope"))), fresh=counted.fresh)
+    data = serializer.validated_data
+    counted = rate_rule(verdict_of(account_id, actor, data), data["rule_node_id"])
+    return Rated(answer=counted_output(counted, scope_of(data.get("scope"))), fresh=counted.fresh)
 
 
 keep(

@@ -15,7 +15,7 @@ from kmapp.errors import NotFound
 from kmapp.search.confidence import Interval
 from rules.actions.backtests import MOST, start
 from rules.actions.conflicts import conflicts_with_live
-from rules.actions.versions import found
+from rules.actions.versions import get_rule
 from rules.api.response_types import BacktestShown, EvidenceAnswer, IntervalShown
 from rules.models import RuleBacktest
 from rules.promotion.evidence import book_of, evidence_of, gate_of, turns_of
@@ -30,19 +30,19 @@ class Evidence(AgentView):
     @extend_schema(responses={200: EvidenceAnswer})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            rule = found(self.account, pk)
-            known = evidence_of(rule)
-            gate = gate_of(known, book_of(self.account))
-            clashes, _looked_at = conflicts_with_live(rule)
+            rule = get_rule(self.account, pk)
+            rule_evidence = evidence_of(rule)
+            gate = gate_of(rule_evidence, book_of(self.account))
+            clashes, _inspected = conflicts_with_live(rule)
             turns = turns_of(rule)
         answer: EvidenceAnswer = {
             "rule_node_id": rule.pk,
             "state": rule.state,
             "since": rule.shadowed_at,
-            "counts": known.body(),
-            "matched": _interval(known.match),
-            "changed": _interval(known.change),
-            "against": _interval(known.against),
+            "counts": rule_evidence.body(),
+            "matched": _interval(rule_evidence.match),
+            "changed": _interval(rule_evidence.change),
+            "against": _interval(rule_evidence.against),
             "gate_open": gate.open,
             "gate_missing": list(gate.missing),
             "turns": [
@@ -89,7 +89,7 @@ class Backtests(AgentView):
     @extend_schema(responses={200: BacktestShown})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            runs = RuleBacktest.objects.of(self.account).filter(rule=found(self.account, pk))
+            runs = RuleBacktest.objects.of(self.account).filter(rule=get_rule(self.account, pk))
             last = runs.order_by("-created_at").first()
         if last is None:
             raise NotFound("This rule has not been tried yet.")
@@ -97,9 +97,9 @@ class Backtests(AgentView):
 
     @extend_schema(request=BacktestInput, responses={202: BacktestShown})
     def post(self, request: Request, pk: UUID) -> Response:
-        asked = parse(BacktestInput, request)
+        data = parse(BacktestInput, request)
         with acting(self.account):
-            run = start(self.account, self.actor, pk, asked["decisions"])
+            run = start(self.account, self.actor, pk, data["decisions"])
             return self.seal(Response(_backtest(run), status=202))
 
 

@@ -14,7 +14,7 @@ from rules.actions.settings import change_book
 from rules.api.request_serializers import TEXT
 from rules.api.response_types import GateShown
 from rules.models import RuleBook
-from rules.models.settings import LONGEST_KEPT
+from rules.models.settings import MAX_RETENTION
 from rules.promotion.evidence import book_of
 
 MOST = 1_000_000
@@ -28,7 +28,7 @@ class GateChange(Typed):
     max_against = serializers.FloatField(min_value=0, max_value=1, required=False)
     second_person = serializers.BooleanField(required=False)
     decision_days = serializers.IntegerField(
-        min_value=1, max_value=LONGEST_KEPT, required=False, allow_null=True
+        min_value=1, max_value=MAX_RETENTION, required=False, allow_null=True
     )
     reason = serializers.CharField(max_length=TEXT)
 
@@ -41,22 +41,22 @@ class Gate(AgentView):
     @extend_schema(responses={200: GateShown})
     def get(self, request: Request) -> Response:
         with acting(self.account):
-            return Response(_shown(book_of(self.account)))
+            return Response(_serialize_gate(book_of(self.account)))
 
     @extend_schema(request=GateChange, responses={200: GateShown})
     def patch(self, request: Request) -> Response:
-        asked = parse(GateChange, request)
-        reason = asked.pop("reason")
-        if not asked:
+        data = parse(GateChange, request)
+        reason = data.pop("reason")
+        if not data:
             raise Invalid(
                 "Say what to change.", issues=[{"path": "min_seen", "message": "nothing"}]
             )
         with acting(self.account):
-            change_book(self.account, asked, actor=self.actor, reason=reason)
-            return Response(_shown(book_of(self.account)))
+            change_book(self.account, data, actor=self.actor, reason=reason)
+            return Response(_serialize_gate(book_of(self.account)))
 
 
-def _shown(book: RuleBook) -> GateShown:
+def _serialize_gate(book: RuleBook) -> GateShown:
     return {
         "min_seen": book.min_seen,
         "min_changed": book.min_changed,

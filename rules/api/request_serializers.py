@@ -80,9 +80,9 @@ class RuleChange(RuleFields, Looked):
 
 
 def rule_from(data: Mapping[str, Any]) -> NewRule:
-    given = {name: value for name, value in data.items() if value is not None and name != "reason"}
-    checked_audience(given.get("audience", "account"), given.get("audience_id", ""))
-    return NewRule(**{**given, "scope": scope_of(given.get("scope"))})
+    values = {name: value for name, value in data.items() if value is not None and name != "reason"}
+    checked_audience(values.get("audience", "account"), values.get("audience_id", ""))
+    return NewRule(**{**values, "scope": scope_of(values.get("scope"))})
 
 
 def checked_audience(audience: str, audience_id: str) -> None:

@@ -13,17 +13,17 @@ from rules.evaluation.evaluate import Question
 from rules.evaluation.matching import Viewer
 
 
-def question_of(asked: Mapping[str, Any]) -> Question:
-    context = asked["context"]
+def question_of(data: Mapping[str, Any]) -> Question:
+    context = data["context"]
     ids = {
-        f"{kind}_id": asked.get(f"{kind}_id") or _id_in(context, kind)
+        f"{kind}_id": data.get(f"{kind}_id") or _id_in(context, kind)
         for kind in ("user", "agent", "app")
     }
     return Question(
         context=context,
-        viewer=Viewer(**ids, scope=scope_of(asked.get("scope"))),
-        candidates=tuple(asked.get("candidates", ())),
-        strict=asked.get("strict", True),
+        viewer=Viewer(**ids, scope=scope_of(data.get("scope"))),
+        candidates=tuple(data.get("candidates", ())),
+        strict=data.get("strict", True),
     )
 
 
@@ -34,10 +34,10 @@ def _id_in(context: Mapping[str, Any], kind: str) -> str:
     return named if isinstance(named, str) and len(named) <= ID else ""
 
 
-def decision_id_of(asked: Mapping[str, Any]) -> UUID | None:
+def decision_id_of(data: Mapping[str, Any]) -> UUID | None:
     """By its id, or by the last part of its address."""
-    named: UUID | None = asked.get("decision_id")
-    uri = asked.get("decision_uri")
+    named: UUID | None = data.get("decision_id")
+    uri = data.get("decision_uri")
     if named or not uri:
         return named
     try:
@@ -49,13 +49,13 @@ def decision_id_of(asked: Mapping[str, Any]) -> UUID | None:
         ) from error
 
 
-def verdict_of(account_id: UUID, actor: Actor, asked: Mapping[str, Any]) -> Verdict:
+def verdict_of(account_id: UUID, actor: Actor, data: Mapping[str, Any]) -> Verdict:
     return Verdict(
         account_id=account_id,
         actor=actor,
-        outcome=asked["outcome"],
-        note=asked.get("note", ""),
-        input=asked.get("input_text") or asked.get("input_sha256") or "",
-        run_id=asked.get("run_id") or "",
-        target=asked.get("target", "rule"),
+        outcome=data["outcome"],
+        note=data.get("note", ""),
+        input=data.get("input_text") or data.get("input_sha256") or "",
+        run_id=data.get("run_id") or "",
+        target=data.get("target", "rule"),
     )

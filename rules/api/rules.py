@@ -15,7 +15,7 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from rules.actions.rules import create, edit
 from rules.actions.states import Decision, Moved, move, rollback
-from rules.actions.versions import found
+from rules.actions.versions import get_rule
 from rules.api.request_serializers import (
     RuleChange,
     RuleInput,
@@ -50,31 +50,31 @@ class Rules(AgentView):
 
     @extend_schema(parameters=[RulesQuery], responses={200: RulesAnswer})
     def get(self, request: Request) -> Response:
-        asked = parse(RulesQuery, request)
+        data = parse(RulesQuery, request)
         with acting(self.account):
             rows = Rule.objects.of(self.account)
             for name in ("state", "scope"):
-                if name in asked:
-                    rows = rows.filter(**{name: asked[name]})
-            if "after" in asked:
-                rows = rows.filter(pk__lt=asked["after"])
-            page = list(rows.order_by("-pk")[: asked["limit"] + 1])
-        shown = page[: asked["limit"]]
+                if name in data:
+                    rows = rows.filter(**{name: data[name]})
+            if "after" in data:
+                rows = rows.filter(pk__lt=data["after"])
+            page = list(rows.order_by("-pk")[: data["limit"] + 1])
+        visible_rules = page[: data["limit"]]
         answer: RulesAnswer = {
-            "rules": [rule_output(rule) for rule in shown],
-            "next": str(shown[-1].pk) if len(page) > len(shown) else None,
+            "rules": [rule_output(rule) for rule in visible_rules],
+            "next": str(visible_rules[-1].pk) if len(page) > len(visible_rules) else None,
         }
         return Response(answer)
 
     @extend_schema(request=RuleInput, responses={201: RuleShown, 200: RuleShown})
     def post(self, request: Request) -> Response:
-        asked = parse(RuleInput, request)
-        draft = rule_from(asked)
+        data = parse(RuleInput, request)
+        draft = rule_from(data)
         refuse(draft.issues())
         with acting(self.account):
-            written = create(self.account, self.actor, draft, reason=asked.get("reason", ""))
-            shown = rule_output(written.rules[0])
-            return self.seal(Response(shown, status=201 if written.fresh else 200))
+            written = create(self.account, self.actor, draft, reason=data.get("reason", ""))
+            visible_rules = rule_output(written.rules[0])
+            return self.seal(Response(visible_rules, status=201 if written.fresh else 200))
 
 
 class OneRule(AgentView):
@@ -89,21 +89,21 @@ class OneRule(AgentView):
     @extend_schema(responses={200: RuleShown})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            return Response(rule_output(found(self.account, pk)))
+            return Response(rule_output(get_rule(self.account, pk)))
 
     @extend_schema(request=RuleChange, responses={200: RuleShown, 201: RuleShown})
     def patch(self, request: Request, pk: UUID) -> Response:
-        asked = parse(RuleChange, request)
-        version, reason = asked.pop("version", None), asked.pop("reason", "")
-        if not asked:
+        data = parse(RuleChange, request)
+        version, reason = data.pop("version", None), data.pop("reason", "")
+        if not data:
             raise Invalid("Say what to change.", issues=[{"path": "name", "message": "nothing"}])
         with acting(self.account):
-            before = found(self.account, pk)
+            before = get_rule(self.account, pk)
             checked_audience(
-                asked.get("audience", before.audience),
-                asked.get("audience_id", before.audience_id),
+                data.get("audience", before.audience),
+                data.get("audience_id", before.audience_id),
             )
-            rule = edit(self.account, self.actor, pk, asked, version=version, reason=reason)
+            rule = edit(self.account, self.actor, pk, data, version=version, reason=reason)
             return Response(rule_output(rule), status=200 if rule.pk == pk else 201)
 
     @extend_schema(request=Undoing, responses={200: RuleShown})
@@ -139,19 +139,19 @@ class State(AgentView):
 
     @extend_schema(request=StateInput, responses={200: StateAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(StateInput, request)
-        text = asked.get("input_text") or ""
-        digest = asked.get("input_sha256") or ""
+        data = parse(StateInput, request)
+        text = data.get("input_text") or ""
+        digest = data.get("input_sha256") or ""
         decision = Decision(
             account_id=self.account,
-            rule_id=asked["rule_node_id"],
+            rule_id=data["rule_node_id"],
             actor=self.actor,
-            version=asked.get("version"),
+            version=data.get("version"),
             reason=text or (f"sha256:{digest}" if digest else ""),
             may_override=bool(text) and self.request.auth.may(Scope.RULES_OVERRIDE),
         )
         with acting(self.account):
-            moved = move(decision, asked["state"])
+            moved = move(decision, data["state"])
             return self.seal(Response(_state(moved)))
 
 

@@ -74,9 +74,9 @@ class Shower:
         self.account_id, self.answer, self.limit = account_id, answer, limit
         both = (*answer.matched.live, *answer.matched.watching)
         self.by_id = {one.rule.id: one for one in both}
-        self.voices = {one.rule.id: one.voice(*self._counts(one)) for one in both}
+        self.voices = {one.rule.id: one.voice(*self._feedback_counts(one)) for one in both}
 
-    def _counts(self, one: Compiled) -> tuple[int, int]:
+    def _feedback_counts(self, one: Compiled) -> tuple[int, int]:
         return self.answer.counts.get(one.rule.id, (0, 0))
 
     def evaluation(self, *, include_shadow: bool) -> EvaluateAnswer:
@@ -112,7 +112,7 @@ class Shower:
         return [self._rule(one) for one in best[: self.limit]]
 
     def _rule(self, one: Compiled) -> MatchedRule:
-        rule, (positive, negative) = one.rule, self._counts(one)
+        rule, (positive, negative) = one.rule, self._feedback_counts(one)
         return {
             "rule_node_id": UUID(rule.id),
             "state": _state(one),
@@ -129,7 +129,7 @@ class Shower:
 
     def applied(self, *, include_shadow: bool) -> Applied:
         policy = self.answer.policy
-        shown: Applied = {
+        applied_policy: Applied = {
             "policy": policy.body(),
             "sources": self._sources(policy),
             "conflicts": _conflicts(policy.clashes),
@@ -138,12 +138,12 @@ class Shower:
         }
         if include_shadow and self.answer.matched.watching:
             shadow = self.answer.with_shadow
-            shown["shadow_policy"] = shadow.body()
-            shown["shadow_sources"] = self._sources(shadow)
-            shown["shadow_conflicts"] = _conflicts(shadow.clashes)
-            shown["shadow_conflict_explain"] = _explained(shadow.clashes)
-            shown["shadow_tool_explain"] = self._tools(shadow)
-        return shown
+            applied_policy["shadow_policy"] = shadow.body()
+            applied_policy["shadow_sources"] = self._sources(shadow)
+            applied_policy["shadow_conflicts"] = _conflicts(shadow.clashes)
+            applied_policy["shadow_conflict_explain"] = _explained(shadow.clashes)
+            applied_policy["shadow_tool_explain"] = self._tools(shadow)
+        return applied_policy
 
     def _sources(self, policy: Policy) -> list[SourceShown]:
         return [

@@ -43,19 +43,19 @@ def select_output(decided: Decided, *, include_shadow: bool, limit: int) -> Sele
         question = answer.question
         shadow = select(answer.with_shadow, question.candidates, strict=question.strict)
         rules["shadow_selection"] = selection_output(shadow)
-    shown = selection_output(decided.selection)
+    selection = selection_output(decided.selection)
     return {
         "tenant_id": decision.account_id,
         "scope": decision.scope or "default",
-        "candidates": shown["candidates"],
-        "selection": shown,
+        "candidates": selection["candidates"],
+        "selection": selection,
         "rules": rules,
         "decision": link_output(decision),
         "selection_summary": {
-            "selected": shown["selected"],
-            "allowed": len(shown["allowed"]),
-            "denied": len(shown["denied"]),
-            "fallback": shown["fallback"]["reason"],
+            "selected": selection["selected"],
+            "allowed": len(selection["allowed"]),
+            "denied": len(selection["denied"]),
+            "fallback": selection["fallback"]["reason"],
         },
         "execution_kernel": {},
     }

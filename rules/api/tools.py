@@ -13,7 +13,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid, NotFound
-from rules.actions.decisions import Decided, ask, decide
+from rules.actions.decisions import Decided, decide, evaluate_rules
 from rules.actions.feedback import rate_decision, rate_rule
 from rules.api.request_serializers import (
     DecisionInput,
@@ -51,11 +51,11 @@ class Evaluate(AgentView):
 
     @extend_schema(request=EvaluateInput, responses={200: EvaluateAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(EvaluateInput, request)
+        data = parse(EvaluateInput, request)
         with acting(self.account):
-            answer = ask(self.account, question_of(asked))
-        shower = Shower(self.account, answer, asked["limit"])
-        return Response(shower.evaluation(include_shadow=asked["include_shadow"]))
+            answer = evaluate_rules(self.account, question_of(data))
+        shower = Shower(self.account, answer, data["limit"])
+        return Response(shower.evaluation(include_shadow=data["include_shadow"]))
 
 
 class Select(AgentView):
@@ -67,25 +67,25 @@ class Select(AgentView):
 
     @extend_schema(request=SelectInput, responses={200: SelectAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(SelectInput, request)
+        data = parse(SelectInput, request)
         with acting(self.account):
             decided = decide(
-                self.account, self.actor, question_of(asked), run_id=asked.get("run_id") or ""
+                self.account, self.actor, question_of(data), run_id=data.get("run_id") or ""
             )
             refused = _nothing_allowed(decided)
             if refused is None:
-                return self.seal(Response(_selected(decided, asked)))
+                return self.seal(Response(_selected(decided, data)))
         raise refused  # the decision stays on record
 
 
-def _selected(decided: Decided, asked: Mapping[str, Any]) -> Any:
-    shown = select_output(
-        decided, include_shadow=asked["include_shadow"], limit=asked["rules_limit"]
+def _selected(decided: Decided, data: Mapping[str, Any]) -> Any:
+    output = select_output(
+        decided, include_shadow=data["include_shadow"], limit=data["rules_limit"]
     )
-    if asked["reorder_candidates"]:
-        rest = [name for name in shown["candidates"] if name not in decided.selection.ordered]
-        shown["candidates"] = [*decided.selection.ordered, *rest]
-    return shown
+    if data["reorder_candidates"]:
+        rest = [name for name in output["candidates"] if name not in decided.selection.ordered]
+        output["candidates"] = [*decided.selection.ordered, *rest]
+    return output
 
 
 def _nothing_allowed(decided: Decided) -> Invalid | None:
@@ -112,26 +112,26 @@ class Decision(AgentView):
 
     @extend_schema(request=DecisionInput, responses={200: DecisionAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(DecisionInput, request)
-        named, run = decision_id_of(asked), asked.get("run_id")
+        data = parse(DecisionInput, request)
+        named, run = decision_id_of(data), data.get("run_id")
         if not named and not run:
             raise Invalid(
                 "Name a decision or a run.",
                 issues=[{"path": "decision_id", "message": "or run_id is required"}],
             )
-        scope = scope_of(asked.get("scope"))
+        scope = scope_of(data.get("scope"))
         with acting(self.account):
             rows = RuleDecision.objects.of(self.account).filter(scope=scope)
             rows = rows.filter(pk=named) if named else rows.filter(run_id=run)
             decision = rows.order_by("-created_at", "-pk").first()
             if decision is None:
                 raise NotFound("There is no such decision.", code="decision_not_found_in_scope")
-            shown = decision_output(decision, list(decision.observations.order_by("rule_id")))
+            output = decision_output(decision, list(decision.observations.order_by("rule_id")))
         answer: DecisionAnswer = {
             "tenant_id": self.account,
             "scope": scope or "default",
             "lookup_mode": "decision_id" if named else "run_id_latest",
-            "decision": shown,
+            "decision": output,
         }
         return Response(answer)
 
@@ -144,11 +144,11 @@ class Run(AgentView):
 
     @extend_schema(request=RunInput, responses={200: RunAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(RunInput, request)
-        scope = scope_of(asked.get("scope"))
+        data = parse(RunInput, request)
+        scope = scope_of(data.get("scope"))
         with acting(self.account):
-            rows = RuleDecision.objects.of(self.account).filter(scope=scope, run_id=asked["run_id"])
-            newest = list(rows.order_by("-created_at", "-pk")[: asked["decision_limit"]])
+            rows = RuleDecision.objects.of(self.account).filter(scope=scope, run_id=data["run_id"])
+            newest = list(rows.order_by("-created_at", "-pk")[: data["decision_limit"]])
             if not newest:
                 raise NotFound("Nothing was decided in this run.", code="run_not_found_in_scope")
             feedback = RuleFeedback.objects.of(self.account).filter(decision__in=rows)
@@ -157,7 +157,7 @@ class Run(AgentView):
             answer: RunAnswer = {
                 "tenant_id": self.account,
                 "scope": scope or "default",
-                "run_id": asked["run_id"],
+                "run_id": data["run_id"],
                 "lifecycle": {
                     "status": "feedback_linked" if last else "decision_recorded",
                     "decision_count": rows.count(),
@@ -166,8 +166,8 @@ class Run(AgentView):
                 },
                 "decisions": [decision_output(each) for each in newest],
             }
-            if asked["include_feedback"]:
-                answer["feedback"] = _run_feedback(latest, asked["feedback_limit"])
+            if data["include_feedback"]:
+                answer["feedback"] = _run_feedback(latest, data["feedback_limit"])
         return Response(answer)
 
 
@@ -191,14 +191,14 @@ class Feedback(AgentView):
 
     @extend_schema(request=ToolFeedbackInput, responses={200: FeedbackAnswer, 201: FeedbackAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(ToolFeedbackInput, request)
-        verdict = verdict_of(self.account, self.actor, asked)
+        data = parse(ToolFeedbackInput, request)
+        verdict = verdict_of(self.account, self.actor, data)
         with acting(self.account):
             counted = rate_decision(
-                verdict, question_of(asked), asked["selected_tool"], decision_id_of(asked)
+                verdict, question_of(data), data["selected_tool"], decision_id_of(data)
             )
-            shown = counted_output(counted, scope_of(asked.get("scope")))
-            return self.seal(Response(shown, status=201 if counted.fresh else 200))
+            output = counted_output(counted, scope_of(data.get("scope")))
+            return self.seal(Response(output, status=201 if counted.fresh else 200))
 
 
 class RuleFeedbackView(AgentView):
@@ -213,8 +213,8 @@ class RuleFeedbackView(AgentView):
 
     @extend_schema(request=RuleVerdict, responses={201: FeedbackAnswer, 200: FeedbackAnswer})
     def post(self, request: Request, pk: UUID) -> Response:
-        asked = parse(RuleVerdict, request)
+        data = parse(RuleVerdict, request)
         with acting(self.account):
-            counted = rate_rule(verdict_of(self.account, self.actor, asked), pk)
-            shown = counted_output(counted, "")
-            return self.seal(Response(shown, status=201 if counted.fresh else 200))
+            counted = rate_rule(verdict_of(self.account, self.actor, data), pk)
+            output = counted_output(counted, "")
+            return self.seal(Response(output, status=201 if counted.fresh else 200))

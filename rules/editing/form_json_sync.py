@@ -78,19 +78,19 @@ def _rows_of(condition: Any) -> tuple[Row, ...] | None:
     if any(row.operator not in OPERATORS or row.path.startswith("$") for row in rows):
         return None
     try:
-        said = condition_of(rows)
+        parsed = condition_of(rows)
     except Unsaid:
         return None
-    return rows if same(said, condition) else None
+    return rows if same(parsed, condition) else None
 
 
 def _rows(condition: Mapping[str, Any]) -> Iterator[Row]:
-    for path, wanted in condition.items():
-        if isinstance(wanted, Mapping):
-            for operator, operand in wanted.items():
+    for path, expected in condition.items():
+        if isinstance(expected, Mapping):
+            for operator, operand in expected.items():
                 yield Row(path, operator, text_of(operand))
         else:
-            yield Row(path, ALL if isinstance(wanted, list) else IS, text_of(wanted))
+            yield Row(path, ALL if isinstance(expected, list) else IS, text_of(expected))
 
 
 def _tools_of(then: Any) -> dict[str, str] | None:
@@ -99,8 +99,8 @@ def _tools_of(then: Any) -> dict[str, str] | None:
         return None
     if not all(isinstance(names, list) and all(map(_is_name, names)) for names in tools.values()):
         return None
-    shown = {what: ", ".join(names) for what, names in tools.items()}
-    return shown if same(_tools_said(tools, shown), dict(tools)) else None
+    displayed = {what: ", ".join(names) for what, names in tools.items()}
+    return displayed if same(_tools_from_form(tools, displayed), dict(tools)) else None
 
 
 def _is_name(name: Any) -> bool:
@@ -124,10 +124,10 @@ def text_of(value: Any) -> str:
 def value_of(text: str) -> Any:
     """What somebody typed: JSON if it is that, else words."""
     try:
-        said = parse(f'{{"value": {text}}}'.encode())
+        parsed = parse(f'{{"value": {text}}}'.encode())
     except (Refused, UnicodeEncodeError):
         return text
-    return said["value"] if len(said) == 1 else text
+    return parsed["value"] if len(parsed) == 1 else text
 
 
 # --- From the form to JSON ------------------------------------------------------------------------
@@ -143,11 +143,11 @@ def formed(agreed: Mapping[str, Any], form: Form) -> Json:
         unless = _part("exceptions", form.unless)
         rule["exceptions"] = [unless] if unless else []
     if form.tools is not None:
-        then = _with(then, "tool", _tools_said(then.get("tool", {}), form.tools))
+        then = _with(then, "tool", _tools_from_form(then.get("tool", {}), form.tools))
     if form.format is not None:
         output = then.get("output")
-        kept = dict(output) if isinstance(output, Mapping) else {}
-        then = _with(then, "output", _with(kept, "format", form.format))
+        other_output = dict(output) if isinstance(output, Mapping) else {}
+        then = _with(then, "output", _with(other_output, "format", form.format))
     if form.tools is not None or form.format is not None:
         rule["then"] = then
     return rule
@@ -163,7 +163,7 @@ def _part(name: str, rows: Sequence[Row]) -> Json:
 def _with(part: Mapping[str, Any], name: str, value: Any) -> Json:
     """The part with this value in it; without it if it says nothing and did not before."""
     if value in ("", {}) and part.get(name) != {}:
-        return {key: known for key, known in part.items() if key != name}
+        return {key: existing for key, existing in part.items() if key != name}
     return {**part, name: value}
 
 
@@ -186,16 +186,16 @@ def _add(condition: Json, row: Row) -> None:
             raise Unsaid("", "twice")
         condition[row.path] = operand
         return
-    known = condition.setdefault(row.path, {})
-    if not isinstance(known, dict) or row.operator in known:
+    existing = condition.setdefault(row.path, {})
+    if not isinstance(existing, dict) or row.operator in existing:
         raise Unsaid("", "twice")
-    known[row.operator] = operand
+    existing[row.operator] = operand
 
 
 def _operand(row: Row) -> Any:
     if row.operator in TEXTS:
-        said = value_of(row.value)
-        return said if isinstance(said, str) else row.value
+        parsed = value_of(row.value)
+        return parsed if isinstance(parsed, str) else row.value
     value = value_of(row.value)
     if row.operator == "$exists":
         return True if row.value == "" else value
@@ -204,11 +204,15 @@ def _operand(row: Row) -> Any:
     return value
 
 
-def _tools_said(agreed: Any, said: Mapping[str, str]) -> dict[str, list[str]]:
+def _tools_from_form(agreed: Any, parsed: Mapping[str, str]) -> dict[str, list[str]]:
     """Lists without a name are not there, but for one that was agreed to be empty."""
-    known = agreed if isinstance(agreed, Mapping) else {}
+    existing = agreed if isinstance(agreed, Mapping) else {}
     names = {
         what: [name for one in SEPARATOR.split(text) if (name := one.strip())]
-        for what, text in said.items()
+        for what, text in parsed.items()
     }
-    return {what: found for what, found in names.items() if found or known.get(what) == []}
+    return {
+        what: tools_by_effect
+        for what, tools_by_effect in names.items()
+        if tools_by_effect or existing.get(what) == []
+    }

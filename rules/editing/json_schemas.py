@@ -138,7 +138,7 @@ class Flaw:
 
     path: str
     code: str
-    given: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
 
 
 @cache
@@ -150,45 +150,45 @@ def flaws_of(name: str, value: Any) -> list[Flaw]:
     """Of one part of a rule, place by place. What is too large is not looked into."""
     if large := too_large(name, value):
         return large
-    found = [_flaw(name, error) for error in _validator(name).iter_errors(value)]
-    if not found and name != "then":
-        found = [
+    flaws = [_flaw(name, error) for error in _validator(name).iter_errors(value)]
+    if not flaws and name != "then":
+        flaws = [
             Flaw(path=path, code="pattern")
             for path, pattern in _patterns(value, name)
             if safe_pattern(pattern) is None
         ]
-    return found
+    return flaws
 
 
 def too_large(name: str, value: Any) -> list[Flaw]:
     size = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
-    given = {"n": size, "most": LARGEST}
-    return [Flaw(path=name, code="large", given=given)] if size > LARGEST else []
+    params = {"n": size, "most": LARGEST}
+    return [Flaw(path=name, code="large", params=params)] if size > LARGEST else []
 
 
 def _flaw(name: str, error: ValidationError) -> Flaw:
     path = ".".join([name, *map(str, error.absolute_path)])
-    code, wanted = str(error.validator), error.validator_value
+    code, constraint = str(error.validator), error.validator_value
     if code == "additionalProperties":
-        known = error.schema.get("properties", {})
-        return Flaw(path=path, code="unknown", given=_unknown(error, known))
+        allowed_properties = error.schema.get("properties", {})
+        return Flaw(path=path, code="unknown", params=_unknown(error, allowed_properties))
     if code == "type":
-        kinds = [wanted] if isinstance(wanted, str) else wanted
+        kinds = [constraint] if isinstance(constraint, str) else constraint
         return Flaw(path=path, code="-or-".join(kinds))
     if code == "enum":
-        return Flaw(path=path, code=code, given={"known": ", ".join(wanted)})
+        return Flaw(path=path, code=code, params={"known": ", ".join(constraint)})
     n = len(error.instance) if isinstance(error.instance, Sized) else 0
-    return Flaw(path=path, code=code, given={"n": n, "most": wanted})
+    return Flaw(path=path, code=code, params={"n": n, "most": constraint})
 
 
-def _unknown(error: ValidationError, known: Mapping[str, Any]) -> dict[str, str]:
+def _unknown(error: ValidationError, allowed_properties: Mapping[str, Any]) -> dict[str, str]:
     """What it does not know. A mistyped operator is told from the places beside it."""
-    names = {str(key) for key in error.instance if key not in known}
+    names = {str(key) for key in error.instance if key not in allowed_properties}
     names = {key for key in names if key.startswith("$")} or names
-    return {"unknown": _listed(names), "known": _listed(known)}
+    return {"unknown": _join_names(names), "known": _join_names(allowed_properties)}
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     text = ", ".join(sorted(names))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 

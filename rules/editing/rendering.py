@@ -68,31 +68,31 @@ def condition_lines(condition: Any) -> list[Line]:
 
 
 def _object(condition: Mapping[str, Any], above: str, depth: int) -> Iterator[Line]:
-    for key, wanted in condition.items():
+    for key, expected in condition.items():
         if is_operator(key):
-            yield from _operator(key, wanted, above, depth)
+            yield from _operator(key, expected, above, depth)
         else:
-            yield from _at(f"{above}.{key}" if above else key, wanted, depth)
+            yield from _at(f"{above}.{key}" if above else key, expected, depth)
 
 
-def _at(path: str, wanted: Any, depth: int) -> Iterator[Line]:
-    if isinstance(wanted, Mapping) and wanted and depth < DEEPEST:
-        yield from _object(wanted, path, depth)
-    elif isinstance(wanted, list):
-        yield Line(depth, path, _("holds all of"), as_json(wanted))
+def _at(path: str, expected: Any, depth: int) -> Iterator[Line]:
+    if isinstance(expected, Mapping) and expected and depth < DEEPEST:
+        yield from _object(expected, path, depth)
+    elif isinstance(expected, list):
+        yield Line(depth, path, _("holds all of"), as_json(expected))
     else:
-        yield Line(depth, path, _("is"), as_json(wanted))
+        yield Line(depth, path, _("is"), as_json(expected))
 
 
-def _operator(name: str, wanted: Any, path: str, depth: int) -> Iterator[Line]:
+def _operator(name: str, expected: Any, path: str, depth: int) -> Iterator[Line]:
     if name in JOINED and depth < DEEPEST:
         yield Line(depth, path, JOINED[name])
-        for one in wanted if isinstance(wanted, list) else [wanted]:
+        for one in expected if isinstance(expected, list) else [expected]:
             yield from _joined(one, path, depth + 1)
     elif name == "$exists":
-        yield Line(depth, path, _("is there") if wanted else _("is not there"))
+        yield Line(depth, path, _("is there") if expected else _("is not there"))
     else:
-        yield Line(depth, path, COMPARED.get(name, name), as_json(wanted))
+        yield Line(depth, path, COMPARED.get(name, name), as_json(expected))
 
 
 def _joined(one: Any, path: str, depth: int) -> Iterator[Line]:
@@ -111,7 +111,7 @@ def effects(then: Any) -> list[Effect]:
     if not isinstance(then, Mapping):
         return []
     tools, output = _part(then, "tool"), _part(then, "output")
-    found = [
+    lines = [
         Effect("ban", _("denies"), _names(tools.get("deny"))),
         Effect("list-checks", _("allows only"), _names(tools.get("allow"))),
         Effect("star", _("prefers"), _names(tools.get("prefer"))),
@@ -129,11 +129,11 @@ def effects(then: Any) -> list[Effect]:
         ),
     ]
     empty = isinstance(tools.get("allow"), list) and not tools["allow"]
-    return [one for one in found if one.names or (empty and one.icon == "list-checks")]
+    return [one for one in lines if one.names or (empty and one.icon == "list-checks")]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EffectPart:
     """One line of a whole rule in words: of which part, how far inside, and what it says."""
 
     part: str
@@ -141,37 +141,41 @@ class Told:
     text: str
 
 
-def told(said: Mapping[str, Any]) -> list[list[Told]]:
+def describe_effects(effect: Mapping[str, Any]) -> list[list[EffectPart]]:
     """A rule as it is sealed, part by part and line by line."""
     if_, unless = _now("If"), _now("Unless")
-    whose = said["audience_id"] or _now("everyone")
+    audience_name = effect["audience_id"] or _now("everyone")
     return [
-        _condition(if_, said["if"]) or [Told(if_, 0, _now("Always"))],
-        [line for one in said["exceptions"] for line in _condition(unless, one)],
-        [Told(_now("Then"), 0, f"{one.words} {one.text}") for one in effects(said["then"])],
-        [Told(_now("For"), 0, whose)],
-        [Told(_now("Priority"), 0, str(said["priority"]))],
-        [Told(_now("Weight"), 0, str(said["weight"]))],
+        _condition(if_, effect["if"]) or [EffectPart(if_, 0, _now("Always"))],
+        [line for one in effect["exceptions"] for line in _condition(unless, one)],
+        [EffectPart(_now("Then"), 0, f"{one.words} {one.text}") for one in effects(effect["then"])],
+        [EffectPart(_now("For"), 0, audience_name)],
+        [EffectPart(_now("Priority"), 0, str(effect["priority"]))],
+        [EffectPart(_now("Weight"), 0, str(effect["weight"]))],
     ]
 
 
-def _condition(part: str, condition: Any) -> list[Told]:
+def _condition(part: str, condition: Any) -> list[EffectPart]:
     return [
-        Told(part, line.depth, " ".join(filter(None, (line.path, str(line.words), line.value))))
+        EffectPart(
+            part, line.depth, " ".join(filter(None, (line.path, str(line.words), line.value)))
+        )
         for line in condition_lines(condition)
     ]
 
 
-def compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, Told]]:
+def compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, EffectPart]]:
     """All lines of both, each with what became of it: "del", "ins", or "" where it stays."""
-    parts = zip(told(old), told(new), strict=True)
+    parts = zip(describe_effects(old), describe_effects(new), strict=True)
     return [line for before, after in parts for line in _lines(before, after)]
 
 
-def _lines(old: Sequence[Told], new: Sequence[Told]) -> Iterator[tuple[str, Told]]:
+def _lines(
+    old: Sequence[EffectPart], new: Sequence[EffectPart]
+) -> Iterator[tuple[str, EffectPart]]:
     matcher = SequenceMatcher(a=old, b=new, autojunk=False)
-    for deed, first, last, begin, end in matcher.get_opcodes():
-        if deed == "equal":
+    for operation, first, last, begin, end in matcher.get_opcodes():
+        if operation == "equal":
             yield from (("", line) for line in new[begin:end])
         else:
             yield from (("del", line) for line in old[first:last])
@@ -183,8 +187,8 @@ def _part(then: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else {}
 
 
-def _names(said: Any) -> tuple[str, ...]:
-    return tuple(map(str, said)) if isinstance(said, list) else ()
+def _names(effect: Any) -> tuple[str, ...]:
+    return tuple(map(str, effect)) if isinstance(effect, list) else ()
 
 
 def as_json(value: Any) -> str:

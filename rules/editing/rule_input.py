@@ -59,8 +59,8 @@ class NewRule:
         return issues_of(self.parts())
 
 
-def scope_of(said: str | None) -> str:
-    return "" if said in (None, DEFAULT_SCOPE) else str(said)
+def scope_of(scope_text: str | None) -> str:
+    return "" if scope_text in (None, DEFAULT_SCOPE) else str(scope_text)
 
 
 def refuse(issues: Sequence[Mapping[str, str]]) -> None:

@@ -41,13 +41,13 @@ def issues_of(rule: Mapping[str, Any]) -> list[Issue]:
 
 
 def part_issues(name: str, value: Any) -> list[Issue]:
-    return [_said(flaw) for flaw in flaws_of(name, value)]
+    return [_issue(flaw) for flaw in flaws_of(name, value)]
 
 
 def size_issues(rule: Mapping[str, Any]) -> list[Issue]:
     """Only whether a part is too large: drafts may be wrong in any other way."""
-    return [_said(flaw) for name in PARTS for flaw in too_large(name, rule[name])]
+    return [_issue(flaw) for name in PARTS for flaw in too_large(name, rule[name])]
 
 
-def _said(flaw: Flaw) -> Issue:
-    return {"path": flaw.path, "message": str(WORDS[flaw.code]) % flaw.given}
+def _issue(flaw: Flaw) -> Issue:
+    return {"path": flaw.path, "message": str(WORDS[flaw.code]) % flaw.params}

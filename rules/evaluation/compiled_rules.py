@@ -16,13 +16,13 @@ Stamp = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CacheEntry:
     stamp: Stamp
     rules: RuleSet
     compiled: dict[str, tuple[int, Compiled]]  # by rule: at which version
 
 
-_kept: OrderedDict[UUID, _Kept] = OrderedDict()
+_cache: OrderedDict[UUID, _CacheEntry] = OrderedDict()
 _lock = Lock()
 
 
@@ -30,16 +30,16 @@ def rules_of(account_id: UUID) -> RuleSet:
     """The rules that count or watch. One query, where nothing has changed. Use inside `acting`."""
     stamp = _stamp(account_id)
     with _lock:
-        kept = _kept.get(account_id)
-        if kept:
-            _kept.move_to_end(account_id)
-    if kept is None or kept.stamp != stamp:
-        kept = _compile(account_id, stamp, kept.compiled if kept else {})
+        entry = _cache.get(account_id)
+        if entry:
+            _cache.move_to_end(account_id)
+    if entry is None or entry.stamp != stamp:
+        entry = _compile(account_id, stamp, entry.compiled if entry else {})
         with _lock:
-            _kept[account_id] = kept
-            while len(_kept) > MOST_ACCOUNTS:
-                _kept.popitem(last=False)
-    return kept.rules
+            _cache[account_id] = entry
+            while len(_cache) > MOST_ACCOUNTS:
+                _cache.popitem(last=False)
+    return entry.rules
 
 
 def _stamp(account_id: UUID) -> Stamp:
@@ -52,7 +52,9 @@ def _stamp(account_id: UUID) -> Stamp:
     return next(iter(books.values_list("changes", "counted_by")), NO_BOOK)
 
 
-def _compile(account_id: UUID, stamp: Stamp, before: dict[str, tuple[int, Compiled]]) -> _Kept:
+def _compile(
+    account_id: UUID, stamp: Stamp, before: dict[str, tuple[int, Compiled]]
+) -> _CacheEntry:
     """Compile what is new; the others stay."""
     heeded = Rule.objects.of(account_id).heeded()
     versions = dict(heeded.values_list("pk", "version"))
@@ -64,7 +66,7 @@ def _compile(account_id: UUID, stamp: Stamp, before: dict[str, tuple[int, Compil
         for pk in versions
         if str(pk) in fresh or str(pk) in before
     }
-    return _Kept(stamp, rule_set(one for _version, one in now.values()), now)
+    return _CacheEntry(stamp, rule_set(one for _version, one in now.values()), now)
 
 
 def written_of(rule: Rule, *, live: bool | None = None) -> Written:
@@ -89,4 +91,4 @@ def written_of(rule: Rule, *, live: bool | None = None) -> Written:
 def forget() -> None:
     """As in a process that has just started."""
     with _lock:
-        _kept.clear()
+        _cache.clear()

@@ -85,8 +85,8 @@ def is_operator(key: str) -> bool:
 def _object(condition: Mapping[str, Any]) -> Test:
     """All of its keys hold."""
     tests = [
-        _operator(key, wanted) if is_operator(key) else _at(key, _value(wanted))
-        for key, wanted in condition.items()
+        _operator(key, expected) if is_operator(key) else _at(key, _value(expected))
+        for key, expected in condition.items()
     ]
     if len(tests) == 1:
         return tests[0]
@@ -97,20 +97,20 @@ def _at(path: str, test: Test) -> Test:
     return lambda value: test(lookup(value, path))
 
 
-def _value(wanted: Any) -> Test:
-    if isinstance(wanted, Mapping):
-        if any(map(is_operator, wanted)):
-            return _object(wanted)
-        inside = _object(wanted)
+def _value(expected: Any) -> Test:
+    if isinstance(expected, Mapping):
+        if any(map(is_operator, expected)):
+            return _object(expected)
+        inside = _object(expected)
         return lambda value: isinstance(value, Mapping) and inside(value)
-    if isinstance(wanted, list):
-        if all(map(_is_scalar, wanted)):
-            return _holds_scalars(wanted)
-        items = [_value(item) for item in wanted]
+    if isinstance(expected, list):
+        if all(map(_is_scalar, expected)):
+            return _holds_scalars(expected)
+        items = [_value(item) for item in expected]
         return lambda value: (
             isinstance(value, list) and all(any(item(one) for one in value) for item in items)
         )
-    return lambda value: same(value, wanted)
+    return lambda value: same(value, expected)
 
 
 def _is_scalar(value: Any) -> bool:
@@ -122,9 +122,9 @@ def _key(scalar: Any) -> tuple[bool, Any]:
     return isinstance(scalar, bool), scalar
 
 
-def _holds_scalars(wanted: Iterable[Any]) -> Test:
+def _holds_scalars(expected: Iterable[Any]) -> Test:
     """All of these are in a list; however long both are, each is looked at once."""
-    keys = frozenset(map(_key, wanted))
+    keys = frozenset(map(_key, expected))
     return lambda value: (
         isinstance(value, list) and keys.issubset(_key(one) for one in value if _is_scalar(one))
     )
@@ -134,44 +134,44 @@ def _never(value: Any) -> bool:
     return False
 
 
-def _operator(name: str, wanted: Any) -> Test:
+def _operator(name: str, expected: Any) -> Test:
     """An operator that is unknown, or that has an operand of a wrong type, never holds."""
     make = _OPERATORS.get(name)
-    return make(wanted) if make else _never
+    return make(expected) if make else _never
 
 
-def _every(wanted: Any) -> Test:
-    tests = _conditions(wanted)
+def _every(expected: Any) -> Test:
+    tests = _conditions(expected)
     return _never if tests is None else lambda value: all(test(value) for test in tests)
 
 
-def _some(wanted: Any) -> Test:
-    tests = _conditions(wanted)
+def _some(expected: Any) -> Test:
+    tests = _conditions(expected)
     return _never if tests is None else lambda value: any(test(value) for test in tests)
 
 
-def _conditions(wanted: Any) -> list[Test] | None:
+def _conditions(expected: Any) -> list[Test] | None:
     """Each looks at where we are; one that is no object is compared with it."""
-    return [_here(one) for one in wanted] if isinstance(wanted, list) and wanted else None
+    return [_here(one) for one in expected] if isinstance(expected, list) and expected else None
 
 
-def _here(wanted: Any) -> Test:
-    return _object(wanted) if isinstance(wanted, Mapping) else _value(wanted)
+def _here(expected: Any) -> Test:
+    return _object(expected) if isinstance(expected, Mapping) else _value(expected)
 
 
-def _not(wanted: Any) -> Test:
-    test = _here(wanted)
+def _not(expected: Any) -> Test:
+    test = _here(expected)
     return lambda value: not test(value)
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Test]:
     """Numbers with numbers, texts with texts; anything else has no order."""
 
-    def make(wanted: Any) -> Test:
-        kind = _order_of(wanted)
+    def make(expected: Any) -> Test:
+        kind = _order_of(expected)
         if kind is None:
             return _never
-        return lambda value: _order_of(value) is kind and compare(value, wanted)
+        return lambda value: _order_of(value) is kind and compare(value, expected)
 
     return make
 
@@ -182,29 +182,29 @@ def _order_of(value: Any) -> type | None:
     return float if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _among(wanted: Any) -> Test:
-    if not isinstance(wanted, list):
+def _among(expected: Any) -> Test:
+    if not isinstance(expected, list):
         return _never
-    if all(map(_is_scalar, wanted)):
-        keys = frozenset(map(_key, wanted))
+    if all(map(_is_scalar, expected)):
+        keys = frozenset(map(_key, expected))
         return lambda value: _is_scalar(value) and _key(value) in keys
-    return lambda value: any(same(value, one) for one in wanted)
+    return lambda value: any(same(value, one) for one in expected)
 
 
-def _not_among(wanted: Any) -> Test:
-    if not isinstance(wanted, list):
+def _not_among(expected: Any) -> Test:
+    if not isinstance(expected, list):
         return _never
-    among = _among(wanted)
+    among = _among(expected)
     return lambda value: not among(value)
 
 
-def _contains(wanted: Any) -> Test:
+def _contains(expected: Any) -> Test:
     """A list holds the item, or each of a list of items; a text holds the text."""
-    items = wanted if isinstance(wanted, list) else [wanted]
+    items = expected if isinstance(expected, list) else [expected]
     in_list = _holds_scalars(items) if all(map(_is_scalar, items)) else _holds_all(items)
-    if not isinstance(wanted, str):
+    if not isinstance(expected, str):
         return in_list
-    return lambda value: wanted in value if isinstance(value, str) else in_list(value)
+    return lambda value: expected in value if isinstance(value, str) else in_list(value)
 
 
 def _holds_all(items: list[Any]) -> Test:
@@ -213,29 +213,29 @@ def _holds_all(items: list[Any]) -> Test:
     )
 
 
-def _exists(wanted: Any) -> Test:
-    if not isinstance(wanted, bool):
+def _exists(expected: Any) -> Test:
+    if not isinstance(expected, bool):
         return _never
-    return lambda value: (value is not MISSING) is wanted
+    return lambda value: (value is not MISSING) is expected
 
 
-def _matches(wanted: Any) -> Test:
+def _matches(expected: Any) -> Test:
     """Found anywhere in a text, in time linear in its length."""
-    pattern = safe_pattern(wanted)
+    pattern = safe_pattern(expected)
     if pattern is None:
         return _never
     return lambda value: isinstance(value, str) and pattern.search(value) is not None
 
 
-def safe_pattern(wanted: Any) -> Any:
+def safe_pattern(expected: Any) -> Any:
     """The pattern compiled, or None: too long, too large, or not matched in linear time."""
-    if not isinstance(wanted, str) or len(wanted) > LONGEST_PATTERN:
+    if not isinstance(expected, str) or len(expected) > LONGEST_PATTERN:
         return None
     options = re2.Options()
     options.log_errors = False
     options.max_mem = LARGEST_PROGRAM
     try:
-        return re2.compile(wanted, options)
+        return re2.compile(expected, options)
     except (re2.error, UnicodeEncodeError):
         return None
 
@@ -244,14 +244,14 @@ _OPERATORS: dict[str, Callable[[Any], Test]] = {
     "$and": _every,
     "$or": _some,
     "$not": _not,
-    "$eq": lambda wanted: lambda value: same(value, wanted),
-    "$ne": lambda wanted: lambda value: not same(value, wanted),
+    "$eq": lambda expected: lambda value: same(value, expected),
+    "$ne": lambda expected: lambda value: not same(value, expected),
     "$in": _among,
     "$nin": _not_among,
-    "$gt": _ordered(lambda value, wanted: bool(value > wanted)),
-    "$gte": _ordered(lambda value, wanted: bool(value >= wanted)),
-    "$lt": _ordered(lambda value, wanted: bool(value < wanted)),
-    "$lte": _ordered(lambda value, wanted: bool(value <= wanted)),
+    "$gt": _ordered(lambda value, expected: bool(value > expected)),
+    "$gte": _ordered(lambda value, expected: bool(value >= expected)),
+    "$lt": _ordered(lambda value, expected: bool(value < expected)),
+    "$lte": _ordered(lambda value, expected: bool(value <= expected)),
     "$contains": _contains,
     "$exists": _exists,
     "$regex": _matches,
@@ -269,11 +269,11 @@ def _paths(condition: Any, above: str) -> Iterator[str]:
         if above:
             yield above
         return
-    for key, wanted in condition.items():
+    for key, expected in condition.items():
         if not is_operator(key):
-            yield from _paths(wanted, f"{above}.{key}" if above else key)
+            yield from _paths(expected, f"{above}.{key}" if above else key)
         elif key in _INWARD:
-            for one in wanted if isinstance(wanted, list) else [wanted]:
+            for one in expected if isinstance(expected, list) else [expected]:
                 yield from _paths(one, above)
         elif above:
             yield above
@@ -281,17 +281,17 @@ def _paths(condition: Any, above: str) -> Iterator[str]:
 
 def _needs(condition: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Equalities without which it cannot hold: by them rules are found, not tried one by one."""
-    for key, wanted in condition.items():
-        if key == "$and" and isinstance(wanted, list):
-            for one in wanted:
+    for key, expected in condition.items():
+        if key == "$and" and isinstance(expected, list):
+            for one in expected:
                 if isinstance(one, Mapping):
                     yield from _needs(one)
         elif is_operator(key):
             continue
-        elif isinstance(wanted, str):
-            yield key, wanted
-        elif isinstance(wanted, Mapping) and isinstance(wanted.get("$eq"), str):
-            yield key, wanted["$eq"]
+        elif isinstance(expected, str):
+            yield key, expected
+        elif isinstance(expected, Mapping) and isinstance(expected.get("$eq"), str):
+            yield key, expected["$eq"]
 
 
 def blocked(exceptions: Sequence[Condition], context: Any) -> bool:

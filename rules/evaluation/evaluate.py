@@ -8,7 +8,7 @@ from rules.evaluation.matching import Compiled, Matched, RuleSet, Viewer
 from rules.evaluation.policy import Policy, Voice, merged
 from rules.evaluation.tool_selection import effect
 
-Counts = Mapping[str, tuple[int, int]]  # by rule: good and bad feedback
+FeedbackCounts = Mapping[str, tuple[int, int]]  # by rule: good and bad feedback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,12 +32,12 @@ class Observation:
     after: Mapping[str, Any]
 
 
-def voices(rules: Sequence[Compiled], counts: Counts) -> list[Voice]:
-    return [one.voice(*counts.get(one.rule.id, (0, 0))) for one in rules]
+def voices(rules: Sequence[Compiled], feedback_counts: FeedbackCounts) -> list[Voice]:
+    return [one.voice(*feedback_counts.get(one.rule.id, (0, 0))) for one in rules]
 
 
-def policy_of(rules: Sequence[Compiled], counts: Counts) -> Policy:
-    return merged(voices(rules, counts))
+def policy_of(rules: Sequence[Compiled], feedback_counts: FeedbackCounts) -> Policy:
+    return merged(voices(rules, feedback_counts))
 
 
 def observe(
@@ -45,7 +45,7 @@ def observe(
     question: Question,
     live: Sequence[Compiled],
     live_edition: Compiled | None,
-    counts: Counts,
+    feedback_counts: FeedbackCounts,
 ) -> Observation | None:
     """The rule in the place of its live edition, all else as it is. None: it has nothing to say.
 
@@ -60,8 +60,8 @@ def observe(
     with_it = [one for one in live if one is not live_edition]
     if matched:
         with_it.append(watcher)
-    before = effect(policy_of(live, counts), question.candidates, strict=question.strict)
-    after = effect(policy_of(with_it, counts), question.candidates, strict=question.strict)
+    before = effect(policy_of(live, feedback_counts), question.candidates, strict=question.strict)
+    after = effect(policy_of(with_it, feedback_counts), question.candidates, strict=question.strict)
     return Observation(
         rule=watcher.rule.id,
         matched=matched,
@@ -72,7 +72,7 @@ def observe(
 
 
 def observe_all(
-    rules: RuleSet, matched: Matched, question: Question, counts: Counts
+    rules: RuleSet, matched: Matched, question: Question, feedback_counts: FeedbackCounts
 ) -> list[Observation]:
     """What each watching rule of the set would have made of it."""
     replacing = [
@@ -81,7 +81,9 @@ def observe_all(
         if one not in matched.watching and rules.live_editions[one.rule.lineage] in matched.live
     ]
     seen = (
-        observe(one, question, matched.live, rules.live_editions.get(one.rule.lineage), counts)
+        observe(
+            one, question, matched.live, rules.live_editions.get(one.rule.lineage), feedback_counts
+        )
         for one in (*matched.watching, *replacing)
     )
     return [one for one in seen if one]

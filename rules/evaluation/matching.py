@@ -100,8 +100,8 @@ class RuleSet:
     replacing: list[Compiled] = field(default_factory=list)  # watch, and have a live edition
 
     def match(self, context: Any, viewer: Viewer) -> Matched:
-        found = [self.rules[place] for place in sorted(self._candidates(context))]
-        holding = [one for one in found if one.addresses(viewer) and one.holds(context)]
+        candidates = [self.rules[place] for place in sorted(self._candidates(context))]
+        holding = [one for one in candidates if one.addresses(viewer) and one.holds(context)]
         return Matched(
             considered=self.considered(viewer),
             live=tuple(one for one in holding if one.rule.live),
@@ -125,20 +125,22 @@ class RuleSet:
 
 def rule_set(rules: Iterable[Compiled]) -> RuleSet:
     """File each rule under the rarest of the equalities it implies."""
-    made = RuleSet(tuple(rules))
-    common = Counter(need for one in made.rules for need in one.condition.needs)
-    for place, one in enumerate(made.rules):
+    compiled_set = RuleSet(tuple(rules))
+    common = Counter(need for one in compiled_set.rules for need in one.condition.needs)
+    for place, one in enumerate(compiled_set.rules):
         if one.condition.needs:
             path, text = min(one.condition.needs, key=lambda need: (common[need], need))
-            made.filed.setdefault(path, {}).setdefault(text, []).append(place)
+            compiled_set.filed.setdefault(path, {}).setdefault(text, []).append(place)
         else:
-            made.others.append(place)
+            compiled_set.others.append(place)
         rule = one.rule
-        whose = "" if rule.audience == "account" else rule.audience_id
-        made.addressed[rule.scope, rule.audience, whose] += 1
+        audience_key = "" if rule.audience == "account" else rule.audience_id
+        compiled_set.addressed[rule.scope, rule.audience, audience_key] += 1
         if rule.live:
-            made.live_editions[rule.lineage] = one
-    made.replacing.extend(
-        one for one in made.rules if not one.rule.live and one.rule.lineage in made.live_editions
+            compiled_set.live_editions[rule.lineage] = one
+    compiled_set.replacing.extend(
+        one
+        for one in compiled_set.rules
+        if not one.rule.live and one.rule.lineage in compiled_set.live_editions
     )
-    return made
+    return compiled_set

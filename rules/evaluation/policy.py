@@ -90,7 +90,9 @@ def merged(voices: Sequence[Voice]) -> Policy:
         tools = voice.then.get("tool")
         paths += [f"tool\x1f{name}" for name in tools] if isinstance(tools, Mapping) else []
         policy.touched[voice.id] = tuple(path.replace("\x1f", ".") for path in paths)
-    policy.clashes = [clash for path, said in writers.items() if (clash := _clash(path, said))]
+    policy.clashes = [
+        clash for path, contributions in writers.items() if (clash := _clash(path, contributions))
+    ]
     _tools(policy, ascending[::-1])
     return policy
 
@@ -122,9 +124,9 @@ def _put(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
         here[path[-1]] = {} if value == {} else value  # the rule's own is not to be filled
 
 
-def _clash(path: str, said: Sequence[tuple[Voice, Any]]) -> Clash | None:
-    winner, value = said[-1]
-    losers = [voice for voice, other in said[:-1] if _other(other, value)]
+def _clash(path: str, contributions: Sequence[tuple[Voice, Any]]) -> Clash | None:
+    winner, value = contributions[-1]
+    losers = [voice for voice, other in contributions[:-1] if _other(other, value)]
     if not losers:
         return None
     return Clash(
@@ -178,11 +180,11 @@ def _names(voice: Voice, what: str) -> list[str] | None:
 
 def _sayers(descending: Sequence[Voice], what: str) -> dict[str, tuple[str, ...]]:
     """By tool: which rules say so, the best first; tools in the order of their best rule."""
-    found: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for voice in descending:
         for name in dict.fromkeys(_names(voice, what) or ()):
-            found.setdefault(name, []).append(voice.id)
-    return {name: tuple(ids) for name, ids in found.items()}
+            names_by_reason.setdefault(name, []).append(voice.id)
+    return {name: tuple(ids) for name, ids in names_by_reason.items()}
 
 
 def _tool_clash(path: str, code: str, limits: Sequence[tuple[Voice, list[str]]]) -> Clash:

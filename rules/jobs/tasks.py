@@ -14,6 +14,6 @@ def suggest() -> int:
 
 
 @shared_task
-def keep_to_retention() -> int:
+def delete_expired_decisions() -> int:
     """Drop decisions that accounts no longer keep. How many that were."""
     return sum(sweep(remove_outlived))

@@ -125,7 +125,7 @@ class Rule(SealedModel):
         """Whether a change of what it says makes a new edition."""
         return self.state != self.State.DRAFT or self.shadowed_at is not None
 
-    def said(self) -> dict[str, Any]:
+    def definition(self) -> dict[str, Any]:
         """What agents obey, and so what is judged."""
         return {
             "if": self.when,

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, SealedModel
 
-LONGEST_KEPT = 36_500  # days
+MAX_RETENTION = 36_500  # days
 
 
 class RuleBook(SealedModel):
@@ -42,7 +42,7 @@ class RuleBook(SealedModel):
         _("decisions are kept for, in days"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(LONGEST_KEPT)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION)],
         help_text=_(
             "Then they go, and what watching rules made of them; those with feedback stay. "
             "Empty: they stay."

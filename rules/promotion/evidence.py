@@ -74,7 +74,7 @@ class Check:
     """One thing that the gate asks for, in words that say what is and what is needed."""
 
     met: bool
-    said: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class Gate:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        return tuple(check.said for check in self.checks if not check.met)
+        return tuple(check.text for check in self.checks if not check.met)
 
     @property
     def open(self) -> bool:
@@ -101,7 +101,7 @@ def book_of(account_id: UUID) -> RuleBook:
 def evidence_of(rule: Rule) -> Evidence:
     """Since the rule last began to watch. Five queries, whatever there is. Use inside `acting`."""
     watched = observations_of(rule)
-    counts = watched.aggregate(
+    observation_counts = watched.aggregate(
         matched=Count("pk", filter=Q(matched=True)), changed=Count("pk", filter=Q(changed=True))
     )
     went = watched.aggregate(
@@ -110,12 +110,12 @@ def evidence_of(rule: Rule) -> Evidence:
         same_good=Count("pk", filter=Q(changed=False) & Q(_went(GOOD))),
         same_bad=Count("pk", filter=Q(changed=False) & Q(_went(BAD))),
     )
-    said = RuleStatistics.objects.of(rule.account_id).filter(rule_id=rule.pk).first()
+    statistics = RuleStatistics.objects.of(rule.account_id).filter(rule_id=rule.pk).first()
     return Evidence(
         seen=seen_by(rule).count() if rule.shadowed_at else 0,
-        said_good=said.positive if said else 0,
-        said_bad=said.negative if said else 0,
-        **counts,
+        said_good=statistics.positive if statistics else 0,
+        said_bad=statistics.negative if statistics else 0,
+        **observation_counts,
         **went,
     )
 
@@ -155,11 +155,11 @@ def last_changed(rule: Rule, most: int = LAST) -> list[RuleObservation]:
 
 
 def feedback_on(account_id: UUID, decisions: Sequence[UUID]) -> dict[UUID, list[RuleFeedback]]:
-    """What was said of these decisions, by decision."""
-    found: dict[UUID, list[RuleFeedback]] = {}
-    for said in RuleFeedback.objects.of(account_id).filter(decision__in=decisions).order_by("pk"):
-        found.setdefault(said.decision_id, []).append(said)  # type: ignore[arg-type]
-    return found
+    """Return the feedback on these decisions, by decision."""
+    feedback_by_decision: dict[UUID, list[RuleFeedback]] = {}
+    for row in RuleFeedback.objects.of(account_id).filter(decision__in=decisions).order_by("pk"):
+        feedback_by_decision.setdefault(row.decision_id, []).append(row)  # type: ignore[arg-type]
+    return feedback_by_decision
 
 
 def turns_of(rule: Rule) -> list[Turn]:
@@ -191,17 +191,17 @@ def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
     checks = (
         Check(
             met=evidence.seen >= book.min_seen,
-            said=_("It has seen %(n)s decisions; %(least)s are the least.")
+            text=_("It has seen %(n)s decisions; %(least)s are the least.")
             % {"n": intcomma(evidence.seen), "least": intcomma(book.min_seen)},
         ),
         Check(
             met=evidence.changed >= book.min_changed,
-            said=_("It would have changed %(n)s of them; %(least)s are the least.")
+            text=_("It would have changed %(n)s of them; %(least)s are the least.")
             % {"n": intcomma(evidence.changed), "least": intcomma(book.min_changed)},
         ),
         Check(
             met=against <= book.max_against,
-            said=_(
+            text=_(
                 "Up to %(share)d %% of the feedback may speak against it; %(most)d %% is the most."
             )
             % {"share": round(100 * against), "most": round(100 * book.max_against)},

@@ -35,10 +35,12 @@ class RuleAdmin(ReadOnlyAdmin):
     date_hierarchy = "created_at"
     ordering = ("-updated_at", "-pk")
     hidden_fields = ("account", "written_sha256")
-    actions = ("watch", "count", "roll_back", "disable")
+    actions = ("move_to_shadow", "count", "roll_back", "disable")
 
     @admin.action(description=_("Set to shadow"), permissions=["review"])
-    def watch(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
+    def move_to_shadow(
+        self, request: HttpRequest, rows: QuerySet[Rule]
+    ) -> AfterCommitResponse | None:
         return self._move(request, rows, State.SHADOW)
 
     @admin.action(description=_("Promote, if the evidence suffices"), permissions=["manage"])

@@ -12,16 +12,16 @@ from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from rules.actions.backtests import start
 from rules.views.history import OFFERED, last_backtest
-from rules.views.rules import DETAIL, found
+from rules.views.rules import DETAIL, get_rule_or_404
 
 
 @require_POST
 @reviewer_required
 def start_backtest(request: WebRequest, pk: UUID) -> HttpResponse:
     """A worker runs it; the rule's page tells how far it is."""
-    row = found(request, pk)
-    wanted = parse_row_number(request.POST.get("decisions", "")) or OFFERED[1]
-    start(row.account_id, actor_for(request), pk, wanted)
+    row = get_rule_or_404(request, pk)
+    size = parse_row_number(request.POST.get("decisions", "")) or OFFERED[1]
+    start(row.account_id, actor_for(request), pk, size)
     notify_success(request, _("The backtest runs. Nothing changes by it."))
     return redirect("rules:rule", pk=pk)
 
@@ -30,7 +30,7 @@ def start_backtest(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def progress(request: WebRequest, pk: UUID) -> HttpResponse:
     """How far the last one is: asked for again and again."""
-    row = found(request, pk)
+    row = get_rule_or_404(request, pk)
     return respond_unless_unchanged(
         request, render(request, f"{DETAIL}#backtest", {"backtest": last_backtest(row)})
     )

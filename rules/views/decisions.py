@@ -30,7 +30,7 @@ from rules.views.rules import REASON
 PAGE = 50
 MOST_CONFLICTS = 100
 # What a line of the log shows.
-SHOWN = (
+LISTED_COLUMNS = (
     *("selected_tool", "fallback", "run_id", "agent_id", "user_id", "candidates"),
     *("differs", "conflicts", "created_at", "account_id"),
 )
@@ -41,7 +41,7 @@ SHOWN = (
 def decisions(request: WebRequest) -> HttpResponse:
     """Newest first."""
     account_id = account_id_for(request)
-    log = listed(account_id, request.GET)
+    log = load_decision_list(account_id, request.GET)
     outcomes = feedback_on(account_id, [each.pk for each in log.rows])
     context = {
         "filter": log.filter,
@@ -56,7 +56,7 @@ def decisions(request: WebRequest) -> HttpResponse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class DecisionList:
     """A page of the log. `older` is the address of the next one, empty on the last."""
 
     filter: DecisionFilter
@@ -64,23 +64,25 @@ class Listed:
     older: str
 
 
-def listed(account_id: UUID, said: QueryDict) -> Listed:
+def load_decision_list(account_id: UUID, params: QueryDict) -> DecisionList:
     """The page that an address asks for: one query, however deep it is, for no row is counted."""
-    rows = RuleDecision.objects.of(account_id).only(*SHOWN).order_by("-created_at", "-pk")
-    narrowed = DecisionFilter(said, queryset=rows)
-    found = narrowed.qs
-    if before := _cursor(said.get("before", "")):
+    rows = RuleDecision.objects.of(account_id).only(*LISTED_COLUMNS).order_by("-created_at", "-pk")
+    narrowed = DecisionFilter(params, queryset=rows)
+    matching_rows = narrowed.qs
+    if before := _cursor(params.get("before", "")):
         moment, pk = before
-        found = found.filter(created_at__lte=moment).exclude(created_at=moment, pk__gte=pk)
-    page = list(found[: PAGE + 1])
-    shown = page[:PAGE]
-    older = f"{shown[-1].created_at.isoformat()}~{shown[-1].pk}" if len(page) > PAGE else ""
-    return Listed(filter=narrowed, rows=shown, older=older)
+        matching_rows = matching_rows.filter(created_at__lte=moment).exclude(
+            created_at=moment, pk__gte=pk
+        )
+    page = list(matching_rows[: PAGE + 1])
+    page_rows = page[:PAGE]
+    older = f"{page_rows[-1].created_at.isoformat()}~{page_rows[-1].pk}" if len(page) > PAGE else ""
+    return DecisionList(filter=narrowed, rows=page_rows, older=older)
 
 
-def _cursor(said: str) -> tuple[datetime, UUID] | None:
+def _cursor(params: str) -> tuple[datetime, UUID] | None:
     """The last decision of the page before; None if the address names none."""
-    moment, _tilde, pk = said.partition("~")
+    moment, _tilde, pk = params.partition("~")
     try:
         when = datetime.fromisoformat(moment)
         return (when, UUID(pk)) if when.tzinfo else None
@@ -91,10 +93,10 @@ def _cursor(said: str) -> tuple[datetime, UUID] | None:
 def _rule_named(request: WebRequest, name: str = "rule") -> Rule | None:
     """The rule that a list is narrowed to."""
     try:
-        wanted = UUID(request.GET.get(name, ""))
+        selected_id = UUID(request.GET.get(name, ""))
     except ValueError:
         return None
-    return Rule.objects.of(account_id_for(request)).filter(pk=wanted).first()
+    return Rule.objects.of(account_id_for(request)).filter(pk=selected_id).first()
 
 
 def _first_command(request: WebRequest) -> str:
@@ -116,10 +118,10 @@ def decision(request: WebRequest, pk: UUID) -> HttpResponse:
         .select_related("rule")
         .order_by("-changed", "pk")[:PAGE]
     )
-    said = list(RuleFeedback.objects.of(row.account_id).filter(decision=row).order_by("pk"))
-    spoken = [UUID(one[key]) for one in row.conflicts for key in ("winner",)]
-    spoken += [UUID(loser) for one in row.conflicts for loser in one["losers"]]
-    rules = Rule.objects.of(row.account_id).in_bulk([*row.source_rule_ids, *spoken])
+    params = list(RuleFeedback.objects.of(row.account_id).filter(decision=row).order_by("pk"))
+    rule_ids = [UUID(one[key]) for one in row.conflicts for key in ("winner",)]
+    rule_ids += [UUID(loser) for one in row.conflicts for loser in one["losers"]]
+    rules = Rule.objects.of(row.account_id).in_bulk([*row.source_rule_ids, *rule_ids])
     context = {
         "decision": row,
         "context_text": pretty(row.context),
@@ -135,9 +137,9 @@ def decision(request: WebRequest, pk: UUID) -> HttpResponse:
             for one in row.conflicts
         ],
         "observations": [{"seen": each, "after": pretty(each.after)} for each in seen],
-        "feedback": said,
+        "feedback": params,
         "outcomes": RuleFeedback.Outcome.choices,
-        "names": list_actor_names([row.created_by, *(each.created_by for each in said)]),
+        "names": list_actor_names([row.created_by, *(each.created_by for each in params)]),
     }
     return render(request, "rules/decisions/detail.html", context)
 
@@ -159,8 +161,8 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
         target="all",
     )
     counted = rate_decision(verdict, question_of(row), row.selected_tool, row.pk)
-    said = _("Noted. It counts for the rules that applied.")
-    notify_success(request, said if counted.fresh else _("That was said before: it counts once."))
+    params = _("Noted. It counts for the rules that applied.")
+    notify_success(request, params if counted.fresh else _("That was said before: it counts once."))
     return redirect("rules:decision", pk=pk)
 
 
@@ -169,9 +171,9 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
 def conflicts(request: WebRequest) -> HttpResponse:
     """Where rules that count disagree, by how often it happened."""
     account_id, rule = account_id_for(request), _rule_named(request)
-    found = recorded_conflicts(account_id, rule.pk if rule else None)
-    shown = found[:MOST_CONFLICTS]
-    rules = Rule.objects.of(account_id).in_bulk(set(_spoken(shown)))
+    matching_rows = recorded_conflicts(account_id, rule.pk if rule else None)
+    page_rows = matching_rows[:MOST_CONFLICTS]
+    rules = Rule.objects.of(account_id).in_bulk(set(_rule_ids_in(page_rows)))
     context = {
         "rows": [
             {
@@ -180,17 +182,17 @@ def conflicts(request: WebRequest) -> HttpResponse:
                 "winner": rules.get(one.winner),
                 "losers": [rules[key] for key in one.losers if key in rules],
             }
-            for one in shown
+            for one in page_rows
         ],
-        "total": len(found),
+        "total": len(matching_rows),
         "rule": rule,
         "looked_at": RECORDED,
     }
     return render(request, "rules/decisions/conflicts.html", context)
 
 
-def _spoken(found: Iterable[Conflict]) -> list[UUID]:
-    return [key for one in found for key in (one.winner, *one.losers)]
+def _rule_ids_in(matching_rows: Iterable[Conflict]) -> list[UUID]:
+    return [key for one in matching_rows for key in (one.winner, *one.losers)]
 
 
 @require_safe
@@ -202,14 +204,14 @@ def feedback(request: WebRequest) -> HttpResponse:
     narrowed = FeedbackFilter(request.GET, queryset=rows.order_by("-created_at", "-pk"))
     page = Paginator(narrowed.qs, PAGE).get_page(request.GET.get("page"))
     rules = Rule.objects.of(account_id).in_bulk({key for each in page for key in each.rule_ids})
-    shown: list[dict[str, Any]] = [
+    page_rows: list[dict[str, Any]] = [
         {"said": each, "rules": [rules[key] for key in each.rule_ids if key in rules]}
         for each in page
     ]
     context = {
         "filter": narrowed,
         "page": page,
-        "rows": shown,
+        "rows": page_rows,
         "narrowed": any(request.GET.get(name) for name in narrowed.filters),
         "rule": _rule_named(request),
         "names": list_actor_names(each.created_by for each in page),

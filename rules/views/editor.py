@@ -24,9 +24,9 @@ from rules.editing.form_json_sync import EMPTY
 from rules.editing.rendering import condition_lines, effects
 from rules.editing.rule_input import NewRule, refuse, scope_of
 from rules.models import Rule
-from rules.views.editor_state import Desk, desk_of, opened
+from rules.views.editor_state import EditorState, opened, parse_editor
 from rules.views.forms import RuleForm
-from rules.views.rules import found
+from rules.views.rules import get_rule_or_404
 
 TEMPLATE = "rules/editor/index.html"
 
@@ -41,44 +41,44 @@ def new(request: WebRequest) -> HttpResponse:
 @reviewer_required
 def edit_rule(request: WebRequest, pk: UUID) -> HttpResponse:
     """What has watched or counts stays as it is: the change is a new edition, a draft."""
-    return _edit(request, found(request, pk))
+    return _edit(request, get_rule_or_404(request, pk))
 
 
 @require_POST
 @reviewer_required
 def check(request: WebRequest) -> HttpResponse:
     """What is wrong so far, in place, and the other side brought into step."""
-    rule = _known(request)
-    desk, form = desk_of(request.POST), RuleForm(request.POST)
-    return render(request, f"{TEMPLATE}#checked", _context(request, rule, desk, form))
+    rule = _find_rule(request)
+    editor, form = parse_editor(request.POST), RuleForm(request.POST)
+    return render(request, f"{TEMPLATE}#checked", _context(request, rule, editor, form))
 
 
-def _known(request: WebRequest) -> Rule | None:
-    said = request.POST.get("rule", "")
-    return found(request, uuid_or_404(said)) if said else None
+def _find_rule(request: WebRequest) -> Rule | None:
+    definition = request.POST.get("rule", "")
+    return get_rule_or_404(request, uuid_or_404(definition)) if definition else None
 
 
 def _edit(request: WebRequest, rule: Rule | None) -> HttpResponse:
     if request.method != "POST":
-        said = _said(rule) if rule else EMPTY
-        return _page(request, rule, opened(said), RuleForm(initial=RuleForm.seen(rule)))
-    desk, form = desk_of(request.POST), RuleForm(request.POST)
-    is_right = form.is_valid() and not desk.issues
+        definition = _definition_of(rule) if rule else EMPTY
+        return _page(request, rule, opened(definition), RuleForm(initial=RuleForm.seen(rule)))
+    editor, form = parse_editor(request.POST), RuleForm(request.POST)
+    is_right = form.is_valid() and not editor.issues
     if request.POST.get("step") or not is_right:  # a step on the page, or back to it
-        return _page(request, rule, desk, form, refused=not request.POST.get("step"))
+        return _page(request, rule, editor, form, refused=not request.POST.get("step"))
     try:
         with transaction.atomic():
-            saved = _save(request, rule, desk, form)
+            saved = _save(request, rule, editor, form)
     except DomainError as error:
-        desk = replace(desk, issues=error.issues)
+        editor = replace(editor, issues=error.issues)
         form.add_error(None, error.message)
-        return _page(request, rule, desk, form, refused=True)
+        return _page(request, rule, editor, form, refused=True)
     return _saved(request, rule, saved)
 
 
-def _save(request: WebRequest, rule: Rule | None, desk: Desk, form: RuleForm) -> Rule:
+def _save(request: WebRequest, rule: Rule | None, editor: EditorState, form: RuleForm) -> Rule:
     account_id, actor, reason = account_id_for(request), actor_for(request), form.why()
-    values = {**form.values(), **desk.columns()}
+    values = {**form.values(), **editor.columns()}
     if rule is None:
         draft = NewRule(**values, scope=scope_of(form.cleaned_data["scope"]))
         refuse(draft.issues())
@@ -93,43 +93,52 @@ def _saved(request: WebRequest, before: Rule | None, saved: Rule) -> HttpRespons
             request, _("Written. It is a draft: try it on past decisions, then let it watch.")
         )
     elif saved.pk != before.pk:
-        said = _("Edition %(n)d is a draft. Edition %(old)d stays as it is until you promote it.")
-        notify_success(request, said % {"n": saved.edition, "old": before.edition})
+        definition = _(
+            "Edition %(n)d is a draft. Edition %(old)d stays as it is until you promote it."
+        )
+        notify_success(request, definition % {"n": saved.edition, "old": before.edition})
     else:
         notify_success(request, _("Changed."))
     return redirect("rules:rule", pk=saved.pk)
 
 
-def _said(rule: Rule) -> dict[str, Any]:
+def _definition_of(rule: Rule) -> dict[str, Any]:
     return {"if": rule.when, "then": rule.then, "exceptions": rule.exceptions}
 
 
 def _page(
-    request: WebRequest, rule: Rule | None, desk: Desk, form: RuleForm, *, refused: bool = False
+    request: WebRequest,
+    rule: Rule | None,
+    editor: EditorState,
+    form: RuleForm,
+    *,
+    refused: bool = False,
 ) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if refused else HTTPStatus.OK
-    return render(request, TEMPLATE, _context(request, rule, desk, form), status=status)
+    return render(request, TEMPLATE, _context(request, rule, editor, form), status=status)
 
 
-def _context(request: WebRequest, rule: Rule | None, desk: Desk, form: RuleForm) -> dict[str, Any]:
-    draft = _draft(rule, desk, form)
+def _context(
+    request: WebRequest, rule: Rule | None, editor: EditorState, form: RuleForm
+) -> dict[str, Any]:
+    draft = _draft(rule, editor, form)
     context: dict[str, Any] = {
         "rule": rule,
-        "desk": desk,
+        "desk": editor,
         "form": form,
         "lines": condition_lines(draft.when),
         "exceptions": [condition_lines(one) for one in draft.exceptions],
         "effects": effects(draft.then),
     }
-    if desk.context is not None and not desk.issues:
+    if editor.context is not None and not editor.issues:
         lineage = rule.lineage if rule else None
-        result = tried(account_id_for(request), draft, desk.context, desk.candidates, lineage)
+        result = tried(account_id_for(request), draft, editor.context, editor.candidates, lineage)
         context["tried"] = result
     return context
 
 
-def _draft(rule: Rule | None, desk: Desk, form: RuleForm) -> NewRule:
+def _draft(rule: Rule | None, editor: EditorState, form: RuleForm) -> NewRule:
     """The rule as it stands on the page; where a field is wrong, as if it were empty."""
-    known = draft_of(rule) if rule else NewRule(name="")
+    draft = draft_of(rule) if rule else NewRule(name="")
     values = form.values() if form.is_bound and form.is_valid() else {}
-    return replace(known, **values, **desk.columns())
+    return replace(draft, **values, **editor.columns())

@@ -46,7 +46,7 @@ TOOLS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
+class EditorState:
     """`agreed` is what form and JSON both said last; `spoke` which of them has changed it."""
 
     agreed: Json
@@ -82,12 +82,12 @@ class Desk:
     @property
     def wrong(self) -> dict[str, list[str]]:
         """What is wrong, by the part that it stands beside."""
-        found: dict[str, list[str]] = {"if": [], "then": [], "exceptions": [], "json": []}
+        values: dict[str, list[str]] = {"if": [], "then": [], "exceptions": [], "json": []}
         for issue in self.issues:
             part, _dot, inside = issue["path"].partition(".")
             text = f"{inside}: {issue['message']}" if inside else issue["message"]
-            found.setdefault(part, []).append(text)
-        return found
+            values.setdefault(part, []).append(text)
+        return values
 
     @property
     def conditions(self) -> list[dict[str, Any]]:
@@ -110,11 +110,11 @@ class Desk:
 
     @property
     def tools(self) -> list[dict[str, Any]] | None:
-        said = self.form.tools
-        if said is None:
+        data = self.form.tools
+        if data is None:
             return None
         return [
-            {"name": name, "label": label, "help": text, "value": said.get(name, "")}
+            {"name": name, "label": label, "help": text, "value": data.get(name, "")}
             for name, label, text in TOOLS
         ]
 
@@ -123,36 +123,36 @@ class Desk:
         return [("", _("as it is")), *((one, one) for one in FORMATS)]
 
 
-def opened(rule: Mapping[str, Any]) -> Desk:
+def opened(rule: Mapping[str, Any]) -> EditorState:
     """A desk on which nobody has changed anything."""
     agreed = {**EMPTY, **rule}
-    return Desk(agreed=agreed, form=form_of(agreed), json=pretty(agreed))
+    return EditorState(agreed=agreed, form=form_of(agreed), json=pretty(agreed))
 
 
-def desk_of(said: QueryDict) -> Desk:
+def parse_editor(data: QueryDict) -> EditorState:
     """What was sent: whichever side was changed since both agreed is taken over by the other."""
-    agreed = _agreed(said.get("agreed", ""))
-    form, text = _form(said), said.get("json", "")[:LARGEST].replace("\r\n", "\n")
-    step = said.get("step", "")
+    agreed = _agreed(data.get("agreed", ""))
+    form, text = _form(data), data.get("json", "")[:LARGEST].replace("\r\n", "\n")
+    step = data.get("step", "")
     by_form, wrong_form = _by_form(agreed, form)
     by_json, wrong_json = _by_json(text)
     form_spoke = wrong_form is not None or not same(by_form, agreed)
     json_spoke = wrong_json is not None or not same(by_json, agreed)
     differ = wrong_form or wrong_json or not same(by_form, by_json)
-    desk = Desk(agreed=agreed, form=form, json=text, **_trial(said))
+    editor = EditorState(agreed=agreed, form=form, json=text, **_trial(data))
     if form_spoke and json_spoke and differ and step not in ("form", "json"):
         both = _("The form and the JSON were both changed: say below which of them counts.")
-        return replace(desk, issues=[{"path": "json", "message": both}])
+        return replace(editor, issues=[{"path": "json", "message": both}])
     if (form_spoke and step != "json") or step == "form":
         if wrong_form:
-            return replace(desk, spoke="form", issues=[wrong_form])
-        desk = replace(desk, spoke="form", agreed=by_form, json=pretty(by_form))
+            return replace(editor, spoke="form", issues=[wrong_form])
+        editor = replace(editor, spoke="form", agreed=by_form, json=pretty(by_form))
     elif json_spoke or step == "json":
         if wrong_json:
-            return replace(desk, spoke="json", issues=[wrong_json])
-        desk = replace(desk, spoke="json", agreed=by_json, form=form_of(by_json))
+            return replace(editor, spoke="json", issues=[wrong_json])
+        editor = replace(editor, spoke="json", agreed=by_json, form=form_of(by_json))
     more = 3 if step == "more" else 1
-    return replace(desk, issues=issues_of(desk.agreed), blank=more)
+    return replace(editor, issues=issues_of(editor.agreed), blank=more)
 
 
 def _agreed(text: str) -> Json:
@@ -164,41 +164,44 @@ def _agreed(text: str) -> Json:
 
 def _by_form(agreed: Json, form: Form) -> tuple[Json, Issue | None]:
     try:
-        said = formed(agreed, form)
-        check(said)
+        data = formed(agreed, form)
+        check(data)
     except Unsaid as error:
         return agreed, {"path": error.place, "message": str(REASONS[error.reason])}
     except Unstorable:
         text = _("A line holds a character or a number that cannot be kept: take it out.")
         return agreed, {"path": "json", "message": text}
-    return said, None
+    return data, None
 
 
 def _by_json(text: str) -> tuple[Json, Issue | None]:
     try:
-        said = parse(text.encode())
+        data = parse(text.encode())
     except Refused as error:
         return dict(EMPTY), {"path": "json", "message": json_issue(error)}
-    if unknown := sorted(said.keys() - EMPTY.keys()):
-        known = _("Unknown here: %(names)s. Known are if, then and exceptions.")
-        return dict(EMPTY), {"path": "json", "message": known % {"names": ", ".join(unknown)}}
-    return {**EMPTY, **said}, None
+    if unknown := sorted(data.keys() - EMPTY.keys()):
+        unknown_names_message = _("Unknown here: %(names)s. Known are if, then and exceptions.")
+        return dict(EMPTY), {
+            "path": "json",
+            "message": unknown_names_message % {"names": ", ".join(unknown)},
+        }
+    return {**EMPTY, **data}, None
 
 
-def _form(said: QueryDict) -> Form:
+def _form(data: QueryDict) -> Form:
     """Only what the page showed; what it did not show stays as it was agreed."""
-    shown = set(said.getlist("shown"))
-    tools = {name: said.get(name, "")[:LARGEST] for name, _label, _help in TOOLS}
+    displayed_parts = set(data.getlist("shown"))
+    tools = {name: data.get(name, "")[:LARGEST] for name, _label, _help in TOOLS}
     return Form(
-        when=_rows(said, "if") if "if" in shown else None,
-        unless=_rows(said, "unless") if "unless" in shown else None,
-        tools=tools if "tools" in shown else None,
-        format=said.get("format", "") if "format" in shown else None,
+        when=_rows(data, "if") if "if" in displayed_parts else None,
+        unless=_rows(data, "unless") if "unless" in displayed_parts else None,
+        tools=tools if "tools" in displayed_parts else None,
+        format=data.get("format", "") if "format" in displayed_parts else None,
     )
 
 
-def _rows(said: QueryDict, name: str) -> tuple[Row, ...]:
-    columns = (said.getlist(f"{name}_{part}")[:MOST_ROWS] for part in ("path", "op", "value"))
+def _rows(data: QueryDict, name: str) -> tuple[Row, ...]:
+    columns = (data.getlist(f"{name}_{part}")[:MOST_ROWS] for part in ("path", "op", "value"))
     rows = zip(*columns, strict=False)
     return tuple(
         Row(path.strip(), operator, value.strip()[:LARGEST])
@@ -207,17 +210,17 @@ def _rows(said: QueryDict, name: str) -> tuple[Row, ...]:
     )
 
 
-def _trial(said: QueryDict) -> dict[str, Any]:
+def _trial(data: QueryDict) -> dict[str, Any]:
     """The context to try it on, and the tools that there are."""
-    text = said.get("context", "")[:LARGEST]
-    names = said.get("candidates", "").replace("，", ",").split(",")
-    found: dict[str, Any] = {
+    text = data.get("context", "")[:LARGEST]
+    names = data.get("candidates", "").replace("，", ",").split(",")
+    values: dict[str, Any] = {
         "context_text": text,
         "candidates": [name for one in names if (name := one.strip())][:200],
     }
     if text.strip():
         try:
-            found["context"] = parse(text.encode())
+            values["context"] = parse(text.encode())
         except Refused as error:
-            found["context_issue"] = json_issue(error)
-    return found
+            values["context_issue"] = json_issue(error)
+    return values

@@ -77,19 +77,19 @@ class RuleForm(Styled):
 
     def clean(self) -> dict[str, Any]:
         """A rule for one user, agent or app says for which; one for everyone does not."""
-        said = super().clean() or self.cleaned_data
-        said["audience"] = said.get("audience") or Rule.Audience.ACCOUNT
-        everyones = said["audience"] == Rule.Audience.ACCOUNT
-        if everyones and said.get("audience_id"):
+        data = super().clean() or self.cleaned_data
+        data["audience"] = data.get("audience") or Rule.Audience.ACCOUNT
+        everyones = data["audience"] == Rule.Audience.ACCOUNT
+        if everyones and data.get("audience_id"):
             self.add_error("audience_id", _now("A rule for everyone is not for one alone."))
-        if not everyones and not said.get("audience_id"):
+        if not everyones and not data.get("audience_id"):
             self.add_error("audience_id", _now("Say for whom it is."))
-        return said
+        return data
 
     def values(self) -> dict[str, Any]:
         """What the rule is to be, but for its scope, which never changes."""
-        said = self.cleaned_data
-        return {name: said[name] for name in said if name not in ("reason", "scope")}
+        data = self.cleaned_data
+        return {name: data[name] for name in data if name not in ("reason", "scope")}
 
     def why(self) -> str:
         return str(self.cleaned_data["reason"])

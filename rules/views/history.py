@@ -10,9 +10,9 @@ from rules.editing.rendering import compared, pretty
 from rules.models import Rule, RuleBacktest, RulePromotion, RuleVersion
 
 VERSIONS = 50  # shown on one page; older ones are asked for
-SAID = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
+RULE_FIELDS = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
 OFFERED = (100, 1_000, MOST)  # decisions to try a rule on
-TOLD = ("name", "summary", *SAID)
+VERSION_FIELDS = ("name", "summary", *RULE_FIELDS)
 
 
 def versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
@@ -40,14 +40,18 @@ def versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Any, str, str]]:
     """What it says otherwise. A value that a digest leaves out is an empty one."""
-    differ = [name for name in TOLD if before.get(name) != after.get(name)]
+    differ = [name for name in VERSION_FIELDS if before.get(name) != after.get(name)]
     return [
-        (Rule._meta.get_field(name).verbose_name, _shown(before, name), _shown(after, name))  # type: ignore[union-attr]
+        (
+            Rule._meta.get_field(name).verbose_name,  # type: ignore[union-attr]
+            _format_field(before, name),
+            _format_field(after, name),
+        )
         for name in differ
     ]
 
 
-def _shown(state: dict[str, Any], name: str) -> str:
+def _format_field(state: dict[str, Any], name: str) -> str:
     value = state.get(name)
     return "" if value is None else value if isinstance(value, str) else pretty(value)
 
@@ -57,7 +61,7 @@ def against(rule: Rule, editions: Sequence[Rule]) -> dict[str, Any] | None:
     live = next((one for one in editions if one.state == Rule.State.ACTIVE), None)
     if live is None or live.pk == rule.pk:
         return None
-    old, new = live.said(), rule.said()
+    old, new = live.definition(), rule.definition()
     return {"rule": live, "old": pretty(old), "new": pretty(new), "lines": compared(old, new)}
 
 

@@ -19,7 +19,7 @@ from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from rules.actions.conflicts import conflicts_with_live
-from rules.actions.promotions import approve, ask_or_promote, waiting_for, withdraw
+from rules.actions.promotions import approve, request_or_promote, waiting_for, withdraw
 from rules.actions.states import Moved, seen_sha256
 from rules.editing.rendering import CODES, condition_lines, effects, pretty
 from rules.models import Rule, RulePromotion
@@ -33,7 +33,7 @@ from rules.promotion.evidence import (
     turns_of,
 )
 from rules.views import history
-from rules.views.rules import decision_of, found, is_admin
+from rules.views.rules import decision_of, get_rule_or_404, is_admin
 
 TEMPLATE = "rules/promotion/index.html"
 EVEN = 10  # per cent, from which on whole ones will do
@@ -43,7 +43,7 @@ EVEN = 10  # per cent, from which on whole ones will do
 @reviewer_required
 def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """All that is known of it; sent, it counts or waits for a second person."""
-    row = found(request, pk)
+    row = get_rule_or_404(request, pk)
     if request.method != "POST":
         return _page(request, row)
     book = book_of(row.account_id)
@@ -53,11 +53,11 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     decision = decision_of(request, pk, seen=request.POST.get("seen", ""), may_override=override)
     try:
         with transaction.atomic():  # a refusal leaves nothing half done, and is told on the page
-            made = ask_or_promote(decision)
+            result = request_or_promote(decision)
     except (Invalid, Conflict) as error:
-        return _page(request, found(request, pk), error)
-    if isinstance(made, Moved):
-        return _counts_now(request, made)
+        return _page(request, get_rule_or_404(request, pk), error)
+    if isinstance(result, Moved):
+        return _render_counts(request, result)
     notify_success(request, _("Asked for. Another admin of this account approves it, or not."))
     return redirect("rules:promotion", pk=pk)
 
@@ -66,42 +66,42 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def approve_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """A second person approves exactly what the first one saw."""
-    wish = _wish(request, pk)
-    decision = decision_of(request, wish.rule_id)
+    request_row = _get_request(request, pk)
+    decision = decision_of(request, request_row.rule_id)
     with transaction.atomic():
         moved = approve(decision, pk)
-    return _counts_now(request, moved)
+    return _render_counts(request, moved)
 
 
 @require_POST
 @reviewer_required
 def withdraw_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """Whoever asked takes it back; an admin says no."""
-    wish = _wish(request, pk)
-    if wish.asked_by != str(actor_for(request)) and not is_admin(request):
+    request_row = _get_request(request, pk)
+    if request_row.asked_by != str(actor_for(request)) and not is_admin(request):
         raise Denied(_("Only who asked for it, or an admin, may withdraw it."))
     with transaction.atomic():
-        withdraw(decision_of(request, wish.rule_id), pk)
+        withdraw(decision_of(request, request_row.rule_id), pk)
     notify_success(request, _("Withdrawn. The rule goes on watching."))
-    return redirect("rules:promotion", pk=wish.rule_id)
+    return redirect("rules:promotion", pk=request_row.rule_id)
 
 
-def _wish(request: WebRequest, pk: UUID) -> RulePromotion:
+def _get_request(request: WebRequest, pk: UUID) -> RulePromotion:
     return get_object_or_404(RulePromotion.objects.of(account_id_for(request)), pk=pk)
 
 
-def _counts_now(request: WebRequest, moved: Moved) -> HttpResponse:
+def _render_counts(request: WebRequest, moved: Moved) -> HttpResponse:
     rule = moved.rule
-    way_back = f"{reverse('rules:rollback', args=[rule.pk])}?version={rule.version}"
-    notify_success(request, _("“%(name)s” counts now.") % {"name": rule.name}, undo=way_back)
+    undo_url = f"{reverse('rules:rollback', args=[rule.pk])}?version={rule.version}"
+    notify_success(request, _("“%(name)s” counts now.") % {"name": rule.name}, undo=undo_url)
     return redirect("rules:rule", pk=rule.pk)
 
 
 def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> HttpResponse:
     editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
-    book, known = book_of(row.account_id), evidence_of(row)
-    wish, void = waiting_for(row)
-    clashes, looked_at = conflicts_with_live(row)
+    book, rule_evidence = book_of(row.account_id), evidence_of(row)
+    request_row, void = waiting_for(row)
+    clashes, inspected = conflicts_with_live(row)
     others = {pk for one in clashes for pk in (one.winner, *one.losers)} - {row.pk}
     rules = Rule.objects.of(row.account_id).in_bulk(others)
     mine = str(actor_for(request))
@@ -113,9 +113,9 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
         "live": history.against(row, editions),
         "seen": seen_sha256(row, editions),
         "book": book,
-        "evidence": known,
-        "intervals": _intervals(known, book.max_against),
-        "gate": gate_of(known, book),
+        "evidence": rule_evidence,
+        "intervals": _intervals(rule_evidence, book.max_against),
+        "gate": gate_of(rule_evidence, book),
         "conflicts": [
             {
                 "path": one.path,
@@ -127,16 +127,16 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
             }
             for one in clashes
         ],
-        "looked_at": looked_at,
+        "looked_at": inspected,
         "turns": turns_of(row),
         "differing": _differing(row),
-        "wish": wish,
+        "wish": request_row,
         "void": void,
-        "is_mine": wish is not None and wish.asked_by == mine,
+        "is_mine": request_row is not None and request_row.asked_by == mine,
         "is_admin": is_admin(request),
         "may_send": is_admin(request) or book.second_person,
         "error": error,
-        "names": list_actor_names([wish.asked_by]) if wish else {},
+        "names": list_actor_names([request_row.asked_by]) if request_row else {},
     }
     status = HTTPStatus(error.status) if error else HTTPStatus.OK
     return render(request, TEMPLATE, context, status=status)
@@ -145,24 +145,24 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
 def _differing(row: Rule) -> list[dict[str, Any]]:
     """The last decisions that would have come out otherwise, with what was said of them."""
     changed = last_changed(row)
-    said = feedback_on(row.account_id, [seen.decision_id for seen in changed])
+    feedback_by_decision = feedback_on(row.account_id, [seen.decision_id for seen in changed])
     return [
         {
             "seen": seen,
             "after": pretty(seen.after),
             "tool": seen.after.get("selected"),
-            "feedback": said.get(seen.decision_id, []),
+            "feedback": feedback_by_decision.get(seen.decision_id, []),
         }
         for seen in changed
     ]
 
 
-def _intervals(known: Evidence, most_against: float) -> list[dict[str, Any]]:
+def _intervals(rule_evidence: Evidence, most_against: float) -> list[dict[str, Any]]:
     """Shares with what they say of all decisions, 95 % sure, and where to draw that."""
     return [
-        _drawn(_("matched"), known.match),
-        _drawn(_("would have changed"), known.change),
-        _drawn(_("feedback against it"), known.against, limit=most_against),
+        _drawn(_("matched"), rule_evidence.match),
+        _drawn(_("would have changed"), rule_evidence.change),
+        _drawn(_("feedback against it"), rule_evidence.against, limit=most_against),
     ]
 
 

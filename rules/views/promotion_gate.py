@@ -70,7 +70,7 @@ def _doomed(row: RuleBook, days: int | None) -> int:
 
 
 def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> HttpResponse:
-    steps = list_changes(row, INPUT, format_value=_said)
+    steps = list_changes(row, INPUT, format_value=_format_value)
     context = {
         "book": row,
         "form": wrong or BookForm.of(row),
@@ -84,7 +84,7 @@ def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> 
     return render(request, TEMPLATE, context, status=status)
 
 
-def _said(_name: str, value: Any) -> str:
+def _format_value(_name: str, value: Any) -> str:
     if isinstance(value, bool):
         return _("on") if value else _("off")
     return _("for good") if value is None else number_format(value)

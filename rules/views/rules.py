@@ -71,10 +71,10 @@ def counts(request: WebRequest) -> HttpResponse:
 def _tabs(request: WebRequest) -> list[dict[str, Any]]:
     rows = Rule.objects.of(account_id_for(request)).order_by()
     counted = dict(rows.values_list("state").annotate(Count("pk")))
-    shown = request.GET.get("state", "")
+    selected_state = request.GET.get("state", "")
     tabs = [{"state": "", "label": _("All"), "count": sum(counted.values())}]
     tabs += [{"state": v, "label": label, "count": counted.get(v, 0)} for v, label in State.choices]
-    return [{**tab, "open": tab["state"] == shown} for tab in tabs]
+    return [{**tab, "open": tab["state"] == selected_state} for tab in tabs]
 
 
 def _waiting(account_id: UUID) -> list[RulePromotion]:
@@ -101,24 +101,26 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_object_or_404(rows, pk=pk)
     editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
     steps, older = history.versions(row)
-    wish = history.waiting(row)
+    pending_request = history.waiting(row)
     actors = [row.created_by, *(step["state"].actor for step in steps)]
     context = {
         "rule": row,
         "lines": condition_lines(row.when),
         "exceptions": [condition_lines(one) for one in row.exceptions],
         "effects": effects(row.then),
-        "json": pretty(row.said()),
+        "json": pretty(row.definition()),
         "live": history.against(row, editions),
         "editions": sorted(editions, key=lambda one: -one.edition),
         "steps": steps,
         "older": older,
-        "wish": wish,
+        "wish": pending_request,
         "moves": _moves(request, row),
         "evidence": evidence_of(row) if row.shadowed_at else None,
         "backtest": history.last_backtest(row),
         "tries": history.OFFERED,
-        "names": list_actor_names([*actors, *([wish.asked_by] if wish else [])]),
+        "names": list_actor_names(
+            [*actors, *([pending_request.asked_by] if pending_request else [])]
+        ),
     }
     return render(request, DETAIL, context)
 
@@ -136,8 +138,8 @@ def _moves(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
     if seen == State.ACTIVE and not is_admin(request):
         return []
     open_to = [to for to in State if seen.may_become(to) and to != State.ACTIVE]
-    known = [(to, *words.get((seen, to), ("ban", _("Disable")))) for to in open_to]
-    return [{"to": to.value, "icon": icon, "label": label} for to, icon, label in known]
+    transitions = [(to, *words.get((seen, to), ("ban", _("Disable")))) for to in open_to]
+    return [{"to": to.value, "icon": icon, "label": label} for to, icon, label in transitions]
 
 
 @require_POST
@@ -157,25 +159,25 @@ def roll_back(request: WebRequest, pk: UUID) -> HttpResponse:
     return _done(request, lambda: rollback(decision_of(request, pk)))
 
 
-def _done(request: WebRequest, deed: Callable[[], Moved]) -> HttpResponse:
+def _done(request: WebRequest, operation: Callable[[], Moved]) -> HttpResponse:
     with transaction.atomic():
-        moved = deed()
-    said = {
+        moved = operation()
+    message = {
         State.DRAFT: _("It is a draft now."),
         State.SHADOW: _("It watches now: nothing changes, and what it would change is recorded."),
         State.DISABLED: _("It is disabled now."),
     }[State(moved.rule.state)]
     if moved.replaced:
-        said = _("Rolled back: “%(name)s”, edition %(n)d, counts again.") % {
+        message = _("Rolled back: “%(name)s”, edition %(n)d, counts again.") % {
             "name": moved.replaced.name,
             "n": moved.replaced.edition,
         }
-    notify_success(request, said)
+    notify_success(request, message)
     here = reverse("rules:rule", args=[moved.rule.pk])
     return HttpResponse(headers={"HX-Redirect": here}) if request.htmx else redirect(here)
 
 
-def found(request: WebRequest, pk: UUID) -> Rule:
+def get_rule_or_404(request: WebRequest, pk: UUID) -> Rule:
     return get_object_or_404(Rule.objects.of(account_id_for(request)), pk=pk)
 
 

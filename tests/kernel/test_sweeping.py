@@ -20,7 +20,7 @@ SWEEPS = [
     ("memory.jobs.tasks.let_topics_grow", "memory.jobs.tasks.owe_topics"),
     ("memory.jobs.tasks.write_down_accesses", "memory.jobs.tasks.write_down"),
     ("rules.jobs.tasks.suggest", "rules.actions.suggestions.suggest"),
-    ("rules.jobs.tasks.keep_to_retention", "rules.jobs.tasks.remove_outlived"),
+    ("rules.jobs.tasks.delete_expired_decisions", "rules.jobs.tasks.remove_outlived"),
     ("context.jobs.tasks.keep_to_retention", "context.jobs.tasks.remove_outlived"),
     ("kmapp.api.tasks.drop_expired_answers", "kmapp.api.idempotency._drop_expired"),
     ("kmapp.outbox.tasks.drop_old", "kmapp.outbox.purge.purge"),

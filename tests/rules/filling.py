@@ -5,7 +5,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from rules.actions.promotions import ask
+from rules.actions.promotions import request_promotion
 from rules.actions.settings import change_book
 from rules.actions.states import Decision
 from rules.models import Rule, RuleBacktest, RuleSuggestion
@@ -32,7 +32,7 @@ def fill_rules(account: Account, number: int = 2, *, word: str = "") -> list[Rul
                 reason="because",
                 may_override=True,
             )
-            ask(decision)
+            request_promotion(decision)
             now = timezone.now()
             common = {"account": account, "rule": one, "created_at": now}
             RuleBacktest.objects.create(version=1, wanted=10, asked_by="system", **common)

@@ -10,10 +10,10 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, User
 from kmapp.database.ids import uuid7
-from rules.actions.promotions import ask
+from rules.actions.promotions import request_promotion
 from rules.actions.rules import edit
 from rules.actions.states import Decision
-from rules.jobs.tasks import keep_to_retention
+from rules.jobs.tasks import delete_expired_decisions
 from rules.models import Rule, RulePromotion
 from tests import makers
 from tests.rules.filling import fill_rules
@@ -214,7 +214,9 @@ def test_nobody_approves_their_own_wish_and_a_stale_one_is_void(
     assert boss.post(f"/rules/promotions/{mine.pk}/approve/", form).status_code == 403
     assert boss.post(f"/rules/promotions/{mine.pk}/withdraw/", form).status_code == 302
     with acting(acme):
-        theirs = ask(Decision(account_id=acme.pk, rule_id=made.pk, actor=LIN, reason="Enough."))
+        theirs = request_promotion(
+            Decision(account_id=acme.pk, rule_id=made.pk, actor=LIN, reason="Enough.")
+        )
         Rule.objects.filter(pk=made.pk).update(priority=50, version=made.version + 1)
     assert "is void" in page(boss.get(f"/rules/{made.pk}/promotion/"))
     stale = boss.post(f"/rules/promotions/{theirs.pk}/approve/", {"version": made.version + 1})
@@ -248,9 +250,9 @@ def test_decisions_go_after_their_days_but_for_those_with_feedback(
         rows.update(created_at="2020-01-01T00:00:00Z")
     form = {"min_seen": "1", "min_changed": "1", "max_against": "1", "decision_days": "30"}
     assert "drop 1 decision" in page(boss.post("/rules/gate/set/", form))
-    assert keep_to_retention() == 0
+    assert delete_expired_decisions() == 0
     assert boss.post("/rules/gate/set/", {**form, "count": "1"}).status_code == 302
-    assert keep_to_retention() == 1
+    assert delete_expired_decisions() == 1
     with acting(acme):
         assert [each.pk for each in rows.all()] == [rated.decision.pk]
 

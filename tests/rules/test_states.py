@@ -14,7 +14,13 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
 from kmapp.ledger.models import Commit
-from rules.actions.promotions import approve, ask, ask_or_promote, waiting_for, withdraw
+from rules.actions.promotions import (
+    approve,
+    request_or_promote,
+    request_promotion,
+    waiting_for,
+    withdraw,
+)
 from rules.actions.rules import edit
 from rules.actions.states import Decision, move, rollback
 from rules.models import Rule, RuleFeedback, RulePromotion, RuleStatistics, RuleVersion
@@ -108,7 +114,7 @@ def test_a_second_person_approves_what_the_first_one_saw(acme: Account) -> None:
     with acting(acme):
         with pytest.raises(Conflict, match="second person"):
             move(decision(made), "active")
-        wish = ask_or_promote(decision(made))
+        wish = request_or_promote(decision(made))
         assert isinstance(wish, RulePromotion)
         with pytest.raises(Denied):
             approve(decision(made, ADA), wish.pk)
@@ -125,12 +131,12 @@ def test_a_stale_approval_is_void(acme: Account) -> None:
     newer = go(acme, newer, "shadow")
     gate(acme, second_person=True)
     with acting(acme):
-        wish = ask(decision(newer))
+        wish = request_promotion(decision(newer))
         move(decision(live), "shadow")  # what is live has changed
         assert waiting_for(newer)[1]
         with pytest.raises(Conflict, match="void"):
             approve(decision(newer, LIN), wish.pk)
-        again = ask(decision(newer))
+        again = request_promotion(decision(newer))
         assert RulePromotion.objects.get(pk=wish.pk).status == "withdrawn"
         move(decision(newer), "draft")
         move(decision(newer), "shadow")  # the same words, but another time of watching
@@ -189,7 +195,7 @@ def test_of_two_editions_promoted_at_once_one_is_active(committed: str, acme: Ac
 def test_of_two_who_approve_at_once_one_is_told(committed: str, acme: Account) -> None:
     made = rule(acme, "a rule", "shadow")
     with acting(acme):
-        wish = ask(decision(made))
+        wish = request_promotion(decision(made))
 
     def approves(actor: Actor) -> None:
         with acting(acme):
@@ -209,11 +215,11 @@ def test_who_asks_anew_and_who_decides_wait_for_each_other(
 ) -> None:
     made = rule(acme, "a rule", "shadow")
     with acting(acme):
-        wish = ask(decision(made))
+        wish = request_promotion(decision(made))
 
     def asks() -> None:
         with acting(acme):
-            ask(decision(made))
+            request_promotion(decision(made))
 
     def decides() -> None:
         with acting(acme):

@@ -178,7 +178,11 @@ def test_no_way_changes_in_place_what_counts(people: People, acme: Account, way:
     live = rule(acme, "Live", "active", client_id="one")
     IN_PLACE[way](people, live)
     after = now(live)
-    assert (after.said(), after.state, after.version) == (live.said(), "active", live.version)
+    assert (after.definition(), after.state, after.version) == (
+        live.definition(),
+        "active",
+        live.version,
+    )
 
 
 def test_a_rule_is_a_draft_whatever_its_writer_says(people: People, acme: Account) -> None:

@@ -54,7 +54,7 @@ def test_a_reviewer_lets_drafts_watch_and_no_more(client: Client, acme: Account)
     for verb in ("count", "roll_back", "disable"):
         assert f'value="{verb}"' not in shown
         decide(client, Rule, verb, [live.pk])
-    assert "Only an admin" in decide(client, Rule, "watch", [live.pk])
+    assert "Only an admin" in decide(client, Rule, "move_to_shadow", [live.pk])
     assert now(live).state == "active"
-    decide(client, Rule, "watch", [draft.pk])
+    decide(client, Rule, "move_to_shadow", [draft.pk])
     assert now(draft).state == "shadow"

@@ -19,4 +19,4 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         cast = Cast.of(account_named(options["account"]))
         for name in settings.DEMO_TELLERS:
-            self.stdout.write(import_module(name).tell(cast))
+            self.stdout.write(import_module(name).load_demo(cast))

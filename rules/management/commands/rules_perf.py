@@ -21,12 +21,12 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from rules.actions.backtests import run
-from rules.actions.decisions import ask, decide
+from rules.actions.decisions import decide, evaluate_rules
 from rules.actions.versions import touch
 from rules.api.serialize import Shower
 from rules.evaluation.evaluate import Question
 from rules.models import Rule, RuleBacktest, RuleDecision
-from rules.views.decisions import listed
+from rules.views.decisions import load_decision_list
 
 MATCHING = 50
 PIECE = 1_000
@@ -50,26 +50,26 @@ class Command(BaseCommand):
             question = Question(context=CONTEXT, candidates=TOOLS)
 
             def evaluate() -> None:
-                shower = Shower(account.pk, ask(account.pk, question), MATCHING)
+                shower = Shower(account.pk, evaluate_rules(account.pk, question), MATCHING)
                 JSONRenderer().render(shower.evaluation(include_shadow=True))
 
             first = seconds(evaluate)
             self.stdout.write(f"compiling {options['rules']:,} rules: {1000 * first:.0f} ms")
-            self.tell("evaluate", evaluate, options["number"])
-            self.tell(
+            self.report("evaluate", evaluate, options["number"])
+            self.report(
                 "select and record",
                 lambda: decide(account.pk, SYSTEM, question),
                 options["number"],
             )
             test = recorded(account.pk, options["decisions"])
-            taken = seconds(lambda: run(account.pk, test))
-            self.stdout.write(f"backtest over {options['decisions']:,} decisions: {taken:.1f} s")
+            elapsed = seconds(lambda: run(account.pk, test))
+            self.stdout.write(f"backtest over {options['decisions']:,} decisions: {elapsed:.1f} s")
             decided(account.pk, max(0, options["log"] - options["decisions"]))
-            for asked in ("", DEEP, "selected_tool=bash", "kind=differs", "kind=rated"):
-                work = partial(listed, account.pk, QueryDict(asked))
-                self.tell(f"log without statistics ?{asked[:24]}", work, 10)
+            for query in ("", DEEP, "selected_tool=bash", "kind=differs", "kind=rated"):
+                work = partial(load_decision_list, account.pk, QueryDict(query))
+                self.report(f"log without statistics ?{query[:24]}", work, 10)
 
-    def tell(self, name: str, work: Callable[[], object], number: int) -> None:
+    def report(self, name: str, work: Callable[[], object], number: int) -> None:
         times = sorted(1000 * seconds(work) for _ in range(number))
         p95 = times[int(0.95 * len(times))]
         self.stdout.write(f"{name}: median {statistics.median(times):.1f} ms, p95 {p95:.1f} ms")

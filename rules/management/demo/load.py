@@ -18,7 +18,7 @@ from rules.evaluation.evaluate import Question
 from rules.evaluation.matching import Viewer
 from rules.models import Rule, RuleFeedback
 
-TOLD = """\
+SUMMARY = """\
 {new} rules are new in {account}; agents asked them {asked} times.
 
   Those that watch, with what they would have changed:
@@ -27,7 +27,7 @@ TOLD = """\
     {decisions}
     {conflicts}
 """
-WAY = {
+TRANSITIONS = {
     "draft": (),
     "shadow": ("shadow",),
     "active": ("shadow", "active"),
@@ -37,89 +37,89 @@ RATED = 3  # every third decision
 Outcome = RuleFeedback.Outcome
 
 
-def tell(cast: Cast) -> str:
+def load_demo(actors: Cast) -> str:
     """Tell it once: decisions only for rules that are new. Returns what to look at."""
-    told = json.loads(Path(__file__).with_name("rules.json").read_text())
-    fresh = [rule for one in told["rules"] if (rule := _write(cast, one))]
-    asked = _ask(cast, told) if fresh else 0
+    data = json.loads(Path(__file__).with_name("rules.json").read_text())
+    fresh = [rule for one in data["rules"] if (rule := _write(actors, one))]
+    decision_count = _make_decisions(actors, data) if fresh else 0
     if fresh:
-        _change(cast, told["edition"])
-    return TOLD.format(
+        _change(actors, data["edition"])
+    return SUMMARY.format(
         new=len(fresh),
-        account=cast.account.name,
-        asked=asked,
-        rules=cast.here + reverse("rules:rules"),
-        decisions=cast.here + reverse("rules:decisions"),
-        conflicts=cast.here + reverse("rules:conflicts"),
+        account=actors.account.name,
+        asked=decision_count,
+        rules=actors.here + reverse("rules:rules"),
+        decisions=actors.here + reverse("rules:decisions"),
+        conflicts=actors.here + reverse("rules:conflicts"),
     )
 
 
-def _write(cast: Cast, told: Mapping[str, Any]) -> Rule | None:
+def _write(actors: Cast, data: Mapping[str, Any]) -> Rule | None:
     """The rule, brought to its state; None if it was there already."""
     draft = NewRule(
-        client_id=f"demo-{told['id']}",
-        name=told["name"],
-        summary=told.get("summary", ""),
-        when=told["if"],
-        then=told["then"],
-        exceptions=told.get("exceptions", ()),
-        priority=told["priority"],
+        client_id=f"demo-{data['id']}",
+        name=data["name"],
+        summary=data.get("summary", ""),
+        when=data["if"],
+        then=data["then"],
+        exceptions=data.get("exceptions", ()),
+        priority=data["priority"],
     )
-    with acting(cast.account):
-        written = create(cast.account.pk, cast.agent, draft)
+    with acting(actors.account):
+        written = create(actors.account.pk, actors.agent, draft)
         rule = written.rules[0]
         if rule.pk not in written.fresh:
             return None
-        for state in WAY[told["state"]]:
-            rule = move(_decision(cast, rule), state).rule
+        for state in TRANSITIONS[data["state"]]:
+            rule = move(_decision(actors, rule), state).rule
     return rule
 
 
-def _decision(cast: Cast, rule: Rule) -> Decision:
+def _decision(actors: Cast, rule: Rule) -> Decision:
     """A demo has no evidence to wait for, and says so."""
     return Decision(
-        account_id=cast.account.pk,
+        account_id=actors.account.pk,
         rule_id=rule.pk,
-        actor=cast.person,
+        actor=actors.person,
         reason="Agreed among the tea masters. 茶师们商定的。",
         may_override=True,
     )
 
 
-def _change(cast: Cast, told: Mapping[str, Any]) -> None:
+def _change(actors: Cast, data: Mapping[str, Any]) -> None:
     """Another edition of one that counts, as a draft."""
-    with acting(cast.account):
-        rule = Rule.objects.of(cast.account).get(client_id=f"demo-{told['of']}")
-        edit(cast.account.pk, cast.person, rule.pk, {"when": told["if"]}, reason=told["reason"])
+    with acting(actors.account):
+        rule = Rule.objects.of(actors.account).get(client_id=f"demo-{data['of']}")
+        edit(actors.account.pk, actors.person, rule.pk, {"when": data["if"]}, reason=data["reason"])
 
 
-def _ask(cast: Cast, told: Mapping[str, Any]) -> int:
+def _make_decisions(actors: Cast, data: Mapping[str, Any]) -> int:
     """What agents are about to do, again and again, and how some of it went."""
-    asked = 0
-    for turn in range(told["rounds"]):
-        for context in told["contexts"]:
+    decision_count = 0
+    for turn in range(data["rounds"]):
+        for context in data["contexts"]:
             question = Question(
                 context=context,
                 viewer=Viewer(agent_id="concierge", app_id="lanternleaf-shop"),
-                candidates=tuple(told["tools"]),
+                candidates=tuple(data["tools"]),
                 strict=False,
             )
-            with acting(cast.account):
+            with acting(actors.account):
                 run = f"demo-run-{turn + 1}"
-                decided = decide(cast.account.pk, cast.agent, question, run_id=run)
-                if asked % RATED == 0:
-                    _rate(cast, decided)
-            asked += 1
-    return asked
+                decided = decide(actors.account.pk, actors.agent, question, run_id=run)
+                if decision_count % RATED == 0:
+                    _rate(actors, decided)
+            decision_count += 1
+    return decision_count
 
 
-def _rate(cast: Cast, decided: Decided) -> None:
+def _rate(actors: Cast, decided: Decided) -> None:
     """Angry customers were glad of a person, and of nothing else."""
     question, tool = decided.answer.question, decided.decision.selected_tool
     went_badly = question.context.get("mood") == "angry" and tool != "ask_manager"
     verdict = Verdict(
-        account_id=cast.account.pk,
-        actor=cast.agent,
+        account_id=actors.account.pk,
+        actor=actors.agent,
         outcome=Outcome.NEGATIVE if went_badly else Outcome.POSITIVE,
         run_id=decided.decision.run_id,
         target="all",
