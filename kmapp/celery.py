@@ -16,16 +16,16 @@ app.autodiscover_tasks(["memory", "rules", "context"], related_name="jobs.tasks"
 
 
 @setup_logging.connect
-def keep_logging(**_kwargs: Any) -> None:
+def keep_django_logging(**_kwargs: Any) -> None:
     """Django has set logging up; Celery does so unless somebody listens here."""
 
 
 @worker_ready.connect
-def keep_hearing(sender: Any, **_kwargs: Any) -> None:
+def start_consumer_watchdog(sender: Any, **_kwargs: Any) -> None:
     """A worker listens for as long as it lives."""
     from kmapp.outbox import consumer_watchdog  # noqa: PLC0415 - settings are there by now
 
-    consumer_watchdog.watch(
+    consumer_watchdog.start_watchdog(
         [*sender.app.amqp.queues.consume_from], lambda: consumer_watchdog.pool_of(sender)
     )
 

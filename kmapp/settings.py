@@ -14,7 +14,7 @@ DATA_DIR = env.folder("KMAPP_DATA_DIR", BASE_DIR / ".kmapp")
 KEYS_DIR = DATA_DIR / "keys"
 
 
-def _kept_secret() -> str:
+def _load_secret_key() -> str:
     """A secret made at first start and kept beside the data, outside the database."""
     path = KEYS_DIR / "secret"
     if not path.exists():
@@ -24,7 +24,7 @@ def _kept_secret() -> str:
     return path.read_text()
 
 
-SECRET_KEY = env.text("SECRET_KEY") or _kept_secret()
+SECRET_KEY = env.text("SECRET_KEY") or _load_secret_key()
 # Older ones, which open what they sealed; nothing is sealed with them.
 SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 DEBUG = env.flag("DEBUG", default=False)

@@ -115,7 +115,7 @@ def _owe_vectors(
         return
     parts = [Part(object_id=each.pk, part=0, text_sha256="") for each in archives]
     for model in models_in_use():
-        await_vectors(account_id, COLLECTION, model.pk, parts, known=False)
+        await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=False)
     tasks = [
         Task(job_key=f"{each.pk}:{commit.id}", payload={"archive": str(each.pk)})
         for each in archives

@@ -136,7 +136,7 @@ def _piece(made: ContextComparison, ids: Sequence[UUID], prices: Mapping[str, An
     ]
     with acting(account_id):
         ContextDifference.objects.bulk_create(_row(made, replay, prices) for replay in replays)
-        made.keep(done=made.done + len(ids), gone=made.gone + len(ids) - len(replays))
+        made.store(done=made.done + len(ids), gone=made.gone + len(ids) - len(replays))
 
 
 def _row(made: ContextComparison, replay: Replay, prices: Mapping[str, Any]) -> ContextDifference:

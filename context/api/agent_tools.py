@@ -13,7 +13,7 @@ offer(
         description=_WORDS["description"],
         path="/v1/tool-results/load",
         scope=Scope.CONTEXT_READ,
-        wanted={"uuid": text(_WORDS["uuid"])},
+        required={"uuid": text(_WORDS["uuid"])},
         optional={"query": text(_WORDS["query"])},
     )
 )

@@ -79,7 +79,7 @@ class Replay(AgentView):
         asked = parse(ReplayInput, request)
         with acting(self.account):
             recording = recording_of(self.account, one(self.account, pk))
-        named = self.asked_variant.name if self.asked_variant else None
+        named = self.requested_variant.name if self.requested_variant else None
         changes = changes_of({"variant": named, **asked})
         check_may_vary(self.request.auth, changes)
         recording = varied(self.account, recording, changes)

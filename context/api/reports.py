@@ -37,7 +37,7 @@ class Assemble(AgentView):
     @extend_schema(request=AssembleInput, responses={201: AssembledCall})
     def post(self, request: Request) -> Response:
         asked = parse(AssembleInput, request)
-        done = PIPELINE.run(request_of(cast(AgentRequest, request), asked, self.asked_variant))
+        done = PIPELINE.run(request_of(cast(AgentRequest, request), asked, self.requested_variant))
         self.variant = done.assembled.collected.variant
         answer = Response(serialize_reports.call_output(done), status=201)
         with acting(self.account):

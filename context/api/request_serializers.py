@@ -8,7 +8,7 @@ from rest_framework import serializers
 from context.assembly.messages import NotMessages, check
 from context.models.archives import Within
 from context.models.settings import LONGEST, Language
-from kmapp.api.serializers import Aliases, Typed, given
+from kmapp.api.serializers import Aliases, Typed, alias_help
 from kmapp.ledger.canonical import LARGEST_INTEGER
 
 ID = 200
@@ -104,7 +104,7 @@ class ResultsSearchInput(Conversation):
 
     together = {
         "anyOf": [
-            given("conversation_id"),
+            alias_help("conversation_id"),
             {"required": ["across"], "properties": {"across": {"const": True}}},
         ]
     }

@@ -17,7 +17,7 @@ from kmapp.accounts.acting import acting
 from kmapp.errors import Denied, Invalid, NotFound
 from kmapp.providers.active import active_model
 from kmapp.search import queries
-from kmapp.search.exact_scores import measured
+from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import Candidate, Query, fuse
 from kmapp.search.models import TermPosting
 from kmapp.search.queries import Collection, Meaning, Words
@@ -181,7 +181,9 @@ def relevance(
     words = dict(held.values_list("document").annotate(Count("term")))
     collection = Collection(account_id=account_id, name=COLLECTION)
     none = Words(idf={}, average_length=1.0)
-    measures = measured(collection, none, meaning, map(str, pks), beside=NONE_BESIDE)
+    measures = load_exact_scores(
+        collection, none, meaning, map(str, pks), context_collection=NONE_BESIDE
+    )
     scale = scale_of(meaning.model if meaning else active_model())
     return {
         pk: Relevance(
@@ -243,7 +245,9 @@ def ranking(
     near = (
         queries.nearest(collection, meaning, within=within, limit=4 * CANDIDATES) if meaning else {}
     )
-    measures = measured(collection, words, meaning, {*named, *near}, beside=NONE_BESIDE)
+    measures = load_exact_scores(
+        collection, words, meaning, {*named, *near}, context_collection=NONE_BESIDE
+    )
     candidates = [
         Candidate(
             id=pk,

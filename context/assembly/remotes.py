@@ -16,9 +16,9 @@ from context.assembly.retrieval_requests import Remote, Wanted
 from kmapp.database.encryption import CannotOpen, unseal
 from kmapp.prompt_injection import detect_flags
 from kmapp.providers.breaker import breaker_for
-from kmapp.providers.client import ask, posted
+from kmapp.providers.client import post_json, posted
 from kmapp.providers.errors import Faulted, ProviderError
-from kmapp.providers.metrics import measured
+from kmapp.providers.metrics import record_call
 from kmapp.search.variants import HEADER
 
 TEXT = 100_000  # characters of one result
@@ -59,8 +59,8 @@ def ask_remote(remote: Remote, name: str, wanted: Wanted, seconds: float) -> lis
     asked = posted(path, _question(name, wanted), {HEADER: wanted.variant.name})
     # By account: what one has set up wrongly closes the way of no other.
     circuit = breaker_for(f"{remote.base_url}{path}?account={wanted.account_id}").guard()
-    with measured("remote", name) as call, circuit:
-        answer = _read(ask(f"{remote.base_url}/v1", key, asked, seconds))
+    with record_call("remote", name) as call, circuit:
+        answer = _read(post_json(f"{remote.base_url}/v1", key, asked, seconds))
         call.outcome = "ok"
     found = [_snippet(remote, name, wanted, each) for each in answer.results[: wanted.limit]]
     return [each for each in found if each.text.strip()]

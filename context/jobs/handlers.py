@@ -15,7 +15,7 @@ from context.actions.model_summaries import (
     stays_extractive,
 )
 from context.models import ContextComparison, ContextSummary, Extractive, ToolResultArchive
-from kmapp.outbox.registry import Answers, Job, Last, Later, on
+from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, on
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
 
@@ -23,7 +23,7 @@ PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
 
 
 @on(EMBED, name="context.handlers.embed", batch=4, queue="embedding")
-def embed(jobs: Sequence[Job]) -> Answers:
+def embed(jobs: Sequence[Job]) -> JobErrors:
     archives = sorted({UUID(job.payload["archive"]) for job in jobs})
     try:
         failed = embed_archives(jobs[0].account_id, archives)
@@ -31,7 +31,7 @@ def embed(jobs: Sequence[Job]) -> Answers:
         if isinstance(error, Faulted) and len(jobs) == 1:
             raise  # perhaps this very text: after some attempts a person looks at it
         # Nobody's fault here: however long the provider is away, nothing is given up.
-        raise Later(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
+        raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
     return {
         job.id: failed[archive]
         for job in jobs
@@ -43,13 +43,13 @@ def _break_off(job: Job) -> None:
     ContextComparison.break_off(job.account_id, UUID(job.payload["comparison"]))
 
 
-@on(COMPARE, name="context.handlers.compare", gave_up=_break_off)
+@on(COMPARE, name="context.handlers.compare", on_permanent_failure=_break_off)
 def compare(jobs: Sequence[Job]) -> None:
     for job in jobs:
         run(job.account_id, UUID(job.payload["comparison"]))
 
 
-def _failed(rows: Summed) -> Last:
+def _failed(rows: Summed) -> FailureHook:
     def keep_the_first(job: Job) -> None:
         stays_extractive(job.account_id, rows, UUID(job.payload["id"]), Extractive.FAILED)
 
@@ -60,7 +60,7 @@ def _failed(rows: Summed) -> Last:
     RETELL_RESULT,
     name="context.handlers.sum_up_results",
     queue="extraction",
-    gave_up=_failed(ToolResultArchive),
+    on_permanent_failure=_failed(ToolResultArchive),
 )
 def sum_up_results(jobs: Sequence[Job]) -> None:
     _sum_up(jobs, ToolResultArchive, retell_result)
@@ -70,7 +70,7 @@ def sum_up_results(jobs: Sequence[Job]) -> None:
     RETELL_CONVERSATION,
     name="context.handlers.sum_up_conversations",
     queue="extraction",
-    gave_up=_failed(ContextSummary),
+    on_permanent_failure=_failed(ContextSummary),
 )
 def sum_up_conversations(jobs: Sequence[Job]) -> None:
     _sum_up(jobs, ContextSummary, retell_conversation)
@@ -89,4 +89,4 @@ def _sum_up(jobs: Sequence[Job], rows: Summed, retell: Callable[[UUID, UUID], No
             raise
         except ProviderError as error:
             seconds = error.retry_after or PROVIDER_PAUSE
-            raise Later(error.code, seconds=seconds, for_all=True) from error
+            raise RetryLater(error.code, seconds=seconds, for_all=True) from error

@@ -26,13 +26,14 @@ class Tool:
     description: str
     path: str
     scope: Scope
-    wanted: Mapping[str, Schema]
+    required: Mapping[str, Schema]
     optional: Mapping[str, Schema] = field(default_factory=dict)
 
     def schema(self) -> dict[str, Any]:
-        maybe = {name: {**said, "type": [said["type"], "null"]} for name, said in
-                 self.optional.items()}  # fmt: skip
-        properties = {**self.wanted, **maybe}
+        nullable = {
+            name: {**spec, "type": [spec["type"], "null"]} for name, spec in self.optional.items()
+        }
+        properties = {**self.required, **nullable}
         return {
             "type": "function",
             "function": {

@@ -19,7 +19,7 @@ log = structlog.get_logger()
 UNREACHABLE = Counter("kmapp_cache_unreachable", "Cache operations that found no server.")
 CONNECT_SECONDS = 0.5
 REST = 1.0  # seconds without another try after a failure: a hung server must not slow every request
-SAY_EVERY = 60.0  # seconds between log lines
+LOG_INTERVAL = 60.0  # seconds between log lines
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,7 +48,7 @@ def _or(*, answer: Any) -> Callable[[F], F]:
             try:
                 return method(self, *args, **kwargs)
             except RedisError as error:
-                self.say(error)
+                self.log_error(error)
                 return fallback
 
         return guarded  # type: ignore[return-value]
@@ -72,11 +72,11 @@ class ValkeyCache(RedisCache):
         self.rests_until = 0.0
         self._silent_until = 0.0
 
-    def say(self, error: RedisError) -> None:
+    def log_error(self, error: RedisError) -> None:
         UNREACHABLE.inc()
         self.rests_until = monotonic() + REST
         if monotonic() >= self._silent_until:
-            self._silent_until = monotonic() + SAY_EVERY
+            self._silent_until = monotonic() + LOG_INTERVAL
             log.warning("cache_unreachable", error=type(error).__name__)
 
     @_or(answer=False)

@@ -92,15 +92,15 @@ def translate(error: BaseException) -> Refusal | None:
 
 def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
     """DRF's exception handler. None: Django logs the error and asks `server_error`."""
-    found = translate(error)
-    if found is None:
+    translated = translate(error)
+    if translated is None:
         return None
-    return Response(found.body, status=found.status, headers=found.headers)
+    return Response(translated.body, status=translated.status, headers=translated.headers)
 
 
-def as_json(found: Refusal) -> JsonResponse:
+def as_json(translated: Refusal) -> JsonResponse:
     """The same outside of DRF: middleware, unknown paths, bugs."""
-    return JsonResponse(found.body, status=found.status, headers=found.headers)
+    return JsonResponse(translated.body, status=translated.status, headers=translated.headers)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
@@ -117,8 +117,8 @@ def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
 
 def server_error(request: HttpRequest, error: BaseException | None) -> JsonResponse:
     """The last resort: a refusal that was raised outside of any view, or a bug."""
-    found = error and translate(error)
-    return as_json(found or refusal(500, "Something went wrong here. It has been logged."))
+    translated = error and translate(error)
+    return as_json(translated or refusal(500, "Something went wrong here. It has been logged."))
 
 
 def _of_domain(error: DomainError) -> Refusal:
@@ -170,9 +170,9 @@ def _of_django(error: BaseException) -> Refusal | None:
 def _invalid(issues: list[dict[str, str]]) -> Refusal:
     first = issues[0] if issues else {"path": "", "message": "The request is not valid."}
     message = f"{first['path']}: {first['message']}" if first["path"] else first["message"]
-    found = refusal(400, message)
-    found.body["issues"] = issues
-    return Refusal(status=400, body=_clean(found.body))
+    translated = refusal(400, message)
+    translated.body["issues"] = issues
+    return Refusal(status=400, body=_clean(translated.body))
 
 
 def _issues(detail: Any) -> list[dict[str, str]]:

@@ -47,23 +47,23 @@ class Part:
     """A part that is asked for each detailed health request."""
 
     name: str
-    ask: Callable[[UUID], Report]  # given the account of whoever asks
+    report: Callable[[UUID], Report]  # given the account of whoever asks
     essential: bool
 
 
 _parts: list[Part] = []
 _figures: dict[str, Callable[[UUID], Any]] = {}
 
-Ask = Callable[[UUID], Report]
+ReportFunction = Callable[[UUID], Report]
 Count = Callable[[UUID], Any]
 
 
-def check(name: str, *, essential: bool = False) -> Callable[[Ask], Ask]:
+def check(name: str, *, essential: bool = False) -> Callable[[ReportFunction], ReportFunction]:
     """Register a part of the product."""
 
-    def register(ask: Ask) -> Ask:
-        _parts.append(Part(name=name, ask=ask, essential=essential))
-        return ask
+    def register(report: ReportFunction) -> ReportFunction:
+        _parts.append(Part(name=name, report=report, essential=essential))
+        return report
 
     return register
 
@@ -111,10 +111,10 @@ def embedder(_account_id: UUID) -> Report:
 @check("ledger")
 def ledger(account_id: UUID) -> Report:
     """Whether the account's chain reaches what was signed of it outside the database."""
-    found = behind(account_id)
-    if found is None:
+    behind_chains = behind(account_id)
+    if behind_chains is None:
         return Report(ok=True)
-    return Report(ok=False, facts={"signed": found.signed, "ends": found.ends})
+    return Report(ok=False, facts={"signed": behind_chains.signed, "ends": behind_chains.ends})
 
 
 def _alive(process: str) -> Report:
@@ -145,9 +145,9 @@ class Health(APIView):
             return _answer("down", _body("down", {"database": {"ok": False}}))
         if principal is None:
             return Response(_body("ok", {}))
-        reports = {part.name: _ask(part, principal.account_id) for part in _parts}
+        reports = {part.name: _run_part(part, principal.account_id) for part in _parts}
         status = _status(reports)
-        body = _body(status, {name: _shown(report) for name, report in reports.items()})
+        body = _body(status, {name: _serialize_report(report) for name, report in reports.items()})
         if status != "down":
             body |= {name: count(principal.account_id) for name, count in _figures.items()}
         return _answer(status, body)
@@ -164,15 +164,15 @@ def _body(status: str, parts: dict[str, Any]) -> dict[str, Any]:
     return {"ok": status == "ok", "status": status, "now": time.time(), **parts}
 
 
-def _ask(part: Part, account_id: UUID) -> Report:
+def _run_part(part: Part, account_id: UUID) -> Report:
     try:
-        return part.ask(account_id)
+        return part.report(account_id)
     except Exception as error:  # noqa: BLE001 - a part that cannot be asked is not well
         log.warning("unhealthy", part=part.name, error=type(error).__name__)
         return Report(ok=False, facts={"error": type(error).__name__})
 
 
-def _shown(report: Report) -> dict[str, Any]:
+def _serialize_report(report: Report) -> dict[str, Any]:
     return {"ok": report.ok, **report.facts}
 
 

@@ -25,13 +25,13 @@ from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.sweep import sweep
 from kmapp.api.errors import Refusal, translate
 from kmapp.api.models import IdempotentRequest
-from kmapp.database.content_digests import is_of, keyed_digest
+from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Gone, Invalid, Waiting
 
 HEADER = "Idempotency-Key"
 KEY = re.compile(r"[\x21-\x7e]{1,255}")
-KEPT = timedelta(hours=24)
+RETENTION = timedelta(hours=24)
 LEASE = timedelta(seconds=60)
 ID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")
 UNIQUE = ("account", "key_id", "idempotency_key")
@@ -62,7 +62,7 @@ class Claim:
             status=status,
             answer=text,
             object_ids=sorted({UUID(found) for found in ID.findall(text)}),
-            expires_at=Now() + KEPT,
+            expires_at=Now() + RETENTION,
         )
         if not changed:
             raise InFlight("Another request took over this key.", retry_after=1)
@@ -84,7 +84,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
             f"{HEADER} has 1 to 255 visible ASCII characters.",
             issues=[{"path": HEADER, "message": "Has 1 to 255 visible ASCII characters."}],
         )
-    purpose, said = f"idempotency:{principal.account_id}", _said(request)
+    purpose, said = f"idempotency:{principal.account_id}", _canonical_body(request)
     fingerprint, token = keyed_digest(purpose, said), uuid7()
     fresh = IdempotentRequest(
         account_id=principal.account_id,
@@ -93,7 +93,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         fingerprint=fingerprint,
         lease_token=token,
         lease_until=Now() + LEASE,
-        expires_at=Now() + KEPT,
+        expires_at=Now() + RETENTION,
     )
     with acting(principal.account_id):
         # An UPDATE of nothing, so that a known row is ours from here on: its holder may be about to
@@ -104,7 +104,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         rows = IdempotentRequest.objects.of(principal.account_id).annotate(now=Now())
         row = rows.get(key_id=principal.key_id, idempotency_key=key)
         if row.pk != fresh.pk:
-            answer = _known(row, same=is_of(row.fingerprint, purpose, said))
+            answer = _stored_response(row, same=matches_digest(row.fingerprint, purpose, said))
             if answer is not None:
                 return answer
             rows.filter(pk=row.pk).update(
@@ -112,7 +112,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
                 fingerprint=fingerprint,
                 lease_token=token,
                 lease_until=Now() + LEASE,
-                expires_at=Now() + KEPT,
+                expires_at=Now() + RETENTION,
                 status=None,
                 answer="",
                 object_ids=[],
@@ -120,7 +120,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         return Claim(principal.account_id, row.pk, token)
 
 
-def _known(row: IdempotentRequest, *, same: bool) -> HttpResponse | None:
+def _stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse | None:
     """What a row of an earlier request means for this one; None: it may be taken over."""
     now: datetime = row.now  # type: ignore[attr-defined]  # annotated: the database's clock
     if row.expires_at <= now:
@@ -141,7 +141,7 @@ def _known(row: IdempotentRequest, *, same: bool) -> HttpResponse | None:
     return None
 
 
-def _said(request: Request) -> str:
+def _canonical_body(request: Request) -> str:
     return json.dumps([request.method, request.path, request.data], sort_keys=True)
 
 
@@ -152,7 +152,7 @@ def once(
     try:
         response = handler(*args, **kwargs)
     except Exception as error:
-        _keep_refusal(hold, translate(error))
+        _store_refusal(hold, translate(error))
         raise
     if not hold.sealed and isinstance(response, Response):
         with acting(hold.account):
@@ -160,7 +160,7 @@ def once(
     return response
 
 
-def _keep_refusal(hold: Claim, found: Refusal | None) -> None:
+def _store_refusal(hold: Claim, found: Refusal | None) -> None:
     # The handler's transaction has rolled back, and with it a seal.
     with acting(hold.account):
         if found is None or found.passes:

@@ -47,9 +47,9 @@ class Debts(Collector):
             for state, number in (("waiting", waiting), ("running", running), ("dead", dead)):
                 depth.add_metric([handler, state], number)
             oldest.add_metric([handler], seconds)
-            known = subscription(handler)
-            if known:
-                lag[known.queue] = max(lag[known.queue], seconds)
+            registered = subscription(handler)
+            if registered:
+                lag[registered.queue] = max(lag[registered.queue], seconds)
         yield depth
         yield oldest
         yield GaugeMetricFamily(
@@ -98,6 +98,6 @@ class Metrics(AgentView):
 
 
 def _has_token(request: Request) -> bool:
-    wanted = f"Bearer {settings.METRICS_TOKEN}".encode()
+    expected = f"Bearer {settings.METRICS_TOKEN}".encode()
     sent = request.headers.get("Authorization", "").encode()
-    return bool(settings.METRICS_TOKEN) and hmac.compare_digest(sent, wanted)
+    return bool(settings.METRICS_TOKEN) and hmac.compare_digest(sent, expected)

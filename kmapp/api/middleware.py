@@ -43,28 +43,28 @@ class RequestId:
         started = perf_counter()
         response = self.get_response(request)
         response["X-Request-Id"] = name
-        _tell(request, response, perf_counter() - started)
+        _log_request(request, response, perf_counter() - started)
         return response
 
 
-def _tell(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
+def _log_request(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
     match = request.resolver_match
     if match is None and response.status_code < HTTPStatus.BAD_REQUEST:
         return  # a file of ours, or a redirect to one more slash
     route = match.route if match else "unmatched"
     method = request.method if request.method in METHODS else "other"  # anybody may invent some
     REQUEST_SECONDS.labels(method, route, str(response.status_code)).observe(seconds)
-    who: dict[str, Any] = {}
+    identity: dict[str, Any] = {}
     principal = getattr(request, "auth", None)
     if principal is not None:
-        who = {"account": str(principal.account_id), "key": str(principal.key_id)}
+        identity = {"account": str(principal.account_id), "key": str(principal.key_id)}
     log.info(
         "request",
         method=request.method,
         route=route,
         status=response.status_code,
         ms=round(seconds * 1000, 1),
-        **who,
+        **identity,
     )
 
 
@@ -79,8 +79,8 @@ class BodyLimit:
 
     def __call__(self, request: WSGIRequest) -> HttpResponse:
         """413, or the request with a body of known length."""
-        found = _bound(request) if is_api(request.path_info) else None
-        return as_json(found) if found else self.get_response(request)
+        size_refusal = _bound(request) if is_api(request.path_info) else None
+        return as_json(size_refusal) if size_refusal else self.get_response(request)
 
 
 def _bound(request: WSGIRequest) -> Refusal | None:
@@ -90,7 +90,7 @@ def _bound(request: WSGIRequest) -> Refusal | None:
         if "chunked" in request.headers.get("Transfer-Encoding", "").lower():
             whole = _read(request.environ["wsgi.input"], limit)
             if whole is not None:
-                _give_body(request, whole)
+                _set_body(request, whole)
                 return None
         elif declared(request) <= limit:
             return None
@@ -109,13 +109,13 @@ def declared(request: HttpRequest) -> int:
 
 def _read(source: Any, limit: int) -> bytes | None:
     """The whole body, or None when it is over the limit."""
-    kept = io.BytesIO()
+    buffer = io.BytesIO()
     while piece := source.read(PIECE):
-        kept.write(piece)
-        if kept.tell() > limit:
+        buffer.write(piece)
+        if buffer.tell() > limit:
             skip_body(source)
             return None
-    return kept.getvalue()
+    return buffer.getvalue()
 
 
 def skip_body(source: Any) -> None:
@@ -125,7 +125,7 @@ def skip_body(source: Any) -> None:
         most -= len(piece)
 
 
-def _give_body(request: WSGIRequest, body: bytes) -> None:
+def _set_body(request: WSGIRequest, body: bytes) -> None:
     """Begin the same request again, now with a body of known length."""
     request.environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
     WSGIRequest.__init__(request, request.environ)

@@ -11,7 +11,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from kmapp.api.idempotency import HEADER
-from kmapp.api.request_limits import others, taken
+from kmapp.api.request_limits import limit_schema, others
 from kmapp.api.response_types import described
 from kmapp.api.variants import TAGS, VARIANT
 
@@ -66,17 +66,17 @@ class AgentSchema(AutoSchema):
 
     def get_description(self) -> str:  # type: ignore[override]  # as spectacular calls it
         """The view's own words, and the scope it needs."""
-        said = super().get_description()
+        description = super().get_description()
         scope = getattr(self.view, "scopes", {}).get(self.method)
-        return f"{said}\n\nNeeds the scope `{scope.value}`." if scope else said
+        return f"{description}\n\nNeeds the scope `{scope.value}`." if scope else description
 
     def get_override_parameters(self) -> list[Any]:
         """Variants; and every POST that writes may be repeated safely."""
-        given = [VARIANT] if TAGS & set(self.get_tags()) else []
+        parameters = [VARIANT] if TAGS & set(self.get_tags()) else []
         if self.method != "POST" or not getattr(self.view, "idempotent", False):
-            return given
+            return parameters
         return [
-            *given,
+            *parameters,
             OpenApiParameter(
                 HEADER,
                 {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
@@ -94,7 +94,7 @@ class AgentSchema(AutoSchema):
         if direction == "request":
             serializer = force_instance(serializer)  # type: ignore[no-untyped-call]
             schema["properties"] = {
-                name: taken(serializer, name, shape, self.registry)
+                name: limit_schema(serializer, name, shape, self.registry)
                 for name, shape in schema.get("properties", {}).items()
             }
             schema |= others(serializer, self.registry) | getattr(serializer, "together", {})

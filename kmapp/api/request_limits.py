@@ -11,7 +11,7 @@ from kmapp.ledger.canonical import LARGEST_INTEGER
 Schema = dict[str, Any]
 
 STORABLE = r"^[^\u0000]*$"
-SAYS_SOMETHING = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
+NOT_BLANK = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 BOUNDS = {"minimum": -LARGEST_INTEGER, "maximum": LARGEST_INTEGER}
 WORDS = ("description", "default", "title", "deprecated")  # of a property, whatever it holds
 JSON = {"$ref": "#/components/schemas/JSON"}
@@ -28,7 +28,7 @@ ANYTHING: Schema = {
 }
 
 
-def taken(serializer: Any, name: str, schema: Schema, registry: ComponentRegistry) -> Schema:
+def limit_schema(serializer: Any, name: str, schema: Schema, registry: ComponentRegistry) -> Schema:
     """What stands under this name of a request, told to the letter."""
     field = serializer.fields[name]
     schema = _storable(field, schema, registry)
@@ -58,7 +58,7 @@ def _storable(field: Any, schema: Schema, registry: ComponentRegistry) -> Schema
         return {**BOUNDS, **schema}
     if isinstance(field, serializers.CharField) and not {"pattern", "format"} & schema.keys():
         trims = field.trim_whitespace and not field.allow_blank
-        return {**schema, "pattern": SAYS_SOMETHING if trims else STORABLE}
+        return {**schema, "pattern": NOT_BLANK if trims else STORABLE}
     return schema
 
 

@@ -17,15 +17,15 @@ class OneOrMore(serializers.ListField):
         return super().to_internal_value([data] if isinstance(data, str) else data)
 
 
-def given(name: str) -> dict[str, Any]:
+def alias_help(name: str) -> dict[str, Any]:
     """JSON Schema of a body that says something under this name: null and "" say nothing."""
-    says = {
+    documented = {
         "type": ["string", "array", "object"],
         "pattern": r"\S",
         "minItems": 1,
         "minProperties": 1,
     }
-    return {"required": [name], "properties": {name: says}}
+    return {"required": [name], "properties": {name: documented}}
 
 
 def present(name: str) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def present(name: str) -> dict[str, Any]:
 
 def any_of(*names: str) -> dict[str, Any]:
     """For `together`: at least one of these fields says something."""
-    return {"anyOf": [given(name) for name in names]}
+    return {"anyOf": [alias_help(name) for name in names]}
 
 
 def one_of(*names: str) -> dict[str, Any]:
@@ -64,11 +64,11 @@ class Typed(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         """Refuse what is of another type before anything is made of it."""
         if isinstance(data, Mapping):
-            look = _blank if isinstance(data, QueryDict) else _mismatch
+            check = _blank if isinstance(data, QueryDict) else _mismatch
             wrong: dict[Any, Any] = {
-                name: said
+                name: issue
                 for name, field in self.fields.items()
-                if (said := look(field, data.get(name)))
+                if (issue := check(field, data.get(name)))
             }
             if wrong:
                 raise ValidationError(wrong)
@@ -87,15 +87,15 @@ def _mismatch(field: Any, value: Any) -> list[str] | dict[int | str, Any]:
         return _mismatches(field.child, enumerate(value))
     if isinstance(value, dict) and isinstance(field, serializers.DictField):
         return _mismatches(field.child, value.items())
-    word = "" if value is None else _wanted(field, value)
+    word = "" if value is None else _expected_type(field, value)
     return [f"Not {word}."] if word else []
 
 
 def _mismatches(child: Any, items: Iterable[tuple[int | str, Any]]) -> dict[int | str, Any]:
-    return {at: said for at, value in items if (said := _mismatch(child, value))}
+    return {at: issue for at, value in items if (issue := _mismatch(child, value))}
 
 
-def _wanted(field: Any, value: Any) -> str:
+def _expected_type(field: Any, value: Any) -> str:
     """The type that this value is not; empty if it is."""
     if isinstance(field, serializers.BooleanField):
         return "" if isinstance(value, bool) else "true or false"
@@ -123,7 +123,7 @@ class Aliases(Typed):
             return super().to_internal_value(data)
         used = self._used(data)
         try:
-            return super().to_internal_value(self._given(_renamed(data, used)))
+            return super().to_internal_value(self._provided(_renamed(data, used)))
         except ValidationError as error:
             if not isinstance(error.detail, dict):
                 raise
@@ -132,7 +132,7 @@ class Aliases(Typed):
                 {theirs.get(name, name): detail for name, detail in error.detail.items()}
             ) from None
 
-    def _given(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _provided(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Null means not given: models in strict mode must say something of every argument."""
         if isinstance(data, QueryDict):
             return data
@@ -160,8 +160,8 @@ class Exact(Aliases):
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
             aliases = {alias for alias, ours in self.aliases.items() if ours in self.fields}
-            known = {*self.fields, *aliases, *ANYWHERE}
-            if unknown := sorted({str(name) for name in data} - known):
+            accepted = {*self.fields, *aliases, *ANYWHERE}
+            if unknown := sorted({str(name) for name in data} - accepted):
                 raise ValidationError(dict.fromkeys(unknown, "There is no such field."))
         return super().to_internal_value(data)
 

@@ -25,12 +25,12 @@ class Refused(ValueError):
     `code` and what is `given` with it are the reason for who says it in other words.
     """
 
-    def __init__(self, path: str, reason: str, code: str, **given: Any) -> None:
+    def __init__(self, path: str, reason: str, code: str, **params: Any) -> None:
         super().__init__(f"{path}: {reason}" if path else reason)
         self.path = path
         self.reason = reason
         self.code = code
-        self.given = given
+        self.params = params
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +104,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Flaw:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:
-            shown = key[:100].encode(errors="replace").decode()  # it may hold lone surrogates
-            return _Flaw(f"has the key {key[:100]!a} twice", "twice", shown)
+            visible_key = key[:100].encode(errors="replace").decode()  # it may hold lone surrogates
+            return _Flaw(f"has the key {key[:100]!a} twice", "twice", visible_key)
         seen.add(key)
     raise AssertionError("unreachable: fewer keys than pairs")
 

@@ -69,16 +69,16 @@ class Budget:
         )
 
 
-def count(bucket: str, who: str) -> Budget | None:
+def count(bucket: str, client: str) -> Budget | None:
     """Count one request. None: nobody could count it, so it passes."""
-    counted = cast(ValkeyCache, cache).run(COUNT, f"throttle:{bucket}:{who}", WINDOW_MS)
+    counted = cast(ValkeyCache, cache).run(COUNT, f"throttle:{bucket}:{client}", WINDOW_MS)
     if counted is None and bucket == SHUT_WITHOUT:
         raise Unavailable(
             "Debugging is shut while Valkey is away, as nobody can count. Try again later.",
             retry_after=RETRY,
         )
     if counted is None and bucket == COUNTED_HERE_WITHOUT:
-        counted = _counted_here(who)
+        counted = _count_in_process(client)
     if counted is None:
         UNGUARDED.inc()
         return None
@@ -95,16 +95,16 @@ _here: dict[str, tuple[float, int]] = {}  # when the window closes, and how many
 _lock = Lock()
 
 
-def _counted_here(who: str) -> tuple[int, float]:
+def _count_in_process(client: str) -> tuple[int, float]:
     """How many in this window in this process, and the milliseconds until it closes."""
     now = 1000 * monotonic()
     with _lock:
-        closes, used = _here.get(who, (0.0, 0))
+        closes, used = _here.get(client, (0.0, 0))
         if closes <= now:
             closes, used = now + WINDOW_MS, 0
         if len(_here) >= MOST_HERE:
             _here.clear()
-        _here[who] = closes, used + 1
+        _here[client] = closes, used + 1
     return used + 1, closes - now
 
 
@@ -113,10 +113,10 @@ def client_address(request: Request) -> str:
 
     Of IPv6 the network: whoever has one address has the other 2^64 of it, too.
     """
-    said = str(BaseThrottle().get_ident(request))
+    ident = str(BaseThrottle().get_ident(request))
     try:
-        address = IPv6Address(said)
+        address = IPv6Address(ident)
     except ValueError:
-        return said
+        return ident
     mapped = address.ipv4_mapped
     return str(mapped or IPv6Network((address, 64), strict=False))

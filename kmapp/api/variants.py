@@ -17,16 +17,16 @@ VARIANT = OpenApiParameter(
 TAGS = frozenset({"memory", "knowledge", "context", "tool-results"})
 
 
-def asked_variant(request: Request) -> Variant | None:
+def requested_variant(request: Request) -> Variant | None:
     """None where none is asked for."""
-    said = request.headers.get(HEADER)
-    if said is None:
+    name = request.headers.get(HEADER)
+    if name is None:
         return None
-    if said not in VARIANTS:
-        known = ", ".join(VARIANTS)
+    if name not in VARIANTS:
+        names = ", ".join(VARIANTS)
         raise Invalid(
-            f"There is no variant {said[:50]!r}: choose one of {known}.",
+            f"There is no variant {name[:50]!r}: choose one of {names}.",
             code="unknown_variant",
-            issues=[{"path": HEADER, "message": f"is none of {known}"}],
+            issues=[{"path": HEADER, "message": f"is none of {names}"}],
         )
-    return VARIANTS[said]
+    return VARIANTS[name]

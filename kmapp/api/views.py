@@ -18,7 +18,7 @@ from kmapp.accounts.authentication import AgentRequest, KeyPrincipal
 from kmapp.accounts.scopes import Scope
 from kmapp.api import idempotency
 from kmapp.api.throttles import Budget, client_address, count
-from kmapp.api.variants import asked_variant
+from kmapp.api.variants import requested_variant
 from kmapp.errors import Denied
 from kmapp.search.variants import DEFAULT, HEADER, Variant
 
@@ -62,7 +62,7 @@ class AgentView(APIView):
     account: UUID
     actor: Actor
     variant: Variant = DEFAULT  # which answers
-    asked_variant: Variant | None = None  # the one that the request names
+    requested_variant: Variant | None = None  # the one that the request names
     budget: Budget | None = None
     claim: idempotency.Claim | None = None
 
@@ -76,8 +76,8 @@ class AgentView(APIView):
         principal = cast(KeyPrincipal, request.auth)
         self.account, self.actor = principal.account_id, principal.actor
         refuse_other_accounts(request, principal)
-        self.asked_variant = asked_variant(request)
-        self.variant = self.asked_variant or DEFAULT
+        self.requested_variant = requested_variant(request)
+        self.variant = self.requested_variant or DEFAULT
         key = request.headers.get(idempotency.HEADER)
         if key is not None and self.idempotent and request.method == "POST":
             self._claim(key, principal)
@@ -103,8 +103,8 @@ class AgentView(APIView):
         """Count the request against its key's bucket."""
         self._count(self.bucket, str(cast(KeyPrincipal, request.auth).key_id))
 
-    def _count(self, bucket: str, who: str) -> None:
-        self.budget = count(bucket, who)
+    def _count(self, bucket: str, client: str) -> None:
+        self.budget = count(bucket, client)
         if self.budget:
             self.budget.enforce()
 

@@ -10,5 +10,5 @@ IdText: TypeAlias = str  # an id as Postgres spells it: str(UUID(…))
 
 def uuid7() -> UUID:
     """A new UUIDv7 (RFC 9562)."""
-    made: UUID = compat.uuid7()
-    return made
+    value: UUID = compat.uuid7()
+    return value

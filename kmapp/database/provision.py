@@ -35,12 +35,12 @@ def provision(superuser_url: str, *, database: str, owner: Login, app: Login) ->
 
 def make_role(server: psycopg.Connection, login: Login) -> None:
     """Make a role that row-level security holds for, and set its password if there is one."""
-    found = server.execute(
+    row = server.execute(
         "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", [login.name]
     ).fetchone()
-    if found is None:
+    if row is None:
         _run(server, "CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS", Identifier(login.name))
-    elif found[0]:
+    elif row[0]:
         raise CannotProvision(
             f"The role {login.name} is a superuser or bypasses row-level security: take another."
         )

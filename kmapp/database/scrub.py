@@ -34,32 +34,32 @@ LATER_SEGMENTS = (
 EARLIER_SEGMENTS = LATER_SEGMENTS.replace("name >", "name <")
 TRIES = 5
 CHUNK = 500
-Tell = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 
 
 class ScrubError(Exception):
     """A reason for the person at the terminal."""
 
 
-def rewrite_tables(owner: Address, tell: Tell) -> None:
+def rewrite_tables(owner: Address, report_progress: ReportProgress) -> None:
     """Write every table and its indexes anew, and the planner's samples of them."""
     with connect(owner) as server:
         server.autocommit = True
         server.execute(SQL("SET lock_timeout = {}").format(f"{PATIENCE}s"))
-        _outlast_transactions(server, tell)
+        _outlast_transactions(server, report_progress)
         for (table,) in server.execute(TABLES).fetchall():
             began = time.monotonic()
             server.execute(SQL("VACUUM (FULL, ANALYZE) {}").format(Identifier(table)))
-            tell(f"{table}: {time.monotonic() - began:.1f} s")
-        _outlast_transactions(server, tell)
+            report_progress(f"{table}: {time.monotonic() - began:.1f} s")
+        _outlast_transactions(server, report_progress)
         server.execute("VACUUM (FULL) pg_catalog.pg_statistic")
 
 
-def _outlast_transactions(server: psycopg.Connection, tell: Tell) -> None:
+def _outlast_transactions(server: psycopg.Connection, report_progress: ReportProgress) -> None:
     """Wait until nobody sees what is deleted by now: as long as anybody does, it is written on."""
     [(now,)] = server.execute("SELECT pg_current_xact_id()::xid::text").fetchall()
     patient_until = time.monotonic() + PATIENCE
-    told = 0
+    reported = 0
     while number := _count(server, EARLIER_TRANSACTIONS, now):
         if time.monotonic() > patient_until:
             raise ScrubError(
@@ -67,9 +67,9 @@ def _outlast_transactions(server: psycopg.Connection, tell: Tell) -> None:
                 " end them. See pg_stat_activity (backend_xid, backend_xmin), pg_prepared_xacts"
                 " and pg_replication_slots."
             )
-        if number != told:
-            tell(f"transactions from before that have to end first: {number}")
-        told = number
+        if number != reported:
+            report_progress(f"transactions from before that have to end first: {number}")
+        reported = number
         time.sleep(0.1)
 
 

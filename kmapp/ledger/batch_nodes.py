@@ -21,7 +21,7 @@ class Guest:
 
     kind: str
     position: int
-    said: Any  # what the kind's `read` made of it
+    value: Any  # what the kind's `read` made of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Kind:
 _kinds: dict[str, Kind] = {}
 
 
-def keep(kind: Kind) -> None:
+def register(kind: Kind) -> None:
     """Say that an app keeps nodes of this kind."""
     _kinds[kind.name] = kind
 
@@ -81,11 +81,11 @@ def kind_of(node: Any) -> Kind | None:
     return _kinds.get(name) if isinstance(name, str) else None
 
 
-def rated_by(said: Any) -> Kind | None:
+def rated_by(value: Any) -> Kind | None:
     """Whose the node is that feedback names; None: its taker's own."""
-    if not isinstance(said, Mapping):
+    if not isinstance(value, Mapping):
         return None
-    return next((kind for kind in _kinds.values() if said.get(kind.named) is not None), None)
+    return next((kind for kind in _kinds.values() if value.get(kind.named) is not None), None)
 
 
 def write_all(
@@ -95,8 +95,8 @@ def write_all(
     written: dict[int, HostedNode] = {}
     for name in dict.fromkeys(guest.kind for guest in guests):
         mine = [guest for guest in guests if guest.kind == name]
-        made = _kinds[name].write(account, scope, [guest.said for guest in mine], commit)
-        written |= {guest.position: node for guest, node in zip(mine, made, strict=True)}
+        results = _kinds[name].write(account, scope, [guest.value for guest in mine], commit)
+        written |= {guest.position: node for guest, node in zip(mine, results, strict=True)}
     return written
 
 

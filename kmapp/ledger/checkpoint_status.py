@@ -49,8 +49,8 @@ def behind(account_id: UUID) -> Behind | None:
 
 def all_behind() -> list[Behind]:
     """The same of every account, those too that are gone altogether."""
-    known = sorted({*account_ids(), *last_signed()})
-    return [found for account_id in known if (found := behind(account_id))]
+    all_account_ids = sorted({*account_ids(), *last_signed()})
+    return [chain for account_id in all_account_ids if (chain := behind(account_id))]
 
 
 def last_signed() -> Mapping[UUID, Head]:
@@ -67,30 +67,30 @@ class _File:
     path: Path
     inode: int = 0
     offset: int = 0
-    known: dict[UUID, Head] = field(default_factory=dict)
+    _heads: dict[UUID, Head] = field(default_factory=dict)
 
     def heads(self) -> Mapping[UUID, Head]:
         if not self.path.exists():
             return {}
         with self.path.open("rb") as file:
-            found = self.path.stat()
-            if found.st_ino != self.inode or found.st_size < self.offset:  # another file
-                self.inode, self.offset, self.known = found.st_ino, 0, {}
+            chain = self.path.stat()
+            if chain.st_ino != self.inode or chain.st_size < self.offset:  # another file
+                self.inode, self.offset, self._heads = chain.st_ino, 0, {}
             file.seek(self.offset)
             for line in file:
                 if not line.endswith(b"\n"):  # being written, or cut short by a crash
                     break
                 self.offset += len(line)
-                self._take(line)
-        return dict(self.known)
+                self._read_line(line)
+        return dict(self._heads)
 
-    def _take(self, line: bytes) -> None:
+    def _read_line(self, line: bytes) -> None:
         record = parse(line, 0)
         if isinstance(record, Signed):
-            said = record.statement
-            before = self.known.get(said.account)
-            if before is None or said.seq >= before.seq:
-                self.known[said.account] = Head(said.seq, said.commit_hash)
+            statement = record.statement
+            before = self._heads.get(statement.account)
+            if before is None or statement.seq >= before.seq:
+                self._heads[statement.account] = Head(statement.seq, statement.commit_hash)
 
 
 _files: dict[Path, _File] = {}

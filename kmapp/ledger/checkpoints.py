@@ -35,7 +35,7 @@ def checkpoint() -> list[Signing]:
     key = signing_key(settings.CHECKPOINT_KEY_FILE)
     outcomes: list[Signing] = []
     try:
-        sweep(lambda account_id: outcomes.extend(_look(account_id)))
+        sweep(lambda account_id: outcomes.extend(_signings_due(account_id)))
     finally:  # a chain that could not be read leaves no other unsigned
         _sign(key, outcomes)
     return outcomes
@@ -60,7 +60,7 @@ def _sign(key: Ed25519PrivateKey, outcomes: Iterable[Signing]) -> None:
         _copy(one)
 
 
-def _look(account_id: UUID) -> list[Signing]:
+def _signings_due(account_id: UUID) -> list[Signing]:
     """Where a chain that moved stands, or what first is wrong in it since the last checkpoint."""
     head = before = _last_signed(account_id)
     if head != BEGINNING and not _is_there(account_id, head):
@@ -78,8 +78,8 @@ def _last_signed(account_id: UUID) -> Head:
     """By the file or by its copies in the database, whichever knows more: either can be lost."""
     with acting(account_id):
         copy = Checkpoint.objects.of(account_id).order_by("-seq").first()
-    known = [last_signed().get(account_id), copy and Head(copy.seq, copy.commit_hash)]
-    return max((head for head in known if head), key=attrgetter("seq"), default=BEGINNING)
+    known_heads = [last_signed().get(account_id), copy and Head(copy.seq, copy.commit_hash)]
+    return max((head for head in known_heads if head), key=attrgetter("seq"), default=BEGINNING)
 
 
 def _is_there(account_id: UUID, head: Head) -> bool:
@@ -101,13 +101,13 @@ def _since(account_id: UUID, head: Head) -> Iterator[list[tuple[Link, str]]]:
 
 
 def _copy(signed: Signed) -> None:
-    said = signed.statement
-    with acting(said.account):
+    statement = signed.statement
+    with acting(statement.account):
         Checkpoint.objects.create(
-            account_id=said.account,
-            seq=said.seq,
-            commit_hash=said.commit_hash,
-            created_at=said.created_at,
+            account_id=statement.account,
+            seq=statement.seq,
+            commit_hash=statement.commit_hash,
+            created_at=statement.created_at,
             signature=signed.signature,
             key_id=signed.key_id,
         )

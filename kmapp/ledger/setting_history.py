@@ -11,7 +11,7 @@ MOST = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class SettingChange:
     """One commit that changed the row; `changes` by name: what it was before and after."""
 
     commit: Commit
@@ -19,7 +19,7 @@ class Told:
     changes: Mapping[str, Mapping[str, Any]]
 
 
-def told_of(row: SealedModel, word: str) -> list[Told]:
+def list_setting_changes(row: SealedModel, input_key: str) -> list[SettingChange]:
     """The latest changes, newest first. `word` is theirs in the commits' input. Two queries."""
     seals = Seal.objects.of(row.account_id).filter(
         object_type=row._meta.label_lower, object_id=row.pk
@@ -29,9 +29,9 @@ def told_of(row: SealedModel, word: str) -> list[Told]:
     notes = {
         note.commit_id: note for note in Note.objects.of(row.account_id).filter(commit__in=newest)
     }
-    return [_told(commit, notes.get(commit.pk), word) for commit in newest]
+    return [_setting_change(commit, notes.get(commit.pk), input_key) for commit in newest]
 
 
-def _told(commit: Commit, note: Note | None, word: str) -> Told:
-    said = note.input.get(word, {}) if note and note.input else {}
-    return Told(commit=commit, reason=note.reason if note else "", changes=said)
+def _setting_change(commit: Commit, note: Note | None, input_key: str) -> SettingChange:
+    values = note.input.get(input_key, {}) if note and note.input else {}
+    return SettingChange(commit=commit, reason=note.reason if note else "", changes=values)

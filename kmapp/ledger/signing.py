@@ -53,8 +53,8 @@ class Signed:
 
     def line(self) -> bytes:
         """How it stands in the file."""
-        said = json.loads(canonical(asdict(self.statement)))
-        return canonical({"key": self.key_id, "signature": self.signature, "statement": said})
+        fields = json.loads(canonical(asdict(self.statement)))
+        return canonical({"key": self.key_id, "signature": self.signature, "statement": fields})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
     return _keys_in(path.read_text(), path.name)
 
 
-def keep_public_keys(pem: bytes, path: Path) -> None:
+def store_public_keys(pem: bytes, path: Path) -> None:
     """Add the public keys of another place to a file of them."""
     for key in _keys_in(pem.decode(), "The other file").values():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -181,12 +181,12 @@ def parse(line: bytes, number: int) -> Signed | Damaged:
     return signed if exact else Damaged(number, "not as it was written")
 
 
-def _statement(said: Mapping[str, Any]) -> Statement:
+def _statement(fields: Mapping[str, Any]) -> Statement:
     return Statement(
-        account=UUID(said["account"]),
-        seq=said["seq"],
-        commit_hash=said["commit_hash"],
-        created_at=datetime.fromisoformat(said["created_at"]),
+        account=UUID(fields["account"]),
+        seq=fields["seq"],
+        commit_hash=fields["commit_hash"],
+        created_at=datetime.fromisoformat(fields["created_at"]),
     )
 
 

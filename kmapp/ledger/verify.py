@@ -50,10 +50,10 @@ def verify(account_id: UUID) -> Checked:
     after = Head(signed.seq, signed.commit_hash) if signed and last > LONG else BEGINNING
     head = after
     for rows in _blocks(account_id, after.seq):
-        found = verify_links(((link_of(row), row.commit_hash) for row in rows), after=head)
+        verdict = verify_links(((link_of(row), row.commit_hash) for row in rows), after=head)
         problems += [
             f"commit {each.seq} {each.message}"
-            for each in islice(found, MOST_PROBLEMS - len(problems))
+            for each in islice(verdict, MOST_PROBLEMS - len(problems))
         ]
         head = Head(rows[-1].seq, rows[-1].commit_hash)
         if len(problems) >= MOST_PROBLEMS:
@@ -62,7 +62,7 @@ def verify(account_id: UUID) -> Checked:
         commits=head.seq,
         head=head.commit_hash,
         problems=tuple(problems),
-        checkpoint=_shown(signed) if signed else None,
+        checkpoint=_describe_checkpoint(signed) if signed else None,
         after=after.seq,
         rest=max(0, last - head.seq),
     )
@@ -105,7 +105,7 @@ def _against(signed: Checkpoint) -> list[str]:
     return [f"commit {signed.seq} is not the one that was signed"]
 
 
-def _shown(signed: Checkpoint) -> dict[str, Any]:
+def _describe_checkpoint(signed: Checkpoint) -> dict[str, Any]:
     return {
         "seq": signed.seq,
         "commit_hash": signed.commit_hash,

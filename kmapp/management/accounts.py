@@ -7,22 +7,22 @@ from kmapp.accounts.models import Account, account_ids
 
 
 def every_account() -> list[Account]:
-    found = []
+    accounts = []
     for account_id in account_ids():
         with acting(account_id):
-            found.append(Account.objects.get(pk=account_id))
-    return found
+            accounts.append(Account.objects.get(pk=account_id))
+    return accounts
 
 
 def account_named(slug: str | None) -> Account:
     """The account with this short name; without one, the only account there is."""
-    known = every_account()
-    names = ", ".join(sorted(account.slug for account in known)) or "none yet"
+    all_accounts = every_account()
+    names = ", ".join(sorted(account.slug for account in all_accounts)) or "none yet"
     if slug is None:
-        if len(known) != 1:
+        if len(all_accounts) != 1:
             raise CommandError(f"Say which account: --account SLUG. There are: {names}.")
-        return known[0]
-    for account in known:
+        return all_accounts[0]
+    for account in all_accounts:
         if account.slug == slug:
             return account
     raise CommandError(f"There is no account {slug!r}. There are: {names}.")

@@ -15,7 +15,7 @@ def agreed(question: str) -> bool:
 
 def duration(text: str) -> timedelta:
     """Such as 90s, 12h or 30d."""
-    found = _DURATION.fullmatch(text)
-    if not found:
+    match = _DURATION.fullmatch(text)
+    if not match:
         raise ArgumentTypeError(f"{text!r}: write a number and s, m, h, d or w, such as 30d.")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})

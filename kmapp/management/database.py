@@ -17,9 +17,9 @@ def owner_address() -> dict[str, Any]:
 
 def server_url(url: str = "") -> str:
     """The server as its superuser: as given, as set, or the embedded one."""
-    known = url or env.text("DATABASE_SUPERUSER_URL")
-    if known or not env.text("DATABASE_URL"):
-        return known or embedded.server_url(settings.DATA_DIR)
+    configured = url or env.text("DATABASE_SUPERUSER_URL")
+    if configured or not env.text("DATABASE_URL"):
+        return configured or embedded.server_url(settings.DATA_DIR)
     raise CommandError(
         "Say how to reach your server as a superuser:"
         " --url postgresql://superuser:password@host:port/postgres"

@@ -14,7 +14,7 @@ KEY = "demo agents"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cast:
+class DemoActors:
     """The account that the demo fills, who acts in it, and the address of its pages."""
 
     account: Account
@@ -31,9 +31,9 @@ class Cast:
 
 def _key_of(account: Account) -> ApiKey:
     """The key that the invented agents write with. Nobody is told its secret."""
-    known = ApiKey.objects.of(account).filter(name=KEY, revoked_at=None).first()
-    if known:
-        return known
+    existing = ApiKey.objects.of(account).filter(name=KEY, revoked_at=None).first()
+    if existing:
+        return existing
     return issue_key(account_id=account.pk, name=KEY, scopes=[Scope.MEMORY_WRITE], actor=SYSTEM).key
 
 

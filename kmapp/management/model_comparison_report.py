@@ -7,11 +7,11 @@ from kmapp.providers.models import EmbeddingModel
 from kmapp.search.model_comparison import TOP, Compared
 from kmapp.search.model_switch import Coverage
 
-MOST_SHOWN = 5
+MAX_EXAMPLES = 5
 WIDTH = 60
 
 
-def told(
+def render_report(
     models: Sequence[EmbeddingModel], covered: Sequence[Coverage], answers: Sequence[Compared]
 ) -> str:
     """Coverage, how far the answers agree, and the questions whose answers changed most."""
@@ -28,25 +28,25 @@ def told(
         f"Answers of the first {TOP} that both give  {fmean(a.overlap for a in answers):.0%}",
         f"Places that a shared answer moved    {fmean(moves) if moves else 0:.1f}",
     ]
-    lines += _known_items(models, answers)
-    changed = sorted(answers, key=lambda answer: answer.overlap)[:MOST_SHOWN]
+    lines += _known_item_lines(models, answers)
+    changed = sorted(answers, key=lambda answer: answer.overlap)[:MAX_EXAMPLES]
     lines += ["", "Least agreement:"]
     lines += [f"  {a.overlap:4.0%}  {_clipped(a.question.text)}" for a in changed]
     return "\n".join(lines)
 
 
-def _known_items(models: Sequence[EmbeddingModel], answers: Sequence[Compared]) -> list[str]:
+def _known_item_lines(models: Sequence[EmbeddingModel], answers: Sequence[Compared]) -> list[str]:
     """How often each model finds the text that the question was taken from."""
-    known = [answer for answer in answers if answer.question.wanted]
-    if not known:
+    labelled = [answer for answer in answers if answer.question.expected]
+    if not labelled:
         return []
-    found = (
-        sum(a.question.wanted in a.before for a in known),
-        sum(a.question.wanted in a.after for a in known),
+    shares = (
+        sum(a.question.expected in a.before for a in labelled),
+        sum(a.question.expected in a.after for a in labelled),
     )
     return [
-        f"{model} finds the text that a question was taken from: {number} of {len(known)}"
-        for model, number in zip(models, found, strict=True)
+        f"{model} finds the text that a question was taken from: {number} of {len(labelled)}"
+        for model, number in zip(models, shares, strict=True)
     ]
 
 

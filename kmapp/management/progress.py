@@ -15,19 +15,19 @@ class Progress:
     def __init__(self, what: str, total: int | None = None, out: TextIO = sys.stderr) -> None:
         self.what, self.total, self.out = what, total, out
         self.done = 0
-        self.began = self.told = time.monotonic()
+        self.began = self.last_report = time.monotonic()
 
     def add(self, number: int = 1) -> None:
         self.done += number
-        wait = EVERY_SECONDS if self.out.isatty() else EVERY_SECONDS_IN_LOGS
-        if time.monotonic() - self.told >= wait:
-            self._tell()
+        interval = EVERY_SECONDS if self.out.isatty() else EVERY_SECONDS_IN_LOGS
+        if time.monotonic() - self.last_report >= interval:
+            self._report()
 
     def end(self) -> None:
-        self._tell(last=True)
+        self._report(last=True)
 
-    def _tell(self, *, last: bool = False) -> None:
-        self.told = time.monotonic()
+    def _report(self, *, last: bool = False) -> None:
+        self.last_report = time.monotonic()
         terminal = self.out.isatty()
         self.out.write(("\r\x1b[K" if terminal else "") + self.line(last=last))
         self.out.write("\n" if last or not terminal else "")

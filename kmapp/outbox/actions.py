@@ -22,9 +22,9 @@ from kmapp.ledger.canonical import canonical
 from kmapp.outbox.host_lock import Turns
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.outbox.registry import (
-    GiveUp,
     Job,
-    Later,
+    PermanentFailure,
+    RetryLater,
     Subscription,
     subscribers,
     subscription,
@@ -71,9 +71,9 @@ def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UU
     """Owe these to every subscriber of the topic; known jobs stay. Returns event ids by job key."""
     if not tasks:
         return {}
-    wanted = subscribers(topic)
+    handlers = subscribers(topic)
     ids = [uuid7() for _ in tasks]
-    owed = [(uuid7(), event, each) for event in ids for each in wanted]
+    new_deliveries = [(uuid7(), event, each) for event in ids for each in handlers]
     payloads = [canonical(task.payload) for task in tasks]
     values: dict[str, Any] = {
         "account": account_id,
@@ -82,21 +82,23 @@ def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UU
         "keys": [task.job_key for task in tasks],
         "payloads": [payload.decode() for payload in payloads],
         "sha256s": [hashlib.sha256(payload).hexdigest() for payload in payloads],
-        "deliveries": [delivery for delivery, _, _ in owed],
-        "events": [event for _, event, _ in owed],
-        "handlers": [each.name for _, _, each in owed],
-        "queues": [each.queue for _, _, each in owed],
+        "deliveries": [delivery for delivery, _, _ in new_deliveries],
+        "events": [event for _, event, _ in new_deliveries],
+        "handlers": [each.name for _, _, each in new_deliveries],
+        "queues": [each.queue for _, _, each in new_deliveries],
     }
     with connection.cursor() as cursor:
         cursor.execute(_PUBLISH, values)
-        found = dict(cursor.fetchall())
-    if found:
-        queues = {each.queue for each in wanted}
+        event_by_key = dict(cursor.fetchall())
+    if event_by_key:
+        queues = {each.queue for each in handlers}
         transaction.on_commit(lambda: wake(queues), robust=True)
-    return found | _known(account_id, topic, {task.job_key for task in tasks} - found.keys())
+    return event_by_key | _find_existing(
+        account_id, topic, {task.job_key for task in tasks} - event_by_key.keys()
+    )
 
 
-def _known(account_id: UUID, topic: str, job_keys: set[str]) -> dict[str, UUID]:
+def _find_existing(account_id: UUID, topic: str, job_keys: set[str]) -> dict[str, UUID]:
     """The events of jobs that were published before."""
     if not job_keys:
         return {}
@@ -128,7 +130,7 @@ def deliver_due(
                     call_help()
                 tried += len(claimed)
                 _pay(claimed, token)
-    if left and turns.taken and tried:
+    if left and turns.held and tried:
         call_help()
     return tried
 
@@ -174,17 +176,19 @@ def _claim(handlers: Mapping[str, int], token: UUID, task: UUID) -> list[tuple[U
 
 def _pay(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
     account_id, handler = claimed[0][1], claimed[0][2]
-    known = subscription(handler)
-    assert known is not None  # noqa: S101 - claimed by name from the registry
+    subscribed = subscription(handler)
+    assert subscribed is not None  # noqa: S101 - claimed by name from the registry
     with acting(account_id):
         jobs = _jobs(account_id, [row[0] for row in claimed])
     with _heartbeat(account_id, token):
-        answers = _run(known, [job for job in jobs if job.attempt <= settings.OUTBOX_MAX_ATTEMPTS])
+        answers = _run(
+            subscribed, [job for job in jobs if job.attempt <= settings.OUTBOX_MAX_ATTEMPTS]
+        )
     died = RuntimeError("Its worker died each time.")
     answers |= {job.id: died for job in jobs if job.attempt > settings.OUTBOX_MAX_ATTEMPTS}
     with acting(account_id):
         for job in jobs:
-            _settle(known, job, token, answers.get(job.id))
+            _settle(subscribed, job, token, answers.get(job.id))
 
 
 def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
@@ -203,28 +207,28 @@ def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
     ]
 
 
-def _run(known: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
+def _run(subscribed: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
     """Run a handler. What it raises is an answer for all of its jobs: recorded, retried, shown."""
     try:
-        return dict((known.run(jobs) if jobs else None) or {})
-    except Later as error:
+        return dict((subscribed.run(jobs) if jobs else None) or {})
+    except RetryLater as error:
         if error.for_all:
-            resting[known.name] = monotonic() + error.seconds
-            log.warning("handler_rests", handler=known.name, reason=error.reason)
+            resting[subscribed.name] = monotonic() + error.seconds
+            log.warning("handler_rests", handler=subscribed.name, reason=error.reason)
         return {job.id: error for job in jobs}
     except Exception as error:  # noqa: BLE001 - a handler's failure belongs in the delivery
         kind = type(error).__name__  # what it says may quote a memory; it stands in the delivery
-        log.warning("handler_failed", handler=known.name, jobs=len(jobs), error=kind)
+        log.warning("handler_failed", handler=subscribed.name, jobs=len(jobs), error=kind)
         return {job.id: error for job in jobs}
 
 
-def _settle(known: Subscription, job: Job, token: UUID, error: Exception | None) -> None:
+def _settle(subscribed: Subscription, job: Job, token: UUID, error: Exception | None) -> None:
     """Write the outcome, if the lease is still ours. Once it lapsed, somebody else does it."""
     mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
     released: dict[str, Any] = {"lease_token": None, "lease_until": None}
     if error is None:
         changed = mine.update(done_at=Now(), last_error="", reason="", **released)
-    elif isinstance(error, Later):
+    elif isinstance(error, RetryLater):
         changed = mine.update(
             due_at=Now() + timedelta(seconds=error.seconds),
             attempts=F("attempts") - 1,
@@ -232,13 +236,13 @@ def _settle(known: Subscription, job: Job, token: UUID, error: Exception | None)
             **released,
         )
     else:
-        most = 0 if isinstance(error, GiveUp) else settings.OUTBOX_MAX_ATTEMPTS
-        wait = delay_after(job.attempt, most=most)
-        moved = {"failed_at": Now()} if wait is None else {"due_at": Now() + wait}
+        most = 0 if isinstance(error, PermanentFailure) else settings.OUTBOX_MAX_ATTEMPTS
+        delay = delay_after(job.attempt, most=most)
+        moved = {"failed_at": Now()} if delay is None else {"due_at": Now() + delay}
         text = f"{type(error).__name__}: {error}"[:1000]
         changed = mine.update(last_error=text, reason="", **moved, **released)
-        if changed and wait is None and known.gave_up:
-            known.gave_up(job)
+        if changed and delay is None and subscribed.on_permanent_failure:
+            subscribed.on_permanent_failure(job)
     if not changed:
         log.warning("delivery_fenced", delivery=str(job.id), fenced=1)
 

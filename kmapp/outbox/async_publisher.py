@@ -31,7 +31,7 @@ class Messenger:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def say(self, words: Iterable[str]) -> None:
+    def publish(self, words: Iterable[str]) -> None:
         with self._changed:
             self._words.update(words)
             if self._thread is None:

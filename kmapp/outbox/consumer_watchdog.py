@@ -22,46 +22,48 @@ from kmapp.outbox.queue_depth import waiting
 
 log = structlog.get_logger()
 
-LOOK = 5.0  # seconds between two looks
+CHECK_INTERVAL = 5.0  # seconds between two looks
 PATIENCE = 30.0  # seconds, for a worker that has nothing to do
 MARGIN = 60.0  # seconds beyond the longest that a task may take
 
 
 @dataclass(kw_only=True)
-class Watchman:
+class ConsumerWatchdog:
     """Tells whether work has waited all the time while none was taken."""
 
     waiting: Callable[[], int]  # messages in the queues of this worker; 0 if nobody can tell
-    taken: Callable[[], int]  # messages that it ever took
+    received: Callable[[], int]  # messages that it ever took
     busy: Callable[[], bool]
     clock: Callable[[], float] = time.monotonic
-    _taken: int = field(default=-1, init=False)
+    _received: int = field(default=-1, init=False)
     _since: float = field(default=0.0, init=False)
 
     def is_deaf(self) -> bool:
         """To be asked again and again. Busy hands take nothing, but not for longer than a task."""
-        now, taken = self.clock(), self.taken()
-        if taken != self._taken or not self.waiting():
-            self._taken, self._since = taken, now
+        now, received = self.clock(), self.received()
+        if received != self._received or not self.waiting():
+            self._received, self._since = received, now
         longest = settings.CELERY_TASK_TIME_LIMIT + MARGIN if self.busy() else PATIENCE
         return now - self._since >= longest
 
 
-def watch(queues: Sequence[str], children: Callable[[], Iterable[int]]) -> threading.Thread:
+def start_watchdog(
+    queues: Sequence[str], children: Callable[[], Iterable[int]]
+) -> threading.Thread:
     """Watch over the worker of this process; `children` are the processes of its pool."""
-    watchman = Watchman(
+    watchdog = ConsumerWatchdog(
         waiting=lambda: waiting(queues),
-        taken=lambda: sum(state.total_count.values()),
+        received=lambda: sum(state.total_count.values()),
         busy=lambda: bool(state.reserved_requests),
     )
 
-    def look() -> None:
-        while not watchman.is_deaf():
-            time.sleep(LOOK)
+    def check_forever() -> None:
+        while not watchdog.is_deaf():
+            time.sleep(CHECK_INTERVAL)
         log.error("worker_deaf", queues=list(queues))
         start_anew(children())
 
-    thread = threading.Thread(target=look, name="watchman", daemon=True)
+    thread = threading.Thread(target=check_forever, name="watchman", daemon=True)
     thread.start()
     return thread
 

@@ -16,15 +16,15 @@ class Turns(ExitStack):
 
     def __init__(self) -> None:
         super().__init__()
-        self.taken: dict[str, bool] = {}
+        self.held: dict[str, bool] = {}
 
     def mine(self, handler: str) -> bool:
         """Whether it is ours to run this handler; what was answered once stays so."""
-        if handler not in self.taken:
-            self.taken[handler] = self._take(handler)
-        return self.taken[handler]
+        if handler not in self.held:
+            self.held[handler] = self._acquire(handler)
+        return self.held[handler]
 
-    def _take(self, handler: str) -> bool:
+    def _acquire(self, handler: str) -> bool:
         # Of one database: deployments that share a folder do not wait for each other.
         name = f"{handler}@{connection.settings_dict['NAME']}.lock"
         file: IO[str] = (settings.DATA_DIR / name).open("a")

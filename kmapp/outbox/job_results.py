@@ -17,20 +17,20 @@ class Outcome:
     evidence: Mapping[str, str] = field(default_factory=dict)
 
 
-Tell = Callable[[UUID, Mapping[str, Any]], Outcome]  # by account and the event's payload
-_outcomes: dict[str, Tell] = {}
+ResultFunction = Callable[[UUID, Mapping[str, Any]], Outcome]  # by account and the event's payload
+_outcomes: dict[str, ResultFunction] = {}
 
 
-def outcome_of(topic: str) -> Callable[[Tell], Tell]:
+def outcome_of(topic: str) -> Callable[[ResultFunction], ResultFunction]:
     """Register what tells the outcome of a topic's events. It is called inside `acting`."""
 
-    def register(tell: Tell) -> Tell:
-        _outcomes[topic] = tell
-        return tell
+    def register(result_function: ResultFunction) -> ResultFunction:
+        _outcomes[topic] = result_function
+        return result_function
 
     return register
 
 
 def outcome(account_id: UUID, topic: str, payload: Mapping[str, Any]) -> Outcome:
-    tell = _outcomes.get(topic)
-    return tell(account_id, payload) if tell else Outcome()
+    result_function = _outcomes.get(topic)
+    return result_function(account_id, payload) if result_function else Outcome()

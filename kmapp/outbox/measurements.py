@@ -34,7 +34,7 @@ class Measurement(AccountOwned):
     def is_going(self) -> bool:
         return self.status in (self.Status.PENDING, self.Status.RUNNING)
 
-    def keep(self, **values: Any) -> None:
+    def store(self, **values: Any) -> None:
         """Write these columns, and no others."""
         for name, value in values.items():
             setattr(self, name, value)
@@ -42,10 +42,10 @@ class Measurement(AccountOwned):
 
     def begin(self, **values: Any) -> None:
         """From its beginning, also where it broke off before."""
-        self.keep(status=self.Status.RUNNING, finished_at=None, **values)
+        self.store(status=self.Status.RUNNING, finished_at=None, **values)
 
     def end(self, **values: Any) -> None:
-        self.keep(status=self.Status.SUCCEEDED, finished_at=timezone.now(), **values)
+        self.store(status=self.Status.SUCCEEDED, finished_at=timezone.now(), **values)
 
     @classmethod
     def break_off(cls, account_id: UUID, pk: UUID) -> None:

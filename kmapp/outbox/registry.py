@@ -21,7 +21,7 @@ class Job:
     attempt: int  # 1 for the first
 
 
-class Later(Exception):
+class RetryLater(Exception):
     """Work that cannot start yet, such as for want of a chat model. Uses up no attempt.
 
     With `for_all`, no other job of this handler can start either: it is left alone as long.
@@ -34,13 +34,13 @@ class Later(Exception):
         self.for_all = for_all
 
 
-class GiveUp(Exception):
+class PermanentFailure(Exception):
     """Trying again changes nothing: the delivery fails at once, and a person looks at it."""
 
 
-Answers = Mapping[UUID, Exception]  # by Job.id; a job that is not named succeeded
-Handler = Callable[[Sequence[Job]], Answers | None]
-Last = Callable[[Job], None]
+JobErrors = Mapping[UUID, Exception]  # by Job.id; a job that is not named succeeded
+Handler = Callable[[Sequence[Job]], JobErrors | None]
+FailureHook = Callable[[Job], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Subscription:
     batch: int
     queue: str
     alone: bool
-    gave_up: Last | None
+    on_permanent_failure: FailureHook | None
 
 
 _subscriptions: dict[str, Subscription] = {}
@@ -70,7 +70,7 @@ def on(
     batch: int = 1,
     queue: str = "default",
     alone: bool = False,
-    gave_up: Last | None = None,
+    on_permanent_failure: FailureHook | None = None,
 ) -> Callable[[Handler], Handler]:
     """Subscribe a handler to a topic.
 
@@ -89,7 +89,7 @@ def on(
             batch=batch,
             queue=queue,
             alone=alone,
-            gave_up=gave_up,
+            on_permanent_failure=on_permanent_failure,
         )
         return run
 

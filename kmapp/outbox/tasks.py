@@ -15,7 +15,7 @@ from kmapp.outbox.registry import QUEUES
 # A worker that is told to stop finishes the tasks it has: none of them goes on for long, and queues
 # take turns. Whoever found work has called the next one in already.
 SLICE = 5.0  # seconds
-KEPT = timedelta(days=7)  # of what is done: long enough to ask what became of an event
+RETENTION = timedelta(days=7)  # of what is done: long enough to ask what became of an event
 
 
 @shared_task(bind=True)
@@ -39,10 +39,10 @@ def send(queue: str) -> None:
         deliver.apply_async((queue,), queue=queue, retry=False)
 
 
-actions.wake = Messenger(send).say
+actions.wake = Messenger(send).publish
 
 
 @shared_task
 def drop_old() -> int:
     """Forget what was dealt with long ago."""
-    return purge.purge_all(older_than=KEPT)
+    return purge.purge_all(older_than=RETENTION)

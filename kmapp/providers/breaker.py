@@ -22,7 +22,7 @@ from kmapp.providers.metrics import CIRCUIT_OPEN
 log = structlog.get_logger()
 
 
-class _Watch(pybreaker.CircuitBreakerListener):
+class _StateListener(pybreaker.CircuitBreakerListener):
     """Tells the log and the metrics when a circuit changes."""
 
     def state_change(
@@ -49,7 +49,7 @@ class Breaker:
             reset_timeout=reset_seconds,
             success_threshold=successes,
             exclude=[_endpoint_is_well],
-            listeners=[_Watch()],
+            listeners=[_StateListener()],
             state_storage=self._memory,
             throw_new_error_on_trip=False,
         )

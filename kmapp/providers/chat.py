@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from django.conf import settings
 
-from kmapp.providers.client import Question, ask
+from kmapp.providers.client import Question, post_json
 from kmapp.providers.errors import ProviderError
-from kmapp.providers.metrics import measured
+from kmapp.providers.metrics import record_call
 
 Message = Mapping[str, Any]
 
@@ -52,8 +52,10 @@ class OpenAIChat:
         schema: Mapping[str, Any] | None = None,
         deadline: float,
     ) -> str:
-        with measured("chat", "complete") as call:
-            answer = ask(self.base_url, self.api_key, self._question(messages, schema), deadline)
+        with record_call("chat", "complete") as call:
+            answer = post_json(
+                self.base_url, self.api_key, self._question(messages, schema), deadline
+            )
             text = _text(answer)
             call.outcome = "ok"
             return text

@@ -35,7 +35,7 @@ LONGEST_RETRY_AFTER = 300.0
 Question = Callable[[openai.AsyncOpenAI], Awaitable[LegacyAPIResponse[Any]]]
 
 
-def ask(base_url: str, api_key: str, question: Question, seconds: float) -> Any:
+def post_json(base_url: str, api_key: str, question: Question, seconds: float) -> Any:
     """The JSON that the endpoint answers within this time, or a ProviderError."""
     client = _client(base_url, api_key, os.getpid())
 
@@ -100,11 +100,11 @@ def _client(base_url: str, api_key: str, pid: int) -> openai.AsyncOpenAI:
         api_key=api_key or "none",  # a server of one's own may want none, the library insists
         max_retries=0,
         timeout=None,  # deadline.run is the only clock
-        http_client=_beside_us() if _is_loopback(base_url) else _client_of(),
+        http_client=_local_client() if _is_loopback(base_url) else _client_of(),
     )
 
 
-def _beside_us() -> openai.DefaultAsyncHttpxClient:
+def _local_client() -> openai.DefaultAsyncHttpxClient:
     """For a server on this machine: no proxy in between, a new connection for each call.
 
     The embedded server writes header and body apart, so on a kept connection Nagle's algorithm

@@ -9,9 +9,9 @@ from django.conf import settings
 
 from kmapp.providers.batching import batches
 from kmapp.providers.breaker import breaker_for
-from kmapp.providers.client import Question, ask
+from kmapp.providers.client import Question, post_json
 from kmapp.providers.errors import BadVectors, Faulted, Refused
-from kmapp.providers.metrics import measured
+from kmapp.providers.metrics import record_call
 from kmapp.providers.vectors import Unusable, read_answer, read_vector
 
 Kind = Literal["query", "passage"]
@@ -120,8 +120,10 @@ class OpenAIEmbedder:
 
     def _call(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
         circuit = breaker_for(self.base_url).guard() if self.guarded else nullcontext()
-        with measured("embedding", kind) as call, circuit:
-            answer = ask(self.base_url, self.api_key, self._question(batch, kind), self.seconds)
+        with record_call("embedding", kind) as call, circuit:
+            answer = post_json(
+                self.base_url, self.api_key, self._question(batch, kind), self.seconds
+            )
             outcomes = self._read(answer, len(batch))
             bad = any(isinstance(outcome, Unusable) for outcome in outcomes)
             call.outcome = BadVectors.code if bad else "ok"

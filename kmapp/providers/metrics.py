@@ -41,7 +41,7 @@ class Call:
 
 
 @contextmanager
-def measured(provider: str, kind: str) -> Iterator[Call]:
+def record_call(provider: str, kind: str) -> Iterator[Call]:
     """Observe what happens inside. A provider's error names its own outcome."""
     call = Call()
     started = perf_counter()

@@ -33,9 +33,9 @@ def query_vector(
 ) -> QueryVector:
     """The vector of this query: remembered, or made now, and then `embedder` may raise."""
     key = _key(account_id, text, model)
-    known, is_up = _remembered(key, model)
-    if known:
-        return QueryVector(known, cached=True)
+    cached, is_up = _remembered(key, model)
+    if cached:
+        return QueryVector(cached, cached=True)
     [vector] = embedder.embed([text], kind="query")
     if is_up:
         _remember(key, vector)

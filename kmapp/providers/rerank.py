@@ -8,9 +8,9 @@ from typing import Any, Self
 from django.conf import settings
 
 from kmapp.providers.breaker import breaker_for
-from kmapp.providers.client import ask, posted
+from kmapp.providers.client import post_json, posted
 from kmapp.providers.errors import Faulted
-from kmapp.providers.metrics import measured
+from kmapp.providers.metrics import record_call
 
 PATH = "/rerank"
 
@@ -42,12 +42,12 @@ class HttpReranker:
     def relevance(self, query: str, texts: Sequence[str]) -> list[float]:
         # A circuit of its own: at the same address embeddings may be well.
         circuit = breaker_for(self.base_url + PATH).guard()
-        with measured("rerank", "query") as call, circuit:
-            asked = posted(PATH, self._body(query, texts))
-            answer = ask(self.base_url, self.api_key, asked, self.seconds)
-            found = read_answer(answer, count=len(texts))
+        with record_call("rerank", "query") as call, circuit:
+            request = posted(PATH, self._body(query, texts))
+            answer = post_json(self.base_url, self.api_key, request, self.seconds)
+            scores = read_answer(answer, count=len(texts))
             call.outcome = "ok"
-            return found
+            return scores
 
     def _body(self, query: str, texts: Sequence[str]) -> dict[str, Any]:
         return {
@@ -63,10 +63,10 @@ def read_answer(answer: object, *, count: int) -> list[float]:
     results = answer.get("results") if isinstance(answer, Mapping) else None
     if not isinstance(results, list):
         raise Faulted("The reranker's answer holds no list of results.")
-    found = dict(map(_result, results))
-    if len(results) != count or found.keys() != set(range(count)):
+    scores = dict(map(_result, results))
+    if len(results) != count or scores.keys() != set(range(count)):
         raise Faulted(f"The reranker was asked about {count} texts and answered about others.")
-    return [found[number] for number in range(count)]
+    return [scores[number] for number in range(count)]
 
 
 def _result(result: Any) -> tuple[int, float]:

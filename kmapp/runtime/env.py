@@ -81,6 +81,6 @@ _NOT_PSYCOPG = {"pool", "options", "server_side_binding", "prepare_threshold", "
 def address(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A DATABASES entry as psycopg's own connection parameters."""
     named = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host"}
-    found = {to: entry[name] for name, to in {**named, "PORT": "port"}.items()}
+    options = {to: entry[name] for name, to in {**named, "PORT": "port"}.items()}
     extra = {k: v for k, v in entry.get("OPTIONS", {}).items() if k not in _NOT_PSYCOPG}
-    return {k: v for k, v in {**found, **extra}.items() if v}
+    return {k: v for k, v in {**options, **extra}.items() if v}

@@ -88,12 +88,12 @@ def quiet_error(logger: object, method: str, event: Event) -> Event:
 
 def _chain(error: BaseException) -> list[BaseException]:
     """The error and what it came from, outermost first."""
-    found: list[BaseException] = []
+    chain: list[BaseException] = []
     cause: BaseException | None = error
-    while cause is not None and cause not in found:
-        found.append(cause)
+    while cause is not None and cause not in chain:
+        chain.append(cause)
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    return found
+    return chain
 
 
 def _named(error: BaseException) -> dict[str, Any]:

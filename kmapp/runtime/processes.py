@@ -32,7 +32,7 @@ class Program:
     nice: int = 0
     stop_signal: signal.Signals = signal.SIGTERM
     grace: float = 10  # seconds from the stop signal to SIGKILL
-    keeps_data: bool = False  # gets its whole grace even when the person is in a hurry
+    holds_data: bool = False  # gets its whole grace even when the person is in a hurry
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,14 +54,14 @@ class PidFile:
         new.write_text(json.dumps({"supervisor": us, "children": children}, indent=1))
         new.replace(self.path)
 
-    def end_leftovers(self, say: Callable[[str], None]) -> None:
+    def end_leftovers(self, report: Callable[[str], None]) -> None:
         """End what a supervisor that was killed could not, last started first."""
         if not self.path.exists():
             return
         for entry in reversed(json.loads(self.path.read_text())["children"]):
             left = Identity(entry["pid"], entry["started"])
             if left.alive():
-                say(f"  ending {entry['name']} of an earlier run (process {left.pid})")
+                report(f"  ending {entry['name']} of an earlier run (process {left.pid})")
                 left.end(signal.Signals(entry["stop_signal"]), entry["grace"])
         self.remove()
 

@@ -67,13 +67,13 @@ def may_provision() -> bool:
 def _embedders(logs: Path) -> list[Part]:
     if not settings.EMBEDDING_IS_EMBEDDED:
         return []
-    found: list[Part] = [
+    part_list: list[Part] = [
         Embedder(settings.EMBEDDER_QUERY_PORT, logs / "embedder-query.log", "embedder-query")
     ]
     if not env.text("EMBEDDING_BATCH_BASE_URL"):
         port, log = settings.EMBEDDER_BATCH_PORT, logs / "embedder-batch.log"
-        found.append(Embedder(port, log, "embedder-batch", polite=True))
-    return found
+        part_list.append(Embedder(port, log, "embedder-batch", polite=True))
+    return part_list
 
 
 def web() -> Program:
@@ -106,12 +106,12 @@ def fresh_metrics() -> None:
 
 def check_ports() -> None:
     """Refuse before anything starts, with the name of the setting that helps."""
-    wanted = [("PORT", settings.HOST, settings.PORT)]
+    ports = [("PORT", settings.HOST, settings.PORT)]
     if settings.EMBEDDING_IS_EMBEDDED:
-        wanted.append(("EMBEDDER_QUERY_PORT", "127.0.0.1", settings.EMBEDDER_QUERY_PORT))
+        ports.append(("EMBEDDER_QUERY_PORT", "127.0.0.1", settings.EMBEDDER_QUERY_PORT))
         if not env.text("EMBEDDING_BATCH_BASE_URL"):
-            wanted.append(("EMBEDDER_BATCH_PORT", "127.0.0.1", settings.EMBEDDER_BATCH_PORT))
-    for variable, host, port in wanted:
+            ports.append(("EMBEDDER_BATCH_PORT", "127.0.0.1", settings.EMBEDDER_BATCH_PORT))
+    for variable, host, port in ports:
         check_port(variable, host, port)
 
 
@@ -122,8 +122,8 @@ def check_port(variable: str, host: str, port: int) -> None:
         try:
             probe.bind(address)
         except OSError as error:
-            taken = error.errno == errno.EADDRINUSE
-            why = "is taken by another program" if taken else f"cannot be used ({error.strerror})"
+            in_use = error.errno == errno.EADDRINUSE
+            why = "is taken by another program" if in_use else f"cannot be used ({error.strerror})"
             raise CannotStart(
                 f"Port {port} on {host} {why}."
                 f" Choose another, for example: {variable}={port + 100} make up"

@@ -43,11 +43,11 @@ class Child:
 class Supervisor:
     """Everything happens inside `with supervisor.holding():`, which stops all on the way out."""
 
-    def __init__(self, data_dir: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, data_dir: Path, report: Callable[[str], None]) -> None:
         self.data_dir = data_dir
         self.logs = data_dir / "logs"
         self.pids = PidFile(data_dir / "up.pid")
-        self.say = say
+        self.report = report
         self.children: list[Child] = []
         self.stopping = False
         self.hurry = False
@@ -57,7 +57,7 @@ class Supervisor:
         """Own the data folder: nobody else may run on it, and nothing of before still does."""
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         with lock(self.data_dir), self._listening():
-            self.pids.end_leftovers(self.say)
+            self.pids.end_leftovers(self.report)
             try:
                 yield
             finally:
@@ -127,7 +127,7 @@ class Supervisor:
             child.due = now + pause
             clock = f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 - as this machine's clock shows
             ending = _ending(child.process.returncode)
-            self.say(
+            self.report(
                 f"{clock} {child.program.name} ended ({ending}), starting it again in {pause} s;"
                 f" see {child.log}"
             )
@@ -140,7 +140,7 @@ class Supervisor:
         """Stage by stage, last started first; inside a stage all at once."""
         self.stopping = True
         if self.children:
-            self.say("\nStopping. A second Ctrl-C does not wait for unfinished work.")
+            self.report("\nStopping. A second Ctrl-C does not wait for unfinished work.")
         for _, stage in groupby(reversed(self.children), key=lambda child: child.stage):
             self._stop_stage(list(stage))
         self.children.clear()
@@ -153,9 +153,9 @@ class Supervisor:
                 child.process.send_signal(child.program.stop_signal)
         while running := [child for child in stage if child.running]:
             for child in running:
-                haste = self.hurry and not child.program.keeps_data
+                haste = self.hurry and not child.program.holds_data
                 if haste or time.monotonic() - began > child.program.grace:
-                    self.say(f"  {child.program.name} did not stop by itself and is killed")
+                    self.report(f"  {child.program.name} did not stop by itself and is killed")
                     processes.kill_session(child.process)
             time.sleep(processes.TICK)
         for child in stage:
@@ -179,10 +179,10 @@ class Supervisor:
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
-        wanted = [signal.SIGINT, signal.SIGTERM]
+        stop_signals = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup asks us to stay
-            wanted.append(signal.SIGHUP)
-        before = {number: signal.signal(number, self._on_signal) for number in wanted}
+            stop_signals.append(signal.SIGHUP)
+        before = {number: signal.signal(number, self._on_signal) for number in stop_signals}
         try:
             yield
         finally:
@@ -199,7 +199,7 @@ class Supervisor:
         time.sleep(processes.TICK)
 
     def _took(self, what: str, began: float) -> None:
-        self.say(f"  {what:<40}{time.monotonic() - began:6.1f} s")
+        self.report(f"  {what:<40}{time.monotonic() - began:6.1f} s")
 
 
 def _ending(code: int) -> str:

@@ -48,9 +48,9 @@ def index_terms(
 
 def postings_of(text: str) -> Iterator[tuple[str, int, int]]:
     """Term, frequency and the text's length: of each term, and of the document itself."""
-    found = Counter(terms(text))
-    length = found.total()
-    for term, frequency in ((DOCUMENT, length), *found.items()):
+    term_counts = Counter(terms(text))
+    length = term_counts.total()
+    for term, frequency in ((DOCUMENT, length), *term_counts.items()):
         yield term, min(frequency, MOST), length
 
 
@@ -89,10 +89,15 @@ class Part:
 
 
 def await_vectors(
-    account_id: UUID, collection: str, model_id: int, parts: Sequence[Part], *, known: bool = True
+    account_id: UUID,
+    collection: str,
+    model_id: int,
+    parts: Sequence[Part],
+    *,
+    is_equal_text: bool = True,
 ) -> None:
     """Say that these parts wait for a vector of this model. Other parts of the objects go."""
-    if known:
+    if is_equal_text:
         objects = {part.object_id for part in parts}
         withdraw_vectors(account_id, model_id, [collection], list(objects))
     Vector.objects.bulk_create(
@@ -113,7 +118,7 @@ def await_vectors(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class EmbeddedPart:
     """What became of one part: its vector, or why there is none."""
 
     part: Part
@@ -121,7 +126,9 @@ class Made:
     error: str = ""
 
 
-def store_vectors(account_id: UUID, collection: str, model_id: int, made: Sequence[Made]) -> None:
+def store_vectors(
+    account_id: UUID, collection: str, model_id: int, embedded_parts: Sequence[EmbeddedPart]
+) -> None:
     """Keep the vectors of whole objects: all parts of each, in the place of what was there.
 
     The caller holds the objects and knows that their texts are still these.
@@ -129,7 +136,7 @@ def store_vectors(account_id: UUID, collection: str, model_id: int, made: Sequen
     Vector.objects.of(account_id).filter(
         collection=collection,
         model_id=model_id,
-        object_id__in={each.part.object_id for each in made},
+        object_id__in={each.part.object_id for each in embedded_parts},
     ).delete()
     now = timezone.now()
     Vector.objects.bulk_create(
@@ -146,7 +153,7 @@ def store_vectors(account_id: UUID, collection: str, model_id: int, made: Sequen
                 error=each.error[:200],
                 ready_at=None if each.embedding is None else now,
             )
-            for each in made
+            for each in embedded_parts
         ],
         batch_size=1000,
     )
@@ -158,8 +165,8 @@ def same_texts(account_id: UUID, model_id: int, sha256s: Iterable[str]) -> dict[
         model_id=model_id, text_sha256__in=set(sha256s), state=Vector.State.READY
     )
     rows = rows.distinct("text_sha256").order_by("text_sha256")
-    found = rows.values_list("text_sha256", "embedding")
-    return {sha: vector for sha, vector in found if vector is not None}
+    term_counts = rows.values_list("text_sha256", "embedding")
+    return {sha: vector for sha, vector in term_counts if vector is not None}
 
 
 def drop_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence[UUID]) -> None:

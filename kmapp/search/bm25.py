@@ -19,7 +19,7 @@ def idf(documents: int, containing: int) -> float:
     return math.log1p((documents - containing + 0.5) / (containing + 0.5))
 
 
-def spoken(containing: Mapping[str, int]) -> dict[str, int]:
+def drop_unknown_terms(containing: Mapping[str, int]) -> dict[str, int]:
     """The terms of a query and how many texts hold each, in a language that the texts speak.
 
     A Chinese question to English texts is not answered by its Chinese words: none of them being

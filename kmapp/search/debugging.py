@@ -31,13 +31,13 @@ def glimpses(
         part=0,
         state=Vector.State.READY,
     )
-    found = {}
+    previews = {}
     for row in rows:
         numbers = [float(number) for number in row.embedding]
         packed = struct.pack(f"<{len(numbers)}f", *numbers)
-        found[row.object_id] = Glimpse(
+        previews[row.object_id] = Glimpse(
             dimensions=len(numbers),
             sha256=hashlib.sha256(packed).hexdigest(),
             preview=[round(number, 4) for number in numbers[:PREVIEW]],
         )
-    return found
+    return previews

@@ -10,7 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import BadVectors
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.actions import Made, Part, same_texts, store_vectors, withdraw_vectors
+from kmapp.search.actions import EmbeddedPart, Part, same_texts, store_vectors, withdraw_vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,12 @@ class Read(Protocol):
 
 
 def embed_objects(
-    model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID], *, read: Read, beside: str = ""
+    model: EmbeddingModel,
+    account_id: UUID,
+    ids: Sequence[UUID],
+    *,
+    read: Read,
+    context_collection: str = "",
 ) -> dict[UUID, Exception]:
     """Embed objects for one model. Returns those whose texts got no vector, and why.
 
@@ -43,15 +48,19 @@ def embed_objects(
     """
     with acting(account_id):
         texts = list(read(hold=False))
-        known = same_texts(account_id, model.pk, (each.part.text_sha256 for each in texts))
-    wanted = {each.part.text_sha256: each.text for each in texts}
-    vectors, reasons = _ask(model, {sha: text for sha, text in wanted.items() if sha not in known})
-    vectors |= known
+        reusable = same_texts(account_id, model.pk, (each.part.text_sha256 for each in texts))
+    texts_by_digest = {each.part.text_sha256: each.text for each in texts}
+    vectors, reasons = _embed_missing(
+        model, {sha: text for sha, text in texts_by_digest.items() if sha not in reusable}
+    )
+    vectors |= reusable
     with acting(account_id):
         still = list(read(hold=True))
-        alone = set(ids) - {each.part.object_id for each in still if each.collection == beside}
-        if beside and alone:
-            withdraw_vectors(account_id, model.pk, [beside], list(alone))
+        alone = set(ids) - {
+            each.part.object_id for each in still if each.collection == context_collection
+        }
+        if context_collection and alone:
+            withdraw_vectors(account_id, model.pk, [context_collection], list(alone))
         _store(model, account_id, still, vectors, reasons)
     return {
         each.part.object_id: BadVectors({0: reasons[each.part.text_sha256]}, [None])
@@ -60,18 +69,18 @@ def embed_objects(
     }
 
 
-def _ask(
+def _embed_missing(
     model: EmbeddingModel, missing: Mapping[str, str]
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
     """Vectors and reasons for having none, by the digest of the text."""
     shas = list(missing)
     try:
-        made = OpenAIEmbedder.for_passages(model).embed(list(missing.values()), kind="passage")
+        embedded = OpenAIEmbedder.for_passages(model).embed(list(missing.values()), kind="passage")
     except BadVectors as bad:
         reasons = {shas[i]: reason for i, reason in bad.reasons.items()}
         usable = {sha: v for sha, v in zip(shas, bad.vectors, strict=True) if v is not None}
         return usable, reasons
-    return dict(zip(shas, made, strict=True)), {}
+    return dict(zip(shas, embedded, strict=True)), {}
 
 
 def _store(
@@ -85,13 +94,13 @@ def _store(
     by_object: dict[tuple[str, UUID], list[Text]] = {}
     for each in texts:
         by_object.setdefault((each.collection, each.part.object_id), []).append(each)
-    by_collection: dict[str, list[Made]] = {}
+    by_collection: dict[str, list[EmbeddedPart]] = {}
     for (collection, _), parts in by_object.items():
         shas = [each.part.text_sha256 for each in parts]
         if all(sha in vectors or sha in reasons for sha in shas):
             by_collection.setdefault(collection, []).extend(
-                Made(part=each.part, embedding=vectors.get(sha), error=reasons.get(sha, ""))
+                EmbeddedPart(part=each.part, embedding=vectors.get(sha), error=reasons.get(sha, ""))
                 for each, sha in zip(parts, shas, strict=True)
             )
-    for collection, made in by_collection.items():
-        store_vectors(account_id, collection, model.pk, made)
+    for collection, embedded in by_collection.items():
+        store_vectors(account_id, collection, model.pk, embedded)

@@ -11,7 +11,7 @@ from django.db import connection
 from kmapp.database.ids import IdText
 from kmapp.search.fusion import TERMS
 from kmapp.search.lookups import Ids
-from kmapp.search.queries import SCORE, Collection, Meaning, Words, asked_for
+from kmapp.search.queries import SCORE, Collection, Meaning, Words, bm25_parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,45 +21,58 @@ class Measures:
     bm25: Mapping[IdText, float]
     holds: Mapping[IdText, int]  # a bit for each of the first terms of the query
     cosine: Mapping[IdText, float]  # of its best part
-    beside: Mapping[IdText, float]  # of its vector in a second collection
+    context_collection: Mapping[IdText, float]  # of its vector in a second collection
 
 
-def measured(
+def load_exact_scores(
     collection: Collection,
     words: Words,
     meaning: Meaning | None,
     objects: Iterable[IdText],
     *,
-    beside: str,
-    near: Mapping[IdText, float] = MappingProxyType({}),
+    context_collection: str,
+    approximate: Mapping[IdText, float] = MappingProxyType({}),
 ) -> Measures:
     """Every figure of these objects, whichever list they came from; `near` has cosines found."""
-    wanted = list(objects)
+    object_ids = list(objects)
     cosine, unknown = {}, []
-    for each in wanted:
-        if (figure := near.get(each)) is None:
+    for each in object_ids:
+        if (figure := approximate.get(each)) is None:
             unknown.append(each)
         else:
             cosine[each] = figure
-    given, arms = "WITH these (ids) AS (SELECT %s::uuid[])", [_BM25_OF]
-    parameters: list[Any] = [Ids(wanted).array]
-    told = asked_for(collection, words)
+    with_clause, arms = "WITH these (ids) AS (SELECT %s::uuid[])", [_BM25_OF]
+    parameters: list[Any] = [Ids(object_ids).array]
+    query_parameters = bm25_parameters(collection, words)
     if meaning:
-        given += f", unknown (ids) AS (SELECT %s::uuid[]), asked (v) AS (SELECT %s::{meaning.size})"
+        with_clause += (
+            f", unknown (ids) AS (SELECT %s::uuid[]), asked (v) AS (SELECT %s::{meaning.size})"
+        )
         parameters += [Ids(unknown).array, meaning.literal]
-        for name, ids in {beside: "these", collection.name: "unknown"}.items():
+        for name, ids in {context_collection: "these", collection.name: "unknown"}.items():
             arms.append(_COSINES_OF.format(type=meaning.size, model=meaning.model.pk, ids=ids))
-            told += [collection.account_id, name]
-    found: dict[str, dict[IdText, float]] = {"": {}, beside: {}, collection.name: cosine}
+            query_parameters += [collection.account_id, name]
+    scores_by_collection: dict[str, dict[IdText, float]] = {
+        "": {},
+        context_collection: {},
+        collection.name: cosine,
+    }
     holds: dict[IdText, int] = {}
     with connection.cursor() as cursor:
-        cursor.execute(f"{given} {' UNION ALL '.join(arms)}", [*parameters, *told])
+        cursor.execute(
+            f"{with_clause} {' UNION ALL '.join(arms)}", [*parameters, *query_parameters]
+        )
         for name, each, figure, held in cursor.fetchall():
             if math.isfinite(figure):
-                found[name][each] = figure
+                scores_by_collection[name][each] = figure
             if held:
                 holds[each] = held
-    return Measures(bm25=found[""], holds=holds, cosine=cosine, beside=found[beside])
+    return Measures(
+        bm25=scores_by_collection[""],
+        holds=holds,
+        cosine=cosine,
+        context_collection=scores_by_collection[context_collection],
+    )
 
 
 # What is long is sent once: reading ids and vectors takes Postgres longer than using them. Ids

@@ -140,7 +140,7 @@ class Ranked(NamedTuple):
     id: IdText
     score: float  # on the scale of all languages
     plain: float  # the weighted sum itself
-    said: Signals
+    values: Signals
     weights: Weights
 
     @property
@@ -149,7 +149,9 @@ class Ranked(NamedTuple):
         share = self.score / self.plain if self.plain else 1.0
         return {
             name: weight * value * share
-            for name, weight, value in zip(Signals._fields, self.weights.of, self.said, strict=True)
+            for name, weight, value in zip(
+                Signals._fields, self.weights.of, self.values, strict=True
+            )
             if weight is not None
         }
 
@@ -179,35 +181,35 @@ def fuse(
 
     `without` names signals that these candidates do not have; the others share their weight.
     """
-    found = list(candidates)
+    pool = list(candidates)
     ranked, power = [], bend(query.text)
-    for each, (said, meaning) in zip(found, signals(query, found, scale), strict=True):
+    for each, (values, meaning) in zip(pool, signals(query, pool, scale), strict=True):
         weights = _weights(meaning, without)
-        plain = sum(map(mul, weights.factors, said))
-        ranked.append(Ranked(each.id, plain**power, plain, said, weights))
+        plain = sum(map(mul, weights.factors, values))
+        ranked.append(Ranked(each.id, plain**power, plain, values, weights))
     return sorted(ranked, key=lambda result: (-result.score, result.id))
 
 
-_known_weights: dict[tuple[float, frozenset[str]], Weights] = {}
+_weights_cache: dict[tuple[float, frozenset[str]], Weights] = {}
 
 
 def _weights(meaning: float, without: frozenset[str] = frozenset()) -> Weights:
     """The weights when meaning counts so much beside words. They sum to 1."""
-    known = _known_weights.get((meaning, without))
-    if known is None:
-        if len(_known_weights) > TERMS * TERMS:
-            _known_weights.clear()
+    weights = _weights_cache.get((meaning, without))
+    if weights is None:
+        if len(_weights_cache) > TERMS * TERMS:
+            _weights_cache.clear()
         shared = {
             name: weight * balance(name, meaning)
             for name, weight in LEARNED.items()
             if name not in without
         }
         whole = sum(shared.values()) / _SHARE
-        told = {**{name: weight / whole for name, weight in shared.items()}, **BY_HAND}
-        of = tuple(told.get(name) for name in Signals._fields)
-        known = Weights(of, tuple(weight or 0.0 for weight in of))
-        _known_weights[meaning, without] = known
-    return known
+        learned = {**{name: weight / whole for name, weight in shared.items()}, **BY_HAND}
+        of = tuple(learned.get(name) for name in Signals._fields)
+        weights = Weights(of, tuple(weight or 0.0 for weight in of))
+        _weights_cache[meaning, without] = weights
+    return weights
 
 
 def balance(name: str, meaning: float) -> float:
@@ -218,27 +220,29 @@ def balance(name: str, meaning: float) -> float:
 
 
 def signals(
-    query: Query, found: Sequence[Candidate], scale: Scale = E5
+    query: Query, pool: Sequence[Candidate], scale: Scale = E5
 ) -> list[tuple[Signals, float]]:
     """Every signal of each candidate from 0 to 1, and how much meaning counts for it."""
     meaning = MEANING + (MEANING_IN_CHINESE - MEANING) * chinese_share(query.text)
     idf_sum = sum(query.idf.values())
-    evidence = [_evidence(each, idf_sum, meaning, scale) for each in found]
-    position = {each.id: number for number, each in enumerate(found)}
-    beside = [[position[n] for n in each.neighbours if n in position] for each in found]
+    evidence = [_evidence(each, idf_sum, meaning, scale) for each in pool]
+    position = {each.id: number for number, each in enumerate(pool)}
+    adjacency = [[position[n] for n in each.neighbours if n in position] for each in pool]
     own = [each.total for each in evidence]
-    around = spread(own=own, beside=beside, runs=[each.run for each in found])
+    neighbour_evidence = spread(own=own, adjacency=adjacency, runs=[each.run for each in pool])
     covered = _Coverage(list(query.idf.values()))
-    masks = [each.holds for each in found]
-    said = []
-    for number, (each, says, near) in enumerate(zip(found, evidence, around, strict=True)):
+    masks = [each.holds for each in pool]
+    values = []
+    for number, (each, own_evidence, near) in enumerate(
+        zip(pool, evidence, neighbour_evidence, strict=True)
+    ):
         links = {position[n]: held for n, held in each.links.items() if n in position}
-        all_told = Signals(
-            dense=says.dense,
-            context=says.context,
-            lexical=says.lexical,
+        totals = Signals(
+            dense=own_evidence.dense,
+            context=own_evidence.context,
+            lexical=own_evidence.lexical,
             covered=covered.share(each.holds),
-            window=covered.share(_window(masks, beside, number)),
+            window=covered.share(_window(masks, adjacency, number)),
             near=near.near,
             far=near.far,
             run=near.run,
@@ -252,8 +256,8 @@ def signals(
             pinned=float(each.pinned),
             fresh=each.fresh,
         )
-        said.append((all_told, says.meaning))
-    return said
+        values.append((totals, own_evidence.meaning))
+    return values
 
 
 def _evidence(candidate: Candidate, idf_sum: float, meaning: float, scale: Scale) -> _Evidence:
@@ -266,12 +270,12 @@ def _evidence(candidate: Candidate, idf_sum: float, meaning: float, scale: Scale
     return _Evidence(scale.of(alone), scale.of(read_on), words, meaning)
 
 
-def _window(masks: Sequence[int], beside: Sequence[Sequence[int]], number: int) -> int:
+def _window(masks: Sequence[int], adjacency: Sequence[Sequence[int]], number: int) -> int:
     """The terms that an entry holds together with what stands up to two steps from it."""
     held = masks[number]
-    for one in beside[number]:
+    for one in adjacency[number]:
         held |= masks[one]
-        for two in beside[one]:
+        for two in adjacency[one]:
             held |= masks[two]
     return held
 
@@ -282,11 +286,11 @@ class _Coverage:
     def __init__(self, idf: Sequence[float]) -> None:
         self.idf = idf[:TERMS]
         self.whole = sum(idf)
-        self.known: dict[int, float] = {0: 0.0}
+        self.weights: dict[int, float] = {0: 0.0}
 
     def share(self, held: int) -> float:
-        known = self.known.get(held)
-        if known is None:
-            found = sum(idf for bit, idf in enumerate(self.idf) if held >> bit & 1)
-            known = self.known[held] = found / self.whole if self.whole else 0.0
-        return known
+        weights = self.weights.get(held)
+        if weights is None:
+            pool = sum(idf for bit, idf in enumerate(self.idf) if held >> bit & 1)
+            weights = self.weights[held] = pool / self.whole if self.whole else 0.0
+        return weights

@@ -18,7 +18,7 @@ class Question:
     """Something to ask; `wanted` is the object that it was taken from, if it was."""
 
     text: str
-    wanted: UUID | None = None
+    expected: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Compared:
     @property
     def moves(self) -> list[int]:
         """By how many places each shared answer moved."""
-        now = {found: place for place, found in enumerate(self.after)}
+        now = {example_texts: place for place, example_texts in enumerate(self.after)}
         return [abs(place - now[f]) for place, f in enumerate(self.before) if f in now]
 
 
@@ -63,8 +63,8 @@ def compare(
 def examples(source: Source, account_id: UUID, number: int) -> list[Question]:
     """Questions made of what the account holds: each should find the object it was taken from."""
     with acting(account_id):
-        found: Mapping[UUID, str] = source.examples(account_id, number)
-    return [Question(text=text, wanted=wanted) for wanted, text in found.items()]
+        example_texts: Mapping[UUID, str] = source.examples(account_id, number)
+    return [Question(text=text, expected=expected) for expected, text in example_texts.items()]
 
 
 def _answers(
@@ -76,11 +76,11 @@ def _answers(
     answers = []
     for vector in vectors:
         with acting(account_id):
-            found = nearest(
+            example_texts = nearest(
                 collection,
                 Meaning.of(model, vector),
                 within=Within.of(source.findable(account_id)),
                 limit=2 * TOP,  # a long text has several parts, of which the best counts
             )
-        answers.append([UUID(each) for each in found][:TOP])
+        answers.append([UUID(each) for each in example_texts][:TOP])
     return answers

@@ -27,7 +27,7 @@ from kmapp.search.registry import Source, sources
 BLOCK = 64  # objects that are embedded between two looks at what is missing
 DROP_BLOCK = 5_000
 READY, FAILED = str(Vector.State.READY), str(Vector.State.FAILED)
-Tell = Callable[[int], None]
+ReportProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ def add(model: EmbeddingModel) -> None:
     make_indexes(model)
 
 
-def backfill(model: EmbeddingModel, tell: Tell = lambda done: None) -> int:
+def backfill(model: EmbeddingModel, report_progress: ReportProgress = lambda done: None) -> int:
     """Embed for this model whatever the active one has vectors of. Returns how many got none.
 
     Stopped at any point, it goes on from there: what has its vector is not looked at again.
@@ -91,42 +91,50 @@ def backfill(model: EmbeddingModel, tell: Tell = lambda done: None) -> int:
         models.build_again(model)
         make_indexes(model)
     return sum(
-        _backfill(model, source, account_id, tell)
+        _backfill(model, source, account_id, report_progress)
         for account_id in account_ids()
         for source in sources()
     )
 
 
-def _backfill(model: EmbeddingModel, source: Source, account_id: UUID, tell: Tell) -> int:
+def _backfill(
+    model: EmbeddingModel, source: Source, account_id: UUID, report_progress: ReportProgress
+) -> int:
     """First all that is not READY; then what was edited behind our back, while there is any."""
     failures: dict[UUID, Exception] = {}
 
-    def once(settled: Sequence[str]) -> set[UUID]:
+    def once(done_states: Sequence[str]) -> set[UUID]:
         seen: set[UUID] = set()
         after = UUID(int=0)
-        while ids := _missing(account_id, source.collections[0], model, settled, after):
+        while ids := _missing(account_id, source.collections[0], model, done_states, after):
             failures.update(_patiently(source, model, account_id, ids))
-            tell(len(ids))
+            report_progress(len(ids))
             seen.update(ids)
             after = ids[-1]
         return seen
 
     once([READY])
     left: set[UUID] = set()
-    while (found := once([READY, FAILED])) != left:
-        left = found
+    while (remaining := once([READY, FAILED])) != left:
+        left = remaining
     return len(failures)
 
 
 def _missing(
-    account_id: UUID, collection: str, model: EmbeddingModel, settled: Sequence[str], after: UUID
+    account_id: UUID,
+    collection: str,
+    model: EmbeddingModel,
+    done_states: Sequence[str],
+    after: UUID,
 ) -> list[UUID]:
     """The next objects that the active model knows and this one has not settled."""
     with acting(account_id):
         vectors = Vector.objects.of(account_id).filter(collection=collection, part=0)
-        done = vectors.filter(object_id=OuterRef("object_id"), model=model, state__in=settled)
-        known = vectors.filter(model__state=EmbeddingModel.State.ACTIVE, object_id__gt=after)
-        missing = known.filter(~Exists(done)).order_by("object_id")
+        done = vectors.filter(object_id=OuterRef("object_id"), model=model, state__in=done_states)
+        active_vectors = vectors.filter(
+            model__state=EmbeddingModel.State.ACTIVE, object_id__gt=after
+        )
+        missing = active_vectors.filter(~Exists(done)).order_by("object_id")
         return list(missing.values_list("object_id", flat=True)[:BLOCK])
 
 
@@ -140,10 +148,10 @@ def _patiently(
             return source.embed(model, account_id, ids)
         except ProviderError:
             attempts += 1
-            wait = delay_after(attempts, most=settings.OUTBOX_MAX_ATTEMPTS)
-            if wait is None:
+            delay = delay_after(attempts, most=settings.OUTBOX_MAX_ATTEMPTS)
+            if delay is None:
                 raise
-            time.sleep(wait.total_seconds())
+            time.sleep(delay.total_seconds())
 
 
 def activate(model: EmbeddingModel, *, although_incomplete: bool = False) -> None:
@@ -159,14 +167,14 @@ def activate(model: EmbeddingModel, *, although_incomplete: bool = False) -> Non
     models.activate(model)
 
 
-def drop(model: EmbeddingModel, tell: Tell = lambda done: None) -> None:
+def drop(model: EmbeddingModel, report_progress: ReportProgress = lambda done: None) -> None:
     """Delete a retired model with its index and vectors."""
     if model.state != EmbeddingModel.State.RETIRED:
         raise Conflict(f"{model} is {model.get_state_display()}: only a retired model is dropped.")
     drop_indexes(model)
     for account_id in account_ids():
         while deleted := _drop_block(account_id, model):
-            tell(deleted)
+            report_progress(deleted)
     models.forget(model)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 
-class Around(NamedTuple):
+class NeighbourEvidence(NamedTuple):
     """The best evidence beside an entry, one step further, and anywhere in its run."""
 
     near: float
@@ -20,22 +20,24 @@ class Around(NamedTuple):
 
 
 def spread(
-    own: Sequence[float], beside: Sequence[Sequence[int]], runs: Sequence[str]
-) -> list[Around]:
+    own: Sequence[float], adjacency: Sequence[Sequence[int]], runs: Sequence[str]
+) -> list[NeighbourEvidence]:
     """The surroundings of each entry. All three list the same entries, `beside` by position."""
     best_of_run: dict[str, float] = {}
     for evidence, run in zip(own, runs, strict=True):
         if run:
             best_of_run[run] = max(evidence, best_of_run.get(run, 0.0))
-    around = []
-    for position, (evidence, here) in enumerate(zip(own, beside, strict=True)):
+    evidence_list = []
+    for position, (evidence, here) in enumerate(zip(own, adjacency, strict=True)):
         near = far = evidence
         if here:
             near = max([own[one] for one in here])
-            beyond = [own[two] for one in here for two in beside[one] if two != position]
+            beyond = [own[two] for one in here for two in adjacency[one] if two != position]
             far = max(beyond) if beyond else near
-        around.append(Around(near, far, best_of_run.get(runs[position], evidence)))
-    return around
+        evidence_list.append(
+            NeighbourEvidence(near, far, best_of_run.get(runs[position], evidence))
+        )
+    return evidence_list
 
 
 def linked(own: Sequence[float], links: Mapping[int, float]) -> float:
@@ -45,5 +47,5 @@ def linked(own: Sequence[float], links: Mapping[int, float]) -> float:
 
 def strength(weight: float, confidence: float, decay_rate: float, days: float) -> float:
     """How much an edge carries: less the less it is trusted and the longer it was not used."""
-    kept: float = (1 - decay_rate) ** max(0.0, days)
-    return weight * confidence * kept
+    remaining: float = (1 - decay_rate) ** max(0.0, days)
+    return weight * confidence * remaining

@@ -56,7 +56,7 @@ class Within:
         return cls(sql="SELECT unnest(%s::uuid[])", parameters=[Ids(ids).array])
 
 
-def listed(collection: Collection, within: Within) -> Within:
+def restrict_to_ids(collection: Collection, within: Within) -> Within:
     """The same objects one by one, where they are few.
 
     For filters over several tables. Of a new account's rows Postgres expects one or two, and would
@@ -94,8 +94,8 @@ class Words:
 def weigh(collection: Collection, terms: Sequence[str]) -> Words:
     """What each distinct term of a query says here. Terms found nowhere say most, of nothing."""
     documents, average_length = _statistics(collection)
-    counts = bm25.spoken(_containing(collection, terms)).items()
-    idf = {term: bm25.idf(max(documents, count), count) for term, count in counts}
+    term_counts = bm25.drop_unknown_terms(_containing(collection, terms)).items()
+    idf = {term: bm25.idf(max(documents, count), count) for term, count in term_counts}
     return Words(
         idf=dict(sorted(idf.items(), key=lambda each: -each[1])),  # what says most comes first
         average_length=average_length,
@@ -105,7 +105,7 @@ def weigh(collection: Collection, terms: Sequence[str]) -> Words:
 def _containing(collection: Collection, terms: Sequence[str]) -> dict[str, int]:
     """How many documents hold each term. Common ones take long to count, and are asked again."""
     containing = {term: COMMON.get((collection, term)) or 0 for term in terms}
-    unknown = [term for term, known in containing.items() if not known]
+    unknown = [term for term, cached in containing.items() if not cached]
     if not unknown:
         return containing
     with connection.cursor() as cursor:
@@ -123,19 +123,19 @@ def _containing(collection: Collection, terms: Sequence[str]) -> dict[str, int]:
 
 def _statistics(collection: Collection) -> tuple[int, float]:
     """How many documents there are, and how long they are on average."""
-    known = STATISTICS.get(collection)
-    if known is None:
+    cached = STATISTICS.get(collection)
+    if cached is None:
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT count(*), coalesce(avg(dl), 1)::float8 FROM search_termposting "
                 "WHERE account_id = %s AND collection = %s AND term = ''",
                 [collection.account_id, collection.name],
             )
-            found: tuple[int, float] = cursor.fetchone()
+            row: tuple[int, float] = cursor.fetchone()
         # A small collection changes fast and is counted fast.
-        seconds = REMEMBERED_SECONDS if found[0] > SMALL else 1
-        known = STATISTICS.put(collection, found, seconds=seconds)
-    return known
+        seconds = REMEMBERED_SECONDS if row[0] > SMALL else 1
+        cached = STATISTICS.put(collection, row, seconds=seconds)
+    return cached
 
 
 # The same sum as kmapp.search.bm25.score; a test holds the two together. Without the casts Postgres
@@ -162,11 +162,11 @@ def best_by_words(
         "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
         "GROUP BY p.document ORDER BY score DESC, p.document) s "
         f"WHERE s.document IN ({within.sql}) ORDER BY s.score DESC, s.document LIMIT %s",
-        [*asked_for(collection, words), *within.parameters, limit],
+        [*bm25_parameters(collection, words), *within.parameters, limit],
     )
 
 
-def asked_for(collection: Collection, words: Words) -> list[Any]:
+def bm25_parameters(collection: Collection, words: Words) -> list[Any]:
     """What `SCORE` and a join with the postings of these words take."""
     return [
         max(words.average_length, 1.0),
@@ -210,10 +210,12 @@ def nearest(
     them, which takes longer than the planner thinks.
     """
     # The index knows the bare distance only.
-    far = f"({meaning.distance}) + 0" if _are_few(collection, within) else meaning.distance
+    order_expression = (
+        f"({meaning.distance}) + 0" if _are_few(collection, within) else meaning.distance
+    )
     best: dict[IdText, float] = {}
-    for found, distance in _rows(
-        f"SELECT object_id::text, {far} AS far FROM search_vector "  # noqa: S608 - see above
+    for row, distance in _rows(
+        f"SELECT object_id::text, {order_expression} AS far FROM search_vector "  # noqa: S608 - see above
         f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
         f"AND state = 'READY' AND object_id IN ({within.sql}) ORDER BY far LIMIT %s",
         [
@@ -224,7 +226,7 @@ def nearest(
             limit,
         ],
     ):
-        best.setdefault(found, 1 - distance)
+        best.setdefault(row, 1 - distance)
     return best
 
 
@@ -243,22 +245,22 @@ def _are_few(collection: Collection, within: Within) -> bool:
     if within.one_by_one or _statistics(collection)[0] <= few:
         return True
     key = (collection, few, within.sql, repr(within.parameters))
-    known = ARE_FEW.get(key)
-    if known is None:
+    cached = ARE_FEW.get(key)
+    if cached is None:
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT count(*) FROM ({within.sql} LIMIT {few + 1}) AS allowed",  # noqa: S608 - as above
                 within.parameters,
             )
             counted = int(cursor.fetchone()[0])
-        known = ARE_FEW.put(key, counted <= few, seconds=REMEMBERED_SECONDS)
-    return known
+        cached = ARE_FEW.put(key, counted <= few, seconds=REMEMBERED_SECONDS)
+    return cached
 
 
 def _rows(statement: str, parameters: Sequence[Any]) -> list[tuple[IdText, float]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return [(found, score) for found, score in cursor.fetchall() if math.isfinite(score)]
+        return [(row, score) for row, score in cursor.fetchall() if math.isfinite(score)]
 
 
 def _pairs(statement: str, parameters: Sequence[Any]) -> dict[IdText, float]:

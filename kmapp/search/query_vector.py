@@ -21,7 +21,7 @@ def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]])
     model = active_model()
     started = monotonic()
     try:
-        found = query_vector(
+        vector = query_vector(
             account_id, query, model=model, embedder=OpenAIEmbedder.for_queries(model)
         )
     except ProviderError as error:
@@ -34,9 +34,9 @@ def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]])
             }
         )
         return None
-    if found.cached:
+    if vector.cached:
         decisions.append({"code": "km_query_vector_cached", "message": "The query was known."})
-    return Meaning.of(model, found.vector)
+    return Meaning.of(model, vector.vector)
 
 
 def scale_of(model: EmbeddingModel) -> Scale:

@@ -35,14 +35,14 @@ class Scored(Protocol):
 T = TypeVar("T", bound=Scored)
 
 
-def wanted(limit: int) -> int:
+def candidate_limit(limit: int) -> int:
     """How many results to find so that this many can be chosen from them."""
     return max(limit, LEAST) if configured() else limit
 
 
 def reranked(
     query: str,
-    found: Sequence[T],
+    results: Sequence[T],
     text_of: Callable[[T], str],
     decisions: list[Mapping[str, Any]],
 ) -> list[T]:
@@ -51,12 +51,12 @@ def reranked(
     The first of them are read. The others have no part of its share, as if it thought nothing of
     them.
     """
-    if not (configured() and query and found):
-        return list(found)
+    if not (configured() and query and results):
+        return list(results)
     started = monotonic()
     model = HttpReranker.from_settings()
     try:
-        told = model.relevance(query, [text_of(each)[:LONGEST] for each in found[:MOST]])
+        relevances = model.relevance(query, [text_of(each)[:LONGEST] for each in results[:MOST]])
     except ProviderError as error:
         decisions.append(
             {
@@ -67,17 +67,20 @@ def reranked(
                 "deadline_ms": round(settings.RERANK_DEADLINE * 1000),
             }
         )
-        return list(found)
+        return list(results)
     decisions.append(
         {
             "code": "km_reranked",
             "message": "A reranker read the first results.",
             "model": model.model,
-            "read": len(told),
+            "read": len(relevances),
         }
     )
-    unread = [0.0] * (len(found) - len(told))
-    scored = [_with(each, said) for each, said in zip(found, [*told, *unread], strict=True)]
+    unread = [0.0] * (len(results) - len(relevances))
+    scored = [
+        _with(each, relevance)
+        for each, relevance in zip(results, [*relevances, *unread], strict=True)
+    ]
     return sorted(scored, key=lambda each: -each.score)
 
 

@@ -11,6 +11,6 @@ from kmapp.text.terms import chinese_share
 ENGLISH = 0.56  # the power that lays medians of English scores upon those of Chinese ones
 
 
-def bend(asked: str) -> float:
+def bend(requested: str) -> float:
     """The power that scores for this question are raised to; 1 for Chinese."""
-    return ENGLISH + (1 - ENGLISH) * chinese_share(asked)
+    return ENGLISH + (1 - ENGLISH) * chinese_share(requested)

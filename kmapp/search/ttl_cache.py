@@ -13,17 +13,17 @@ V = TypeVar("V")
 class Memo(Generic[V]):
     def __init__(self, most: int = 1_000) -> None:
         self.most = most
-        self._known: dict[Hashable, tuple[float, V]] = {}
+        self._entries: dict[Hashable, tuple[float, V]] = {}
 
     def get(self, key: Hashable) -> V | None:
-        until, value = self._known.get(key, (0.0, None))
+        until, value = self._entries.get(key, (0.0, None))
         return value if monotonic() < until else None
 
     def put(self, key: Hashable, value: V, *, seconds: float) -> V:
-        if len(self._known) >= self.most:
-            self._known.clear()  # rare, and everything in it is cheap to learn again
-        self._known[key] = (monotonic() + seconds, value)
+        if len(self._entries) >= self.most:
+            self._entries.clear()  # rare, and everything in it is cheap to learn again
+        self._entries[key] = (monotonic() + seconds, value)
         return value
 
     def forget(self) -> None:
-        self._known.clear()
+        self._entries.clear()

@@ -11,7 +11,7 @@ MOST = 200_000  # counts that are remembered
 
 # By the hash that Python keys anew in each process, and the length: no text is kept for its count,
 # a text that is counted twice is hashed once, and nobody can make two texts meet.
-_known: dict[tuple[int, int], int] = {}
+_counts: dict[tuple[int, int], int] = {}
 
 
 def count(text: str) -> int:
@@ -19,17 +19,17 @@ def count(text: str) -> int:
     if not text:
         return 0
     key = hash(text), len(text)
-    known = _known.get(key)
-    if known is None:
-        if len(_known) >= MOST:
-            _known.clear()  # rare, and everything in it is counted again in no time
-        known = _known[key] = _counted(text)
-    return known
+    cached = _counts.get(key)
+    if cached is None:
+        if len(_counts) >= MOST:
+            _counts.clear()  # rare, and everything in it is counted again in no time
+        cached = _counts[key] = _counted(text)
+    return cached
 
 
 def forget() -> None:
     """As in a process that has counted nothing yet."""
-    _known.clear()
+    _counts.clear()
 
 
 def _counted(text: str) -> int:

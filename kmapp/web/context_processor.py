@@ -21,9 +21,9 @@ class Chrome:
     keyboard: bool
 
 
-def chrome(request: HttpRequest, *, ask_user: bool = True) -> Chrome:
+def chrome(request: HttpRequest, *, use_user: bool = True) -> Chrome:
     theme = request.COOKIES.get(THEME_COOKIE, "")
-    user = getattr(request, "user", None) if ask_user else None
+    user = getattr(request, "user", None) if use_user else None
     return Chrome(
         theme=theme if theme in User.Theme else User.Theme.AUTO,
         keyboard=getattr(user, "keyboard_shortcuts", True),

@@ -66,7 +66,7 @@ def _render_standalone(
     context = _title_context(status) | {
         "text": text,
         "request_id": getattr(request, "request_id", ""),
-        "chrome": chrome(request, ask_user=False),
+        "chrome": chrome(request, use_user=False),
     }
     page = render_to_string("web/refusal.html", context)
     return HttpResponse(page, status=status, headers=headers)

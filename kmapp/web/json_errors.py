@@ -23,4 +23,4 @@ WORDS: Mapping[str, Promise] = {
 def json_issue(error: Refused) -> str:
     """Return a translated message for a JSON error."""
     path = error.path or _now("The text")
-    return str(WORDS[error.code]) % {**error.given, "path": path}
+    return str(WORDS[error.code]) % {**error.params, "path": path}

@@ -9,7 +9,7 @@ from django.utils.text import capfirst
 
 from kmapp.accounts.models import SealedModel
 from kmapp.ledger.models import Commit
-from kmapp.ledger.setting_history import told_of
+from kmapp.ledger.setting_history import list_setting_changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,17 +47,17 @@ def list_changes(
     named = label or (lambda name: field_label(type(row), name))
     return [
         SettingsCommit(
-            commit=told.commit,
-            reason=told.reason,
+            commit=change_record.commit,
+            reason=change_record.reason,
             changes=[
                 Change(
                     label=named(name),
                     before=format_value(name, change["before"]),
                     after=format_value(name, change["after"]),
                 )
-                for name, change in sorted(told.changes.items())
+                for name, change in sorted(change_record.changes.items())
             ],
         )
-        for told in told_of(row, input_key)
-        if told.changes
+        for change_record in list_setting_changes(row, input_key)
+        if change_record.changes
     ]

@@ -156,7 +156,7 @@ def enqueue_embeddings(
     """Queue chunks to be embedded, some in each job."""
     parts = [Part(object_id=chunk.pk, part=0, text_sha256="") for chunk in chunks]
     for model in models_in_use() if parts else ():
-        await_vectors(account_id, collection_of(version), model.pk, parts, known=False)
+        await_vectors(account_id, collection_of(version), model.pk, parts, is_equal_text=False)
     publish(
         account_id,
         EMBED,

@@ -9,7 +9,7 @@ offer(
         description="Find passages of the organisation's documents, best first, to be cited.",
         path="/v1/knowledge/search",
         scope=Scope.KNOWLEDGE_READ,
-        wanted={"query": text("What you want to know, in your own words.")},
+        required={"query": text("What you want to know, in your own words.")},
         optional={
             "limit": {"type": "integer", "description": "How many passages at most; 10 if null."}
         },
@@ -19,6 +19,6 @@ offer(
         description="Read one passage whole, by its id.",
         path="/v1/knowledge/get",
         scope=Scope.KNOWLEDGE_READ,
-        wanted={"id": text("The id of the passage, as a search gave it.")},
+        required={"id": text("The id of the passage, as a search gave it.")},
     ),
 )

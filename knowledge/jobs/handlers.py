@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from kmapp.outbox.registry import Job, Later, on
+from kmapp.outbox.registry import Job, RetryLater, on
 from kmapp.providers.errors import Faulted, ProviderError
 from knowledge.actions.chunks import EMBED
 from knowledge.actions.embeddings import embed_chunks
@@ -35,6 +35,6 @@ def embed(jobs: Sequence[Job]) -> None:
         except ProviderError as error:
             if isinstance(error, Faulted):
                 raise  # perhaps one of these texts: after some attempts a person looks at it
-            raise Later(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
+            raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
         if failed:
             raise next(iter(failed.values()))

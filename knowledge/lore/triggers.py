@@ -8,7 +8,7 @@ matches in linear time.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any
@@ -285,17 +285,5 @@ def _placed(fired: Iterable[Fired], budget: int, count: Callable[[str], int]) ->
         if not trimmed:
             left -= cost
             seen.add(text)
-        placed.append(_with(each, tokens, trimmed))
+        placed.append(replace(each, tokens=tokens, trimmed=trimmed))
     return placed
-
-
-def _with(each: Fired, tokens: int, trimmed: str) -> Fired:
-    return Fired(
-        entry=each.entry,
-        reason=each.reason,
-        match=each.match,
-        by=each.by,
-        round=each.round,
-        tokens=tokens,
-        trimmed=trimmed,
-    )

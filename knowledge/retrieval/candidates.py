@@ -9,7 +9,7 @@ from django.db import connection
 
 from kmapp.database.ids import IdText
 from kmapp.search import queries
-from kmapp.search.exact_scores import measured
+from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import Candidate, Query
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Collection, Meaning, Within
@@ -57,7 +57,9 @@ def gather(request: CandidateRequest, text: str, meaning: Meaning | None) -> Sig
     nearest = queries.nearest(collection, meaning, within=within, limit=NEAREST) if meaning else {}
     seeds = [*islice(by_words, SEEDS), *islice(nearest, SEEDS)]
     shapes = _shapes(collection.account_id, within, {*by_words, *nearest}, seeds)
-    measures = measured(collection, words, meaning, shapes, beside=collection.name, near=nearest)
+    measures = load_exact_scores(
+        collection, words, meaning, shapes, context_collection=collection.name, approximate=nearest
+    )
     at = {shape.spot: pk for pk, shape in shapes.items()}
     candidates = [
         Candidate(

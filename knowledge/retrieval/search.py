@@ -17,9 +17,9 @@ from kmapp.providers.rerank import configured
 from kmapp.search.fusion import fuse
 from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
-from kmapp.search.queries import Collection, Meaning, Within, listed
+from kmapp.search.queries import Collection, Meaning, Within, restrict_to_ids
 from kmapp.search.query_vector import meaning_of, scale_of
-from kmapp.search.reranking import FAILED, reranked, wanted
+from kmapp.search.reranking import FAILED, candidate_limit, reranked
 from kmapp.search.variants import DEFAULT, Variant
 from knowledge.chunking.index_versions import collection_of
 from knowledge.models import KnowledgeChunk, KnowledgeSource
@@ -100,7 +100,7 @@ def _best(
         runs = _ranked(account_id, request, meaning)
         if not configured():
             return _chosen(request, runs)
-        runs = runs[: wanted(request.limit)]
+        runs = runs[: candidate_limit(request.limit)]
         passages = {
             tuple(str(chunk.pk) for chunk in each.chunks): _read(each)
             for each in _snippets(account_id, runs)
@@ -160,7 +160,7 @@ def _within(account_id: UUID, request: Search, collection: Collection) -> Within
     }
     active_filters = {name: value for name, value in filters.items() if value}
     within = Within.of(rows.filter(**active_filters))
-    return listed(collection, within) if active_filters else within
+    return restrict_to_ids(collection, within) if active_filters else within
 
 
 def _sources(account_id: UUID, request: Search) -> Ids | None:

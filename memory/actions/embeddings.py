@@ -54,7 +54,7 @@ def embed_for(
         rows = MemoryEntry.objects.of(account_id)
         return _texts(model, account_id, rows.select_for_update(no_key=True) if hold else rows, ids)
 
-    return embed_objects(model, account_id, ids, read=read, beside=CONTEXT_COLLECTION)
+    return embed_objects(model, account_id, ids, read=read, context_collection=CONTEXT_COLLECTION)
 
 
 def _texts(

@@ -32,7 +32,7 @@ def owe_vectors(
         Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries if not entry.is_cold
     ]
     for model in models_in_use():
-        await_vectors(account_id, COLLECTION, model.pk, parts, known=known)
+        await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=known)
     return owe_order(account_id, entries, commit_id)
 
 

@@ -20,7 +20,7 @@ from kmapp.prompt_injection import extract_excerpts
 from kmapp.prompt_injection.confusables import list_confusable
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.exact_scores import measured
+from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.models import Vector
 from kmapp.search.queries import (
     Collection,
@@ -226,7 +226,9 @@ def _cosines(
 ) -> Mapping[IdText, float]:
     if meaning is None:
         return {}
-    return measured(collection, words, meaning, near, beside=CONTEXT_COLLECTION).cosine
+    return load_exact_scores(
+        collection, words, meaning, near, context_collection=CONTEXT_COLLECTION
+    ).cosine
 
 
 def _likeness(

@@ -22,7 +22,7 @@ offer(
         description="Find what is remembered about a question, best first.",
         path="/v1/memory/search",
         scope=Scope.MEMORY_READ,
-        wanted={"query": text("What you want to know, in your own words.")},
+        required={"query": text("What you want to know, in your own words.")},
         optional={
             "limit": {"type": "integer", "description": "How many memories at most; 10 if null."},
             **WHOSE,
@@ -33,7 +33,7 @@ offer(
         description="Remember one fact, preference or lesson that will be useful later.",
         path="/v1/memory/store",
         scope=Scope.MEMORY_WRITE,
-        wanted={"text": text("One self-contained statement.")},
+        required={"text": text("One self-contained statement.")},
         optional={"kind": MAYBE_KIND, "tags": TAGS, **WHOSE},
     ),
     Tool(
@@ -41,7 +41,7 @@ offer(
         description="Correct a memory that is wrong or out of date.",
         path="/v1/memory/update",
         scope=Scope.MEMORY_WRITE,
-        wanted={"id": ID, "text": text("What is true now.")},
+        required={"id": ID, "text": text("What is true now.")},
         optional={"reason": text("Why it changes.")},
     ),
     Tool(
@@ -49,7 +49,7 @@ offer(
         description="Stop telling a memory to anyone.",
         path="/v1/memory/forget",
         scope=Scope.MEMORY_WRITE,
-        wanted={"id": ID},
+        required={"id": ID},
         optional={"reason": text("Why it should be forgotten.")},
     ),
     Tool(
@@ -57,6 +57,6 @@ offer(
         description="Read one memory whole, by its id.",
         path="/v1/memory/get",
         scope=Scope.MEMORY_READ,
-        wanted={"id": ID},
+        required={"id": ID},
     ),
 )

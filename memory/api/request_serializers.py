@@ -162,7 +162,7 @@ class NodeInput(EntryInput):
         """A guest is read by its own app; its place is added by the batch."""
         kind = nodes.kind_of(data)
         if kind:
-            return nodes.Guest(kind=kind.name, position=-1, said=kind.read(data))
+            return nodes.Guest(kind=kind.name, position=-1, value=kind.read(data))
         return super().run_validation(data)
 
 

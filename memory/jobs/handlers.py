@@ -6,7 +6,7 @@ from uuid import UUID
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.errors import Conflict, OverBudget
-from kmapp.outbox.registry import Answers, GiveUp, Job, Later, on
+from kmapp.outbox.registry import Job, JobErrors, PermanentFailure, RetryLater, on
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
 from memory.actions import bulk_review
@@ -36,7 +36,7 @@ PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
 
 
 @on(EMBED, name="memory.handlers.embed", batch=32, queue="embedding")
-def embed(jobs: Sequence[Job]) -> Answers:
+def embed(jobs: Sequence[Job]) -> JobErrors:
     entries = sorted({UUID(job.payload["entry"]) for job in jobs})
     try:
         failed = embed_entries(jobs[0].account_id, entries)
@@ -44,7 +44,7 @@ def embed(jobs: Sequence[Job]) -> Answers:
         if isinstance(error, Faulted) and len(jobs) == 1:
             raise  # perhaps this very text: after some attempts a person looks at it
         # Nobody's fault here: however long the provider is away, nothing is given up.
-        raise Later(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
+        raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
     done = [entry for entry in entries if entry not in failed]
     if done:  # what failed is not owed: published once, it would never be owed again
         triage_embedded(jobs[0].account_id, done, jobs[0].event_id)
@@ -66,21 +66,21 @@ def order(jobs: Sequence[Job]) -> None:
 def extract_memories(jobs: Sequence[Job]) -> None:
     """A bad answer is final. A model that is away costs nothing; one that breaks, an attempt."""
     if not chat.configured():
-        raise Later(NO_CHAT_MODEL, for_all=True)
+        raise RetryLater(NO_CHAT_MODEL, for_all=True)
     for job in jobs:
         try:
             extract(job.account_id, UUID(job.payload["extraction"]))
         except BadAnswer as error:
-            raise GiveUp(str(error)) from error
+            raise PermanentFailure(str(error)) from error
         except Refused as error:
-            raise GiveUp(error.message) from error
+            raise PermanentFailure(error.message) from error
         except (Faulted, ProviderTimeout):
             raise
         except ProviderError as error:
             seconds = error.retry_after or PROVIDER_PAUSE
-            raise Later(error.code, seconds=seconds, for_all=True) from error
+            raise RetryLater(error.code, seconds=seconds, for_all=True) from error
         except (Conflict, OverBudget) as error:
-            raise Later(error.code, seconds=_pause(error)) from error
+            raise RetryLater(error.code, seconds=_pause(error)) from error
 
 
 def _pause(error: Conflict | OverBudget) -> float:

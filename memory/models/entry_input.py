@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 from uuid import UUID, uuid5
 
 from kmapp.accounts.redacted_text import redact_text
-from kmapp.database.content_digests import is_of, keyed_digest
+from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.ledger.batch_nodes import Guest
 from kmapp.ledger.canonical import canonical
@@ -74,7 +74,7 @@ class NewEntry:
 
     def is_of(self, sha256: str) -> bool:
         """Whether this is what was kept with this digest."""
-        return is_of(sha256, "memory.entry", self._said())
+        return matches_digest(sha256, "memory.entry", self._said())
 
     def _said(self) -> bytes:
         return canonical({each.name: getattr(self, each.name) for each in fields(self)})

@@ -13,7 +13,7 @@ from django.db import connection
 
 from kmapp.database.ids import IdText
 from kmapp.search import bm25, queries
-from kmapp.search.exact_scores import measured
+from kmapp.search.exact_scores import load_exact_scores
 from kmapp.search.fusion import TERMS, Candidate, Query
 from kmapp.search.lookups import Ids
 from kmapp.search.neighbour_evidence import strength
@@ -63,7 +63,9 @@ def gather(
     told, beside, links = _surroundings(account_id, within, {*by_words, *near}, seeds)
     for pk in reworded:
         told.pop(str(pk), None)
-    measures = measured(collection, words, meaning, told, beside=CONTEXT_COLLECTION, near=near)
+    measures = load_exact_scores(
+        collection, words, meaning, told, context_collection=CONTEXT_COLLECTION, approximate=near
+    )
     return Signals(
         query=Query(text=text, idf=words.idf),
         candidates=[
@@ -72,7 +74,7 @@ def gather(
                 measures.cosine.get(each),
                 measures.bm25.get(each, 0.0),
                 measures.holds.get(each, 0),
-                measures.beside.get(each),
+                measures.context_collection.get(each),
                 beside.get(each, ()),
                 links.get(each, NO_LINKS),
                 *itself,

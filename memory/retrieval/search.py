@@ -18,7 +18,7 @@ from kmapp.search.fusion import Ranked, fuse
 from kmapp.search.lookups import Ids
 from kmapp.search.queries import Meaning, Within
 from kmapp.search.query_vector import meaning_of, scale_of
-from kmapp.search.reranking import reranked, wanted
+from kmapp.search.reranking import candidate_limit, reranked
 from kmapp.search.variants import DEFAULT, Variant
 from memory.models import EntryQuerySet, MemoryEntry, Viewer
 from memory.retrieval.as_of import Past, tellable
@@ -84,7 +84,9 @@ def search(account_id: UUID, asked: Search) -> Found:
     started = monotonic()
     meaning = meaning_of(account_id, asked.query, decisions) if asked.by_meaning else None
     known = monotonic()
-    wider = replace(asked, limit=wanted(asked.limit), min_score=0.0) if configured() else asked
+    wider = (
+        replace(asked, limit=candidate_limit(asked.limit), min_score=0.0) if configured() else asked
+    )
     hits = answer(account_id, wider, meaning)
     answered = monotonic()
     hits = reranked(asked.query, hits, lambda hit: words_of(hit.entry), decisions)

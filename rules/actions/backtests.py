@@ -73,7 +73,7 @@ def run(account_id: UUID, run_id: UUID) -> None:
     for first in range(0, len(ids), PIECE):
         with acting(account_id):
             _piece(account_id, watcher, ids[first : first + PIECE], tally)
-            test.keep(**_columns(tally))
+            test.store(**_columns(tally))
     with acting(account_id):
         test.end(**_columns(tally))
 

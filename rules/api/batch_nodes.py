@@ -9,7 +9,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.scopes import Scope
 from kmapp.ledger.actions import Recording
-from kmapp.ledger.batch_nodes import HostedNode, Kind, Rated, keep
+from kmapp.ledger.batch_nodes import HostedNode, Kind, Rated, register
 from rules.actions.feedback import rate_rule
 from rules.actions.rules import write_in
 from rules.api.request_serializers import NamedRuleVerdict, RuleNode, rule_of_node
@@ -51,7 +51,7 @@ def _rate(account_id: UUID, actor: Actor, rating: Any) -> Rated:
     return Rated(answer=counted_output(counted, scope_of(data.get("scope"))), fresh=counted.fresh)
 
 
-keep(
+register(
     Kind(
         name="rule",
         scope=Scope.RULES_WRITE,

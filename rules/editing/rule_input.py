@@ -7,7 +7,7 @@ from uuid import UUID, uuid5
 
 from django.utils.translation import gettext as _
 
-from kmapp.database.content_digests import is_of, keyed_digest
+from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import canonical
@@ -50,7 +50,7 @@ class NewRule:
 
     def is_of(self, sha256: str) -> bool:
         """Whether this is what was kept with this digest."""
-        return is_of(sha256, "rules.rule", canonical(asdict(self)))
+        return matches_digest(sha256, "rules.rule", canonical(asdict(self)))
 
     def parts(self) -> dict[str, Any]:
         return {"if": self.when, "then": self.then, "exceptions": list(self.exceptions)}

@@ -12,7 +12,7 @@ def _break_off(job: Job) -> None:
     RuleBacktest.break_off(job.account_id, UUID(job.payload["run"]))
 
 
-@on(BACKTEST, name="rules.handlers.backtest", gave_up=_break_off)
+@on(BACKTEST, name="rules.handlers.backtest", on_permanent_failure=_break_off)
 def backtest(jobs: Sequence[Job]) -> None:
     for job in jobs:
         run(job.account_id, UUID(job.payload["run"]))

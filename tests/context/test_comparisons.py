@@ -12,7 +12,7 @@ from context.reports.comparison_totals import EDGES, Pair, distribution
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.actions import deliver_due, replay
-from kmapp.outbox.registry import GiveUp
+from kmapp.outbox.registry import PermanentFailure
 from tests.agent import Agent
 from tests.context.calling import call, priced, talk
 from tests.makers import settle
@@ -114,7 +114,7 @@ def test_one_that_broke_off_says_so_until_it_is_tried_again(
 
 
 def _gives_up(*_anything: object) -> Any:
-    raise GiveUp("It cannot be.")
+    raise PermanentFailure("It cannot be.")
 
 
 def test_they_go_with_what_calls_were_made_of(agent: Agent, acme: Account) -> None:

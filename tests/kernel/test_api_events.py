@@ -12,7 +12,7 @@ from kmapp.accounts.models import Account
 from kmapp.outbox import registry
 from kmapp.outbox.actions import Task, deliver_due, publish
 from kmapp.outbox.models import Delivery
-from kmapp.outbox.registry import Answers, Job, Later
+from kmapp.outbox.registry import Job, JobErrors, RetryLater
 from tests import makers
 
 TOPIC = "tests.events"
@@ -26,7 +26,7 @@ def moods(monkeypatch: pytest.MonkeyPatch) -> Moods:
     moods: Moods = {"glad": None, "sad": None}
 
     def handler(name: str) -> registry.Handler:
-        def run(jobs: Sequence[Job]) -> Answers | None:
+        def run(jobs: Sequence[Job]) -> JobErrors | None:
             if error := moods[name]:
                 raise error
             return None
@@ -73,7 +73,7 @@ def test_work_given_up_has_failed(agent: Client, event: UUID, moods: Moods, sett
 def test_work_that_cannot_start_says_what_it_waits_for(
     agent: Client, event: UUID, moods: Moods
 ) -> None:
-    moods["glad"] = moods["sad"] = Later("no_chat_model")
+    moods["glad"] = moods["sad"] = RetryLater("no_chat_model")
     deliver_due("default")
     told = agent.get(f"/v1/events/{event}").json()
     assert (told["state"], told["reason"], told["attempts"]) == ("PENDING", "no_chat_model", 0)

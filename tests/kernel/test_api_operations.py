@@ -96,7 +96,7 @@ def test_an_essential_part_that_fails_is_a_503(agent: Client, part: list[health.
     def broken(_account_id: UUID) -> Report:
         raise OSError("a secret path")
 
-    part.append(health.Part(name="disk", ask=broken, essential=True))
+    part.append(health.Part(name="disk", report=broken, essential=True))
     answer = agent.get("/v1/health")
     assert (answer.status_code, answer.json()["status"]) == (503, "down")
     assert answer.json()["disk"] == {"ok": False, "error": "OSError"}
@@ -108,7 +108,7 @@ def test_without_a_database_a_key_cannot_be_looked_up_and_health_says_so(
     def away(_key: str) -> None:
         raise OperationalError
 
-    monkeypatch.setattr("kmapp.accounts.authentication._principal", away)
+    monkeypatch.setattr("kmapp.accounts.authentication._find_principal", away)
     answer = client.get("/v1/health", headers={"X-Api-Key": "km_any"})
     assert (answer.status_code, answer.json()["status"]) == (503, "down")
     assert answer.json()["database"] == {"ok": False}

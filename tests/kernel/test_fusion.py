@@ -88,7 +88,7 @@ def test_terms_held_by_the_neighbours_count() -> None:
     pair = [one(1, holds=1, neighbours=[key(3)]), one(3, holds=6, neighbours=[key(1)])]
     ranked = {UUID(each.id).int: each for each in fuse(ENGLISH, [*pair, one(2, holds=1)])}
     assert ranked[1].parts["window"] > ranked[2].parts["window"]
-    assert ranked[1].said.covered == ranked[2].said.covered
+    assert ranked[1].values.covered == ranked[2].values.covered
 
 
 def test_an_edge_carries_evidence_as_far_as_it_is_strong() -> None:

@@ -19,7 +19,7 @@ from kmapp.outbox import registry
 from kmapp.outbox.actions import Task, deliver_due, publish, release, replay, resting
 from kmapp.outbox.host_lock import Turns
 from kmapp.outbox.models import Delivery
-from kmapp.outbox.registry import Job, Later, on
+from kmapp.outbox.registry import Job, RetryLater, on
 from tests import makers
 
 TOPIC = "test.deliver"
@@ -65,7 +65,7 @@ def test_a_handler_that_waits_is_left_alone(acme: Account) -> None:
     @on(TOPIC, batch=2)
     def absent(jobs: Sequence[Job]) -> None:
         tried.append(len(jobs))
-        raise Later("no_provider", seconds=60, for_all=True)
+        raise RetryLater("no_provider", seconds=60, for_all=True)
 
     owe(acme, 10)
     assert deliver_due("default") == 2
@@ -82,7 +82,7 @@ def test_a_handler_that_waits_is_left_alone(acme: Account) -> None:
 def test_a_job_that_waits_does_not_hold_up_the_others(acme: Account) -> None:
     @on(TOPIC)
     def waits(jobs: Sequence[Job]) -> None:
-        raise Later("not_yet", seconds=60)
+        raise RetryLater("not_yet", seconds=60)
 
     owe(acme, 3)
     assert deliver_due("default") == 3

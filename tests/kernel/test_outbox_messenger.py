@@ -20,7 +20,7 @@ def until(condition: Callable[[], bool]) -> None:
 def test_what_is_said_is_sent() -> None:
     sent: list[str] = []
     messenger = Messenger(sent.append)
-    messenger.say({"default", "embedding"})
+    messenger.publish({"default", "embedding"})
     until(lambda: sorted(sent) == ["default", "embedding"])
 
 
@@ -34,10 +34,10 @@ def test_nobody_waits_for_a_slow_broker_and_words_are_said_once() -> None:
 
     messenger = Messenger(slowly)
     began = time.monotonic()
-    messenger.say({"first"})
+    messenger.publish({"first"})
     until(lambda: sent == ["first"])
     for _time in range(1000):
-        messenger.say({"again"})
+        messenger.publish({"again"})
     assert time.monotonic() - began < 2
     gate.set()
     until(lambda: "again" in sent)
@@ -55,9 +55,9 @@ def test_a_failure_is_forgotten_and_the_next_word_is_sent(monkeypatch: pytest.Mo
             raise ConnectionError("away")
 
     messenger = Messenger(fails_first)
-    messenger.say({"lost"})
+    messenger.publish({"lost"})
     until(lambda: sent == ["lost"])
-    messenger.say({"heard"})
+    messenger.publish({"heard"})
     until(lambda: sent == ["lost", "heard"])
 
 
@@ -65,11 +65,11 @@ def test_a_failure_is_forgotten_and_the_next_word_is_sent(monkeypatch: pytest.Mo
 def test_a_child_process_has_a_messenger_of_its_own() -> None:
     reader, writer = os.pipe()
     messenger = Messenger(lambda word: os.write(writer, word.encode() + b"\n"))
-    messenger.say({"parent"})
+    messenger.publish({"parent"})
     assert os.read(reader, 100) == b"parent\n"
     child = os.fork()
     if child == 0:
-        messenger.say({"child"})
+        messenger.publish({"child"})
         time.sleep(2)
         os._exit(0)
     assert os.read(reader, 100) == b"child\n"

@@ -1,10 +1,10 @@
 """What stands around an entry lifts it; what stands alone loses nothing."""
 
-from kmapp.search.neighbour_evidence import Around, linked, spread, strength
+from kmapp.search.neighbour_evidence import NeighbourEvidence, linked, spread, strength
 
 
 def test_alone_an_entry_takes_its_own_evidence() -> None:
-    assert spread([0.4], [[]], [""]) == [Around(0.4, 0.4, 0.4)]
+    assert spread([0.4], [[]], [""]) == [NeighbourEvidence(0.4, 0.4, 0.4)]
 
 
 def test_the_best_neighbour_and_the_best_one_step_further_count() -> None:
@@ -16,7 +16,7 @@ def test_the_best_neighbour_and_the_best_one_step_further_count() -> None:
 
 
 def test_a_pair_has_nothing_one_step_further() -> None:
-    assert spread([0.1, 0.5], [[1], [0]], ["", ""])[0] == Around(0.5, 0.5, 0.1)
+    assert spread([0.1, 0.5], [[1], [0]], ["", ""])[0] == NeighbourEvidence(0.5, 0.5, 0.1)
 
 
 def test_the_best_of_a_run_counts_for_all_of_it() -> None:
@@ -29,7 +29,7 @@ def test_entries_without_a_run_are_no_run() -> None:
 
 
 def test_a_circle_ends() -> None:
-    assert spread([0.1, 0.5], [[1, 1], [0, 0]], ["a", "a"])[1] == Around(0.1, 0.1, 0.5)
+    assert spread([0.1, 0.5], [[1, 1], [0, 0]], ["a", "a"])[1] == NeighbourEvidence(0.1, 0.1, 0.5)
 
 
 def test_the_strongest_evidence_comes_over_an_edge() -> None:

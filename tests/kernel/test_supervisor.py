@@ -45,7 +45,7 @@ with supervisor.holding():
                 argv=["/bin/sh", "-c", script],
                 ready=ready.exists,
                 grace=2,
-                keeps_data=name == "ledger",
+                holds_data=name == "ledger",
             )
         )
     print("up", flush=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from kmapp.outbox.consumer_watchdog import Watchman
+from kmapp.outbox.consumer_watchdog import ConsumerWatchdog
 
 BASE = Path(__file__).resolve().parents[2]
 LOOKS = [0, 10, 20, 30, 40]  # seconds
@@ -29,9 +29,9 @@ def test_it_is_deaf_when_what_waits_is_not_taken(
     waiting: list[int], taken: list[int], busy: list[int], deaf_at: int | None
 ) -> None:
     at = 0
-    watchman = Watchman(
+    watchman = ConsumerWatchdog(
         waiting=lambda: waiting[at],
-        taken=lambda: taken[at],
+        received=lambda: taken[at],
         busy=lambda: bool(busy[at]),
         clock=lambda: LOOKS[at],
     )
@@ -46,7 +46,9 @@ def test_it_is_deaf_when_what_waits_is_not_taken(
 def test_a_task_that_outlives_its_limit_is_no_excuse(settings: Settings) -> None:
     settings.CELERY_TASK_TIME_LIMIT = 240
     now = 0.0
-    watchman = Watchman(waiting=lambda: 1, taken=lambda: 1, busy=lambda: True, clock=lambda: now)
+    watchman = ConsumerWatchdog(
+        waiting=lambda: 1, received=lambda: 1, busy=lambda: True, clock=lambda: now
+    )
     assert not watchman.is_deaf()
     now = 299
     assert not watchman.is_deaf()

@@ -9,7 +9,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Invalid
 from kmapp.outbox.actions import deliver_due
-from kmapp.outbox.registry import GiveUp
+from kmapp.outbox.registry import PermanentFailure
 from rules.actions import backtests
 from rules.actions.backtests import start
 from rules.actions.rules import edit
@@ -88,7 +88,7 @@ def test_one_that_broke_off_says_so(acme: Account, monkeypatch: pytest.MonkeyPat
         run = start(acme.pk, SYSTEM, made.pk)
 
     def gives_up(*_anything: object) -> None:
-        raise GiveUp("It cannot be.")
+        raise PermanentFailure("It cannot be.")
 
     monkeypatch.setattr(backtests, "_piece", gives_up)
     deliver_due("default", seconds=30)

@@ -95,11 +95,11 @@ def reading(path: Path) -> Iterator[ZipFile]:
 
 
 def contents_of(bundle: ZipFile) -> Contents:
-    said = json.loads(bundle.read(CONTENTS))
-    if said.pop("format") != FORMAT:
+    contents = json.loads(bundle.read(CONTENTS))
+    if contents.pop("format") != FORMAT:
         raise BackupError("The backup was made by a newer kmapp: restore it with that one.")
-    heads = {account: Head(**head) for account, head in said.pop("heads").items()}
-    return Contents(heads=heads, **said)
+    heads = {account: Head(**head) for account, head in contents.pop("heads").items()}
+    return Contents(heads=heads, **contents)
 
 
 def blocks(file: IO[bytes]) -> Iterator[bytes]:

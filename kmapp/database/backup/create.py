@@ -35,10 +35,12 @@ HEADS = (
     "SELECT DISTINCT ON (account_id) account_id::text, seq, commit_hash FROM ledger_commit"
     " ORDER BY account_id, seq DESC"
 )
-Tell = Callable[[int], None]  # of bytes written
+ReportProgress = Callable[[int], None]  # of bytes written
 
 
-def back_up(path: Path, owner: Address, *, signed: Path, keys: Path, tell: Tell) -> Contents:
+def back_up(
+    path: Path, owner: Address, *, signed: Path, keys: Path, report_progress: ReportProgress
+) -> Contents:
     """Write a backup of the owner's database. `signed` and `keys` are the files of checkpoints."""
     with writing(path) as bundle, connect(owner) as server:
         before = _read(signed)
@@ -54,7 +56,7 @@ def back_up(path: Path, owner: Address, *, signed: Path, keys: Path, tell: Tell)
             assert dump.stdout is not None  # noqa: S101 - it was asked for
             for block in blocks(dump.stdout):
                 member.write(block)
-                tell(len(block))
+                report_progress(len(block))
         bundle.writestr(SIGNED, before + _signed_meanwhile(before, _read(signed), contents))
         bundle.writestr(KEYS, _read(keys))
         bundle.writestr(CONTENTS, contents.text())
@@ -88,8 +90,8 @@ def _one(server: psycopg.Connection[Any], query: Any) -> Any:
 
 def _read(file: Path) -> bytes:
     """A file of whole lines; a last one that a crash cut short was never promised."""
-    said = file.read_bytes() if file.exists() else b""
-    return said[: said.rfind(b"\n") + 1]
+    signed_lines = file.read_bytes() if file.exists() else b""
+    return signed_lines[: signed_lines.rfind(b"\n") + 1]
 
 
 def _signed_meanwhile(before: bytes, after: bytes, contents: Contents) -> bytes:

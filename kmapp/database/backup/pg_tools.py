@@ -34,10 +34,10 @@ def program(name: str, major: int) -> Path:
     """
     others = []
     for folder in _folders(major):
-        if (found := folder / name).exists():
-            if (version := _version(found)) == major:
-                return found
-            others.append(f"{found} is of PostgreSQL {version}")
+        if (candidate := folder / name).exists():
+            if (version := _version(candidate)) == major:
+                return candidate
+            others.append(f"{candidate} is of PostgreSQL {version}")
     seen = "; ".join(others) or f"there is no {name}"
     raise BackupError(
         f"The server is PostgreSQL {major}, and {seen}. Install the client programs of PostgreSQL"
@@ -54,9 +54,10 @@ def _folders(major: int) -> Iterator[Path]:
     yield Path(f"/usr/lib/postgresql/{major}/bin")
 
 
-def _version(found: Path) -> int:
-    told = subprocess.run([found, "--version"], capture_output=True, text=True, check=True).stdout  # noqa: S603
-    number = re.search(r"\d+", told.partition(")")[2])
+def _version(candidate: Path) -> int:
+    command = [str(candidate), "--version"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    number = re.search(r"\d+", result.stdout.partition(")")[2])
     return int(number[0]) if number else 0
 
 
@@ -69,14 +70,14 @@ def running(
     It dies with us: its pipes break. The password goes by the environment, which no list of
     processes shows.
     """
-    found = program(name, server.info.server_version // 10_000)
+    candidate = program(name, server.info.server_version // 10_000)
     target = make_conninfo("", **{key: where[key] for key in where if key != "password"})
     surroundings = {**os.environ, "PGOPTIONS": PATIENT}
     if "password" in where:
         surroundings["PGPASSWORD"] = where["password"]
     with tempfile.TemporaryFile() as complaints:
         process = subprocess.Popen(  # noqa: S603 - PostgreSQL's own program
-            [found, *words, f"--dbname={target}"],
+            [candidate, *words, f"--dbname={target}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,
@@ -87,10 +88,12 @@ def running(
             if process.stdin:
                 process.stdin.close()
             if process.wait():
-                raise BackupError(f"{name} ended with {process.returncode}: {_told(complaints)}")
+                raise BackupError(
+                    f"{name} ended with {process.returncode}: {_read_errors(complaints)}"
+                )
         except BrokenPipeError:
             process.wait()
-            raise BackupError(f"{name} gave up: {_told(complaints)}") from None
+            raise BackupError(f"{name} gave up: {_read_errors(complaints)}") from None
         finally:
             process.kill()
             process.wait()
@@ -106,6 +109,6 @@ def _close(pipe: IO[bytes]) -> None:
         return
 
 
-def _told(complaints: IO[bytes]) -> str:
+def _read_errors(complaints: IO[bytes]) -> str:
     complaints.seek(0)
     return complaints.read().decode(errors="replace").strip()

@@ -29,7 +29,7 @@ ALIASES = ("default", "owner")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class HeadComparison:
     """Where the restored chains end, against the live ones."""
 
     equal: frozenset[UUID]  # nothing was written since
@@ -100,9 +100,9 @@ def restored(name: str) -> Contents:
         return contents_of_database(server)
 
 
-def standing(heads: Mapping[str, Head]) -> Standing:
+def compare_heads(heads: Mapping[str, Head]) -> HeadComparison:
     """Look for restored heads in the live chains."""
-    found: dict[str, set[UUID]] = {"equal": set(), "ancestors": set(), "astray": set()}
+    account_ids: dict[str, set[UUID]] = {"equal": set(), "ancestors": set(), "astray": set()}
     for account, head in heads.items():
         account_id = UUID(account)
         with acting(account_id):
@@ -110,5 +110,5 @@ def standing(heads: Mapping[str, Head]) -> Standing:
             there = commits.filter(seq=head.seq, commit_hash=head.commit_hash).exists()
             last = commits.order_by("-seq").values_list("seq", flat=True).first()
         where = "astray" if not there else "equal" if last == head.seq else "ancestors"
-        found[where].add(account_id)
-    return Standing(**{where: frozenset(accounts) for where, accounts in found.items()})
+        account_ids[where].add(account_id)
+    return HeadComparison(**{where: frozenset(accounts) for where, accounts in account_ids.items()})

@@ -18,7 +18,7 @@ from kmapp.database.backup.archive_file import (
     reading,
 )
 from kmapp.database.backup.pg_tools import Address, connect, running
-from kmapp.ledger.signing import keep_public_keys
+from kmapp.ledger.signing import store_public_keys
 
 # All or nothing: a restore that is killed leaves the database empty.
 WORDS = ("--single-transaction", "--no-owner", "--no-comments")
@@ -28,26 +28,31 @@ HELD = (
     " (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')"
 )
 VECTOR = "SELECT count(*) FROM pg_extension WHERE extname = 'vector'"
-Tell = Callable[[int], None]  # of bytes read
+ReportProgress = Callable[[int], None]  # of bytes read
 
 
-def restore(path: Path, owner: Address, *, tell: Tell) -> Contents:
+def restore(path: Path, owner: Address, *, report_progress: ReportProgress) -> Contents:
     """Fill the owner's empty database from a backup, in one transaction."""
     with reading(path) as bundle, connect(owner) as server:
         server.autocommit = True
         contents = contents_of(bundle)
         _refuse_unless_empty(server)
-        _pour(bundle, owner, server, tell)
+        _pour(bundle, owner, server, report_progress)
         server.execute("ANALYZE")  # plans need statistics, which a dump leaves behind
     return contents
 
 
-def _pour(bundle: ZipFile, owner: Address, server: psycopg.Connection[Any], tell: Tell) -> None:
+def _pour(
+    bundle: ZipFile,
+    owner: Address,
+    server: psycopg.Connection[Any],
+    report_progress: ReportProgress,
+) -> None:
     with bundle.open(DUMP) as member, running("pg_restore", WORDS, owner, server) as program:
         assert program.stdin is not None  # noqa: S101 - it was asked for
         for block in blocks(member):
             program.stdin.write(block)
-            tell(len(block))
+            report_progress(len(block))
 
 
 def _refuse_unless_empty(server: psycopg.Connection[Any]) -> None:
@@ -69,7 +74,7 @@ def put_signed_back(path: Path, *, signed: Path, keys: Path) -> bool:
     Returns whether it did. Public keys are added to those that are there.
     """
     with reading(path) as bundle:
-        keep_public_keys(bundle.read(KEYS), keys)
+        store_public_keys(bundle.read(KEYS), keys)
         if signed.exists():
             return False
         signed.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

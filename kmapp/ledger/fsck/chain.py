@@ -107,8 +107,8 @@ def _check_note(
         objects = [change["object"] for change in _changes(diff)]
         chain.doubts.append((commit.seq, "note", objects, "its input and reason are gone"))
         return
-    said = {"input": loaded(commit.input), "reason": commit.reason}
-    if digest_of(commit.salt or b"", said) != commit.input_digest:
+    contents = {"input": loaded(commit.input), "reason": commit.reason}
+    if digest_of(commit.salt or b"", contents) != commit.input_digest:
         message = "its input or reason is not what was sealed"
         findings.add(Problem(kind="note", message=message, account=source.account, seq=commit.seq))
 
@@ -117,13 +117,13 @@ def _check_states(
     source: Source,
     findings: Findings,
     chain: Chain,
-    kept: tuple[str, History],
+    history: tuple[str, History],
     block: Sequence[tuple[Commit, Any]],
 ) -> None:
     """Every state that a history keeps is the one that its commit sealed."""
-    kind = kind_of(kept[0])
+    kind = kind_of(history[0])
     rows = source.all(
-        _named(_STATES, kept[1]), source.account, kind, [commit.id for commit, _ in block]
+        _named(_STATES, history[1]), source.account, kind, [commit.id for commit, _ in block]
     )
     states = {(row[0], f"{kind}:{row[1]}"): row[2:] for row in rows}
     for commit, diff in block:
@@ -149,8 +149,8 @@ def _check_states(
                 )
 
 
-def _same(commit: Commit, change: Change, salt: bytes, kept: Sequence[Any]) -> bool:
-    text, event, actor, version = kept
+def _same(commit: Commit, change: Change, salt: bytes, history: Sequence[Any]) -> bool:
+    text, event, actor, version = history
     state = loaded(text)
     sealed: bool = digest_of(salt, state) == change["digest"]
     return sealed and (event, actor, version) == (change["op"], commit.actor, state.get("version"))

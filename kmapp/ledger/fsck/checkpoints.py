@@ -68,20 +68,22 @@ def _believe(line: bytes, keys: Keys, remembered: Remembered) -> str | None:
     """Take a line in, or say why not."""
     try:
         record = json.loads(line)
-        said, signature = record["statement"], record["signature"]
+        statement, signature = record["statement"], record["signature"]
         key = keys.get(record["key"])
         if key is None:
             return "is signed with an unknown key"
-        if tuple(sorted(said)) != _STATEMENT or not isinstance(said["seq"], int):
+        if tuple(sorted(statement)) != _STATEMENT or not isinstance(statement["seq"], int):
             return "is not a statement"
-        key.verify(base64.b64decode(signature, validate=True), encoded(said))
+        key.verify(base64.b64decode(signature, validate=True), encoded(statement))
     except InvalidSignature:
         return "is not what was signed"
     except (ValueError, KeyError, TypeError, RecursionError):
         return "is damaged"
-    before = remembered.hashes[said["account"]].setdefault(said["seq"], said["commit_hash"])
+    before = remembered.hashes[statement["account"]].setdefault(
+        statement["seq"], statement["commit_hash"]
+    )
     remembered.signatures.add(signature)
-    return None if before == said["commit_hash"] else "contradicts an earlier line"
+    return None if before == statement["commit_hash"] else "contradicts an earlier line"
 
 
 def check_against(source: Source, findings: Findings, chain: Chain, remembered: Remembered) -> None:

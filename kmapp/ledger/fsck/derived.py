@@ -45,8 +45,8 @@ SELECT t.id::text FROM {table} t LEFT JOIN {target} r
 
 def check_derived(source: Source) -> Iterator[Problem]:
     """Vectors, postings and references of one account."""
-    for collection, ident, part, model, wanted, size in source.all(_VECTORS, source.account):
-        has = "no embedding" if size is None else f"{size} dimensions instead of {wanted}"
+    for collection, ident, part, model, expected, size in source.all(_VECTORS, source.account):
+        has = "no embedding" if size is None else f"{size} dimensions instead of {expected}"
         message = f"part {part} is READY for {model} with {has}"
         yield _problem(source, "vector", f"{collection}:{ident}", message)
     for each in INDEXED:

@@ -68,9 +68,9 @@ def _wrong(
 
 
 def _missing(account: str, left: dict[str, Sealed]) -> Iterator[Problem]:
-    known = {kind_of(table) for table in SEALED}
+    sealed_types = {kind_of(table) for table in SEALED}
     for name, sealed in left.items():
-        if name.partition(":")[0] not in known:
+        if name.partition(":")[0] not in sealed_types:
             message = "is of a kind that fsck does not know"
         elif sealed.digest is not None:
             message = f"has vanished: commit {sealed.seq} sealed it and no commit erased it"
@@ -102,8 +102,8 @@ def _body(columns: dict[str, str], values: Sequence[Any]) -> dict[str, Any]:
     """What was sealed: every column that is not empty."""
     body: dict[str, Any] = {}
     for (name, of), value in zip(columns.items(), values, strict=True):
-        said = loaded(value) if of == "jsonb" else value
-        if said is None or said is False or said in ("", [], {}):
+        loaded_value = loaded(value) if of == "jsonb" else value
+        if loaded_value is None or loaded_value is False or loaded_value in ("", [], {}):
             continue
-        body[name] = number(said) if isinstance(said, float) else said
+        body[name] = number(loaded_value) if isinstance(loaded_value, float) else loaded_value
     return body

@@ -57,7 +57,7 @@ def make(path: Path) -> Contents:
         owner_address(),
         signed=settings.CHECKPOINT_FILE,
         keys=public_path(settings.CHECKPOINT_KEY_FILE),
-        tell=lambda size: progress.add(size // KILOBYTE),
+        report_progress=lambda size: progress.add(size // KILOBYTE),
     )
     progress.end()
     return contents

@@ -17,17 +17,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         ensure_default_model()
-        made = bootstrap()
-        told = {
-            "account": made.account.slug if made else None,
-            "email": made.user.email if made else None,
-            "password": made.password if made else None,
-            "api_key": made.key.secret if made else None,
+        result = bootstrap()
+        output = {
+            "account": result.account.slug if result else None,
+            "email": result.user.email if result else None,
+            "password": result.password if result else None,
+            "api_key": result.key.secret if result else None,
         }
         if options["json"]:
-            self.stdout.write(json.dumps(told))
-        elif made:
-            for name, value in told.items():
+            self.stdout.write(json.dumps(output))
+        elif result:
+            for name, value in output.items():
                 self.stdout.write(f"{name}: {value}")
         else:
             self.stdout.write("There is an account already; nothing was made.")

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 
 from kmapp.management.accounts import account_named
-from kmapp.management.demo_actors import Cast
+from kmapp.management.demo_actors import DemoActors
 
 
 class Command(BaseCommand):
@@ -17,6 +17,6 @@ class Command(BaseCommand):
         parser.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        cast = Cast.of(account_named(options["account"]))
+        actors = DemoActors.of(account_named(options["account"]))
         for name in settings.DEMO_TELLERS:
-            self.stdout.write(import_module(name).load_demo(cast))
+            self.stdout.write(import_module(name).load_demo(actors))

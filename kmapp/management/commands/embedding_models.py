@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kmapp.errors import DomainError
 from kmapp.management.accounts import accounts_named
 from kmapp.management.confirmation import agreed
-from kmapp.management.model_comparison_report import told
+from kmapp.management.model_comparison_report import render_report
 from kmapp.management.progress import Progress
 from kmapp.providers.actions import TEMPLATE, retire
 from kmapp.providers.errors import ProviderError
@@ -111,18 +111,18 @@ class Command(BaseCommand):
 
     def compare(self, **options: Any) -> None:
         pair = (_model(options["id"]), _model(options["other"]))
-        asked = [*options["query"]]
+        queries = [*options["query"]]
         if options["queries"]:
             lines = options["queries"].read_text().splitlines()
-            asked += [line for line in lines if line.strip()]
+            queries += [line for line in lines if line.strip()]
         answers = []
         for account in accounts_named(options["account"]):
             for source in sources():
-                questions = [Question(text=text) for text in asked]
+                questions = [Question(text=text) for text in queries]
                 questions = questions or examples(source, account.pk, EXAMPLES)
                 answers += compare(source, account.pk, pair, questions)
         covered = [model_switch.coverage(model) for model in pair]
-        self.stdout.write(told(pair, covered, answers))
+        self.stdout.write(render_report(pair, covered, answers))
 
     def activate(self, **options: Any) -> None:
         model = _model(options["id"])
@@ -174,7 +174,7 @@ def _describe_model(parser: ArgumentParser) -> None:
 
 
 def _model(number: int) -> EmbeddingModel:
-    found = EmbeddingModel.objects.filter(pk=number).first()
-    if found is None:
+    model_row = EmbeddingModel.objects.filter(pk=number).first()
+    if model_row is None:
         raise CommandError(f"There is no model {number}: see manage.py embedding_models list.")
-    return found
+    return model_row

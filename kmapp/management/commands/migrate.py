@@ -14,7 +14,7 @@ from django.db import OperationalError, connections
 from django.db.migrations import Migration
 from psycopg.errors import LockNotAvailable
 
-LOCK_WAIT = "300ms"  # a migration takes several locks, one after the other
+LOCK_TIMEOUT = "300ms"  # a migration takes several locks, one after the other
 PAUSE = 1.0  # seconds in which the others go first
 PATIENCE = 300.0  # seconds for one migration to find its moment
 
@@ -52,7 +52,7 @@ class Command(migrate.Command):
 
     def _prepare(self, migration: Migration) -> None:
         """Say how long its statements may wait for a lock."""
-        self._sql(f"SET lock_timeout = '{LOCK_WAIT if migration.atomic else 0}'")
+        self._sql(f"SET lock_timeout = '{LOCK_TIMEOUT if migration.atomic else 0}'")
 
     def _clear(self, migration: Migration) -> None:
         """Drop what this migration left behind when it was interrupted before."""

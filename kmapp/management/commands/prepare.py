@@ -32,8 +32,8 @@ class Command(BaseCommand):
             call_command("migrate", database="owner", interactive=False, stdout=self.stderr)
         except OperationalError as error:
             raise CommandError(f"{str(error).strip()}\n{UNREACHABLE}") from error
-        made = StringIO()
-        call_command("bootstrap", json=True, stdout=made)
+        bootstrap_output = StringIO()
+        call_command("bootstrap", json=True, stdout=bootstrap_output)
         behind = all_behind()
         for each in behind:
             log.error(
@@ -42,9 +42,12 @@ class Command(BaseCommand):
                 signed=each.signed,
                 ends=each.ends,
             )
-        told = {"made": json.loads(made.getvalue()), "behind": [_said(each) for each in behind]}
-        self.stdout.write(json.dumps(told))
+        output = {
+            "made": json.loads(bootstrap_output.getvalue()),
+            "behind": [_describe(each) for each in behind],
+        }
+        self.stdout.write(json.dumps(output))
 
 
-def _said(each: Behind) -> str:
+def _describe(each: Behind) -> str:
     return f"account {each.account_id} {each}"

@@ -35,7 +35,9 @@ class Command(BaseCommand):
         if stack.may_provision():
             call_command("provision", stdout=self.stderr)
         progress = Progress("Kilobytes read")
-        contents = restore(file, owner_address(), tell=lambda size: progress.add(size // KILOBYTE))
+        contents = restore(
+            file, owner_address(), report_progress=lambda size: progress.add(size // KILOBYTE)
+        )
         progress.end()
         self.stdout.write(f"{sum(contents.rows.values()):,} rows of {contents.made_at} are back.")
         keys = public_path(settings.CHECKPOINT_KEY_FILE)

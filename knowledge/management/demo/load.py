@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 
 from kmapp.accounts.acting import acting
-from kmapp.management.demo_actors import Cast
+from kmapp.management.demo_actors import DemoActors
 from knowledge.actions.ingest import IngestResult, ingest
 from knowledge.actions.lore import add_entries
 from knowledge.actions.prepare_delivery import Delivery, prepare
@@ -28,7 +28,7 @@ SUMMARY = """\
 """
 
 
-def load_demo(actors: Cast) -> str:
+def load_demo(actors: DemoActors) -> str:
     """Tell it once: what is known by its digest is not read again. Returns what to look at."""
     data = json.loads(Path(__file__).with_name("told.json").read_text(encoding="utf-8"))
     first, *others = data["sources"]
@@ -49,7 +49,9 @@ def load_demo(actors: Cast) -> str:
     )
 
 
-def _deliver(actors: Cast, data: Mapping[str, Any], documents: Mapping[str, str]) -> IngestResult:
+def _deliver(
+    actors: DemoActors, data: Mapping[str, Any], documents: Mapping[str, str]
+) -> IngestResult:
     source_input = NewSource(name=data["name"], kind=data["kind"], revision=data.get("revision"))
     with acting(actors.account):
         source = ensure_source(actors.account.pk, actors.agent, source_input)
@@ -59,7 +61,7 @@ def _deliver(actors: Cast, data: Mapping[str, Any], documents: Mapping[str, str]
         return ingest(source, actors.agent, prepared)
 
 
-def _run_questions(actors: Cast, questions: list[str]) -> str:
+def _run_questions(actors: DemoActors, questions: list[str]) -> str:
     """Keep the questions; where they are compared."""
     with acting(actors.account):
         rows = [
@@ -70,7 +72,7 @@ def _run_questions(actors: Cast, questions: list[str]) -> str:
     return reverse("knowledge:comparison") + "?left=v1&right=v3"
 
 
-def _load_lore(actors: Cast, data: Mapping[str, Any]) -> int:
+def _load_lore(actors: DemoActors, data: Mapping[str, Any]) -> int:
     with acting(actors.account):
         source_input = NewSource(name=data["name"], kind="lorebook")
         book = ensure_source(actors.account.pk, actors.person, source_input)

@@ -59,14 +59,14 @@ class Command(BaseCommand):
             contents = restore(
                 path,
                 owner_address() | {"dbname": name},
-                tell=lambda size: progress.add(size // backup.KILOBYTE),
+                report_progress=lambda size: progress.add(size // backup.KILOBYTE),
             )
             progress.end()
             self.stdout.write(f"{path}, made {contents.made_at} by kmapp {contents.kmapp}")
             self._say("restored", f"in {time.monotonic() - began:.1f} s", well=True)
             self._rows(contents, rehearse.restored(name))
             self._fsck(rehearse.checked(path, name))
-            standing = rehearse.standing(contents.heads)
+            standing = rehearse.compare_heads(contents.heads)
             self._heads(standing)
             with rehearse.working_in(name):
                 asked = questions(recalls)
@@ -97,14 +97,14 @@ class Command(BaseCommand):
             "checkpoints", f"{findings.checkpoints:,} signed, the last one reached", well=reached
         )
 
-    def _heads(self, standing: rehearse.Standing) -> None:
+    def _heads(self, standing: rehearse.HeadComparison) -> None:
         said = f"{len(standing.equal)} equal, {len(standing.ancestors)} ancestors of the live head"
         if standing.astray:
             said += f", {len(standing.astray)} on no live chain"
         self._say("heads", f"of {standing.heads} accounts {said}", well=not standing.astray)
 
     def _recalls(
-        self, standing: rehearse.Standing, there: Sequence[Answer], here: Sequence[Answer]
+        self, standing: rehearse.HeadComparison, there: Sequence[Answer], here: Sequence[Answer]
     ) -> None:
         """Equal where nothing was written since; elsewhere each memory finds itself."""
         pairs = list(zip(there, here, strict=True))

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from kmapp.accounts.acting import acting
-from kmapp.management.demo_actors import Cast
+from kmapp.management.demo_actors import DemoActors
 from memory.actions import review
 from memory.actions.entries import write
 from memory.actions.review import Decision
@@ -37,7 +37,7 @@ class Told:
     known: int = 0
 
 
-def tell(cast: Cast) -> str:
+def tell(cast: DemoActors) -> str:
     """Tell it once; returns what to look at."""
     told = Told()
     with acting(cast.account):
@@ -64,7 +64,7 @@ def tell(cast: Cast) -> str:
 class Teller:
     """Writes as agents do, and decides as a person does."""
 
-    def __init__(self, cast: Cast, told: Told) -> None:
+    def __init__(self, cast: DemoActors, told: Told) -> None:
         self.account, self.told = cast.account, told
         self.agent, self.person = cast.agent, cast.person
 

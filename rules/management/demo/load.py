@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 
 from kmapp.accounts.acting import acting
-from kmapp.management.demo_actors import Cast
+from kmapp.management.demo_actors import DemoActors
 from rules.actions.decisions import Decided, decide
 from rules.actions.feedback import Verdict, rate_decision
 from rules.actions.rules import create, edit
@@ -37,7 +37,7 @@ RATED = 3  # every third decision
 Outcome = RuleFeedback.Outcome
 
 
-def load_demo(actors: Cast) -> str:
+def load_demo(actors: DemoActors) -> str:
     """Tell it once: decisions only for rules that are new. Returns what to look at."""
     data = json.loads(Path(__file__).with_name("rules.json").read_text())
     fresh = [rule for one in data["rules"] if (rule := _write(actors, one))]
@@ -54,7 +54,7 @@ def load_demo(actors: Cast) -> str:
     )
 
 
-def _write(actors: Cast, data: Mapping[str, Any]) -> Rule | None:
+def _write(actors: DemoActors, data: Mapping[str, Any]) -> Rule | None:
     """The rule, brought to its state; None if it was there already."""
     draft = NewRule(
         client_id=f"demo-{data['id']}",
@@ -75,7 +75,7 @@ def _write(actors: Cast, data: Mapping[str, Any]) -> Rule | None:
     return rule
 
 
-def _decision(actors: Cast, rule: Rule) -> Decision:
+def _decision(actors: DemoActors, rule: Rule) -> Decision:
     """A demo has no evidence to wait for, and says so."""
     return Decision(
         account_id=actors.account.pk,
@@ -86,14 +86,14 @@ def _decision(actors: Cast, rule: Rule) -> Decision:
     )
 
 
-def _change(actors: Cast, data: Mapping[str, Any]) -> None:
+def _change(actors: DemoActors, data: Mapping[str, Any]) -> None:
     """Another edition of one that counts, as a draft."""
     with acting(actors.account):
         rule = Rule.objects.of(actors.account).get(client_id=f"demo-{data['of']}")
         edit(actors.account.pk, actors.person, rule.pk, {"when": data["if"]}, reason=data["reason"])
 
 
-def _make_decisions(actors: Cast, data: Mapping[str, Any]) -> int:
+def _make_decisions(actors: DemoActors, data: Mapping[str, Any]) -> int:
     """What agents are about to do, again and again, and how some of it went."""
     decision_count = 0
     for turn in range(data["rounds"]):
@@ -113,7 +113,7 @@ def _make_decisions(actors: Cast, data: Mapping[str, Any]) -> int:
     return decision_count
 
 
-def _rate(actors: Cast, decided: Decided) -> None:
+def _rate(actors: DemoActors, decided: Decided) -> None:
     """Angry customers were glad of a person, and of nothing else."""
     question, tool = decided.answer.question, decided.decision.selected_tool
     went_badly = question.context.get("mood") == "angry" and tool != "ask_manager"
