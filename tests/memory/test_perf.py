@@ -36,7 +36,7 @@ def test_figures_come_as_a_table(committed: str, tmp_path: Path) -> None:
 def test_plans_are_printed_as_sent(committed: str) -> None:
     perf("seed", "300")
     told = perf("explain", "--account=perf-90", "--user=user-0001")
-    for name in ("best_by_words", "nearest", "measured", "list page", "outbox head"):
+    for name in ("best_by_words", "nearest", "load_exact_scores", "list page", "outbox head"):
         assert name in told
     assert "One-Time Filter" in told, "the wall between accounts is part of the plan"
     assert "$1" not in told, "values, not parameters"

@@ -31,7 +31,7 @@ WANTED = {
     "statistics": ("Index Only Scan", "search_termposting_pkey"),
     "containing": ("Index Only Scan", "search_termposting_pkey"),
     "best_by_words": ("Index Only Scan", "search_termposting_pkey"),
-    "measured": ("Index Only Scan", "search_termposting_pkey"),
+    "load_exact_scores": ("Index Only Scan", "search_termposting_pkey"),
     "nearest": ("Index Scan", "vectors_nearest_1_memory"),
     "list page": ("Index Scan", "entries_newest_first"),
     "review queue": ("Index Scan", "entries_by_status"),
