@@ -61,7 +61,7 @@ class Claim:
             state=State.DONE,
             status=status,
             answer=text,
-            object_ids=sorted({UUID(found) for found in ID.findall(text)}),
+            object_ids=sorted({UUID(match) for match in ID.findall(text)}),
             expires_at=Now() + RETENTION,
         )
         if not changed:
@@ -84,8 +84,8 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
             f"{HEADER} has 1 to 255 visible ASCII characters.",
             issues=[{"path": HEADER, "message": "Has 1 to 255 visible ASCII characters."}],
         )
-    purpose, said = f"idempotency:{principal.account_id}", _canonical_body(request)
-    fingerprint, token = keyed_digest(purpose, said), uuid7()
+    purpose, body = f"idempotency:{principal.account_id}", _canonical_body(request)
+    fingerprint, token = keyed_digest(purpose, body), uuid7()
     fresh = IdempotentRequest(
         account_id=principal.account_id,
         key_id=principal.key_id,
@@ -104,7 +104,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
         rows = IdempotentRequest.objects.of(principal.account_id).annotate(now=Now())
         row = rows.get(key_id=principal.key_id, idempotency_key=key)
         if row.pk != fresh.pk:
-            answer = _stored_response(row, same=matches_digest(row.fingerprint, purpose, said))
+            answer = _stored_response(row, same=matches_digest(row.fingerprint, purpose, body))
             if answer is not None:
                 return answer
             rows.filter(pk=row.pk).update(
@@ -160,13 +160,13 @@ def once(
     return response
 
 
-def _store_refusal(hold: Claim, found: Refusal | None) -> None:
+def _store_refusal(hold: Claim, refusal: Refusal | None) -> None:
     # The handler's transaction has rolled back, and with it a seal.
     with acting(hold.account):
-        if found is None or found.passes:
+        if refusal is None or refusal.passes:
             hold.release()
         else:
-            hold.seal(found.status, found.body)
+            hold.seal(refusal.status, refusal.body)
 
 
 def drop_expired() -> int:

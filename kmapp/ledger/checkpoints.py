@@ -78,8 +78,8 @@ def _last_signed(account_id: UUID) -> Head:
     """By the file or by its copies in the database, whichever knows more: either can be lost."""
     with acting(account_id):
         copy = Checkpoint.objects.of(account_id).order_by("-seq").first()
-    known_heads = [last_signed().get(account_id), copy and Head(copy.seq, copy.commit_hash)]
-    return max((head for head in known_heads if head), key=attrgetter("seq"), default=BEGINNING)
+    signed_heads = [last_signed().get(account_id), copy and Head(copy.seq, copy.commit_hash)]
+    return max((head for head in signed_heads if head), key=attrgetter("seq"), default=BEGINNING)
 
 
 def _is_there(account_id: UUID, head: Head) -> bool:

@@ -28,14 +28,16 @@ def render_report(
         f"Answers of the first {TOP} that both give  {fmean(a.overlap for a in answers):.0%}",
         f"Places that a shared answer moved    {fmean(moves) if moves else 0:.1f}",
     ]
-    lines += _known_item_lines(models, answers)
+    lines += _labelled_item_lines(models, answers)
     changed = sorted(answers, key=lambda answer: answer.overlap)[:MAX_EXAMPLES]
     lines += ["", "Least agreement:"]
     lines += [f"  {a.overlap:4.0%}  {_clipped(a.question.text)}" for a in changed]
     return "\n".join(lines)
 
 
-def _known_item_lines(models: Sequence[EmbeddingModel], answers: Sequence[Compared]) -> list[str]:
+def _labelled_item_lines(
+    models: Sequence[EmbeddingModel], answers: Sequence[Compared]
+) -> list[str]:
     """How often each model finds the text that the question was taken from."""
     labelled = [answer for answer in answers if answer.question.expected]
     if not labelled:

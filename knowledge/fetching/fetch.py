@@ -84,7 +84,7 @@ async def _followed(url: str, allowed: Allowed, file: BinaryIO) -> Page:
             async with stream as response:
                 headers = _read_headers(response)
                 if response.status not in _REDIRECTING:
-                    return await _kept(url, response, headers, file)
+                    return await _store_page(url, response, headers, file)
             url = _led_on(url, headers.get("location", ""))
     raise CannotFetch(f"It leads on more than {REDIRECTS} times.")
 
@@ -100,7 +100,7 @@ def _led_on(url: str, location: str) -> str:
         raise CannotFetch(UNREADABLE) from error
 
 
-async def _kept(
+async def _store_page(
     url: str, response: httpcore2.Response, headers: dict[str, str], file: BinaryIO
 ) -> Page:
     if response.status != _OK:

@@ -211,30 +211,26 @@ def _snippets(account_id: UUID, runs: Sequence[Run]) -> list[Snippet]:
         for run in runs
         if all(pk in chunks for pk in run.chunks)
     ]
-    longer = {
-        run.chunks: passages_found for run, passages_found in whole if len(passages_found) > 1
-    }
+    longer = {run.chunks: run_chunks for run, run_chunks in whole if len(run_chunks) > 1}
     spans = [(each[0].text_row_id, each[0].start, each[-1].end) for each in longer.values()]
     texts = dict(zip(longer, slices(account_id, spans), strict=True))
     return [
         Snippet(
-            chunks=passages_found,
-            text=texts.get(run.chunks, passages_found[0].text),
+            chunks=run_chunks,
+            text=texts.get(run.chunks, run_chunks[0].text),
             score=run.score,
             parts=run.parts,
             ready=run.ready,
         )
-        for run, passages_found in whole
+        for run, run_chunks in whole
     ]
 
 
-def _with_states(account_id: UUID, request: Search, passages_found: list[Snippet]) -> list[Snippet]:
+def _with_states(account_id: UUID, request: Search, snippets: list[Snippet]) -> list[Snippet]:
     """How far the vectors are. It is asked of those only whose meaning was not compared."""
-    waiting = [
-        chunk.pk for snippet in passages_found if not snippet.ready for chunk in snippet.chunks
-    ]
+    waiting = [chunk.pk for snippet in snippets if not snippet.ready for chunk in snippet.chunks]
     if not waiting:
-        return passages_found
+        return snippets
     rows = Vector.objects.of(account_id).filter(
         collection=collection_of(request.variant.index_version),
         object_id__any_of=Ids(waiting),
@@ -244,7 +240,7 @@ def _with_states(account_id: UUID, request: Search, passages_found: list[Snippet
     states = dict(rows.values_list("object_id").annotate(worst=Min("state")))
     return [
         snippet if snippet.ready else replace(snippet, state=_worst(snippet, states))
-        for snippet in passages_found
+        for snippet in snippets
     ]
 
 
