@@ -262,7 +262,7 @@ REMOTE_BASE_URLS = [url.rstrip("/") for url in env.words("REMOTE_BASE_URLS")]
 VISION_MODEL = env.text("VISION_MODEL")
 
 # Each tells its part of `manage.py demo`.
-DEMO_TELLERS = (
+DEMO_LOADERS = (
     "memory.management.demo.load",
     "knowledge.management.demo.load",
     "rules.management.demo.load",

@@ -18,7 +18,7 @@ from kmapp.ledger.checkpoints import checkpoint
 from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery, OutboxEvent
 from memory.actions.exports import record_export
-from memory.actions.settings import change_policy
+from memory.actions.settings import update_policy
 from memory.models import (
     BulkPart,
     BulkRun,
@@ -139,7 +139,7 @@ def estate(name: str) -> Estate:
         )
         SavedView.objects.create(account=account, owner=admin, name=f"View of {word}", shared=True)
         record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="", number=3)
-        change_policy(account.pk, {"inject_max_memories": 6}, actor=SYSTEM)
+        update_policy(account.pk, {"inject_max_memories": 6}, actor=SYSTEM)
         change_settings(account.pk, {"retention_days": 30}, actor=SYSTEM)
         _at_the_desk(account, entry)
     fill_rules(account, word=word)

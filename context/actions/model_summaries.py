@@ -34,8 +34,8 @@ from kmapp.outbox.actions import Task, publish
 from kmapp.pii import redact
 from kmapp.providers import chat
 from kmapp.providers.errors import Refused
-from memory.actions.model_requests import BadAnswer, ask, storable
-from memory.extraction.conversation import fenced
+from memory.actions.model_requests import InvalidAnswer, request_answer, sanitize_answer
+from memory.extraction.conversation import fence_text
 
 RETELL_RESULT = "context.archive.summarise"
 RETELL_CONVERSATION = "context.conversation.summarise"
@@ -70,8 +70,8 @@ def retell_result(account_id: UUID, pk: UUID) -> None:
         return
     system = prompt("tool_result", least=str(LEAST), most=str(MOST))
     source = excerpt(row.result_full)
-    question = [fenced("question", row.query_summary)] if row.query_summary else []
-    said = "\n\n".join([*question, fenced("text", source)])
+    question = [fence_text("question", row.query_summary)] if row.query_summary else []
+    said = "\n\n".join([*question, fence_text("text", source)])
     told = _asked(system, said, lambda raw: of_result(raw, system, source))
     if told is None:
         stays_extractive(account_id, ToolResultArchive, pk, Extractive.BAD_ANSWER)
@@ -102,7 +102,7 @@ def retell_conversation(account_id: UUID, pk: UUID) -> None:
     most = wanted.assembly().summary_tokens
     system = prompt("conversation", most=str(most), words=str(int(WORDS * most)))
     source = conversation(messages)
-    said = fenced("conversation", source)
+    said = fence_text("conversation", source)
     told = _asked(system, said, lambda raw: of_conversation(raw, system, source, most))
     if told is None:
         stays_extractive(account_id, ContextSummary, pk, Extractive.BAD_ANSWER)
@@ -126,6 +126,6 @@ def _kept(account_id: UUID, bodies: Sequence[UUID]) -> list[Message]:
 def _asked(system: str, said: str, read: Callable[[str], str]) -> str | None:
     """The model's summary; None where it gives none that can be used."""
     try:
-        return storable(ask(system, said, read, FORM).read)
-    except (BadAnswer, Refused):
+        return sanitize_answer(request_answer(system, said, read, FORM).read)
+    except (InvalidAnswer, Refused):
         return None

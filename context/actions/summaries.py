@@ -16,7 +16,7 @@ from context.models import ContextSummary
 from context.reports.stored_inputs import digest_of
 from kmapp.errors import DomainError
 from kmapp.pii import redact
-from memory.actions.messages import Told
+from memory.actions.messages import MessageContext
 
 log = structlog.get_logger()
 LOOKED_AT = 20  # summaries of one conversation, the longest first
@@ -89,8 +89,8 @@ def _flush(request: Request, messages: Sequence[Message]) -> dict[str, object]:
         return {"action": "memory_flush", "skipped": f"it failed: {type(error).__name__}"}
 
 
-def _told(request: Request) -> Told:
-    return Told(
+def _told(request: Request) -> MessageContext:
+    return MessageContext(
         account_id=request.account_id,
         actor=request.actor,
         scope=request.scope,

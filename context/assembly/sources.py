@@ -29,7 +29,7 @@ from kmapp.search.query_vector import meaning_of
 from knowledge.lore.evaluate import entries_of, fire
 from knowledge.lore.triggers import Rules
 from knowledge.retrieval import search as documents
-from memory.actions.messages import Told, add
+from memory.actions.messages import MessageContext, enqueue_conversation
 from memory.extraction.conversation import Message as Said
 from memory.models import MemorySettings, Viewer
 from memory.retrieval.access_counters import accessed
@@ -113,7 +113,7 @@ def _answered_afar(name: str, wanted: Wanted, found: Retrieved, *, left: float) 
 
 def _memory_is_on(account_id: UUID) -> bool:
     with acting(account_id):
-        return MemorySettings.objects.here(account_id).memory_enabled
+        return MemorySettings.objects.get_or_default(account_id).memory_enabled
 
 
 def _ask(
@@ -162,7 +162,7 @@ def _hurried(account_id: UUID, left: float) -> Iterator[None]:
 
 
 def from_memory(wanted: Wanted, meaning: Meaning | None, found: Retrieved) -> None:
-    policy = MemorySettings.objects.here(wanted.account_id)
+    policy = MemorySettings.objects.get_or_default(wanted.account_id)
     if not policy.memory_enabled:
         found.decisions.append({"action": OFF["code"], "source": "memory"})
         return
@@ -244,9 +244,9 @@ def from_rules(wanted: Wanted, _meaning: Meaning | None, found: Retrieved) -> No
 # --- What goes the other way ----------------------------------------------------------------------
 
 
-def remember(told: Told, messages: Sequence[Message]) -> dict[str, Any]:
+def remember(told: MessageContext, messages: Sequence[Message]) -> dict[str, Any]:
     """Hand what was said to memory. What became of that; inside `acting`."""
-    policy = MemorySettings.objects.here(told.account_id)
+    policy = MemorySettings.objects.get_or_default(told.account_id)
     if not policy.memory_enabled or not policy.auto_store:
         return {"skipped": "the account's policy: memories are not stored by themselves"}
     said = [
@@ -256,7 +256,7 @@ def remember(told: Told, messages: Sequence[Message]) -> dict[str, Any]:
     ]
     if not any(not each.is_system for each in said):
         return {"messages": 0}
-    handed = add(told, said)
+    handed = enqueue_conversation(told, said)
     return {"messages": len(said), "event_id": str(handed.event_id)}
 
 

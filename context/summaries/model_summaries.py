@@ -10,9 +10,9 @@ from kmapp.prompt_injection import detect_flags
 from kmapp.text import tokens
 from kmapp.text.terms import chinese_share
 from memory.extraction.conversation import Message as Said
-from memory.extraction.conversation import transcript
-from memory.extraction.prompt_echo import echoes
-from memory.extraction.response_schema import Shape, Unusable, read_one
+from memory.extraction.conversation import render_transcript
+from memory.extraction.prompt_echo import repeats_prompt
+from memory.extraction.response_schema import InvalidResponse, ResponseModel, parse_one
 
 READ = 24_000  # characters of a text that a model is given
 PIECES = 12
@@ -29,7 +29,7 @@ FORM = {
 }
 
 
-class Summary(Shape):
+class Summary(ResponseModel):
     """What a model answers."""
 
     summary: str
@@ -47,14 +47,14 @@ def excerpt(text: str) -> str:
 def conversation(messages: Sequence[Message]) -> str:
     """What was said, each message and the whole no longer than a model is given."""
     said = [Said(role=each["role"], text=folded(words_of(each), MESSAGE)) for each in messages]
-    return excerpt(transcript([each for each in said if each.text.strip()]))
+    return excerpt(render_transcript([each for each in said if each.text.strip()]))
 
 
 def of_result(raw: str, prompt: str, source: str) -> str:
     """The summary of a tool's result. Raises Unusable."""
     told = " ".join(_summary(raw, prompt, source).split())
     if not LEAST <= len(told) <= MOST:
-        raise Unusable(f"the summary has {len(told)} characters, not {LEAST} to {MOST}")
+        raise InvalidResponse(f"the summary has {len(told)} characters, not {LEAST} to {MOST}")
     return told
 
 
@@ -62,16 +62,16 @@ def of_conversation(raw: str, prompt: str, source: str, most: int) -> str:
     """The summary of a conversation, of at most that many tokens. Raises Unusable."""
     told = disarmed(_summary(raw, prompt, source))
     if not 0 < (size := tokens.count(told)) <= most:
-        raise Unusable(f"the summary has {size} tokens, not 1 to {most}")
+        raise InvalidResponse(f"the summary has {size} tokens, not 1 to {most}")
     return told
 
 
 def _summary(raw: str, prompt: str, source: str) -> str:
-    told = read_one(raw, Summary).summary.strip()
-    if echoes(told, prompt, source):
-        raise Unusable("it repeats the prompt")
+    told = parse_one(raw, Summary).summary.strip()
+    if repeats_prompt(told, prompt, source):
+        raise InvalidResponse("it repeats the prompt")
     if HOSTILE & set(detect_flags(told)):
-        raise Unusable("it speaks to its reader instead of summing up")
+        raise InvalidResponse("it speaks to its reader instead of summing up")
     if abs(chinese_share(told) - chinese_share(source)) > APART:
-        raise Unusable("it is not in the language of what it sums up")
+        raise InvalidResponse("it is not in the language of what it sums up")
     return told

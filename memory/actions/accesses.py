@@ -7,7 +7,7 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from memory.actions.versions import change, locked
+from memory.actions.versions import lock_entry, update_entry
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import taken
 
@@ -25,7 +25,7 @@ WHERE account_id = %s AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[]
 """
 
 
-def write_down(account_id: UUID) -> int:
+def flush_access_counts(account_id: UUID) -> int:
     """Add what was counted to the memories. Returns how many of them were told."""
     told = taken(account_id)
     if told:
@@ -43,8 +43,8 @@ def _warm(account_id: UUID, ids: list[UUID]) -> None:
     if found:
         with recording(account_id, SYSTEM, reason="used again") as commit:
             for pk in found:
-                change(
-                    locked(account_id, pk),
+                update_entry(
+                    lock_entry(account_id, pk),
                     actor=SYSTEM,
                     event=MemoryVersion.Event.UPDATE,
                     reason="used again",

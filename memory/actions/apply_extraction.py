@@ -14,11 +14,11 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
-from memory.actions.entries import needs_person, write_in
+from memory.actions.entries import needs_review, write_within_commit
 from memory.actions.finish_extraction import close, held_open, ids_of
-from memory.actions.proposals import proposed
-from memory.actions.versions import change, locked
-from memory.extraction.decisions import Deed
+from memory.actions.proposals import build_update_proposal
+from memory.actions.versions import lock_entry, update_entry
+from memory.extraction.decisions import FactOutcome
 from memory.models import (
     Extraction,
     MemoryEdge,
@@ -27,7 +27,7 @@ from memory.models import (
     MemoryVersion,
     Viewer,
 )
-from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 
 Type, Status, Event = MemoryEdge.Type, MemoryEntry.Status, MemoryVersion.Event
 EXTRACTED = "Extracted from a conversation."
@@ -36,7 +36,7 @@ JUDGED, DERIVED, MENTIONED = 1.0, 0.5, 0.5  # weights of edges
 
 def remember(
     row: Extraction,
-    deeds: Sequence[Deed],
+    deeds: Sequence[FactOutcome],
     refused: Sequence[Mapping[str, Any]],
     told: Mapping[str, Any],
 ) -> None:
@@ -62,14 +62,14 @@ class _Scene:
         row: Extraction,
         commit: Recording,
         old: Mapping[UUID, MemoryEntry],
-        deeds: Sequence[Deed],
+        deeds: Sequence[FactOutcome],
     ) -> None:
         self.row, self.commit, self.old = row, commit, old
-        self.settings = MemorySettings.objects.here(row.account_id)
+        self.settings = MemorySettings.objects.get_or_default(row.account_id)
         self.stored = [UUID(pk) for pk in row.said.get("stored", [])]
         self.named = _entities(row, {name for deed in deeds for name in deed.fact.entities})
 
-    def do(self, deed: Deed) -> dict[str, Any]:
+    def do(self, deed: FactOutcome) -> dict[str, Any]:
         reason = redact_text(deed.reason, self.settings.account.redact)
         near = self.old.get(deed.near.id) if deed.near and deed.event != "NONE" else None
         if deed.event == "NONE":
@@ -83,15 +83,17 @@ class _Scene:
 
     def _waits(self, entry: MemoryEntry) -> bool:
         """Whether a person decides about changes of this memory."""
-        return needs_person(self.settings, self.commit.actor, entry.visibility, entry.kind)
+        return needs_review(self.settings, self.commit.actor, entry.visibility, entry.kind)
 
-    def _add(self, deed: Deed, near: MemoryEntry | None, reason: str) -> dict[str, Any]:
+    def _add(self, deed: FactOutcome, near: MemoryEntry | None, reason: str) -> dict[str, Any]:
         """Remember the fact. With DELETE it takes the place of a memory, which stays on record."""
         if waiting := self._proposed_already(deed):
             return _told(deed, waiting, "NONE", "It waits for a person already.")
         draft = self._draft(deed)
         edges = [*self._around(draft), *_judging(draft, near, deed)]
-        written = write_in(self.commit, Batch(entries=[draft], edges=edges, reason=reason))
+        written = write_within_commit(
+            self.commit, Batch(entries=[draft], edges=edges, reason=reason)
+        )
         entry = written.entries[0]
         # While it waits for a person, what it contradicts goes on holding.
         if near and deed.event == "DELETE" and entry.status == Status.ACTIVE:
@@ -99,35 +101,35 @@ class _Scene:
         result = _told(deed, entry.pk, "ADD", reason, status=entry.status)
         return result | ({"supersedes": str(near.pk)} if near and deed.event == "DELETE" else {})
 
-    def _update(self, deed: Deed, near: MemoryEntry, reason: str) -> dict[str, Any]:
+    def _update(self, deed: FactOutcome, near: MemoryEntry, reason: str) -> dict[str, Any]:
         names = list(dict.fromkeys([*near.entities, *deed.fact.entities]))
         text = redact_text(deed.text, self.settings.account.redact)
         self._change(near, Event.UPDATE, {"content": text, "entities": names}, reason)
         return _told(deed, near.pk, "UPDATE", reason)
 
-    def _propose(self, deed: Deed, near: MemoryEntry, reason: str) -> dict[str, Any]:
+    def _propose(self, deed: FactOutcome, near: MemoryEntry, reason: str) -> dict[str, Any]:
         """What more people see than the conversation was had by, a person decides about."""
         text = redact_text(deed.text or deed.fact.text, self.settings.account.redact)
         there = _proposals(near).filter(content=text).first()
         if there:
             return _told(deed, there.pk, "NONE", "It waits for a person already.")
-        batch = proposed(near, {"content": text}, reason=reason)
+        batch = build_update_proposal(near, {"content": text}, reason=reason)
         if deed.event == "DELETE":
             edge = NewEdge(
                 type=Type.CONTRADICTS,
-                src=End(id=batch.entries[0].id),
-                dst=End(id=near.pk),
+                src=EdgeEnd(id=batch.entries[0].id),
+                dst=EdgeEnd(id=near.pk),
                 weight=JUDGED,
             )
             batch = Batch(entries=batch.entries, edges=[*batch.edges, edge], reason=reason)
-        entry = write_in(self.commit, batch).entries[0]
+        entry = write_within_commit(self.commit, batch).entries[0]
         told = _told(deed, entry.pk, deed.event, reason, status=entry.status)
         return told | {"supersedes": str(near.pk)}
 
     def _change(
         self, entry: MemoryEntry, event: str, values: Mapping[str, Any], reason: str
     ) -> None:
-        change(
+        update_entry(
             entry,
             actor=self.commit.actor,
             event=event,
@@ -136,7 +138,7 @@ class _Scene:
             commit=self.commit,
         )
 
-    def _draft(self, deed: Deed) -> NewEntry:
+    def _draft(self, deed: FactOutcome) -> NewEntry:
         row, fact = self.row, deed.fact
         tags = dict.fromkeys([*([fact.category] if fact.category else []), *fact.tags])
         return NewEntry(
@@ -153,9 +155,9 @@ class _Scene:
 
     def _around(self, draft: NewEntry) -> list[NewEdge]:
         """Where it was said, and the entities that it names."""
-        src = End(id=draft.id)
+        src = EdgeEnd(id=draft.id)
         said = [
-            NewEdge(type=Type.DERIVED_FROM, src=src, dst=End(id=pk), weight=DERIVED)
+            NewEdge(type=Type.DERIVED_FROM, src=src, dst=EdgeEnd(id=pk), weight=DERIVED)
             for pk in self.stored
         ]
         named = {
@@ -164,25 +166,25 @@ class _Scene:
         return [
             *said,
             *(
-                NewEdge(type=Type.MENTIONS, src=src, dst=End(id=pk), weight=MENTIONED)
+                NewEdge(type=Type.MENTIONS, src=src, dst=EdgeEnd(id=pk), weight=MENTIONED)
                 for pk in sorted(named)
             ),
         ]
 
-    def _proposed_already(self, deed: Deed) -> UUID | None:
+    def _proposed_already(self, deed: FactOutcome) -> UUID | None:
         """The same fact, said before and not decided yet: it is not asked about twice."""
         text = redact_text(deed.fact.text, self.settings.account.redact)
         waiting = MemoryEntry.objects.of(self.row.account_id).awaiting_review()
         return waiting.filter(content=text, **ids_of(self.row)).values_list("pk", flat=True).first()
 
 
-def _judging(draft: NewEntry, near: MemoryEntry | None, deed: Deed) -> list[NewEdge]:
+def _judging(draft: NewEntry, near: MemoryEntry | None, deed: FactOutcome) -> list[NewEdge]:
     if near is None:
         return []
     kinds = [Type.SUPERSEDES] if deed.event == "DELETE" else []
     if deed.contradicts:
         kinds.append(Type.CONTRADICTS)
-    src, dst = End(id=draft.id), End(id=near.pk)
+    src, dst = EdgeEnd(id=draft.id), EdgeEnd(id=near.pk)
     return [NewEdge(type=kind, weight=JUDGED, src=src, dst=dst) for kind in kinds]
 
 
@@ -207,14 +209,14 @@ def _entities(row: Extraction, names: set[str]) -> dict[str, UUID]:
 
 
 def _still(row: Extraction, pk: UUID, version: int) -> MemoryEntry:
-    entry = locked(row.account_id, pk, version)
+    entry = lock_entry(row.account_id, pk, version)
     if entry.status != Status.ACTIVE:
         raise Conflict("A memory stopped counting while it was compared.", code="stale_version")
     return entry
 
 
 def _told(
-    deed: Deed, pk: UUID | None, event: str, reason: str, status: str = Status.ACTIVE
+    deed: FactOutcome, pk: UUID | None, event: str, reason: str, status: str = Status.ACTIVE
 ) -> dict[str, Any]:
     told = {"item": deed.item, "id": str(pk) if pk else None, "event": event, "reason": reason}
     return told | ({"status": str(status)} if event != "NONE" else {})

@@ -21,21 +21,25 @@ from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
 from memory.actions import review
 from memory.actions.enqueue import BULK, BULK_UNDO
-from memory.actions.leases import in_others_hands
+from memory.actions.leases import leased_by_other
 from memory.actions.review import Decision
 from memory.models import BulkPart, BulkRun, MemoryEntry, MemoryVersion
 
-PART = 200
-Seen = tuple[UUID, int]  # a memory, and the version of it that was chosen
-Deed = BulkRun.Deed
+PART_SIZE = 200
+EntryVersion = tuple[UUID, int]  # a memory, and the version of it that was chosen
+Operation = BulkRun.Operation
 
-VERBS = {Deed.APPROVE: review.approve, Deed.REJECT: review.reject, Deed.FORGET: review.forget}
+VERBS = {
+    Operation.APPROVE: review.approve,
+    Operation.REJECT: review.reject,
+    Operation.FORGET: review.forget,
+}
 WAITING = frozenset({MemoryEntry.Status.PROPOSED})
-WHEN = {Deed.APPROVE: WAITING, Deed.REJECT: WAITING, Deed.FORGET: review.FORGETTABLE}
+WHEN = {Operation.APPROVE: WAITING, Operation.REJECT: WAITING, Operation.FORGET: review.FORGETTABLE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started:
+class StartedRun:
     """A run, and the events that will tell when its parts are done; none if it is done."""
 
     run: BulkRun
@@ -46,21 +50,25 @@ class Started:
 class Progress:
     """How far a run is."""
 
-    asked: int
-    looked_at: int
+    requested: int
+    examined: int
     done: int
     restored: int
-    is_over: bool  # nothing of it, and of taking it back, is still to do
+    is_finished: bool  # nothing of it, and of taking it back, is still to do
 
     @property
-    def left_alone(self) -> int:
+    def skipped(self) -> int:
         """Decided, changed or in a colleague's hand when their turn came."""
-        return self.looked_at - self.done
+        return self.examined - self.done
 
 
-def start(
-    account_id: UUID, actor: Actor, deed: BulkRun.Deed, chosen: Sequence[Seen], reason: str
-) -> Started:
+def start_run(
+    account_id: UUID,
+    actor: Actor,
+    deed: BulkRun.Operation,
+    chosen: Sequence[EntryVersion],
+    reason: str,
+) -> StartedRun:
     """Decide the same about all of these; what changed since it was chosen is left alone."""
     kept = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
     run = BulkRun.objects.create(
@@ -76,25 +84,25 @@ def start(
             account_id=account_id,
             run=run,
             number=number,
-            chosen=[[str(pk), version] for pk, version in chosen[at : at + PART]],
+            chosen=[[str(pk), version] for pk, version in chosen[at : at + PART_SIZE]],
         )
-        for number, at in enumerate(range(0, len(chosen), PART), start=1)
+        for number, at in enumerate(range(0, len(chosen), PART_SIZE), start=1)
     ]
     BulkPart.objects.bulk_create(parts)
     if len(parts) == 1:
         _decide(run, parts[0])
-        return Started(run=run)
-    return Started(run=run, events=_owe(account_id, BULK, parts))
+        return StartedRun(run=run)
+    return StartedRun(run=run, events=_owe(account_id, BULK, parts))
 
 
-def do_part(account_id: UUID, part_id: UUID) -> None:
+def run_part(account_id: UUID, part_id: UUID) -> None:
     with acting(account_id):
         part = _held(account_id, part_id)
         if part and part.done is None:
             _decide(part.run, part)
 
 
-def undo(account_id: UUID, run_id: UUID, actor: Actor) -> BulkRun:
+def undo_run(account_id: UUID, run_id: UUID, actor: Actor) -> BulkRun:
     """Take a whole run back. What was changed since stays as it was left."""
     run = BulkRun.objects.of(account_id).select_for_update().get(pk=run_id)
     parts = list(BulkPart.objects.of(account_id).filter(run=run).order_by("number"))
@@ -118,17 +126,17 @@ def undo_part(account_id: UUID, part_id: UUID) -> None:
             _restore(part.run, part)
 
 
-def progress(run: BulkRun) -> Progress:
+def get_progress(run: BulkRun) -> Progress:
     parts = list(BulkPart.objects.of(run.account_id).filter(run=run))
     over = all(part.done is not None for part in parts)
     if run.undone_at:
         over = over and all(part.restored is not None for part in parts)
     return Progress(
-        asked=run.asked,
-        looked_at=sum(len(part.chosen) for part in parts if part.done is not None),
+        requested=run.asked,
+        examined=sum(len(part.chosen) for part in parts if part.done is not None),
         done=sum(part.done or 0 for part in parts),
         restored=sum(part.restored or 0 for part in parts),
-        is_over=over,
+        is_finished=over,
     )
 
 
@@ -157,7 +165,7 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
                 version=entry.version,
                 reason=run.reason,
             )
-            VERBS[Deed(run.deed)](decision, commit=commit)
+            VERBS[Operation(run.deed)](decision, commit=commit)
     part.done, part.decided_in = len(free), commit.id if free else None
     part.save(update_fields=["done", "decided_in"])
 
@@ -165,7 +173,7 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
 def _free(run: BulkRun, chosen: Mapping[UUID, int]) -> list[MemoryEntry]:
     """Those that still are as they were chosen, in nobody else's hand. Held until it is done."""
     rows = MemoryEntry.objects.of(run.account_id).filter(pk__in=chosen)
-    free = rows.filter(~in_others_hands(run.actor), status__in=WHEN[Deed(run.deed)])
+    free = rows.filter(~leased_by_other(run.actor), status__in=WHEN[Operation(run.deed)])
     held = free.select_for_update(no_key=True, of=("self",)).order_by("pk")
     return [entry for entry in held if entry.version == chosen[entry.pk]]
 
@@ -180,6 +188,6 @@ def _restore(run: BulkRun, part: BulkPart) -> None:
             commit_id=part.decided_in, version__gt=1, entry__version=F("version")
         )
         with recording(run.account_id, actor, input={review.BULK_INPUT: str(run.pk)}) as commit:
-            restored = review.undo_all(decision, made, commit)
+            restored = review.undo_versions(decision, made, commit)
     part.restored = len(restored)
     part.save(update_fields=["restored"])

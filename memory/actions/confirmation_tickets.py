@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, Invalid
 
-VALID = timedelta(minutes=10)
+TICKET_LIFETIME = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counted:
+class Confirmation:
     """Exactly these memories, for this act, by whoever asked."""
 
-    act: str
+    operation: str
     account_id: UUID
     actor: Actor
     ids: Sequence[UUID]  # in their order
@@ -27,17 +27,17 @@ class Counted:
 
     @property
     def ticket(self) -> str:
-        return signing.dumps(self._said, salt=self.act)
+        return signing.dumps(self._said, salt=self.operation)
 
     @property
     def _said(self) -> list[str]:
         named = sha256("".join([self.person, *map(str, self.ids)]).encode()).hexdigest()
         return [str(self.account_id), str(self.actor), named]
 
-    def refuse_unless(self, ticket: str) -> None:
+    def verify(self, ticket: str) -> None:
         """Go on only with a ticket for the very same."""
         try:
-            said = signing.loads(ticket, salt=self.act, max_age=VALID)
+            said = signing.loads(ticket, salt=self.operation, max_age=TICKET_LIFETIME)
         except signing.SignatureExpired as error:
             raise Conflict(
                 _("It was counted too long ago. Nothing was done: count again."),

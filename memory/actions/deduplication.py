@@ -14,7 +14,7 @@ from memory.models.entry_input import NewEntry
 Status = MemoryEntry.Status
 
 
-def known_by_id(
+def find_existing(
     account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
     """Entries of this batch that were written before. With another body that is a conflict."""
@@ -37,7 +37,7 @@ def known_by_id(
     other = [
         i
         for i, (key, draft) in enumerate(zip(keys, drafts, strict=True))
-        if key in known and not draft.is_of(known[key].written_sha256)
+        if key in known and not draft.matches_digest(known[key].written_sha256)
     ]
     if other:
         raise Conflict(
@@ -69,7 +69,7 @@ def _written_before(
     return {key: row for key, row in found.items() if key}
 
 
-def said_before(
+def find_identical(
     settings: MemorySettings, actor: Actor, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
     """By key: memories that were written with the very same body, for the same people, and hold.

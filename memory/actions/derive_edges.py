@@ -37,8 +37,8 @@ Kind, Type = MemoryEntry.Kind, MemoryEdge.Type
 NAMES = (Kind.ENTITY,)  # what stands for something that others name
 MADE_OF_OTHERS = (Kind.ENTITY, Kind.TOPIC)
 NEAR = 0.3  # see `closeness`: from here on a memory is near another
-RELATED = 5  # that a memory leads to, at most
-LED_TO = 10  # memories that lead to one, at most: no hub grows
+MAX_RELATED = 5  # that a memory leads to, at most
+MAX_INCOMING = 10  # memories that lead to one, at most: no hub grows
 LOOKED_AT = 20  # of the nearest: some are led to often enough
 MENTIONED = 10  # by one memory, at most
 MENTIONING = 50  # memories that are looked through for a new name
@@ -46,7 +46,7 @@ KNOWN_NAMES = 500  # of one audience, the newest
 RELATED_WEIGHT, MENTION_WEIGHT = 0.4, 0.3  # less than what people or agents drew
 
 
-def relate(account_id: UUID, ids: Sequence[UUID]) -> int:
+def derive_edges(account_id: UUID, ids: Sequence[UUID]) -> int:
     """Draw the edges of these memories, and take away those that no longer hold.
 
     Returns how many there are now. Opens `acting` itself.
@@ -93,7 +93,7 @@ def _related(entry: MemoryEntry, model: EmbeddingModel) -> _Edges:
         if (how := closeness(cosine, low=scale.low, high=scale.high)) >= NEAR
     }
     open_to = _open_to(entry, close)
-    kept = [pk for pk in close if pk in open_to][:RELATED]
+    kept = [pk for pk in close if pk in open_to][:MAX_RELATED]
     return {
         (entry.pk, pk, Type.RELATED_TO.value): round(RELATED_WEIGHT * close[pk], 3) for pk in kept
     }
@@ -107,7 +107,7 @@ def _open_to(entry: MemoryEntry, ids: Iterable[UUID]) -> set[UUID]:
     others = edges.filter(dst__in=these).exclude(src=entry.pk)
     for dst in others.values_list("dst_id", flat=True):
         leading[dst] = leading.get(dst, 0) + 1
-    return {pk for pk in these - {*back} if leading.get(pk, 0) < LED_TO}
+    return {pk for pk in these - {*back} if leading.get(pk, 0) < MAX_INCOMING}
 
 
 def _meaning(entry: MemoryEntry, model: EmbeddingModel) -> Meaning | None:

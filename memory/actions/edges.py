@@ -9,14 +9,14 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid
 from kmapp.ledger.actions import Recording
 from memory.models import MemoryEdge, MemoryEntry
-from memory.models.entry_input import Batch, End, NewEdge
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge
 
 Origin, Type = MemoryEdge.Origin, MemoryEdge.Type
 # What says that another memory no longer holds. A reviewer must see it together with its memory.
 JUDGING = frozenset({Type.SUPERSEDES, Type.CONTRADICTS})
 
 
-def draw(
+def write_edges(
     account_id: UUID,
     batch: Batch,
     entries: Sequence[MemoryEntry],
@@ -36,7 +36,7 @@ def draw(
         for i, draft in enumerate(drafts)
     ]
     for i, (src, dst) in enumerate(pairs):
-        refuse_impossible(i, src, dst)
+        validate_edge_ends(i, src, dst)
     there = _there(account_id, pairs)
     known = {name: edge for name, edge in there.items() if edge.origin == Origin.WRITTEN}
     edges, fresh = [], []
@@ -97,7 +97,7 @@ def _refuse_judging(i: int, draft: NewEdge) -> None:
         )
 
 
-def refuse_impossible(i: int, src: MemoryEntry, dst: MemoryEntry) -> None:
+def validate_edge_ends(i: int, src: MemoryEntry, dst: MemoryEntry) -> None:
     """Refuse an edge that joins an entry with itself, or the memories of two users."""
     if src.pk == dst.pk:
         raise Invalid(
@@ -130,7 +130,7 @@ class _Ends:
             ordered = sorted(found, key=lambda entry: entry.scope == batch.scope)
             self.by_client_id |= {str(entry.client_id): entry for entry in ordered}
 
-    def find(self, end: End, i: int, side: str) -> MemoryEntry:
+    def find(self, end: EdgeEnd, i: int, side: str) -> MemoryEntry:
         entry = self.by_id.get(end.id) if end.id else self.by_client_id.get(end.client_id)
         if entry is None:
             raise Invalid(

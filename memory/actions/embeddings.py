@@ -29,7 +29,7 @@ def embed_entries(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception
             with acting(account_id):
                 withdraw_vectors(account_id, model.pk, (COLLECTION, CONTEXT_COLLECTION), ids)
         else:
-            failed |= embed_for(model, account_id, ids)
+            failed |= embed_for_model(model, account_id, ids)
     return failed
 
 
@@ -45,7 +45,7 @@ def _examples(account_id: UUID, number: int) -> dict[UUID, str]:
 
 
 @embeds(COLLECTION, CONTEXT_COLLECTION, findable=_findable, examples=_examples)
-def embed_for(
+def embed_for_model(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
     """Embed entries for one model: what they say, and what they say after their predecessor."""

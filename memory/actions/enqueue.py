@@ -19,7 +19,7 @@ BULK = "memory.review.bulk"
 BULK_UNDO = "memory.review.bulk_undo"
 
 
-def owe_vectors(
+def enqueue_embeddings(
     account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID, *, known: bool = True
 ) -> list[UUID]:
     """Queue entries to be embedded, and their runs to be put in order; `known`: they are not new.
@@ -33,10 +33,12 @@ def owe_vectors(
     ]
     for model in models_in_use():
         await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=known)
-    return owe_order(account_id, entries, commit_id)
+    return enqueue_ordering(account_id, entries, commit_id)
 
 
-def owe_order(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID) -> list[UUID]:
+def enqueue_ordering(
+    account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID
+) -> list[UUID]:
     """Queue what follows from where entries stand: their runs' order, and what they mean there."""
     job_keys = {entry.pk: f"{entry.pk}:{commit_id}" for entry in entries}
     events = publish(
@@ -56,13 +58,13 @@ def owe_order(account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID)
     return [events[key] for key in job_keys.values()]
 
 
-def owe_triage(account_id: UUID, entries: Iterable[UUID], cause: UUID) -> None:
+def enqueue_triage(account_id: UUID, entries: Iterable[UUID], cause: UUID) -> None:
     """Queue proposals to be compared with what is known; `cause` is what made that due."""
     tasks = [Task(job_key=f"{each}:{cause}", payload={"entry": str(each)}) for each in entries]
     publish(account_id, TRIAGE, tasks)
 
 
-def owe_relations(account_id: UUID, entries: Sequence[UUID], cause: UUID) -> None:
+def enqueue_edge_derivation(account_id: UUID, entries: Sequence[UUID], cause: UUID) -> None:
     """Queue memories that have their vectors, and are told, to be joined with what is like them."""
     task = Task(
         job_key=f"{entries[0]}:{cause}", payload={"entries": [str(each) for each in entries]}
@@ -70,7 +72,7 @@ def owe_relations(account_id: UUID, entries: Sequence[UUID], cause: UUID) -> Non
     publish(account_id, RELATE, [task])
 
 
-def owe_topics(account_id: UUID) -> None:
+def enqueue_topic_growth(account_id: UUID) -> None:
     """Queue topics to grow, if anything was embedded since they last did."""
     newest = OutboxEvent.objects.of(account_id).filter(topic=RELATE).order_by("-pk").first()
     if newest:

@@ -16,10 +16,10 @@ from kmapp.ledger.batch_nodes import HostedNode, write_all
 from kmapp.ledger.models import Commit
 from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import index_terms
-from memory.actions.deduplication import known_by_id, said_before
-from memory.actions.edges import draw
-from memory.actions.enqueue import owe_triage, owe_vectors
-from memory.actions.quotas import refuse_beyond
+from memory.actions.deduplication import find_existing, find_identical
+from memory.actions.edges import write_edges
+from memory.actions.enqueue import enqueue_embeddings, enqueue_triage
+from memory.actions.quotas import enforce_quotas
 from memory.actions.versions import record_versions
 from memory.models import MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion
 from memory.models.entries import COLLECTION
@@ -33,19 +33,21 @@ RACES = 3  # two writers of one client id meet at most once; a third try is for 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
+class WriteResult:
     """What a write made, in the order it was asked for. All replayed: the first commit."""
 
     entries: Sequence[MemoryEntry]
     edges: Sequence[MemoryEdge]
-    fresh: frozenset[UUID]  # those of them that were not there before
+    created_ids: frozenset[UUID]  # those of them that were not there before
     commit: Commit | None
-    queued: Sequence[UUID]  # one event for each entry that waits for its vector
+    embedding_events: Sequence[UUID]  # one event for each entry that waits for its vector
     account_id: UUID
-    guests: Mapping[int, HostedNode] = field(default_factory=dict)  # by their place in the batch
+    hosted_nodes: Mapping[int, HostedNode] = field(
+        default_factory=dict
+    )  # by their place in the batch
 
 
-def write(*, account_id: UUID, actor: Actor, batch: Batch) -> Written:
+def write_batch(*, account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
     """Remember a batch: all of it or nothing. Writing the same client ids again changes nothing."""
     lost: IntegrityError | None = None
     seen, races = 0, RACES
@@ -63,35 +65,37 @@ def write(*, account_id: UUID, actor: Actor, batch: Batch) -> Written:
 
 def _written_meanwhile(account_id: UUID, batch: Batch) -> int:
     drafts = [replace(draft, scope=draft.scope or batch.scope) for draft in batch.entries]
-    keys = [draft.key_in(account_id) for draft in drafts]
+    keys = [draft.resolve_id(account_id) for draft in drafts]
     return MemoryEntry.objects.of(account_id).filter(pk__in=keys).count()
 
 
-def _write(account_id: UUID, actor: Actor, batch: Batch) -> Written:
-    settings = MemorySettings.objects.here(account_id)
+def _write(account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
+    settings = MemorySettings.objects.get_or_default(account_id)
     account = settings.account
     reason = redact_text(batch.reason, account.redact)
     said = redact_text(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
     with recording(account_id, actor, input=said, reason=reason) as commit:
-        written = _write_in(commit, batch, settings)
-    nodes: list[MemoryEntry | HostedNode] = [*written.entries, *written.guests.values()]
+        written = _write_with_settings(commit, batch, settings)
+    nodes: list[MemoryEntry | HostedNode] = [*written.entries, *written.hosted_nodes.values()]
     return replace(written, commit=commit.commit or _first_commit(account_id, nodes))
 
 
-def write_in(commit: Recording, batch: Batch) -> Written:
+def write_within_commit(commit: Recording, batch: Batch) -> WriteResult:
     """Write a batch as a part of a commit that does more."""
-    return _write_in(commit, batch, MemorySettings.objects.here(commit.account_id))
+    return _write_with_settings(
+        commit, batch, MemorySettings.objects.get_or_default(commit.account_id)
+    )
 
 
-def _write_in(commit: Recording, batch: Batch, settings: MemorySettings) -> Written:
+def _write_with_settings(commit: Recording, batch: Batch, settings: MemorySettings) -> WriteResult:
     account_id, actor = commit.account_id, commit.actor
     drafts = [replace(draft, scope=draft.scope or batch.scope) for draft in batch.entries]
-    keys = [draft.key_in(account_id) for draft in drafts]
+    keys = [draft.resolve_id(account_id) for draft in drafts]
     _refuse_twins(drafts, keys)
-    known = known_by_id(account_id, drafts, keys)
+    known = find_existing(account_id, drafts, keys)
     _refuse_foreign_ids(drafts, keys, known)
     if batch.dedupe:
-        known |= said_before(settings, actor, drafts, keys)
+        known |= find_identical(settings, actor, drafts, keys)
     made = {
         key: _entry(settings, actor, draft, key, position, commit.id)
         for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
@@ -99,7 +103,7 @@ def _write_in(commit: Recording, batch: Batch, settings: MemorySettings) -> Writ
     }
     for entry in made.values() if batch.status else ():
         entry.status = batch.status
-    refuse_beyond(settings, actor, list(made.values()))
+    enforce_quotas(settings, actor, list(made.values()))
     # In the order of their ids: two batches with the same ids wait instead of deadlocking.
     MemoryEntry.objects.bulk_create(
         sorted(made.values(), key=lambda entry: entry.pk), batch_size=500
@@ -109,23 +113,27 @@ def _write_in(commit: Recording, batch: Batch, settings: MemorySettings) -> Writ
     record_versions(
         made.values(), commit, actor, redact_text(batch.reason, settings.account.redact)
     )
-    edges = draw(account_id, batch, entries, made, commit)
-    guests = write_all(batch.guests, settings.account, batch.scope, commit)
+    edges = write_edges(account_id, batch, entries, made, commit)
+    guests = write_all(batch.hosted_nodes, settings.account, batch.scope, commit)
     index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in made.values()})
     wanted = entries if batch.reembed else list(made.values())
-    queued = owe_vectors(account_id, wanted, commit.id, known=batch.reembed) if batch.embed else []
+    queued = (
+        enqueue_embeddings(account_id, wanted, commit.id, known=batch.reembed)
+        if batch.embed
+        else []
+    )
     waiting = [entry.pk for entry in made.values() if entry.status == Status.PROPOSED]
-    owe_triage(account_id, waiting, commit.id)
-    return Written(
+    enqueue_triage(account_id, waiting, commit.id)
+    return WriteResult(
         entries=entries,
         edges=edges,
-        fresh=frozenset(made)
+        created_ids=frozenset(made)
         | {edge.pk for edge in edges if edge.commit_id == commit.id}
         | {guest.id for guest in guests.values() if guest.fresh},
         commit=commit.commit,
-        queued=queued,
+        embedding_events=queued,
         account_id=account_id,
-        guests=guests,
+        hosted_nodes=guests,
     )
 
 
@@ -172,8 +180,8 @@ def _entry(
     commit_id: UUID,
 ) -> MemoryEntry:
     now = timezone.now()
-    sha256, draft = draft.sha256(), draft.cleaned(settings.account.redact)
-    visibility = draft.default_visibility()
+    sha256, draft = draft.sha256(), draft.redacted(settings.account.redact)
+    visibility = draft.resolve_visibility()
     return MemoryEntry(
         id=key,
         account_id=settings.account_id,
@@ -203,7 +211,7 @@ def _entry(
         half_life_days=draft.half_life_days,
         tier=draft.tier,
         status=Status.PROPOSED
-        if needs_person(settings, actor, visibility, draft.kind)
+        if needs_review(settings, actor, visibility, draft.kind)
         else Status.ACTIVE,
         observed_at=draft.observed_at or now,
         valid_from=draft.valid_from,
@@ -216,7 +224,7 @@ def _entry(
     )
 
 
-def needs_person(settings: MemorySettings, actor: Actor, visibility: str, kind: str) -> bool:
+def needs_review(settings: MemorySettings, actor: Actor, visibility: str, kind: str) -> bool:
     """What everyone would see waits for a person, and what else the account says does."""
     everyones = visibility == MemoryEntry.Visibility.ACCOUNT
     return actor.kind == "key" and (

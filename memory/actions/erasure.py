@@ -24,8 +24,8 @@ from kmapp.outbox.error_scrubbing import silence_errors
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
-from memory.actions.confirmation_tickets import Counted
-from memory.actions.enqueue import owe_order
+from memory.actions.confirmation_tickets import Confirmation
+from memory.actions.enqueue import enqueue_ordering
 from memory.actions.personal_data import forget_people
 from memory.models import (
     BulkPart,
@@ -38,39 +38,41 @@ from memory.models import (
     MemoryVersion,
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
-from memory.models.entry_input import key_of
+from memory.models.entry_input import derive_entry_id
 from memory.retrieval.run_order import neighbours
 
-MOST = 5_000  # memories at a time: one commit names them all
+MAX_ENTRIES = 5_000  # memories at a time: one commit names them all
 NAMED = 20  # commits that an erased memory is still known by
-ACT = "memory.erase"
+OPERATION = "memory.erase"
 Event = MemoryVersion.Event
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extent:
+class ErasurePreview:
     """What an erasure would take, counted."""
 
     memories: int
     versions: int
     edges: int
     vectors: int
-    answers: int
+    stored_responses: int
     notes: int  # inputs and reasons of commits
     shared: int  # other memories that were written in one of these commits
-    elsewhere: int  # what other apps keep of people of whom no memory is left
+    personal_records: int  # what other apps keep of people of whom no memory is left
     ticket: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erased:
+class ErasureResult:
     """What was erased, and the commit that says so."""
 
     memories: int
     commit_id: UUID
 
 
-def extent(account_id: UUID, rows: EntryQuerySet, actor: Actor, *, person: str = "") -> Extent:
+def preview_erasure(
+    account_id: UUID, rows: EntryQuerySet, actor: Actor, *, person: str = ""
+) -> ErasurePreview:
     """Count what these memories have left in the account. Changes nothing.
 
     With `person` the rows are all of one person's: then there need not be any.
@@ -81,20 +83,20 @@ def extent(account_id: UUID, rows: EntryQuerySet, actor: Actor, *, person: str =
     if people and not person:
         elsewhere = count_personal_data(account_id, people - _staying(account_id, people, ids))
     everything = _Traces(account_id, ids)
-    return Extent(
+    return ErasurePreview(
         memories=len(ids),
         versions=everything.versions.count(),
         edges=everything.edges.count(),
         vectors=everything.vectors.count(),
-        answers=everything.answers.count(),
+        stored_responses=everything.answers.count(),
         notes=everything.notes.exclude(salt=None).count(),
         shared=everything.siblings.values("entry_id").distinct().count(),
-        elsewhere=elsewhere,
+        personal_records=elsewhere,
         ticket=_counted(account_id, actor, ids, person).ticket,
     )
 
 
-def erase(
+def erase_entries(
     account_id: UUID,
     rows: EntryQuerySet,
     actor: Actor,
@@ -102,10 +104,10 @@ def erase(
     ticket: str,
     reason: str = "",
     person: str = "",
-) -> Erased:
+) -> ErasureResult:
     """Erase what was counted, in one commit. There is no way back."""
     ids = _ids(rows, may_be_none=bool(person and count_personal_data(account_id, [person])))
-    _counted(account_id, actor, ids, person).refuse_unless(ticket)
+    _counted(account_id, actor, ids, person).verify(ticket)
     after = _successors(account_id, ids)
     held = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
     entries = {row.pk: row for row in held.select_for_update(no_key=True)}
@@ -121,8 +123,8 @@ def erase(
             commit.erase("memory.person", commit.id)
         # What a vector was made of can be guessed from it: these held the text that came before.
         drop_vectors(account_id, [CONTEXT_COLLECTION], list(after))
-        owe_order(account_id, [entries[pk] for pk in after if pk in entries], commit.id)
-    return Erased(memories=len(ids), commit_id=commit.id)
+        enqueue_ordering(account_id, [entries[pk] for pk in after if pk in entries], commit.id)
+    return ErasureResult(memories=len(ids), commit_id=commit.id)
 
 
 class _Traces:
@@ -140,7 +142,7 @@ class _Traces:
         )
         self.answers = IdempotentRequest.objects.of(account_id).naming(named)
         seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(named))
-        self.runs = BulkRun.objects.of(account_id).deciding(ids)
+        self.runs = BulkRun.objects.of(account_id).affecting(ids)
         parts = BulkPart.objects.of(account_id).filter(run__in=self.runs, done__gt=0)
         # A run gives its reason in each of its commits, whichever of them named these.
         commits = seals.values("commit_id").union(parts.values("decided_in"))
@@ -157,20 +159,22 @@ def _staying(account_id: UUID, people: Collection[str], ids: Sequence[UUID]) -> 
 
 
 def _ids(rows: EntryQuerySet, *, may_be_none: bool) -> list[UUID]:
-    ids = list(rows.order_by("pk").values_list("pk", flat=True)[: MOST + 1])
+    ids = list(rows.order_by("pk").values_list("pk", flat=True)[: MAX_ENTRIES + 1])
     if not ids and not may_be_none:
         raise NotFound(_("There is no such memory."))
-    if len(ids) > MOST:
+    if len(ids) > MAX_ENTRIES:
         raise Invalid(
             _("These are more than %(most)d memories. Narrow them, and erase them in parts.")
-            % {"most": MOST},
+            % {"most": MAX_ENTRIES},
             code="too_many",
         )
     return ids
 
 
-def _counted(account_id: UUID, actor: Actor, ids: Sequence[UUID], person: str) -> Counted:
-    return Counted(act=ACT, account_id=account_id, actor=actor, ids=ids, person=person)
+def _counted(account_id: UUID, actor: Actor, ids: Sequence[UUID], person: str) -> Confirmation:
+    return Confirmation(
+        operation=OPERATION, account_id=account_id, actor=actor, ids=ids, person=person
+    )
 
 
 def _successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
@@ -185,7 +189,9 @@ def _successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
 def _mark(account_id: UUID, gone: Sequence[MemoryEntry], commit: Recording) -> None:
     """Their ids stay taken; also the id that a client id stands for, where it was another one."""
     taken = {entry.pk for entry in gone}
-    taken |= {key_of(account_id, row.scope, row.client_id) for row in gone if row.client_id}
+    taken |= {
+        derive_entry_id(account_id, row.scope, row.client_id) for row in gone if row.client_id
+    }
     now, before = timezone.now(), _commits_of(account_id, [row.pk for row in gone])
     ErasedEntry.objects.bulk_create(
         [ErasedEntry(id=pk, account_id=account_id, erased_at=now, commit_id=commit.id,

@@ -15,31 +15,44 @@ from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
 from memory.actions.apply_extraction import remember
 from memory.actions.finish_extraction import fail, finish
-from memory.actions.model_requests import Answer, BadAnswer, ask, describe
+from memory.actions.model_requests import Answer, InvalidAnswer, describe_image, request_answer
 from memory.actions.model_rewrites import remember_procedure, rewrite
-from memory.extraction.conversation import ASSISTANT, USER, Message, fenced, of_agent, transcript
-from memory.extraction.decisions import Near, Settled, numbering, settle, twin_of
-from memory.extraction.procedures import read_procedure
-from memory.extraction.prompt_echo import echoes
+from memory.extraction.conversation import (
+    ASSISTANT,
+    USER,
+    Message,
+    fence_text,
+    is_about_agent,
+    render_transcript,
+)
+from memory.extraction.decisions import (
+    ResolvedFacts,
+    SimilarMemory,
+    find_identical_memory,
+    number_memories,
+    resolve_facts,
+)
+from memory.extraction.procedures import parse_procedure
+from memory.extraction.prompt_echo import repeats_prompt
 from memory.extraction.prompts import prompt
 from memory.extraction.response_schema import (
     AGENT_CATEGORIES,
-    DECISIONS_FORM,
-    REWRITING_FORM,
+    DECISIONS_SCHEMA,
+    REWRITE_SCHEMA,
+    TASK_ASSESSMENT_SCHEMA,
     USER_CATEGORIES,
-    WORTH_FORM,
     Decision,
     Fact,
-    Read,
+    InvalidResponse,
+    ParsedItems,
     Refusal,
-    Rewriting,
-    Unusable,
-    facts_form,
-    read_items,
-    read_one,
-    read_worth,
+    Rewrite,
+    facts_schema,
+    parse_items,
+    parse_one,
+    parse_task_assessment,
 )
-from memory.extraction.settings import Ways, ways_of
+from memory.extraction.settings import ExtractionSettings, load_extraction_settings
 from memory.models import Extraction, MemoryEntry, Viewer
 from memory.retrieval.search import Search, search
 
@@ -50,24 +63,24 @@ CHANGEABLE = ("fact", "preference", "skill", "pattern", "context", "project_stat
 HOSTILE = frozenset({"instructions", "role_markup", "tool_call", "tag_characters"})
 
 
-def extract(account_id: UUID, pk: UUID) -> None:
+def run_extraction(account_id: UUID, pk: UUID) -> None:
     """Do what was asked for, unless it is done. BadAnswer: nothing changed, and it is kept."""
     with acting(account_id):
         row = Extraction.objects.of(account_id).filter(pk=pk, finished_at=None).first()
-        ways = ways_of(account_id)
+        ways = load_extraction_settings(account_id)
     if row is None:
         return
     try:
         _READERS[row.kind](row, ways)
-    except BadAnswer as error:
+    except InvalidAnswer as error:
         with acting(account_id):
             fail(account_id, pk, error)
         raise
 
 
-def _conversation(row: Extraction, ways: Ways) -> None:
+def _conversation(row: Extraction, ways: ExtractionSettings) -> None:
     messages = [_in_words(Message.of(kept)) for kept in row.said["messages"]]
-    agents = of_agent(messages, row.agent_id)
+    agents = is_about_agent(messages, row.agent_id)
     role = ASSISTANT if agents else USER
     if not any(message.role == role and message.text.strip() for message in messages):
         return _done(row, [], {"note": f"The {role} said nothing."})
@@ -78,25 +91,25 @@ def _conversation(row: Extraction, ways: Ways) -> None:
         categories="\n".join(f"- {name}: {what}" for name, what in categories.items()),
         instructions=ways.told,
     )
-    said = transcript(messages)
-    answer = ask(
+    said = render_transcript(messages)
+    answer = request_answer(
         system,
-        fenced("conversation", said),
-        lambda raw: read_items(raw, "facts", Fact),
-        facts_form(list(categories)),
+        fence_text("conversation", said),
+        lambda raw: parse_items(raw, "facts", Fact),
+        facts_schema(list(categories)),
     )
     kept = _trustworthy(answer, system, said, categories)
     return _compare(row, kept, {})
 
 
-def _task(row: Extraction, ways: Ways) -> None:
+def _task(row: Extraction, ways: ExtractionSettings) -> None:
     if not ways.auto_store:
         return _done(row, [], {"note": "The account does not store by itself (auto_store)."})
     system = prompt("worthwhile", today=_day(row), instructions=ways.told)
     said = "\n\n".join(
-        fenced(name, row.said[name]) for name in ("goal", "result", "log") if row.said[name]
+        fence_text(name, row.said[name]) for name in ("goal", "result", "log") if row.said[name]
     )
-    answer = ask(system, said, read_worth, WORTH_FORM)
+    answer = request_answer(system, said, parse_task_assessment, TASK_ASSESSMENT_SCHEMA)
     whole = answer.read.whole
     told = {"should_store": whole["should_store"], "reasoning": whole["reasoning"]}
     if not whole["should_store"]:
@@ -111,41 +124,41 @@ def _task(row: Extraction, ways: Ways) -> None:
     return _compare(row, kept, {**told, "dropped": dropped})
 
 
-def _procedure(row: Extraction, ways: Ways) -> None:
+def _procedure(row: Extraction, ways: ExtractionSettings) -> None:
     messages = [_in_words(Message.of(kept)) for kept in row.said["messages"]]
     own = row.said.get("prompt", "")
     system = own or prompt("procedure", today=_day(row))
-    said = transcript(messages)
-    asked = f"{fenced('conversation', said)}\n\nWrite the record of the conversation above."
-    answer = ask(system, asked, lambda raw: read_procedure(raw, numbered=not own))
-    if echoes(answer.read, system, said):
-        raise BadAnswer("it repeats the prompt", answer.raw)
+    said = render_transcript(messages)
+    asked = f"{fence_text('conversation', said)}\n\nWrite the record of the conversation above."
+    answer = request_answer(system, asked, lambda raw: parse_procedure(raw, numbered=not own))
+    if repeats_prompt(answer.read, system, said):
+        raise InvalidAnswer("it repeats the prompt", answer.raw)
     with acting(row.account_id):
         remember_procedure(row, answer.read)
 
 
-def _rewrite(row: Extraction, ways: Ways) -> None:
+def _rewrite(row: Extraction, ways: ExtractionSettings) -> None:
     with acting(row.account_id):
         entry = MemoryEntry.objects.of(row.account_id).filter(pk=row.said["entry"]).first()
     if entry is None or entry.version != row.said["version"]:
-        raise BadAnswer("somebody changed or erased the memory meanwhile: ask again", "")
+        raise InvalidAnswer("somebody changed or erased the memory meanwhile: ask again", "")
     system = prompt("rewrite", today=_day(row))
     said = "\n\n".join(
         (
-            fenced("memory", entry.content),
+            fence_text("memory", entry.content),
             f"Importance: {entry.importance:g}",
-            fenced("instruction", row.said["instruction"]),
+            fence_text("instruction", row.said["instruction"]),
         )
     )
-    answer = ask(system, said, lambda raw: read_one(raw, Rewriting), REWRITING_FORM)
+    answer = request_answer(system, said, lambda raw: parse_one(raw, Rewrite), REWRITE_SCHEMA)
     known = (entry.content, row.said["instruction"])
     if wrong := _wrong(answer.read.content, system, said, known):
-        raise BadAnswer(f"it {wrong}", answer.raw)
+        raise InvalidAnswer(f"it {wrong}", answer.raw)
     with acting(row.account_id):
         rewrite(row, entry, answer.read)
 
 
-_READERS: Mapping[str, Callable[[Extraction, Ways], None]] = {
+_READERS: Mapping[str, Callable[[Extraction, ExtractionSettings], None]] = {
     Extraction.Kind.CONVERSATION: _conversation,
     Extraction.Kind.TASK: _task,
     Extraction.Kind.PROCEDURE: _procedure,
@@ -167,14 +180,14 @@ def _in_words(message: Message) -> Message:
     if not message.images:
         return message
     if not chat.can_see():
-        raise BadAnswer("there is no model that can see pictures any more", "")
-    seen = [f"[picture: {describe(image)}]" for image in message.images]
+        raise InvalidAnswer("there is no model that can see pictures any more", "")
+    seen = [f"[picture: {describe_image(image)}]" for image in message.images]
     return replace(message, text="\n".join([message.text, *seen]).strip(), images=())
 
 
 def _trustworthy(
-    answer: Answer[Read[Fact]], system: str, said: str, categories: Mapping[str, str]
-) -> Read[Fact]:
+    answer: Answer[ParsedItems[Fact]], system: str, said: str, categories: Mapping[str, str]
+) -> ParsedItems[Fact]:
     """Without the facts that are none. An answer of nothing else is no answer: a person sees it."""
     kept, refused = {}, []
     for item, fact in answer.read.items.items():
@@ -187,37 +200,37 @@ def _trustworthy(
             kept[item] = fact
     if refused and not kept:
         reasons = dict.fromkeys(each.reason for each in refused)
-        raise BadAnswer(f"it {' and '.join(reasons)}", answer.raw)
+        raise InvalidAnswer(f"it {' and '.join(reasons)}", answer.raw)
     return replace(answer.read, items=kept, refused=[*answer.read.refused, *refused])
 
 
 def _wrong(text: str, system: str, said: str, known: Sequence[str] = ()) -> str:
     """Why a text is not remembered; empty if it may be. What was known before is no news."""
-    if echoes(text, system, said):
+    if repeats_prompt(text, system, said):
         return "repeats the prompt"
     before = {flag for each in known for flag in detect_flags(each)}
     return "speaks to the model" if HOSTILE & set(detect_flags(text)) - before else ""
 
 
-def _compare(row: Extraction, read: Read[Fact], told: Mapping[str, Any]) -> None:
+def _compare(row: Extraction, read: ParsedItems[Fact], told: Mapping[str, Any]) -> None:
     """Find what is known already, have it decided, and remember."""
     near = {item: _near(row, fact.text) for item, fact in read.items.items()}
-    numbered = numbering(near)
-    decided: Read[Decision] = Read(items={})
+    numbered = number_memories(near)
+    decided: ParsedItems[Decision] = ParsedItems(items={})
     open_to_question = {
         item: fact
         for item, fact in read.items.items()
-        if near[item] and not twin_of(fact, near[item])
+        if near[item] and not find_identical_memory(fact, near[item])
     }
     if open_to_question:
         decided = _decisions(open_to_question, near, numbered)
-    settled = _sifted(settle(read.items, near, numbered, list(decided.items.values())))
+    settled = _sifted(resolve_facts(read.items, near, numbered, list(decided.items.values())))
     refused = [*read.refused, *decided.refused, *settled.refused]
     with acting(row.account_id):
         remember(row, settled.deeds, [_told(each) for each in refused], told)
 
 
-def _sifted(settled: Settled) -> Settled:
+def _sifted(settled: ResolvedFacts) -> ResolvedFacts:
     """Without the changes whose new text is no better than a fact may be: the memory stays."""
     kept, refused = [], list(settled.refused)
     for deed in settled.deeds:
@@ -229,14 +242,14 @@ def _sifted(settled: Settled) -> Settled:
             refused.append(Refusal(item=deed.item, reason=wrong))
         else:
             kept.append(deed)
-    return Settled(deeds=kept, refused=refused)
+    return ResolvedFacts(deeds=kept, refused=refused)
 
 
 def _told(refusal: Refusal) -> dict[str, Any]:
     return {"item": refusal.item, "reason": refusal.reason}
 
 
-def _near(row: Extraction, text: str) -> list[Near]:
+def _near(row: Extraction, text: str) -> list[SimilarMemory]:
     """What those who will see the fact are told already. By words alone it would miss twins."""
     alone = not (row.user_id or row.agent_id)
     viewer = Viewer(
@@ -252,7 +265,7 @@ def _near(row: Extraction, text: str) -> list[Near]:
     if any(decision["code"] in BLIND for decision in found.decisions):
         raise ProviderError("The embedder is away: what is known already cannot be found.")
     return [
-        Near(
+        SimilarMemory(
             id=hit.entry.pk,
             text=hit.entry.content,
             version=hit.entry.version,
@@ -266,8 +279,10 @@ BLIND = frozenset({"km_timeout", "km_circuit_open", "km_provider_error"})
 
 
 def _decisions(
-    facts: Mapping[int, Fact], near: Mapping[int, Sequence[Near]], numbered: Sequence[Near]
-) -> Read[Decision]:
+    facts: Mapping[int, Fact],
+    near: Mapping[int, Sequence[SimilarMemory]],
+    numbered: Sequence[SimilarMemory],
+) -> ParsedItems[Decision]:
     number = {each.id: place for place, each in enumerate(numbered)}
     asked = {
         "memories": [{"memory": place, "text": each.text} for place, each in enumerate(numbered)],
@@ -276,12 +291,12 @@ def _decisions(
             for item, fact in facts.items()
         ],
     }
-    said = fenced("data", json.dumps(asked, ensure_ascii=False, indent=1))
-    return ask(prompt("decide"), said, _read_decisions, DECISIONS_FORM).read
+    said = fence_text("data", json.dumps(asked, ensure_ascii=False, indent=1))
+    return request_answer(prompt("decide"), said, _read_decisions, DECISIONS_SCHEMA).read
 
 
-def _read_decisions(raw: str) -> Read[Decision]:
-    read = read_items(raw, "decisions", Decision)
+def _read_decisions(raw: str) -> ParsedItems[Decision]:
+    read = parse_items(raw, "decisions", Decision)
     if not read.items:  # what was said would be lost
-        raise Unusable("it decides nothing")
+        raise InvalidResponse("it decides nothing")
     return read

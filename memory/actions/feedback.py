@@ -9,7 +9,7 @@ from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import recording
 from memory.actions.review import Decision
-from memory.actions.versions import change, locked
+from memory.actions.versions import lock_entry, update_entry
 from memory.models import MemoryEntry, MemoryRating, MemoryVersion
 
 Outcome = MemoryRating.Outcome
@@ -26,20 +26,20 @@ RATED = {Status.ACTIVE, Status.SUPERSEDED}  # what somebody was told at some tim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rated:
+class RatingResult:
     """A rating, the memory as it is now, and whether anything changed."""
 
     rating: MemoryRating
     entry: MemoryEntry
-    fresh: bool
+    changed: bool
 
 
-def rate(decision: Decision, outcome: str, *, used_in: str = "") -> Rated:
+def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> RatingResult:
     """Say how a memory served. Each rater counts once for each run: again replaces what was said.
 
     The same outcome twice changes nothing.
     """
-    entry = locked(decision.account_id, decision.entry_id, decision.version)
+    entry = lock_entry(decision.account_id, decision.entry_id, decision.version)
     if entry.status not in RATED:
         raise Conflict(
             f"This memory is {entry.get_status_display()}: nobody is told it.",
@@ -49,7 +49,7 @@ def rate(decision: Decision, outcome: str, *, used_in: str = "") -> Rated:
     rating = _rating(decision, entry, used_in)
     before = rating.outcome
     if before == outcome:
-        return Rated(rating=rating, entry=entry, fresh=False)
+        return RatingResult(rating=rating, entry=entry, changed=False)
     moved = STEPS[outcome] - (STEPS[before] if before else 0.0)
     salience = round(min(1.0, max(0.0, entry.salience + moved)), PLACES)
     reason = decision.redacted_reason
@@ -59,7 +59,7 @@ def rate(decision: Decision, outcome: str, *, used_in: str = "") -> Rated:
         rating.save(force_insert=not before)
         commit.add(rating, "UPDATE" if before else "ADD")
         if salience != entry.salience:
-            change(
+            update_entry(
                 entry,
                 actor=decision.actor,
                 event=MemoryVersion.Event.RATE,
@@ -67,7 +67,7 @@ def rate(decision: Decision, outcome: str, *, used_in: str = "") -> Rated:
                 values={"salience": salience},
                 commit=commit,
             )
-    return Rated(rating=rating, entry=entry, fresh=True)
+    return RatingResult(rating=rating, entry=entry, changed=True)
 
 
 def _rating(decision: Decision, entry: MemoryEntry, used_in: str) -> MemoryRating:

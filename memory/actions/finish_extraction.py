@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from memory.actions.model_requests import BadAnswer
+from memory.actions.model_requests import InvalidAnswer
 from memory.models import Extraction
 
 
@@ -23,7 +23,7 @@ def finish(account_id: UUID, pk: UUID, result: Mapping[str, Any]) -> None:
         close(held, result)
 
 
-def fail(account_id: UUID, pk: UUID, error: BadAnswer) -> None:
+def fail(account_id: UUID, pk: UUID, error: InvalidAnswer) -> None:
     """Keep the answer for people. What was said stays too, so that it can be tried again."""
     held = held_open(account_id, pk)
     if held:

@@ -16,8 +16,8 @@ from kmapp.ledger.canonical import canonical
 from kmapp.pii import redact_json
 from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import index_terms
-from memory.actions.edges import refuse_impossible
-from memory.actions.enqueue import owe_vectors
+from memory.actions.edges import validate_edge_ends
+from memory.actions.enqueue import enqueue_embeddings
 from memory.actions.versions import record_versions
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
@@ -38,7 +38,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class LineProblem:
     """Why a line was not taken over."""
 
     line: int
@@ -46,22 +46,24 @@ class Problem:
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportResult:
     """What became of some lines."""
 
     entries: int = 0
     edges: int = 0
-    known: int = 0  # here already, as the line has it
-    problems: list[Problem] = field(default_factory=list)
+    unchanged: int = 0  # here already, as the line has it
+    problems: list[LineProblem] = field(default_factory=list)
 
-    def add(self, other: "Imported") -> None:
+    def add(self, other: "ImportResult") -> None:
         self.entries += other.entries
         self.edges += other.edges
-        self.known += other.known
+        self.unchanged += other.unchanged
         self.problems += other.problems
 
 
-def import_lines(account: Account, actor: Actor, lines: Sequence[Line], *, source: str) -> Imported:
+def import_lines(
+    account: Account, actor: Actor, lines: Sequence[Line], *, source: str
+) -> ImportResult:
     """Take lines over in one commit; a line that cannot be is told, and the others are taken.
 
     If the database refuses the block, its halves are tried, down to the line at fault.
@@ -71,7 +73,9 @@ def import_lines(account: Account, actor: Actor, lines: Sequence[Line], *, sourc
             return _Block(account, actor, source).take(lines)
     except IntegrityError as error:
         if len(lines) == 1:
-            return Imported(problems=[Problem(line=lines[0].number, reason=_refusal(error))])
+            return ImportResult(
+                problems=[LineProblem(line=lines[0].number, reason=_refusal(error))]
+            )
     middle = len(lines) // 2
     imported = import_lines(account, actor, lines[:middle], source=source)
     imported.add(import_lines(account, actor, lines[middle:], source=source))
@@ -89,10 +93,10 @@ class _Block:
 
     def __init__(self, account: Account, actor: Actor, source: str) -> None:
         self.account, self.actor, self.source = account, actor, source
-        self.result = Imported()
+        self.result = ImportResult()
         self.said: dict[int, Mapping[str, Any]] = {}  # by the number of the line
 
-    def take(self, lines: Sequence[Line]) -> Imported:
+    def take(self, lines: Sequence[Line]) -> ImportResult:
         about = [line for line in lines if line.value.get("object") != "memories"]
         edge_lines = [line for line in about if line.value.get("object") == "edge"]
         entry_lines = [line for line in about if line.value.get("object") != "edge"]
@@ -105,7 +109,7 @@ class _Block:
         return self.result
 
     def _problem(self, line: int, reason: str) -> None:
-        self.result.problems.append(Problem(line=line, reason=reason))
+        self.result.problems.append(LineProblem(line=line, reason=reason))
 
     def _read(self, lines: Iterable[Line], read: Any) -> dict[int, Any]:
         """Rows by the number of their line."""
@@ -173,7 +177,7 @@ class _Block:
             if edge.pk in known or edge.pk in fresh:
                 self._compare(number, known.get(edge.pk) or fresh[edge.pk], edge)
             elif name in drawn:
-                self.result.known += 1
+                self.result.unchanged += 1
             elif self._possible(number, edge, here):
                 fresh[edge.pk] = edge
                 drawn.add(name)
@@ -187,7 +191,7 @@ class _Block:
         if other:
             self._problem(number, f"{line.pk} is here already with another {', '.join(other)}")
         else:
-            self.result.known += 1
+            self.result.unchanged += 1
 
     def _possible(self, number: int, edge: MemoryEdge, here: Mapping[UUID, MemoryEntry]) -> bool:
         for name in ("src_id", "dst_id"):
@@ -195,7 +199,7 @@ class _Block:
                 self._problem(number, f"{name}: there is no entry {getattr(edge, name)}")
                 return False
         try:
-            refuse_impossible(number, here[edge.src_id], here[edge.dst_id])
+            validate_edge_ends(number, here[edge.src_id], here[edge.dst_id])
         except Invalid as refusal:
             self._problem(number, str(refusal))
             return False
@@ -216,7 +220,7 @@ class _Block:
             record_versions(entries, commit, self.actor, "import")
             texts = {entry.pk: words_of(entry) for entry in entries}
             index_terms(self.account.pk, COLLECTION, texts)
-            owe_vectors(self.account.pk, entries, commit.id, known=False)
+            enqueue_embeddings(self.account.pk, entries, commit.id, known=False)
 
 
 def _key(row: models.Model) -> Any:

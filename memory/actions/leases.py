@@ -18,7 +18,7 @@ TRIES = 3  # a proposal may be taken between our look and our lease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Lease:
     """Who has a proposal in hand, and until when. The token is told to its holder only."""
 
     entry_id: UUID
@@ -27,12 +27,12 @@ class Held:
     until: datetime
 
 
-class Taken(Conflict):
+class LeasedByOther(Conflict):
     """Somebody else has this proposal in hand."""
 
     code = "taken"
 
-    def __init__(self, held: Held) -> None:
+    def __init__(self, held: Lease) -> None:
         super().__init__("Somebody else has this proposal in hand.")
         self.held = held
 
@@ -54,7 +54,9 @@ RETURNING entry_id, holder, token, until
 """
 
 
-def take(account_id: UUID, entry_id: UUID, holder: str, *, by_force: bool = False) -> Held | None:
+def acquire_lease(
+    account_id: UUID, entry_id: UUID, holder: str, *, by_force: bool = False
+) -> Lease | None:
     """Have this proposal in hand, and no other; None if somebody else has it."""
     values: dict[str, Any] = {
         "id": uuid7(),
@@ -68,29 +70,29 @@ def take(account_id: UUID, entry_id: UUID, holder: str, *, by_force: bool = Fals
     with connection.cursor() as cursor:
         cursor.execute(_TAKE, values)
         row = cursor.fetchone()
-    return Held(entry_id=row[0], holder=row[1], token=row[2], until=row[3]) if row else None
+    return Lease(entry_id=row[0], holder=row[1], token=row[2], until=row[3]) if row else None
 
 
-def take_next(
+def acquire_next_lease(
     rows: EntryQuerySet, account_id: UUID, holder: str
-) -> tuple[MemoryEntry, Held] | None:
+) -> tuple[MemoryEntry, Lease] | None:
     """The first of these proposals that nobody else has in hand, now in this person's."""
     for _ in range(TRIES):
-        entry = free_for(rows, holder).first()
+        entry = lock_available(rows, holder).first()
         if entry is None:
             return None
-        if held := take(account_id, entry.pk, holder):
+        if held := acquire_lease(account_id, entry.pk, holder):
             return entry, held
     return None
 
 
-def free_for(rows: EntryQuerySet, holder: str) -> EntryQuerySet:
+def lock_available(rows: EntryQuerySet, holder: str) -> EntryQuerySet:
     """Proposals that nobody else has in hand or decides about at this moment."""
-    free = rows.filter(~in_others_hands(holder))
+    free = rows.filter(~leased_by_other(holder))
     return free.select_for_update(skip_locked=True, no_key=True, of=("self",))
 
 
-def in_others_hands(holder: str) -> Exists:
+def leased_by_other(holder: str) -> Exists:
     """For each memory: whether somebody else has it in hand."""
     live = ReviewLease.objects.filter(
         account_id=OuterRef("account_id"), entry_id=OuterRef("pk"), until__gt=Now()
@@ -98,26 +100,26 @@ def in_others_hands(holder: str) -> Exists:
     return Exists(live.exclude(holder=holder))
 
 
-def holder_of(account_id: UUID, entry_id: UUID) -> Held | None:
+def find_lease(account_id: UUID, entry_id: UUID) -> Lease | None:
     row = ReviewLease.objects.of(account_id).filter(entry_id=entry_id, until__gt=Now()).first()
     if row is None:
         return None
-    return Held(entry_id=row.entry_id, holder=row.holder, token=row.token, until=row.until)
+    return Lease(entry_id=row.entry_id, holder=row.holder, token=row.token, until=row.until)
 
 
-def refuse_if_taken(account_id: UUID, entry_id: UUID, holder: str) -> None:
+def check_not_leased_by_other(account_id: UUID, entry_id: UUID, holder: str) -> None:
     """Nobody decides over the head of whoever has it in hand."""
-    held = holder_of(account_id, entry_id)
+    held = find_lease(account_id, entry_id)
     if held and held.holder != holder:
-        raise Taken(held)
+        raise LeasedByOther(held)
 
 
-def renew(account_id: UUID, entry_id: UUID, token: UUID) -> bool:
+def renew_lease(account_id: UUID, entry_id: UUID, token: UUID) -> bool:
     """Keep it in hand, unless somebody took it over. Lapsed and taken by nobody, it still is."""
     mine = ReviewLease.objects.of(account_id).filter(entry_id=entry_id, token=token)
     return bool(mine.update(until=Now() + LASTS))
 
 
-def let_go(account_id: UUID, entry_id: UUID) -> None:
+def release_lease(account_id: UUID, entry_id: UUID) -> None:
     """It is decided; nobody has it in hand."""
     ReviewLease.objects.of(account_id).filter(entry_id=entry_id).delete()

@@ -15,7 +15,7 @@ from kmapp.errors import Conflict, Invalid
 from kmapp.outbox.actions import Task, publish
 from kmapp.pii import redact_json
 from kmapp.providers import chat
-from memory.actions.entries import Written, write
+from memory.actions.entries import WriteResult, write_batch
 from memory.extraction.conversation import Message
 from memory.models import Extraction, MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
@@ -26,7 +26,7 @@ Kind = Extraction.Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class MessageContext:
     """Who says something, about whom, and when."""
 
     account_id: UUID
@@ -45,7 +45,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handed:
+class QueuedExtraction:
     """The event that tells how far it is, and the messages that are memories meanwhile."""
 
     event_id: UUID
@@ -53,7 +53,7 @@ class Handed:
     stored: Sequence[MemoryEntry] = ()
 
 
-def keep_messages(told: Told, messages: Sequence[Message]) -> Written:
+def store_messages(told: MessageContext, messages: Sequence[Message]) -> WriteResult:
     """Remember each message as it was said, but for the system's."""
     entries = [
         NewEntry(
@@ -75,17 +75,17 @@ def keep_messages(told: Told, messages: Sequence[Message]) -> Written:
             "There is nothing to remember: every message is empty or the system's.",
             issues=[{"path": "messages", "message": "holds no words of anybody"}],
         )
-    return write(account_id=told.account_id, actor=told.actor, batch=Batch(entries=entries))
+    return write_batch(account_id=told.account_id, actor=told.actor, batch=Batch(entries=entries))
 
 
-def add(told: Told, messages: Sequence[Message]) -> Handed:
+def enqueue_conversation(told: MessageContext, messages: Sequence[Message]) -> QueuedExtraction:
     """Have facts taken from a conversation.
 
     Where there is no chat model its messages are memories at once, and the facts come later.
     """
     stored: Sequence[MemoryEntry] = ()
     if not chat.configured() and _has_words(messages):
-        stored = keep_messages(told, messages).entries
+        stored = store_messages(told, messages).entries
     said = {
         "messages": [message.kept() for message in messages],
         "stored": [str(entry.pk) for entry in stored],
@@ -93,11 +93,13 @@ def add(told: Told, messages: Sequence[Message]) -> Handed:
     return _hand_over(told, Kind.CONVERSATION, said, stored)
 
 
-def add_procedure(told: Told, messages: Sequence[Message], *, prompt: str = "") -> Handed:
+def enqueue_procedure(
+    told: MessageContext, messages: Sequence[Message], *, prompt: str = ""
+) -> QueuedExtraction:
     """Have a complete record made of what an agent did."""
     stored: Sequence[MemoryEntry] = ()
     if not chat.configured() and _has_words(messages):
-        stored = keep_messages(told, messages).entries
+        stored = store_messages(told, messages).entries
     said = {
         "messages": [message.kept() for message in messages],
         "stored": [str(entry.pk) for entry in stored],
@@ -106,12 +108,14 @@ def add_procedure(told: Told, messages: Sequence[Message], *, prompt: str = "") 
     return _hand_over(told, Kind.PROCEDURE, said, stored)
 
 
-def add_task(told: Told, *, goal: str, result: str, log: str = "") -> Handed:
+def enqueue_task(
+    told: MessageContext, *, goal: str, result: str, log: str = ""
+) -> QueuedExtraction:
     """Have it decided whether a completed task left anything worth keeping."""
     return _hand_over(told, Kind.TASK, {"goal": goal, "result": result, "log": log})
 
 
-def add_instruction(told: Told, entry: MemoryEntry, instruction: str) -> Handed:
+def enqueue_rewrite(told: MessageContext, entry: MemoryEntry, instruction: str) -> QueuedExtraction:
     """Have a memory changed as somebody says."""
     if entry.status != MemoryEntry.Status.ACTIVE:
         raise Conflict(
@@ -128,8 +132,8 @@ def _has_words(messages: Sequence[Message]) -> bool:
 
 
 def _hand_over(
-    told: Told, kind: str, said: Mapping[str, Any], stored: Sequence[MemoryEntry] = ()
-) -> Handed:
+    told: MessageContext, kind: str, said: Mapping[str, Any], stored: Sequence[MemoryEntry] = ()
+) -> QueuedExtraction:
     """Keep what was said, without what the account wants blacked out, and owe the reading of it."""
     kinds = Account.objects.get(pk=told.account_id).redact
     about = [said["entry"]] if "entry" in said else []
@@ -150,7 +154,7 @@ def _hand_over(
         told.account_id, EXTRACT, [Task(job_key=job_key, payload={"extraction": str(row.pk)})]
     )
     reason = "" if chat.configured() else NO_CHAT_MODEL
-    return Handed(event_id=events[job_key], reason=reason, stored=stored)
+    return QueuedExtraction(event_id=events[job_key], reason=reason, stored=stored)
 
 
 def _cleaned(value: Any, kinds: Sequence[str]) -> Any:

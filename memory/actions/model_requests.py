@@ -9,7 +9,7 @@ from django.conf import settings
 from kmapp.providers.chat import Message, OpenAIChat
 from kmapp.providers.errors import Refused
 from memory.extraction.prompts import prompt
-from memory.extraction.response_schema import Unusable
+from memory.extraction.response_schema import InvalidResponse
 
 T = TypeVar("T")
 LONGEST_ANSWER = 20_000  # characters that are kept of it
@@ -23,16 +23,16 @@ class Answer(Generic[T]):
     raw: str
 
 
-class BadAnswer(Exception):
+class InvalidAnswer(Exception):
     """Nothing can be made of what the model says, twice."""
 
     def __init__(self, problem: str, raw: str) -> None:
         super().__init__(f"The chat model's answer is not used: {problem}.")
         self.problem = problem
-        self.raw = storable(raw)
+        self.raw = sanitize_answer(raw)
 
 
-def ask(
+def request_answer(
     system: str, said: str, read: Callable[[str], T], form: Mapping[str, Any] | None = None
 ) -> Answer[T]:
     """The model's answer as `read` understands it. Outside transactions: this takes its time."""
@@ -43,16 +43,16 @@ def ask(
     raw = _complete(messages, form)
     try:
         return Answer(read=read(raw), raw=raw)
-    except Unusable as error:
+    except InvalidResponse as error:
         messages += [
-            {"role": "assistant", "content": storable(raw)},
+            {"role": "assistant", "content": sanitize_answer(raw)},
             {"role": "user", "content": prompt("repair", problem=str(error))},
         ]
     raw = _complete(messages, form)
     try:
         return Answer(read=read(raw), raw=raw)
-    except Unusable as error:
-        raise BadAnswer(str(error), raw) from error
+    except InvalidResponse as error:
+        raise InvalidAnswer(str(error), raw) from error
 
 
 def _complete(messages: Sequence[Message], form: Mapping[str, Any] | None) -> str:
@@ -66,7 +66,7 @@ def _complete(messages: Sequence[Message], form: Mapping[str, Any] | None) -> st
         return chat.complete(messages, deadline=settings.CHAT_DEADLINE)
 
 
-def describe(image: str) -> str:
+def describe_image(image: str) -> str:
     """What a picture shows, in words."""
     content = [
         {"type": "text", "text": prompt("picture")},
@@ -75,10 +75,10 @@ def describe(image: str) -> str:
     seen = OpenAIChat.that_sees().complete(
         [{"role": "user", "content": content}], deadline=settings.CHAT_DEADLINE
     )
-    return storable(seen).strip()
+    return sanitize_answer(seen).strip()
 
 
-def storable(text: str) -> str:
+def sanitize_answer(text: str) -> str:
     """As the database and the ledger can keep it."""
     whole = text.encode(errors="replace").decode()
     return whole.replace("\x00", "�")[:LONGEST_ANSWER]

@@ -6,14 +6,14 @@ from uuid import UUID
 from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
 from memory.actions.apply_extraction import DERIVED
-from memory.actions.entries import needs_person, write
+from memory.actions.entries import needs_review, write_batch
 from memory.actions.finish_extraction import close, held_open, ids_of
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision, edit
-from memory.extraction.decisions import same_text
-from memory.extraction.response_schema import Rewriting
+from memory.extraction.decisions import normalize_for_comparison
+from memory.extraction.response_schema import Rewrite
 from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings
-from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 
 Type = MemoryEdge.Type
 
@@ -31,10 +31,15 @@ def remember_procedure(row: Extraction, text: str) -> None:
         **ids_of(held),
     )
     edges = [
-        NewEdge(type=Type.DERIVED_FROM, src=End(id=draft.id), dst=End(id=UUID(pk)), weight=DERIVED)
+        NewEdge(
+            type=Type.DERIVED_FROM,
+            src=EdgeEnd(id=draft.id),
+            dst=EdgeEnd(id=UUID(pk)),
+            weight=DERIVED,
+        )
         for pk in held.said.get("stored", [])
     ]
-    written = write(
+    written = write_batch(
         account_id=held.account_id,
         actor=Actor.parse(held.actor),
         batch=Batch(entries=[draft], edges=edges, reason="Record of a run."),
@@ -44,7 +49,7 @@ def remember_procedure(row: Extraction, text: str) -> None:
     close(held, {"results": [result]})
 
 
-def rewrite(row: Extraction, seen: MemoryEntry, wanted: Rewriting) -> None:
+def rewrite(row: Extraction, seen: MemoryEntry, wanted: Rewrite) -> None:
     """Change one memory, or propose it: as an update by its text does."""
     held = held_open(row.account_id, row.pk)
     if held is None:
@@ -52,7 +57,10 @@ def rewrite(row: Extraction, seen: MemoryEntry, wanted: Rewriting) -> None:
     values: dict[str, Any] = {"content": wanted.content}
     if wanted.importance is not None:
         values["importance"] = wanted.importance
-    if same_text(wanted.content) == same_text(seen.content) and len(values) == 1:
+    if (
+        normalize_for_comparison(wanted.content) == normalize_for_comparison(seen.content)
+        and len(values) == 1
+    ):
         return close(held, {"results": [{"item": 0, "id": str(seen.pk), "event": "NONE"}]})
     actor = Actor.parse(held.actor)
     decision = Decision(
@@ -63,8 +71,8 @@ def rewrite(row: Extraction, seen: MemoryEntry, wanted: Rewriting) -> None:
         reason=held.said["instruction"][:500],
     )
     result: dict[str, Any] = {"item": 0, "event": "UPDATE"}
-    settings = MemorySettings.objects.here(held.account_id)
-    if needs_person(settings, actor, seen.visibility, seen.kind):
+    settings = MemorySettings.objects.get_or_default(held.account_id)
+    if needs_review(settings, actor, seen.visibility, seen.kind):
         entry = propose_update(decision, values)
         result |= {"id": str(entry.pk), "status": entry.status, "supersedes": str(seen.pk)}
     else:

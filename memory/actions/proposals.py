@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from kmapp.database.ids import uuid7
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.actions.review import Decision
-from memory.actions.versions import locked
+from memory.actions.versions import lock_entry
 from memory.models import MemoryEdge, MemoryEntry
-from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 
 # What a proposal takes over from the memory that it would supersede.
 KEPT = (
@@ -21,13 +21,15 @@ RENAMED = {"content": "text", "slots": "metadata"}
 
 def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
     """Propose these values for a memory. Approving the proposal supersedes the memory."""
-    old = locked(decision.account_id, decision.entry_id, decision.version)
-    batch = proposed(old, values, reason=decision.reason)
-    written = write(account_id=decision.account_id, actor=decision.actor, batch=batch)
+    old = lock_entry(decision.account_id, decision.entry_id, decision.version)
+    batch = build_update_proposal(old, values, reason=decision.reason)
+    written = write_batch(account_id=decision.account_id, actor=decision.actor, batch=batch)
     return written.entries[0]
 
 
-def proposed(old: MemoryEntry, values: Mapping[str, Any], *, reason: str = "") -> Batch:
+def build_update_proposal(
+    old: MemoryEntry, values: Mapping[str, Any], *, reason: str = ""
+) -> Batch:
     """What to write so that these values are proposed for a memory."""
     said = {name: getattr(old, name) for name in (*KEPT, *RENAMED)} | dict(values)
     wanted = NewEntry(
@@ -38,8 +40,8 @@ def proposed(old: MemoryEntry, values: Mapping[str, Any], *, reason: str = "") -
         edges=[
             NewEdge(
                 type=MemoryEdge.Type.SUPERSEDES,
-                src=End(id=wanted.id),
-                dst=End(id=old.pk),
+                src=EdgeEnd(id=wanted.id),
+                dst=EdgeEnd(id=old.pk),
                 weight=1.0,
             )
         ],

@@ -26,7 +26,7 @@ REMEMBERED_SECONDS = 60
 _written: Memo[list[int]] = Memo()
 
 
-def refuse_beyond(settings: MemorySettings, actor: Actor, made: Sequence[MemoryEntry]) -> None:
+def enforce_quotas(settings: MemorySettings, actor: Actor, made: Sequence[MemoryEntry]) -> None:
     """Refuse what a key would write too much. Before it is inserted, inside `acting`."""
     if actor.kind != "key" or not made:
         return
@@ -35,7 +35,7 @@ def refuse_beyond(settings: MemorySettings, actor: Actor, made: Sequence[MemoryE
 
 
 def _refuse_writes(settings: MemorySettings, actor: Actor, number: int) -> None:
-    limit, key = settings.most_written, (settings.account_id, str(actor))
+    limit, key = settings.daily_write_limit, (settings.account_id, str(actor))
     known = _written.get(key)
     if known is None or known[0] + number > NEAR * limit:
         rows = _today(settings.account_id).filter(created_by=str(actor))
@@ -54,7 +54,7 @@ def _refuse_writes(settings: MemorySettings, actor: Actor, number: int) -> None:
 def _refuse_proposals(settings: MemorySettings, actor: Actor, number: int) -> None:
     if not number:
         return
-    limit = settings.most_waiting
+    limit = settings.open_proposal_limit
     waiting = _waiting(settings.account_id).filter(created_by=str(actor)).count()
     if waiting + number > limit:
         raise Conflict(
@@ -75,14 +75,14 @@ def _waiting(account_id: UUID) -> EntryQuerySet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
+class QuotaUsage:
     """What one key has used of its quotas."""
 
     written: int
-    waiting: int
+    open_proposals: int
 
 
-def used(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, Used]:
+def list_quota_usage(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, QuotaUsage]:
     """Of each of these keys. Two queries, inside `acting`."""
     names = {str(Actor("key", pk)): pk for pk in keys}
     written, waiting = (
@@ -95,6 +95,6 @@ def used(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, Used]:
         for rows in (_today(account_id), _waiting(account_id))
     )
     return {
-        pk: Used(written=written.get(name, 0), waiting=waiting.get(name, 0))
+        pk: QuotaUsage(written=written.get(name, 0), open_proposals=waiting.get(name, 0))
         for name, pk in names.items()
     }

@@ -7,7 +7,7 @@ from kmapp.accounts.acting import acting
 from kmapp.database.ids import uuid7
 from kmapp.search.actions import index_terms
 from kmapp.search.models import TermPosting
-from memory.actions.enqueue import owe_triage, owe_vectors
+from memory.actions.enqueue import enqueue_embeddings, enqueue_triage
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.retrieval.indexed_text import words_of
@@ -15,7 +15,7 @@ from memory.retrieval.indexed_text import words_of
 BLOCK = 500  # memories a transaction
 
 
-def rebuild(account_id: UUID) -> Iterator[int]:
+def rebuild_indexes(account_id: UUID) -> Iterator[int]:
     """Index all memories of an account again, in blocks; yields how many each block had.
 
     Until its turn comes, a memory is found as before. Equal texts keep their vectors.
@@ -32,8 +32,8 @@ def rebuild(account_id: UUID) -> Iterator[int]:
                 collection=COLLECTION, document__in=[entry.pk for entry in block]
             ).delete()
             index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in block})
-            owe_vectors(account_id, block, job)
+            enqueue_embeddings(account_id, block, job)
             waiting = [entry.pk for entry in block if entry.status == MemoryEntry.Status.PROPOSED]
-            owe_triage(account_id, waiting, job)
+            enqueue_triage(account_id, waiting, job)
         after = block[-1].pk
         yield len(block)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from memory.actions.versions import change
+from memory.actions.versions import update_entry
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings, MemoryVersion
 
 BATCH = 200  # memories a commit
@@ -18,7 +18,7 @@ MOST = 10_000  # of one account in one run; the next run goes on
 REASON = "Kept for {days} days without a change, as the policy says."
 
 
-def outlived(account_id: UUID, kind: str, days: int) -> EntryQuerySet:
+def past_retention(account_id: UUID, kind: str, days: int) -> EntryQuerySet:
     """Active memories of a kind that nobody changed for so long. Pinned ones stay.
 
     Taking a forgotten memory back is a change: it then has as long again.
@@ -33,20 +33,22 @@ def outlived(account_id: UUID, kind: str, days: int) -> EntryQuerySet:
     )
 
 
-def due(account_id: UUID, days_by_kind: Mapping[str, int]) -> dict[str, int]:
+def count_past_retention(account_id: UUID, days_by_kind: Mapping[str, int]) -> dict[str, int]:
     """How many memories of each kind these days would forget now. Inside `acting`."""
-    return {kind: outlived(account_id, kind, days).count() for kind, days in days_by_kind.items()}
+    return {
+        kind: past_retention(account_id, kind, days).count() for kind, days in days_by_kind.items()
+    }
 
 
-def active_by_kind(account_id: UUID) -> dict[str, int]:
+def count_active_by_kind(account_id: UUID) -> dict[str, int]:
     rows = MemoryEntry.objects.of(account_id).filter(status=MemoryEntry.Status.ACTIVE)
     return dict(rows.order_by().values_list("kind").annotate(Count("pk")))
 
 
-def forget_outlived(account_id: UUID, *, most: int = MOST) -> int:
+def apply_retention(account_id: UUID, *, most: int = MOST) -> int:
     """Forget what the policy no longer keeps. Opens `acting` itself, once for each batch."""
     with acting(account_id):
-        days_by_kind = MemorySettings.objects.here(account_id).forget_after
+        days_by_kind = MemorySettings.objects.get_or_default(account_id).forget_after
     forgotten = 0
     for kind, days in days_by_kind.items():
         while forgotten < most and (done := _forget_some(account_id, kind, days)):
@@ -57,11 +59,11 @@ def forget_outlived(account_id: UUID, *, most: int = MOST) -> int:
 def _forget_some(account_id: UUID, kind: str, days: int) -> int:
     reason = REASON.format(days=days)
     with acting(account_id), recording(account_id, SYSTEM, reason=reason) as commit:
-        rows = outlived(account_id, kind, days).order_by("pk")
+        rows = past_retention(account_id, kind, days).order_by("pk")
         # Somebody works on a locked one just now: it is about to be younger.
         some = list(rows.select_for_update(no_key=True, skip_locked=True)[:BATCH])
         for entry in some:
-            change(
+            update_entry(
                 entry,
                 actor=SYSTEM,
                 event=MemoryVersion.Event.FORGET,

@@ -18,7 +18,7 @@ from kmapp.errors import Conflict, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note
 from kmapp.pii import redact_json
-from memory.actions.versions import change, locked
+from memory.actions.versions import lock_entry, update_entry
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 
 Event = MemoryVersion.Event
@@ -57,14 +57,14 @@ class Decision:
         commit: Recording | None = None,
     ) -> MemoryEntry:
         """Give the memory these values, if its status is one of `when`."""
-        entry = locked(self.account_id, self.entry_id, self.version)
+        entry = lock_entry(self.account_id, self.entry_id, self.version)
         if entry.status not in when:
             raise Conflict(
                 f"This memory is {entry.get_status_display()}; somebody may have decided first.",
                 code="wrong_status",
                 details={"status": entry.status, "version": entry.version},
             )
-        change(
+        update_entry(
             entry,
             actor=self.actor,
             event=event,
@@ -95,7 +95,7 @@ def approve(
 
     What it supersedes stops counting, in the same commit.
     """
-    better = corrected(decision.account_id, values) if values else {}
+    better = redact_editable_values(decision.account_id, values) if values else {}
     with _within(decision, commit) as made:
         entry = decision.make(
             Event.APPROVE,
@@ -125,8 +125,8 @@ def merge(decision: Decision, into: Decision, values: Mapping[str, Any]) -> Memo
     Both stay in the ledger as they were, so taking it back parts them again.
     """
     for each in sorted((decision, into), key=lambda one: one.entry_id):
-        locked(each.account_id, each.entry_id, each.version)  # in one order, whoever merges
-    better = corrected(decision.account_id, values)
+        lock_entry(each.account_id, each.entry_id, each.version)  # in one order, whoever merges
+    better = redact_editable_values(decision.account_id, values)
     sources = {"sources": values["sources"]} if "sources" in values else {}
     with recording(decision.account_id, decision.actor, reason=decision.redacted_reason) as commit:
         decision.make(
@@ -161,11 +161,11 @@ def forget(decision: Decision, *, commit: Recording | None = None) -> MemoryEntr
 
 def edit(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
     """Correct a memory."""
-    better = corrected(decision.account_id, values)
+    better = redact_editable_values(decision.account_id, values)
     return decision.make(Event.UPDATE, better, when={Status.ACTIVE, Status.PROPOSED})
 
 
-def corrected(account_id: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
+def redact_editable_values(account_id: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
     """What may be rewritten. The account's redaction holds for corrections too."""
     account = Account.objects.get(pk=account_id)
     return {
@@ -181,12 +181,12 @@ def _cleaned(value: Any, kinds: Sequence[str]) -> Any:
 
 def undo(decision: Decision) -> list[MemoryEntry]:
     """Take the latest decision back: what it changed, in one new commit."""
-    entry = locked(decision.account_id, decision.entry_id, decision.version)
+    entry = lock_entry(decision.account_id, decision.entry_id, decision.version)
     if entry.version == 1:
         raise Conflict(_("There is nothing to take back: this memory is as it was written."))
     changed = _decided_with(entry).filter(version__gt=1)
     with recording(decision.account_id, decision.actor, reason=decision.redacted_reason) as commit:
-        return undo_all(decision, changed, commit)
+        return undo_versions(decision, changed, commit)
 
 
 def _decided_with(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
@@ -213,7 +213,7 @@ def _decided_with(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
     return together.filter(entry__in=newer.union(older))
 
 
-def undo_all(
+def undo_versions(
     decision: Decision, versions: QuerySet[MemoryVersion], commit: Recording
 ) -> list[MemoryEntry]:
     """Put each of these memories back to what it was before this version of it."""

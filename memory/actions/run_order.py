@@ -25,7 +25,7 @@ class Pair:
     dst: UUID
 
 
-def put_in_order(account_id: UUID, ids: Sequence[UUID], job: UUID) -> int:
+def derive_run_order(account_id: UUID, ids: Sequence[UUID], job: UUID) -> int:
     """Draw the edges into and out of entries that joined a run, and join what others left.
 
     Returns how many edges there are now. What follows another entry than before, or an entry that

@@ -12,20 +12,20 @@ from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
-from memory.actions.enqueue import owe_triage
+from memory.actions.enqueue import enqueue_triage
 from memory.models import MemoryEntry, MemorySettings
 
-OF_THE_ACCOUNT = frozenset({"account_wide", "redact"})
-OF_TRIAGE = frozenset({"duplicate_score", "contradiction_score"})
-OF_MEMORY = OF_TRIAGE | frozenset(
+ACCOUNT_FIELDS = frozenset({"account_wide", "redact"})
+TRIAGE_FIELDS = frozenset({"duplicate_score", "contradiction_score"})
+MEMORY_FIELDS = TRIAGE_FIELDS | frozenset(
     {"memory_enabled", "auto_store", "store_threshold", "inject_max_memories", "min_score"}
     | {"review_visibilities", "review_kinds", "review_keys", "forget_after"}
     | {"instructions", "categories", "daily_writes", "open_proposals"}
 )
-INPUT = "policy"  # the word in a commit's input under which the changes stand
+POLICY_INPUT = "policy"  # the word in a commit's input under which the changes stand
 
 
-def change_policy(
+def update_policy(
     account_id: UUID,
     values: Mapping[str, Any],
     *,
@@ -48,8 +48,8 @@ def change_policy(
     _check(account, settings)
     # What is blacked out from now on is blacked out here, and what was so far.
     kept = redact_text(reason, {*account.redact, *changed.get("redact", (account.redact,))[0]})
-    with recording(account_id, actor, input={INPUT: _told(changed)}, reason=kept) as commit:
-        if mine := OF_THE_ACCOUNT & changed.keys():
+    with recording(account_id, actor, input={POLICY_INPUT: _told(changed)}, reason=kept) as commit:
+        if mine := ACCOUNT_FIELDS & changed.keys():
             account.save(update_fields=mine)
             commit.add(account, "UPDATE")
         op = "ADD" if settings.version == 0 else "UPDATE"
@@ -57,9 +57,9 @@ def change_policy(
         settings.commit_id = commit.id
         settings.save(force_insert=op == "ADD", force_update=op != "ADD")
         commit.add(settings, op)
-        if OF_TRIAGE & changed.keys():
+        if TRIAGE_FIELDS & changed.keys():
             waiting = MemoryEntry.objects.of(account_id).awaiting_review()
-            owe_triage(account_id, waiting.values_list("pk", flat=True), commit.id)
+            enqueue_triage(account_id, waiting.values_list("pk", flat=True), commit.id)
     return changed
 
 
@@ -69,9 +69,9 @@ def _differences(
     """Set the values; what was another one is told."""
     changed = {}
     for name, value in values.items():
-        if name not in OF_THE_ACCOUNT | OF_MEMORY:
+        if name not in ACCOUNT_FIELDS | MEMORY_FIELDS:
             raise Invalid(f"There is no policy {name!r}.")
-        row = account if name in OF_THE_ACCOUNT else settings
+        row = account if name in ACCOUNT_FIELDS else settings
         before = getattr(row, name)
         after = sorted(value) if isinstance(before, list) else value
         if (sorted(before) if isinstance(before, list) else before) != after:

@@ -11,12 +11,12 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from memory.actions.versions import change
+from memory.actions.versions import update_entry
 from memory.models import MemoryEntry, MemoryVersion
 
 Tier = MemoryEntry.Tier
 # How warm a memory is: what it is worth, halved for each half-life since it was last told.
-HALF_LIFE = 180  # days, of a memory that has none of its own
+HALF_LIFE_DAYS = 180  # days, of a memory that has none of its own
 NEXT = ((Tier.HOT, Tier.WARM, 0.25), (Tier.WARM, Tier.COLD, 0.1))  # below that warmth
 BATCH = 200  # memories a commit
 MOST = 10_000  # of one account in one run; the next run goes on
@@ -33,7 +33,7 @@ ORDER BY id LIMIT %s
 """
 
 
-def cool(account_id: UUID, *, most: int = MOST) -> int:
+def demote_unused_entries(account_id: UUID, *, most: int = MOST) -> int:
     """Move what cooled one tier down. Opens `acting` itself, once for each batch."""
     moved = 0
     for tier, below, warmth in reversed(NEXT):  # the coldest first: one step a run
@@ -45,13 +45,13 @@ def cool(account_id: UUID, *, most: int = MOST) -> int:
 def _move_some(account_id: UUID, tier: Tier, below: Tier, warmth: float) -> int:
     with acting(account_id), recording(account_id, SYSTEM, reason=REASON) as commit:
         with connection.cursor() as cursor:
-            cursor.execute(_COOLED, [account_id, tier, HALF_LIFE, warmth, BATCH])
+            cursor.execute(_COOLED, [account_id, tier, HALF_LIFE_DAYS, warmth, BATCH])
             ids = [row[0] for row in cursor.fetchall()]
         rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=tier).order_by("pk")
         # Somebody works on a locked one just now: its turn comes with the next run.
         some = list(rows.select_for_update(no_key=True, skip_locked=True))
         for entry in some:
-            change(
+            update_entry(
                 entry,
                 actor=SYSTEM,
                 event=MemoryVersion.Event.UPDATE,

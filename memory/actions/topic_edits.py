@@ -18,8 +18,14 @@ from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from memory.actions import review
 from memory.actions.review import Decision
-from memory.actions.topic_growth import LIVING, count_members, found, hold_topics, members_of
-from memory.actions.versions import change, locked
+from memory.actions.topic_growth import (
+    CURRENT_STATUSES,
+    create_topic,
+    lock_topics,
+    member_edges,
+    update_member_count,
+)
+from memory.actions.versions import lock_entry, update_entry
 from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
 from memory.retrieval.visibility import Audience
 from memory.topics.clustering import SMALLEST
@@ -30,29 +36,31 @@ Event = MemoryVersion.Event
 State = TopicSuggestion.State
 
 
-def topics_of(account_id: UUID) -> EntryQuerySet:
+def current_topics(account_id: UUID) -> EntryQuerySet:
     """Topics that count or may come to: drafts and active ones."""
-    return MemoryEntry.objects.of(account_id).filter(kind=Kind.TOPIC, status__in=LIVING)
+    return MemoryEntry.objects.of(account_id).filter(kind=Kind.TOPIC, status__in=CURRENT_STATUSES)
 
 
-def suggested(account_id: UUID) -> AccountQuerySet[TopicSuggestion]:
+def open_suggestions(account_id: UUID) -> AccountQuerySet[TopicSuggestion]:
     """What waits for a decision, the clearest first; of what people changed since, nothing."""
     rows = TopicSuggestion.objects.of(account_id).filter(
-        Q(other=None) | Q(other__status__in=LIVING), state=State.OPEN, topic__status__in=LIVING
+        Q(other=None) | Q(other__status__in=CURRENT_STATUSES),
+        state=State.OPEN,
+        topic__status__in=CURRENT_STATUSES,
     )
     return rows.select_related("topic", "other").order_by("-score", "pk")
 
 
-def rename(decision: Decision, name: str) -> MemoryEntry:
+def rename_topic(decision: Decision, name: str) -> MemoryEntry:
     """Give a topic another name, which growth leaves as it is."""
     topic = _living(decision.account_id, decision.entry_id, decision.version)
     if not name:
         raise Invalid(_("Give the topic a name."))
-    cleaned = review.corrected(decision.account_id, {"title": name, "content": name})
+    cleaned = review.redact_editable_values(decision.account_id, {"title": name, "content": name})
     return _change(decision, topic, Event.UPDATE, cleaned)
 
 
-def promote(decision: Decision) -> MemoryEntry:
+def promote_draft(decision: Decision) -> MemoryEntry:
     """Let agents be told of a draft, however few belong to it."""
     topic = _living(decision.account_id, decision.entry_id, decision.version)
     if topic.status != Status.DRAFT:
@@ -60,10 +68,10 @@ def promote(decision: Decision) -> MemoryEntry:
     return _change(decision, topic, Event.APPROVE, {"status": Status.ACTIVE})
 
 
-def merge(decision: Decision, into: UUID) -> MemoryEntry:
+def merge_topics(decision: Decision, into: UUID) -> MemoryEntry:
     """Let another topic go on for this one, with the memories of both. Returns this one."""
     account_id = decision.account_id
-    hold_topics(account_id)
+    lock_topics(account_id)
     topic = _living(account_id, decision.entry_id, decision.version)
     other = _living(account_id, into)
     if topic.pk == other.pk:
@@ -73,17 +81,17 @@ def merge(decision: Decision, into: UUID) -> MemoryEntry:
     with recording(account_id, decision.actor, reason=decision.redacted_reason) as commit:
         _supersede(account_id, other.pk, topic.pk)
         _change(decision, topic, Event.MERGE, {"status": Status.SUPERSEDED}, commit)
-        count_members(commit, other.pk)
+        update_member_count(commit, other.pk)
         _follow(decision, {topic.pk, other.pk}, TopicSuggestion.Kind.MERGE)
     return topic
 
 
-def split(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
+def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
     """Found a topic of some members of this one. Merging it back takes it back. Returns it."""
     account_id = decision.account_id
-    hold_topics(account_id)
+    lock_topics(account_id)
     topic = _living(account_id, decision.entry_id, decision.version)
-    edges = members_of(account_id, topic.pk)
+    edges = member_edges(account_id, topic.pk)
     there = list(edges.filter(src__in=leaving).order_by("src_id").values_list("src_id", flat=True))
     if not SMALLEST <= len(there) <= edges.count() - SMALLEST:
         raise Conflict(_("The members of this topic are others now. Look at it again."))
@@ -99,17 +107,17 @@ def split(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
             src=topic, dst__in=there, type=Type.DERIVED_FROM
         ).delete()
         audience, client_id = Audience.of_entry(topic), f"topic:{uuid7()}"
-        new = found(commit, audience, there, name, client_id, topic.status)
-        count_members(commit, topic.pk)
+        new = create_topic(commit, audience, there, name, client_id, topic.status)
+        update_member_count(commit, topic.pk)
         _follow(decision, {topic.pk}, TopicSuggestion.Kind.SPLIT)
     return new
 
 
-def part(decision: Decision) -> MemoryEntry:
+def unmerge_topic(decision: Decision) -> MemoryEntry:
     """Take back that this topic was merged, also long after."""
     account_id = decision.account_id
-    hold_topics(account_id)
-    topic = locked(account_id, decision.entry_id, decision.version)
+    lock_topics(account_id)
+    topic = lock_entry(account_id, decision.entry_id, decision.version)
     rows = MemoryEdge.objects.of(account_id).filter(dst=topic, type=Type.SUPERSEDES)
     into = rows.filter(src__kind=Kind.TOPIC).first()
     if topic.kind != Kind.TOPIC or topic.status != Status.SUPERSEDED or into is None:
@@ -117,30 +125,32 @@ def part(decision: Decision) -> MemoryEntry:
     versions = MemoryVersion.objects.of(account_id).filter(entry=topic)
     before = versions.exclude(state__status=Status.SUPERSEDED).latest("version")
     with recording(account_id, decision.actor, reason=decision.redacted_reason) as commit:
-        held = {"member_count": members_of(account_id, topic.pk).count()}
+        held = {"member_count": member_edges(account_id, topic.pk).count()}
         values = {"status": before.state["status"], "slots": {**topic.slots, **held}}
         _change(decision, topic, Event.UNDO, values, commit)
-        if into.src.status in LIVING:
-            count_members(commit, into.src_id)
+        if into.src.status in CURRENT_STATUSES:
+            update_member_count(commit, into.src_id)
     return topic
 
 
-def follow(account_id: UUID, suggestion: UUID, actor: Actor) -> tuple[TopicSuggestion, MemoryEntry]:
+def accept_suggestion(
+    account_id: UUID, suggestion: UUID, actor: Actor
+) -> tuple[TopicSuggestion, MemoryEntry]:
     """Do what a worker suggests. With it, the topic that was merged or founded."""
-    hold_topics(account_id)  # before the row, as whoever merges by hand does
+    lock_topics(account_id)  # before the row, as whoever merges by hand does
     said = _open(account_id, suggestion)
     decision = Decision(account_id=account_id, entry_id=said.topic_id, actor=actor)
     if said.other_id is None:
-        return said, split(decision, [UUID(each) for each in said.members])
-    return said, merge(decision, said.other_id)
+        return said, split_topic(decision, [UUID(each) for each in said.members])
+    return said, merge_topics(decision, said.other_id)
 
 
-def decline(account_id: UUID, suggestion: UUID, actor: Actor) -> None:
+def decline_suggestion(account_id: UUID, suggestion: UUID, actor: Actor) -> None:
     """Not this; it is not suggested again."""
     _decide(_open(account_id, suggestion), State.DECLINED, actor)
 
 
-def merged_into(account_id: UUID, topic: UUID) -> list[MemoryEntry]:
+def list_merged_topics(account_id: UUID, topic: UUID) -> list[MemoryEntry]:
     """What was merged into this topic directly, and can be parted from it again."""
     edges = MemoryEdge.objects.of(account_id).filter(
         src=topic, type=Type.SUPERSEDES, dst__kind=Kind.TOPIC, dst__status=Status.SUPERSEDED
@@ -149,10 +159,10 @@ def merged_into(account_id: UUID, topic: UUID) -> list[MemoryEntry]:
 
 
 def _living(account_id: UUID, pk: UUID, version: int | None = None) -> MemoryEntry:
-    topic = locked(account_id, pk, version)
+    topic = lock_entry(account_id, pk, version)
     if topic.kind != Kind.TOPIC:
         raise NotFound(_("There is no such topic."))
-    if topic.status not in LIVING:
+    if topic.status not in CURRENT_STATUSES:
         raise Conflict(_("This topic was merged or forgotten meanwhile. Look at it again."))
     return topic
 
@@ -164,7 +174,7 @@ def _change(
     values: dict[str, object],
     commit: Recording | None = None,
 ) -> MemoryEntry:
-    change(
+    update_entry(
         topic,
         actor=decision.actor,
         event=event,

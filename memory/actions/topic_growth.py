@@ -20,11 +20,11 @@ from kmapp.database.ids import uuid7
 from kmapp.ledger.actions import Recording, recording
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
-from memory.actions.entries import write_in
-from memory.actions.versions import change, locked
+from memory.actions.entries import write_within_commit
+from memory.actions.versions import lock_entry, update_entry
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION
-from memory.models.entry_input import Batch, NewEntry, key_of
+from memory.models.entry_input import Batch, NewEntry, derive_entry_id
 from memory.retrieval.visibility import Audience
 from memory.topics.clustering import NONE, Graph, grow, neighbours
 from memory.topics.labels import Background
@@ -34,16 +34,16 @@ MOST = 5_000  # memories of one audience in a run, the newest
 REASON = "Memories that belong together."
 WEIGHT = 0.5
 Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
-LIVING = (Status.DRAFT, Status.ACTIVE)
+CURRENT_STATUSES = (Status.DRAFT, Status.ACTIVE)
 
 
 @dataclass(slots=True)
-class Run:
+class GrowthResult:
     """What one run came to."""
 
-    founded: int = 0
+    created: int = 0
     joined: int = 0  # memories that belong to a topic now and did not before
-    alone: int = 0  # memories that belong to none
+    unassigned: int = 0  # memories that belong to none
     groups: Sequence["Group"] = ()  # what it looked at
 
 
@@ -72,15 +72,15 @@ class _Plan:
     founding: list[tuple[str, list[UUID]]] = field(default_factory=list)
 
 
-def grow_topics(account_id: UUID, actor: Actor) -> Run:
+def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
     """Find topics for memories that have none. Reads, reckons and names outside of the commit."""
     with acting(account_id):
-        groups, topics = _groups(account_id), topics_among(account_id)
-    run, plans = Run(groups=groups), list[_Plan]()
+        groups, topics = _groups(account_id), find_topics(account_id)
+    run, plans = GrowthResult(groups=groups), list[_Plan]()
     for group in groups:
         known, before = group.numbered(topics)
         grown = grow(group.graph, before)
-        run.alone += grown.topics.count(NONE)
+        run.unassigned += grown.topics.count(NONE)
         members: dict[int, list[int]] = defaultdict(list)
         for place, topic in enumerate(grown.topics):
             if topic != before[place]:
@@ -89,7 +89,7 @@ def grow_topics(account_id: UUID, actor: Actor) -> Run:
             plans.append(_planned(group, known, members))
     if plans:
         with acting(account_id):
-            hold_topics(account_id)
+            lock_topics(account_id)
             with recording(account_id, actor, reason=REASON) as commit:
                 for plan in plans:
                     _apply(commit, plan, run)
@@ -110,13 +110,13 @@ def _planned(group: Group, known: Sequence[UUID], members: Mapping[int, Sequence
     return plan
 
 
-def _apply(commit: Recording, plan: _Plan, run: Run) -> None:
+def _apply(commit: Recording, plan: _Plan, run: GrowthResult) -> None:
     for topic, ids in plan.joining:
-        run.joined += draw_members(commit.account_id, topic, ids)
-        count_members(commit, topic)
+        run.joined += create_member_edges(commit.account_id, topic, ids)
+        update_member_count(commit, topic)
     for name, ids in plan.founding:
         founded = _found(commit, plan.audience, ids, name)
-        run.founded += founded
+        run.created += founded
         run.joined += len(ids) if founded else 0
 
 
@@ -127,14 +127,14 @@ def _found(commit: Recording, audience: Audience, ids: Sequence[UUID], name: str
     erased = ErasedEntry.objects.of(commit.account_id)
     if (
         rows.filter(scope=audience.scope, client_id=client_id).exists()
-        or erased.filter(pk=key_of(commit.account_id, audience.scope, client_id)).exists()
+        or erased.filter(pk=derive_entry_id(commit.account_id, audience.scope, client_id)).exists()
     ):
         return 0
-    found(commit, audience, ids, name, client_id, _status(Status.DRAFT, len(ids)))
+    create_topic(commit, audience, ids, name, client_id, _status(Status.DRAFT, len(ids)))
     return 1
 
 
-def found(
+def create_topic(
     commit: Recording,
     audience: Audience,
     ids: Sequence[UUID],
@@ -152,8 +152,8 @@ def found(
         **audience._asdict(),
     )
     batch = Batch(entries=[draft], reason=commit.reason, embed=False, status=status)
-    topic = write_in(commit, batch).entries[0]
-    draw_members(commit.account_id, topic.pk, ids)
+    topic = write_within_commit(commit, batch).entries[0]
+    create_member_edges(commit.account_id, topic.pk, ids)
     return topic
 
 
@@ -163,7 +163,7 @@ def _status(before: str, members: int) -> str:
     return Status.ACTIVE if grown else before
 
 
-def draw_members(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> int:
+def create_member_edges(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> int:
     """Membership, both ways: seen from the memory and from the topic."""
     now = timezone.now()
     ends = [(pk, topic, Type.PART_OF) for pk in ids] + [
@@ -186,7 +186,7 @@ def draw_members(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> int:
     return len(ids)
 
 
-def members_of(account_id: UUID, topic: UUID) -> AccountQuerySet[MemoryEdge]:
+def member_edges(account_id: UUID, topic: UUID) -> AccountQuerySet[MemoryEdge]:
     """The edges from its members: its own, and those of topics that were merged into it."""
     whole, found = {topic}, {topic}
     while found:
@@ -203,11 +203,11 @@ def _merged(account_id: UUID) -> AccountQuerySet[MemoryEdge]:
     )
 
 
-def count_members(commit: Recording, pk: UUID) -> None:
+def update_member_count(commit: Recording, pk: UUID) -> None:
     """Say how many belong to it; with enough, agents are told of it."""
-    topic = locked(commit.account_id, pk)
-    number = members_of(commit.account_id, pk).count()
-    change(
+    topic = lock_entry(commit.account_id, pk)
+    number = member_edges(commit.account_id, pk).count()
+    update_entry(
         topic,
         actor=commit.actor,
         event=MemoryVersion.Event.UPDATE,
@@ -250,7 +250,7 @@ def _group(account_id: UUID, audience: Audience, some: Sequence[tuple[UUID, str]
     )
 
 
-def topics_among(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUID, UUID]:
+def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUID, UUID]:
     """The living topic of each memory, or of all; of a merged one, what it was merged into."""
     into = dict(_merged(account_id).order_by("-src_id").values_list("dst_id", "src_id"))
     edges = MemoryEdge.objects.of(account_id).filter(type=Type.PART_OF, dst__kind=Kind.TOPIC)
@@ -259,12 +259,12 @@ def topics_among(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UU
     belong = edges.order_by("-dst_id").values_list("src_id", "dst_id", "dst__status")
     topics: dict[UUID, UUID] = {}
     for memory, topic, status in belong:
-        if status in LIVING:
+        if status in CURRENT_STATUSES:
             topics[memory] = topic
         elif status == Status.SUPERSEDED and memory not in topics:
             topics[memory] = _last(into, topic)
     living = MemoryEntry.objects.of(account_id).filter(
-        pk__in=set(topics.values()), status__in=LIVING
+        pk__in=set(topics.values()), status__in=CURRENT_STATUSES
     )
     known = set(living.values_list("pk", flat=True))
     return {memory: topic for memory, topic in topics.items() if topic in known}
@@ -279,7 +279,7 @@ def _last(into: Mapping[UUID, UUID], topic: UUID) -> UUID:
     return topic
 
 
-def hold_topics(account_id: UUID) -> None:
+def lock_topics(account_id: UUID) -> None:
     """One run at a time: two would found the same topics."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from memory.actions.topic_growth import Group, hold_topics, topics_among
+from memory.actions.topic_growth import Group, find_topics, lock_topics
 from memory.models import TopicSuggestion
 from memory.topics.clustering import NONE
 from memory.topics.merge_split import Suggestion, suggestions
@@ -13,16 +13,16 @@ from memory.topics.merge_split import Suggestion, suggestions
 Kind, State = TopicSuggestion.Kind, TopicSuggestion.State
 
 
-def suggest(account_id: UUID, groups: Sequence[Group]) -> int:
+def refresh_suggestions(account_id: UUID, groups: Sequence[Group]) -> int:
     """Renew the open suggestions, by groups that were grown. What a person declined stays so.
 
     Returns how many are open.
     """
     with acting(account_id):
-        topics = topics_among(account_id)
+        topics = find_topics(account_id)
     found = [row for group in groups for row in _rows(account_id, group, topics)]
     with acting(account_id):
-        hold_topics(account_id)
+        lock_topics(account_id)
         rows = TopicSuggestion.objects.of(account_id)
         declined = rows.filter(state=State.DECLINED)
         decided = {_about(row) for row in declined}

@@ -33,7 +33,7 @@ from kmapp.search.queries import (
 )
 from kmapp.search.query_vector import scale_of
 from kmapp.text.terms import terms
-from memory.actions.enqueue import owe_triage
+from memory.actions.enqueue import enqueue_triage
 from memory.models import (
     EntryQuerySet,
     Finding,
@@ -67,7 +67,7 @@ SAID = {
 }
 
 
-def triage(account_id: UUID, entry_id: UUID) -> Triage | None:
+def triage_entry(account_id: UUID, entry_id: UUID) -> Triage | None:
     """Compare one proposal with what is known, and keep what was found in the place of what was."""
     model = active_model()
     with acting(account_id):
@@ -93,7 +93,7 @@ def triage(account_id: UUID, entry_id: UUID) -> Triage | None:
         return _keep(entry, found, by_meaning=meaning is not None)
 
 
-def alike(entry: MemoryEntry) -> list[Finding]:
+def find_similar(entry: MemoryEntry) -> list[Finding]:
     """What the same people are told already and reads much like it: by words, unsaved."""
     told = MemoryEntry.objects.of(entry.account_id).current().exclude(pk=entry.pk)
     beside = told.filter(**Audience.of_entry(entry).fields)
@@ -101,11 +101,11 @@ def alike(entry: MemoryEntry) -> list[Finding]:
     return [each for each in found if each.kind != SIMILAR]
 
 
-def triage_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUID) -> None:
+def enqueue_triage_of_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUID) -> None:
     """These have their vectors now: proposals among them can be compared by meaning."""
     with acting(account_id):
         waiting = MemoryEntry.objects.of(account_id).awaiting_review().filter(pk__in=ids)
-        owe_triage(account_id, waiting.values_list("pk", flat=True), cause)
+        enqueue_triage(account_id, waiting.values_list("pk", flat=True), cause)
 
 
 def _keep(entry: MemoryEntry, found: Sequence[Finding], *, by_meaning: bool) -> Triage:
@@ -184,7 +184,7 @@ def _compared(
         near |= nearest(collection, meaning, within=within, limit=LOOKED_AT).keys()
     cosines = _cosines(collection, rare, meaning, near)
     others = MemoryEntry.objects.of(entry.account_id).filter(pk__in=near)
-    bounds = MemorySettings.objects.here(entry.account_id).bounds
+    bounds = MemorySettings.objects.get_or_default(entry.account_id).bounds
     seen = [
         (other.pk, _likeness(entry, other, words, meaning, cosines.get(str(other.pk)), bounds))
         for other in others

@@ -15,7 +15,12 @@ from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import drop_vectors, index_terms
-from memory.actions.enqueue import owe_order, owe_relations, owe_triage, owe_vectors
+from memory.actions.enqueue import (
+    enqueue_edge_derivation,
+    enqueue_embeddings,
+    enqueue_ordering,
+    enqueue_triage,
+)
 from memory.models import ErasedEntry, MemoryEntry, MemoryVersion
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.retrieval.indexed_text import words_of
@@ -32,11 +37,11 @@ def record_versions(
 ) -> None:
     """Keep each entry's state as this commit seals it."""
     MemoryVersion.objects.bulk_create(
-        [version_of(entry, commit, actor, reason, event) for entry in entries], batch_size=500
+        [build_version(entry, commit, actor, reason, event) for entry in entries], batch_size=500
     )
 
 
-def version_of(
+def build_version(
     entry: MemoryEntry, commit: Recording, actor: Actor, reason: str, event: str = Event.ADD
 ) -> MemoryVersion:
     return MemoryVersion(
@@ -52,7 +57,7 @@ def version_of(
     )
 
 
-def locked(account_id: UUID, entry_id: UUID, version: int | None = None) -> MemoryEntry:
+def lock_entry(account_id: UUID, entry_id: UUID, version: int | None = None) -> MemoryEntry:
     """An entry, held until the transaction ends; with a version, only if it is still that one."""
     entry = (
         MemoryEntry.objects.of(account_id)
@@ -65,11 +70,11 @@ def locked(account_id: UUID, entry_id: UUID, version: int | None = None) -> Memo
             raise Gone("This memory was erased.")
         raise NotFound("There is no such memory.")
     if version is not None and entry.version != version:
-        raise stale(entry)
+        raise stale_version_error(entry)
     return entry
 
 
-def stale(entry: MemoryEntry) -> Conflict:
+def stale_version_error(entry: MemoryEntry) -> Conflict:
     """Whoever decided had seen another version."""
     return Conflict(
         f"Somebody changed this memory first: it is at version {entry.version} now.",
@@ -78,7 +83,7 @@ def stale(entry: MemoryEntry) -> Conflict:
     )
 
 
-def change(
+def update_entry(
     entry: MemoryEntry,
     *,
     actor: Actor,
@@ -90,7 +95,7 @@ def change(
     """Give a locked entry new values, as its next version; in a commit of its own or this one."""
     if commit is None:
         with recording(entry.account_id, actor, reason=reason) as own:
-            change(entry, actor=actor, event=event, reason=reason, values=values, commit=own)
+            update_entry(entry, actor=actor, event=event, reason=reason, values=values, commit=own)
         return own.commit
     before = _Former(words=words_of(entry), status=entry.status, is_cold=entry.is_cold)
     for name, value in values.items():
@@ -121,7 +126,7 @@ def _follow_up(entry: MemoryEntry, before: _Former, commit_id: UUID) -> None:
     words = words_of(entry)
     reworded, restated = words != before.words, entry.status != before.status
     if entry.status == MemoryEntry.Status.PROPOSED and (reworded or restated):
-        owe_triage(entry.account_id, [entry.pk], commit_id)
+        enqueue_triage(entry.account_id, [entry.pk], commit_id)
     if reworded:
         index_terms(
             entry.account_id, COLLECTION, {entry.pk: words}, before={entry.pk: before.words}
@@ -129,8 +134,8 @@ def _follow_up(entry: MemoryEntry, before: _Former, commit_id: UUID) -> None:
     if entry.is_cold and not before.is_cold:
         drop_vectors(entry.account_id, [COLLECTION, CONTEXT_COLLECTION], [entry.pk])
     if reworded or (before.is_cold and not entry.is_cold):
-        owe_vectors(entry.account_id, [entry], commit_id)
+        enqueue_embeddings(entry.account_id, [entry], commit_id)
     elif entry.run_id and restated:
-        owe_order(entry.account_id, [entry], commit_id)
+        enqueue_ordering(entry.account_id, [entry], commit_id)
     elif restated and entry.status == MemoryEntry.Status.ACTIVE:
-        owe_relations(entry.account_id, [entry.pk], commit_id)
+        enqueue_edge_derivation(entry.account_id, [entry.pk], commit_id)

@@ -14,7 +14,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from memory.actions import messages as adding
-from memory.actions.messages import Handed, Told
+from memory.actions.messages import MessageContext, QueuedExtraction
 from memory.api.message_input import MessagesField, refuse_unseen
 from memory.api.request_serializers import TEXT, Ids, given
 from memory.api.response_types import AddAnswer, AddedMessage
@@ -83,12 +83,12 @@ class Add(AgentView):
         told = _told_by(self.account, self.actor, asked)
         with acting(self.account):
             if not infer:
-                kept = adding.keep_messages(told, messages)
+                kept = adding.store_messages(told, messages)
                 return self.seal(Response(_stored(kept.entries), status=201))
             if procedural:
-                handed = adding.add_procedure(told, messages, prompt=asked.get("prompt") or "")
+                handed = adding.enqueue_procedure(told, messages, prompt=asked.get("prompt") or "")
             else:
-                handed = adding.add(told, messages)
+                handed = adding.enqueue_conversation(told, messages)
             return self.seal(Response(handed_output(handed), status=202))
 
 
@@ -113,7 +113,7 @@ class StoreIfWorthwhile(AgentView):
         asked = parse(WorthInput, request)
         told = _told_by(self.account, self.actor, asked)
         with acting(self.account):
-            handed = adding.add_task(
+            handed = adding.enqueue_task(
                 told,
                 goal=asked["task_goal"],
                 result=asked["task_result"],
@@ -122,12 +122,12 @@ class StoreIfWorthwhile(AgentView):
             return self.seal(Response(handed_output(handed), status=202))
 
 
-def _told_by(account_id: UUID, actor: Actor, asked: dict[str, Any]) -> Told:
+def _told_by(account_id: UUID, actor: Actor, asked: dict[str, Any]) -> MessageContext:
     names = ("scope", "user_id", "agent_id", "app_id", "run_id", "metadata", "observed_at")
     said = given({name: asked.get(name) for name in names})
     if not isinstance(said.get("metadata", {}), dict):
         raise Invalid("metadata is an object.")
-    return Told(account_id=account_id, actor=actor, **said)
+    return MessageContext(account_id=account_id, actor=actor, **said)
 
 
 def _stored(entries: Any) -> AddAnswer:
@@ -139,7 +139,7 @@ def _stored(entries: Any) -> AddAnswer:
     }
 
 
-def handed_output(handed: Handed) -> AddAnswer:
+def handed_output(handed: QueuedExtraction) -> AddAnswer:
     return {
         "event_id": handed.event_id,
         "status": "PENDING",

@@ -17,12 +17,12 @@ from kmapp.errors import Invalid
 from kmapp.ledger.batch_nodes import Guest, scopes_of
 from kmapp.providers.active import active_model
 from memory.actions import review
-from memory.actions.entries import Written, needs_person, write
-from memory.actions.messages import Told, add_instruction
+from memory.actions.entries import WriteResult, needs_review, write_batch
+from memory.actions.messages import MessageContext, enqueue_rewrite
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
-from memory.actions.triage import alike
-from memory.actions.versions import locked, stale
+from memory.actions.triage import find_similar
+from memory.actions.versions import lock_entry, stale_version_error
 from memory.api import serialize
 from memory.api.add_messages import handed_output
 from memory.api.lookup import Cited, Which, one, one_then, readable
@@ -73,7 +73,7 @@ class Write(AgentView):
             entries=[
                 entry_of(node) for node in asked.get("nodes", []) if not isinstance(node, Guest)
             ],
-            guests=guests,
+            hosted_nodes=guests,
             edges=[edge_of(edge) for edge in asked.get("edges", [])],
             scope=scope,
             input=said,
@@ -82,12 +82,12 @@ class Write(AgentView):
             dedupe=asked["dedupe"],
         )
         with acting(self.account):
-            written = write(account_id=self.account, actor=self.actor, batch=batch)
+            written = write_batch(account_id=self.account, actor=self.actor, batch=batch)
             shown = _written(written, self.account, scope)
-            return self.seal(Response(shown, status=201 if written.fresh else 200))
+            return self.seal(Response(shown, status=201 if written.created_ids else 200))
 
 
-def _written(written: Written, account_id: UUID, scope: str) -> WriteAnswer:
+def _written(written: WriteResult, account_id: UUID, scope: str) -> WriteAnswer:
     commit = written.commit
     answer: WriteAnswer = {
         "tenant_id": account_id,
@@ -98,23 +98,23 @@ def _written(written: Written, account_id: UUID, scope: str) -> WriteAnswer:
         "nodes": _in_order(written, scope),
         "edges": [serialize.edge_output(edge, scope) for edge in written.edges],
     }
-    if written.queued:
+    if written.embedding_events:
         answer["embedding_backfill"] = {
             "enqueued": True,
-            "pending_nodes": len(written.queued),
-            "event_ids": list(written.queued),
+            "pending_nodes": len(written.embedding_events),
+            "event_ids": list(written.embedding_events),
         }
     return answer
 
 
-def _in_order(written: Written, scope: str) -> list[WrittenNode]:
+def _in_order(written: WriteResult, scope: str) -> list[WrittenNode]:
     """The nodes as they were sent: guests at their places, memories at the others."""
     own = iter(written.entries)
     return [
         serialize.guest_output(guest, written.account_id, scope)
-        if (guest := written.guests.get(place))
+        if (guest := written.hosted_nodes.get(place))
         else serialize.node_output(next(own))
-        for place in range(len(written.entries) + len(written.guests))
+        for place in range(len(written.entries) + len(written.hosted_nodes))
     ]
 
 
@@ -145,14 +145,14 @@ class Store(AgentView):
         draft = entry_of(asked)
         batch = Batch(entries=[draft], embed=embed, dedupe=dedupe)
         with acting(self.account):
-            written = write(account_id=self.account, actor=self.actor, batch=batch)
+            written = write_batch(account_id=self.account, actor=self.actor, batch=batch)
             [entry] = written.entries
             shown = serialize.stored_output(
                 entry,
-                again=not written.fresh and not draft.client_id and not draft.id,
-                alike=alike(entry) if written.fresh and dedupe else [],
+                again=not written.created_ids and not draft.client_id and not draft.id,
+                alike=find_similar(entry) if written.created_ids and dedupe else [],
             )
-            return self.seal(Response(shown, status=201 if written.fresh else 200))
+            return self.seal(Response(shown, status=201 if written.created_ids else 200))
 
 
 class Get(AgentView):
@@ -237,7 +237,7 @@ class Update(AgentView):
         with acting(self.account):
             entry = one(self.account, readable(self.request.auth, asked), asked)
             # Nobody decides about it between this look at its state and the change.
-            entry = locked(self.account, entry.pk, asked.get("version"))
+            entry = lock_entry(self.account, entry.pk, asked.get("version"))
             decision = Decision(
                 account_id=self.account,
                 entry_id=entry.pk,
@@ -245,10 +245,10 @@ class Update(AgentView):
                 version=asked.get("version"),
                 reason=asked.get("reason", ""),
             )
-            settings = MemorySettings.objects.here(self.account)
+            settings = MemorySettings.objects.get_or_default(self.account)
             kinds = {entry.kind, values.get("kind", entry.kind)}
             if entry.status == MemoryEntry.Status.ACTIVE and any(
-                needs_person(settings, self.actor, entry.visibility, kind) for kind in kinds
+                needs_review(settings, self.actor, entry.visibility, kind) for kind in kinds
             ):
                 proposed = propose_update(decision, values)
                 shown = serialize.proposal_output(proposed, supersedes=entry.pk)
@@ -266,7 +266,7 @@ class Update(AgentView):
         with acting(self.account):
             entry = one(self.account, readable(self.request.auth, asked), asked)
             if asked.get("version") not in (None, entry.version):
-                raise stale(entry)
-            told = Told(account_id=self.account, actor=self.actor)
-            handed = add_instruction(told, entry, asked["instruction"])
+                raise stale_version_error(entry)
+            told = MessageContext(account_id=self.account, actor=self.actor)
+            handed = enqueue_rewrite(told, entry, asked["instruction"])
             return self.seal(Response(handed_output(handed), status=202))

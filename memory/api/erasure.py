@@ -14,11 +14,11 @@ from kmapp.api.views import AgentView, parse
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
 from memory.actions import erasure
-from memory.actions.confirmation_tickets import VALID
+from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.api.request_serializers import ID, Ids
 from memory.api.response_types import Erasure, ErasureCount
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry
-from memory.models.entry_input import key_of
+from memory.models.entry_input import derive_entry_id
 
 WHOSE = ("user_id", "agent_id", "app_id", "run_id")
 NAMED = 1_000
@@ -83,7 +83,7 @@ class Erase(AgentView):
             rows, person = self._rows(asked), _person(asked)
             if "confirm_token" not in asked:
                 return Response(self._counted(rows, person))
-            done = erasure.erase(
+            done = erasure.erase_entries(
                 self.account,
                 rows,
                 self.actor,
@@ -112,12 +112,14 @@ class Erase(AgentView):
     def _refuse_erased(self, asked: dict[str, Any]) -> None:
         scope = asked.get("scope") or ""
         named = {*asked.get("ids", ())}
-        named |= {key_of(self.account, scope, name) for name in asked.get("client_ids", ())}
+        named |= {
+            derive_entry_id(self.account, scope, name) for name in asked.get("client_ids", ())
+        }
         if ErasedEntry.objects.of(self.account).filter(pk__in=named).exists():
             raise Gone("Nothing is left of them: they were erased.")
 
     def _counted(self, rows: EntryQuerySet, person: str) -> ErasureCount:
-        found = erasure.extent(self.account, rows, self.actor, person=person)
+        found = erasure.preview_erasure(self.account, rows, self.actor, person=person)
         return {
             "erased": False,
             "count": found.memories,
@@ -125,15 +127,15 @@ class Erase(AgentView):
                 "versions": found.versions,
                 "edges": found.edges,
                 "vectors": found.vectors,
-                "stored_answers": found.answers,
+                "stored_answers": found.stored_responses,
                 "inputs_and_reasons": found.notes,
-                "kept_elsewhere": found.elsewhere,
+                "kept_elsewhere": found.personal_records,
             },
             "confirm_token": found.ticket,
-            "expires_in_seconds": int(VALID.total_seconds()),
+            "expires_in_seconds": int(TICKET_LIFETIME.total_seconds()),
         }
 
-    def _erased(self, done: erasure.Erased) -> Erasure:
+    def _erased(self, done: erasure.ErasureResult) -> Erasure:
         commit = Commit.objects.of(self.account).get(pk=done.commit_id)
         return {
             "erased": True,

@@ -10,7 +10,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.permissions import demand
 from kmapp.api.views import AgentView, parse
 from kmapp.ledger import batch_nodes
-from memory.actions.feedback import Rated, rate
+from memory.actions.feedback import RatingResult, rate_entry
 from memory.actions.review import Decision
 from memory.api.lookup import Which, one, readable
 from memory.api.request_serializers import IdField
@@ -54,8 +54,8 @@ class Feedback(AgentView):
                 actor=self.actor,
                 reason=asked.get("reason", ""),
             )
-            rated = rate(decision, asked["outcome"], used_in=asked.get("used_in") or "")
-            return self.seal(Response(_shown(rated), status=201 if rated.fresh else 200))
+            rated = rate_entry(decision, asked["outcome"], used_in=asked.get("used_in") or "")
+            return self.seal(Response(_shown(rated), status=201 if rated.changed else 200))
 
     def _of_a_guest(self, kind: batch_nodes.Kind, request: Request) -> Response:
         """A node that another app keeps is rated by that app."""
@@ -65,7 +65,7 @@ class Feedback(AgentView):
             return self.seal(Response(rated.answer, status=201 if rated.fresh else 200))
 
 
-def _shown(rated: Rated) -> Rating:
+def _shown(rated: RatingResult) -> Rating:
     return {
         "id": rated.rating.pk,
         "memory_id": rated.entry.pk,

@@ -16,8 +16,8 @@ from kmapp.api.serializers import Exact, any_of
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied
 from memory.actions import bulk_forget, review
-from memory.actions.bulk_review import Started, progress
-from memory.actions.confirmation_tickets import VALID
+from memory.actions.bulk_review import StartedRun, get_progress
+from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.actions.review import Decision
 from memory.api import serialize
 from memory.api.lookup import forgettable, one
@@ -76,11 +76,11 @@ class Forget(AgentView):
             if asked.get("id") or asked.get("client_id"):
                 return self.seal(Response(serialize.entry_output(self._one(asked))))
             rows = _meant(self.request.auth, asked)
-            kept = bulk_forget.for_a_person(self.account, self.actor, rows)
+            kept = bulk_forget.requiring_review(self.account, self.actor, rows)
             rows = rows.exclude(pk__in=kept.values("pk"))
             if not asked.get("confirm_token"):
                 return Response(self._counted(rows, needs_review=kept.count()))
-            started = bulk_forget.forget_all(
+            started = bulk_forget.forget_entries(
                 self.account,
                 rows,
                 self.actor,
@@ -96,7 +96,7 @@ class Forget(AgentView):
             return entry
         this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)
         everyones = entry.visibility == MemoryEntry.Visibility.ACCOUNT
-        if everyones and bulk_forget.for_a_person(self.account, self.actor, this).exists():
+        if everyones and bulk_forget.requiring_review(self.account, self.actor, this).exists():
             raise Denied(
                 "Everyone is told this memory: ask a reviewer to forget it.", code="needs_review"
             )
@@ -110,22 +110,22 @@ class Forget(AgentView):
         )
 
     def _counted(self, rows: EntryQuerySet, *, needs_review: int) -> ForgettingCount:
-        found = bulk_forget.extent(self.account, rows, self.actor)
+        found = bulk_forget.preview_forget(self.account, rows, self.actor)
         return {
             "forgotten": False,
             "count": found.memories,
             "needs_review": needs_review,
             "confirm_token": found.ticket or None,
-            "expires_in_seconds": int(VALID.total_seconds()),
+            "expires_in_seconds": int(TICKET_LIFETIME.total_seconds()),
         }
 
 
-def _started(started: Started) -> Forgetting:
-    done = progress(started.run)
+def _started(started: StartedRun) -> Forgetting:
+    done = get_progress(started.run)
     return {
-        "forgotten": done.is_over,
-        "count": done.done if done.is_over else done.asked,
-        "status": "SUCCEEDED" if done.is_over else "PENDING",
+        "forgotten": done.is_finished,
+        "count": done.done if done.is_finished else done.requested,
+        "status": "SUCCEEDED" if done.is_finished else "PENDING",
         "event_ids": list(started.events),
     }
 
@@ -140,7 +140,7 @@ def _meant(principal: KeyPrincipal, asked: Mapping[str, Any]) -> EntryQuerySet:
     named = whose(asked)
     rows = rows.filter(**named)
     if not principal.may(Scope.ADMIN):
-        rows = rows.told_to(str(principal.actor))
+        rows = rows.current_or_written_by(str(principal.actor))
         if not named:
             rows = rows.filter(visibility=MemoryEntry.Visibility.ACCOUNT)
         elif "user_id" not in named:

@@ -97,7 +97,7 @@ def _seen(
         named = any(asked.get(name) for name in (*IDS, "scope"))  # a filter alone only narrows
         return rows.visible_to(viewer) if named else rows
     if told:
-        rows = rows.told_to(str(principal.actor), at)
+        rows = rows.current_or_written_by(str(principal.actor), at)
     return rows.visible_to(viewer)
 
 

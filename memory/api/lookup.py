@@ -16,7 +16,7 @@ from kmapp.providers.active import active_model
 from memory.api.request_serializers import IdField, Ids, viewer_of
 from memory.api.serialize import SCHEME
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry, MemoryVersion
-from memory.models.entry_input import key_of
+from memory.models.entry_input import derive_entry_id
 from memory.retrieval.as_of import Past, tellable
 
 URI_PARTS = 4  # account, scope, kind, id
@@ -76,7 +76,7 @@ def readable(
     """
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
-        rows = rows.told_to(str(principal.actor), at)
+        rows = rows.current_or_written_by(str(principal.actor), at)
     whose = {name: asked.get(name) for name in ("user_id", "agent_id", "app_id", "run_id")}
     return rows.visible_to(viewer_of(whose)) if any(whose.values()) else rows
 
@@ -125,6 +125,6 @@ def one(account_id: UUID, rows: EntryQuerySet, asked: Mapping[str, Any]) -> Memo
 
 def _refuse_erased(account_id: UUID, asked: Mapping[str, Any]) -> None:
     scope = asked.get("scope") or ""
-    key = asked.get("id") or key_of(account_id, scope, asked["client_id"])
+    key = asked.get("id") or derive_entry_id(account_id, scope, asked["client_id"])
     if ErasedEntry.objects.of(account_id).filter(pk=key).exists():
         raise Gone("This memory was erased.")

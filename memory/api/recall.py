@@ -19,7 +19,7 @@ from kmapp.search.variants import Variant
 from memory.api import aionis_subgraph, serialize
 from memory.api.recall_response_types import InjectAnswer, RecallAnswer, RecallTextAnswer
 from memory.api.request_serializers import QUERY, Asking, Share, viewer_of
-from memory.models.settings import MOST_INJECTED
+from memory.models.settings import MAX_INJECTED
 from memory.retrieval.access_counters import accessed
 from memory.retrieval.filters import condition
 from memory.retrieval.prompt_block import inject
@@ -165,7 +165,7 @@ class InjectInput(Asking):
     query = serializers.CharField(max_length=QUERY)
     max_memories = serializers.IntegerField(
         min_value=1,
-        max_value=MOST_INJECTED,
+        max_value=MAX_INJECTED,
         required=False,
         allow_null=True,
         help_text="By default what the account's policy says.",

@@ -13,7 +13,7 @@ from kmapp.api.serializers import Aliases, OneOrMore, Typed, any_of, one_of
 from kmapp.ledger import batch_nodes as nodes
 from memory.api.batch_defaults import handed_down
 from memory.models import MemoryEdge, MemoryEntry, Viewer
-from memory.models.entry_input import End, NewEdge, NewEntry
+from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
 from memory.retrieval.filters import IDS, fixed_ids
 from memory.retrieval.search import USUAL
 
@@ -152,7 +152,7 @@ class EdgeInput(Typed):
 
 
 def edge_of(data: Mapping[str, Any]) -> NewEdge:
-    return NewEdge(**{**given(data), "src": End(**data["src"]), "dst": End(**data["dst"])})
+    return NewEdge(**{**given(data), "src": EdgeEnd(**data["src"]), "dst": EdgeEnd(**data["dst"])})
 
 
 class NodeInput(EntryInput):

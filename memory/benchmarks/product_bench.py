@@ -26,7 +26,7 @@ from kmapp.providers.active import active_model
 from kmapp.providers.embedding import Kind, OpenAIEmbedder
 from kmapp.providers.query_cache import query_vector
 from kmapp.search.queries import Meaning
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.benchmarks.query_plans import Statement, overheard
 from memory.benchmarks.synthetic_texts import Writer
 from memory.benchmarks.synthetic_vectors import Cloud
@@ -180,7 +180,7 @@ class Bench:
             for text in self.writer.texts(number)
         ]
         with acting(self.account):
-            write(account_id=self.account.pk, actor=SYSTEM, batch=Batch(entries=entries))
+            write_batch(account_id=self.account.pk, actor=SYSTEM, batch=Batch(entries=entries))
 
     def _insert(self, text: str) -> None:
         with connections["owner"].cursor() as cursor:

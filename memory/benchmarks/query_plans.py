@@ -21,7 +21,7 @@ from kmapp.outbox.models import Delivery
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.search.queries import Meaning, Within, forget_figures
-from memory.actions.topic_edits import topics_of
+from memory.actions.topic_edits import current_topics
 from memory.benchmarks.synthetic_texts import Writer
 from memory.benchmarks.synthetic_vectors import Cloud
 from memory.models import MemoryEntry, Viewer
@@ -101,7 +101,7 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
         with overheard("review queue") as queue:
             list(rows.awaiting_review()[:PAGE])
         with overheard("topics") as topics:
-            list(topics_of(account_id)[:PAGE])
+            list(current_topics(account_id)[:PAGE])
         with overheard("agents") as agents:
             agent_names(account_id)
         with overheard("dead letters") as dead:

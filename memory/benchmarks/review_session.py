@@ -15,8 +15,8 @@ from kmapp.accounts.actions import add_member
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account, Membership, User
 from kmapp.database.ids import uuid7
-from memory.actions.entries import write
-from memory.actions.triage import triage
+from memory.actions.entries import write_batch
+from memory.actions.triage import triage_entry
 from memory.benchmarks.product_bench import Times
 from memory.benchmarks.synthetic_texts import Writer
 from memory.models.entry_input import Batch, NewEntry
@@ -65,9 +65,9 @@ def _propose(account: Account, number: int) -> None:
     drafts = [NewEntry(text=text, visibility="account") for text in writer.texts(number)]
     with acting(account):
         agent = Actor("key", uuid7())
-        written = write(account_id=account.pk, actor=agent, batch=Batch(entries=drafts))
+        written = write_batch(account_id=account.pk, actor=agent, batch=Batch(entries=drafts))
     for entry in written.entries:
-        triage(account.pk, entry.pk)
+        triage_entry(account.pk, entry.pk)
 
 
 def _reviewer(account: Account) -> Client:

@@ -30,7 +30,7 @@ from kmapp.search.actions import postings_of
 from kmapp.search.indexes import drop_indexes, make_indexes
 from memory.actions.enqueue import EMBED
 from memory.actions.run_order import NEXT_WEIGHT
-from memory.actions.versions import version_of
+from memory.actions.versions import build_version
 from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, half, one_transaction
 from memory.benchmarks.synthetic_entries import Population
 from memory.benchmarks.synthetic_vectors import Cloud
@@ -143,7 +143,7 @@ class Seeder:
         commit.add_all(entries, "ADD")
         rows.add(self._sealed(commit))
         rows.add(entries)
-        rows.add(version_of(entry, commit, SYSTEM, REASON) for entry in entries)
+        rows.add(build_version(entry, commit, SYSTEM, REASON) for entry in entries)
         pairs = [(a, b) for a, b in pairwise(entries) if a.run_id and a.run_id == b.run_id]
         rows.add(self._edge(before, after) for before, after in pairs)
         for entry in entries:

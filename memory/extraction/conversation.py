@@ -33,12 +33,12 @@ class Message:
         return cls(**kept)
 
 
-def of_agent(messages: Sequence[Message], agent_id: str) -> bool:
+def is_about_agent(messages: Sequence[Message], agent_id: str) -> bool:
     """Whose memory it is: the agent's if and only if there is one, and it said something."""
     return bool(agent_id) and any(message.role == ASSISTANT for message in messages)
 
 
-def transcript(messages: Sequence[Message]) -> str:
+def render_transcript(messages: Sequence[Message]) -> str:
     """The conversation without what the system said, one paragraph a message."""
     return "\n".join(
         f"{message.role}{f' ({message.name})' if message.name else ''}: {message.text}"
@@ -47,7 +47,7 @@ def transcript(messages: Sequence[Message]) -> str:
     )
 
 
-def fenced(name: str, text: str) -> str:
+def fence_text(name: str, text: str) -> str:
     """Text of others between tags that it cannot close."""
     harmless = re.sub(rf"<(/?\s*{name})", r"‹\1", text, flags=re.IGNORECASE)
     return f"<{name}>\n{harmless}\n</{name}>"

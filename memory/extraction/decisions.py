@@ -14,7 +14,7 @@ from memory.extraction.response_schema import Decision, Fact, Refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
+class SimilarMemory:
     """A memory that was found near some of the facts."""
 
     id: UUID
@@ -24,21 +24,21 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deed:
+class FactOutcome:
     """What is done about one fact."""
 
     item: int
     fact: Fact
     event: str  # ADD, UPDATE, DELETE (the fact takes the memory's place) or NONE
-    near: Near | None = None
+    near: SimilarMemory | None = None
     text: str = ""  # of the memory as it reads from now on
     contradicts: bool = False  # a memory that stays
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
-    deeds: Sequence[Deed]
+class ResolvedFacts:
+    deeds: Sequence[FactOutcome]
     refused: Sequence[Refusal] = ()
 
 
@@ -50,12 +50,12 @@ class _Taken:
     texts: set[str] = field(default_factory=set)
 
 
-def settle(
+def resolve_facts(
     facts: Mapping[int, Fact],
-    near: Mapping[int, Sequence[Near]],
-    numbered: Sequence[Near],
+    near: Mapping[int, Sequence[SimilarMemory]],
+    numbered: Sequence[SimilarMemory],
     decisions: Sequence[Decision],
-) -> Settled:
+) -> ResolvedFacts:
     """Bring facts and decisions together. `numbered` is what the model knows memories by."""
     first: dict[int, Decision] = {}
     refused = []
@@ -72,28 +72,30 @@ def settle(
             refused.append(outcome)
         else:
             deeds.append(outcome)
-    return Settled(deeds=deeds, refused=refused)
+    return ResolvedFacts(deeds=deeds, refused=refused)
 
 
 def _settle_one(
     item: int,
     fact: Fact,
-    near: Sequence[Near],
-    numbered: Sequence[Near],
+    near: Sequence[SimilarMemory],
+    numbered: Sequence[SimilarMemory],
     decision: Decision | None,
     taken: _Taken,
-) -> Deed | Refusal:
-    said = same_text(fact.text)
-    twin = twin_of(fact, near)
+) -> FactOutcome | Refusal:
+    said = normalize_for_comparison(fact.text)
+    twin = find_identical_memory(fact, near)
     if twin or said in taken.texts:
-        return Deed(item=item, fact=fact, event="NONE", near=twin, reason="It is known already.")
+        return FactOutcome(
+            item=item, fact=fact, event="NONE", near=twin, reason="It is known already."
+        )
     if not near:
-        deed: Deed | Refusal = Deed(
+        deed: FactOutcome | Refusal = FactOutcome(
             item=item, fact=fact, event="ADD", reason="Nothing like it was known."
         )
     else:
         deed = _decided(item, fact, _named(decision, near, numbered), decision, taken)
-    if isinstance(deed, Deed) and deed.event != "NONE":
+    if isinstance(deed, FactOutcome) and deed.event != "NONE":
         taken.texts.add(said)
     return deed
 
@@ -101,24 +103,24 @@ def _settle_one(
 def _decided(
     item: int,
     fact: Fact,
-    found: Near | str | None,
+    found: SimilarMemory | str | None,
     decision: Decision | None,
     taken: _Taken,
-) -> Deed | Refusal:
+) -> FactOutcome | Refusal:
     if decision is None or isinstance(found, str):
         return Refusal(item=item, reason=found if isinstance(found, str) else "was not decided")
     if found and decision.event != "NONE" and found.id in taken.memories:
         # Another fact changed that memory: this one stands beside it.
-        return Deed(item=item, fact=fact, event="ADD", reason=decision.reason)
+        return FactOutcome(item=item, fact=fact, event="ADD", reason=decision.reason)
     deed = _deed(item, fact, found, decision)
-    if isinstance(deed, Deed) and deed.event in ("UPDATE", "DELETE") and found:
+    if isinstance(deed, FactOutcome) and deed.event in ("UPDATE", "DELETE") and found:
         taken.memories.add(found.id)
     return deed
 
 
 def _named(
-    decision: Decision | None, near: Sequence[Near], numbered: Sequence[Near]
-) -> Near | str | None:
+    decision: Decision | None, near: Sequence[SimilarMemory], numbered: Sequence[SimilarMemory]
+) -> SimilarMemory | str | None:
     """The memory that a decision names, or what is wrong with it."""
     if decision is None:
         return None
@@ -132,40 +134,44 @@ def _named(
     return found
 
 
-def _deed(item: int, fact: Fact, found: Near | None, decision: Decision) -> Deed | Refusal:
+def _deed(
+    item: int, fact: Fact, found: SimilarMemory | None, decision: Decision
+) -> FactOutcome | Refusal:
     why = decision.reason
     if decision.event == "NONE" or found is None:
         event: str = decision.event if decision.event == "NONE" else "ADD"
-        return Deed(item=item, fact=fact, event=event, near=found, reason=why)
+        return FactOutcome(item=item, fact=fact, event=event, near=found, reason=why)
     if decision.event == "DELETE":
         # A person pinned it: both stay, and it is said that they do not agree.
         event = "ADD" if found.fixed else "DELETE"
-        return Deed(item=item, fact=fact, event=event, near=found, contradicts=True, reason=why)
+        return FactOutcome(
+            item=item, fact=fact, event=event, near=found, contradicts=True, reason=why
+        )
     text = (decision.text or fact.text).strip()
     if not set(terms(text)) & set(terms(fact.text)):
         return Refusal(item=item, reason="the new text does not say what the fact says")
-    if same_text(text) == same_text(found.text):
-        return Deed(item=item, fact=fact, event="NONE", near=found, reason=why)
+    if normalize_for_comparison(text) == normalize_for_comparison(found.text):
+        return FactOutcome(item=item, fact=fact, event="NONE", near=found, reason=why)
     event = "ADD" if found.fixed else "UPDATE"
-    return Deed(item=item, fact=fact, event=event, near=found, text=text, reason=why)
+    return FactOutcome(item=item, fact=fact, event=event, near=found, text=text, reason=why)
 
 
-def twin_of(fact: Fact, near: Sequence[Near]) -> Near | None:
+def find_identical_memory(fact: Fact, near: Sequence[SimilarMemory]) -> SimilarMemory | None:
     """The memory that says the same, letter by letter: no model is asked about it."""
-    said = same_text(fact.text)
-    return next((each for each in near if same_text(each.text) == said), None)
+    said = normalize_for_comparison(fact.text)
+    return next((each for each in near if normalize_for_comparison(each.text) == said), None)
 
 
-def same_text(text: str) -> str:
+def normalize_for_comparison(text: str) -> str:
     """Equal for texts that differ in spacing, case or the last full stop only."""
     return " ".join(normalise(text).casefold().split()).rstrip(".。!！")
 
 
-def numbering(near: Mapping[int, Sequence[Near]]) -> list[Near]:
+def number_memories(near: Mapping[int, Sequence[SimilarMemory]]) -> list[SimilarMemory]:
     """Every memory once. Its place is the number by which the model knows it."""
     return list(dict.fromkeys(_all(near)))
 
 
-def _all(near: Mapping[int, Sequence[Near]]) -> Iterator[Near]:
+def _all(near: Mapping[int, Sequence[SimilarMemory]]) -> Iterator[SimilarMemory]:
     for item in sorted(near):
         yield from near[item]

@@ -8,7 +8,7 @@ RUN = 3  # terms in a row
 MOST = 0.5  # of a text's runs that the prompt may hold and the source does not
 
 
-def echoes(text: str, prompt: str, source: str) -> bool:
+def repeats_prompt(text: str, prompt: str, source: str) -> bool:
     """Whether a text was taken from the prompt or its examples instead of the source."""
     said = _runs(terms(text))
     if not said:

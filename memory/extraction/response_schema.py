@@ -42,7 +42,7 @@ AGENT_CATEGORIES = {
 }
 
 
-class Unusable(Exception):
+class InvalidResponse(Exception):
     """An answer of the wrong shape: nothing of it is used."""
 
 
@@ -54,7 +54,7 @@ class Refusal:
     reason: str
 
 
-class Shape(BaseModel):
+class ResponseModel(BaseModel):
     """One thing that a model says. Types are not guessed; what we did not ask for is dropped."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
@@ -68,7 +68,7 @@ class Shape(BaseModel):
         return value
 
 
-class Fact(Shape):
+class Fact(ResponseModel):
     """One statement worth remembering."""
 
     text: str = Field(min_length=1, max_length=TEXT)
@@ -96,7 +96,7 @@ class Fact(Shape):
         return [name.strip() for name in value if 0 < len(name.strip()) <= NAME][:NAMES]
 
 
-class Decision(Shape):
+class Decision(ResponseModel):
     """What becomes of one fact."""
 
     fact: int
@@ -111,7 +111,7 @@ class Decision(Shape):
         return value[:REASON]
 
 
-class Worth(Shape):
+class TaskAssessment(ResponseModel):
     """Whether a task left anything worth keeping."""
 
     should_store: bool
@@ -123,7 +123,7 @@ class Worth(Shape):
         return value[:REASON]
 
 
-class Rewriting(Shape):
+class Rewrite(ResponseModel):
     """A memory as it reads from now on."""
 
     content: str = Field(min_length=1, max_length=50_000)
@@ -137,11 +137,11 @@ class Rewriting(Shape):
         return min(max(value, 0.0), 1.0)
 
 
-S = TypeVar("S", bound=Shape)
+S = TypeVar("S", bound=ResponseModel)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read(Generic[S]):
+class ParsedItems(Generic[S]):
     """The items of an answer that can be used, by their number, and those that cannot."""
 
     items: Mapping[int, S]
@@ -149,32 +149,32 @@ class Read(Generic[S]):
     whole: Mapping[str, Any] = field(default_factory=dict)
 
 
-def unfenced(text: str) -> str:
+def strip_code_fence(text: str) -> str:
     """Without the code fence that models like to put around an answer."""
     found = FENCE.match(text)
     return (found[1] if found else text).strip()
 
 
-def read_object(text: str) -> dict[str, Any]:
+def parse_object(text: str) -> dict[str, Any]:
     try:
-        value = json.loads(unfenced(text))
+        value = json.loads(strip_code_fence(text))
         text.encode()  # JSON may spell half of a character
         json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise Unusable("it is not JSON") from error
+        raise InvalidResponse("it is not JSON") from error
     if not isinstance(value, dict):
-        raise Unusable("it is not a JSON object")
+        raise InvalidResponse("it is not a JSON object")
     return value
 
 
-def read_items(
+def parse_items(
     text: str, name: str, shape: type[S], rename: Mapping[str, str] | None = None
-) -> Read[S]:
+) -> ParsedItems[S]:
     """The list of this name in an answer, item by item."""
-    whole = read_object(text)
+    whole = parse_object(text)
     listed = whole.get(name)
     if not isinstance(listed, list):
-        raise Unusable(f'it has no list "{name}"')
+        raise InvalidResponse(f'it has no list "{name}"')
     items, refused = {}, []
     for number, each in enumerate(listed):
         if number >= MOST_FACTS:
@@ -186,25 +186,25 @@ def read_items(
         except ValidationError as error:
             refused.append(Refusal(item=number, reason=_why(error)))
     if listed and not items:
-        raise Unusable(f'nothing in "{name}" has the right form: {refused[0].reason}')
-    return Read(items=items, refused=refused, whole=whole)
+        raise InvalidResponse(f'nothing in "{name}" has the right form: {refused[0].reason}')
+    return ParsedItems(items=items, refused=refused, whole=whole)
 
 
-def read_worth(text: str) -> Read[Fact]:
+def parse_task_assessment(text: str) -> ParsedItems[Fact]:
     """Whether a task was worth remembering, and what of it."""
-    worth = read_one(text, Worth)
+    worth = parse_one(text, TaskAssessment)
     whole = worth.model_dump()
     if not worth.should_store:
-        return Read(items={}, whole=whole)
-    read = read_items(text, "memories", Fact, {"type": "kind", "content": "text"})
-    return Read(items=read.items, refused=read.refused, whole=whole)
+        return ParsedItems(items={}, whole=whole)
+    read = parse_items(text, "memories", Fact, {"type": "kind", "content": "text"})
+    return ParsedItems(items=read.items, refused=read.refused, whole=whole)
 
 
-def read_one(text: str, shape: type[S]) -> S:
+def parse_one(text: str, shape: type[S]) -> S:
     try:
-        return shape.model_validate(read_object(text))
+        return shape.model_validate(parse_object(text))
     except ValidationError as error:
-        raise Unusable(_why(error)) from error
+        raise InvalidResponse(_why(error)) from error
 
 
 def _renamed(each: Any, names: Mapping[str, str]) -> Any:
@@ -236,7 +236,7 @@ _NUMBER = {"type": "number"}
 _KIND = {"type": "string", "enum": list(KINDS)}
 
 
-def facts_form(categories: Sequence[str]) -> dict[str, Any]:
+def facts_schema(categories: Sequence[str]) -> dict[str, Any]:
     category = {"type": "string", "enum": list(categories)}
     said = {"text": _TEXT, "kind": _KIND, "category": category, "importance": _NUMBER}
     return _form({"facts": {"type": "array", "items": _form({**said, "entities": _TEXTS})}})
@@ -249,13 +249,13 @@ _DECISION = {
     "text": {"type": ["string", "null"]},
     "reason": _TEXT,
 }
-DECISIONS_FORM = _form({"decisions": {"type": "array", "items": _form(_DECISION)}})
+DECISIONS_SCHEMA = _form({"decisions": {"type": "array", "items": _form(_DECISION)}})
 _MEMORY = {"type": _KIND, "content": _TEXT, "importance": _NUMBER, "tags": _TEXTS}
-WORTH_FORM = _form(
+TASK_ASSESSMENT_SCHEMA = _form(
     {
         "should_store": {"type": "boolean"},
         "reasoning": _TEXT,
         "memories": {"type": "array", "items": _form({**_MEMORY, "entities": _TEXTS})},
     }
 )
-REWRITING_FORM = _form({"content": _TEXT, "importance": {"type": ["number", "null"]}})
+REWRITE_SCHEMA = _form({"content": _TEXT, "importance": {"type": ["number", "null"]}})

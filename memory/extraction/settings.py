@@ -8,7 +8,7 @@ from memory.models import MemorySettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
+class ExtractionSettings:
     """`instructions` and `categories` are the account's own; without them, ours."""
 
     auto_store: bool = True
@@ -23,9 +23,9 @@ class Ways:
         return f"\nThe organisation asks for this too:\n{asked}\n" if asked else ""
 
 
-def ways_of(account_id: UUID) -> Ways:
-    settings = MemorySettings.objects.here(account_id)
-    return Ways(
+def load_extraction_settings(account_id: UUID) -> ExtractionSettings:
+    settings = MemorySettings.objects.get_or_default(account_id)
+    return ExtractionSettings(
         auto_store=settings.auto_store,
         store_threshold=settings.store_threshold,
         instructions=settings.instructions,

@@ -10,7 +10,7 @@ from kmapp.outbox.registry import Job, JobErrors, PermanentFailure, RetryLater, 
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
 from memory.actions import bulk_review
-from memory.actions.derive_edges import relate
+from memory.actions.derive_edges import derive_edges
 from memory.actions.embeddings import embed_entries
 from memory.actions.enqueue import (
     BULK,
@@ -20,16 +20,16 @@ from memory.actions.enqueue import (
     RELATE,
     TOPICS,
     TRIAGE,
-    owe_relations,
+    enqueue_edge_derivation,
 )
-from memory.actions.extraction import extract
+from memory.actions.extraction import run_extraction
 from memory.actions.messages import EXTRACT, NO_CHAT_MODEL
-from memory.actions.model_requests import BadAnswer
+from memory.actions.model_requests import InvalidAnswer
 from memory.actions.quotas import TOO_MANY
-from memory.actions.run_order import put_in_order
+from memory.actions.run_order import derive_run_order
 from memory.actions.topic_growth import grow_topics
-from memory.actions.topic_suggestions import suggest
-from memory.actions.triage import triage, triage_embedded
+from memory.actions.topic_suggestions import refresh_suggestions
+from memory.actions.triage import enqueue_triage_of_embedded, triage_entry
 
 QUEUE_PAUSE = 3600  # seconds before it is asked whether people decided about a key's proposals
 PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
@@ -47,9 +47,9 @@ def embed(jobs: Sequence[Job]) -> JobErrors:
         raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
     done = [entry for entry in entries if entry not in failed]
     if done:  # what failed is not owed: published once, it would never be owed again
-        triage_embedded(jobs[0].account_id, done, jobs[0].event_id)
+        enqueue_triage_of_embedded(jobs[0].account_id, done, jobs[0].event_id)
         with acting(jobs[0].account_id):
-            owe_relations(jobs[0].account_id, done, jobs[0].event_id)
+            enqueue_edge_derivation(jobs[0].account_id, done, jobs[0].event_id)
     return {
         job.id: failed[entry] for job in jobs if (entry := UUID(job.payload["entry"])) in failed
     }
@@ -59,7 +59,7 @@ def embed(jobs: Sequence[Job]) -> JobErrors:
 def order(jobs: Sequence[Job]) -> None:
     for job in jobs:
         ids = [UUID(each) for each in job.payload["entries"]]
-        put_in_order(job.account_id, ids, job.event_id)
+        derive_run_order(job.account_id, ids, job.event_id)
 
 
 @on(EXTRACT, name="memory.handlers.extract_memories", queue="extraction")
@@ -69,8 +69,8 @@ def extract_memories(jobs: Sequence[Job]) -> None:
         raise RetryLater(NO_CHAT_MODEL, for_all=True)
     for job in jobs:
         try:
-            extract(job.account_id, UUID(job.payload["extraction"]))
-        except BadAnswer as error:
+            run_extraction(job.account_id, UUID(job.payload["extraction"]))
+        except InvalidAnswer as error:
             raise PermanentFailure(str(error)) from error
         except Refused as error:
             raise PermanentFailure(error.message) from error
@@ -93,26 +93,26 @@ def _pause(error: Conflict | OverBudget) -> float:
 @on(TRIAGE, name="memory.handlers.compare", batch=16, queue="clustering")
 def compare(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        triage(job.account_id, UUID(job.payload["entry"]))
+        triage_entry(job.account_id, UUID(job.payload["entry"]))
 
 
 @on(RELATE, name="memory.handlers.relate_memories", queue="clustering")
 def relate_memories(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        relate(job.account_id, [UUID(each) for each in job.payload["entries"]])
+        derive_edges(job.account_id, [UUID(each) for each in job.payload["entries"]])
 
 
 @on(TOPICS, name="memory.handlers.let_topics_grow", batch=100, queue="clustering", alone=True)
 def let_topics_grow(jobs: Sequence[Job]) -> None:
     """However often it was asked for meanwhile, once."""
     run = grow_topics(jobs[0].account_id, SYSTEM)
-    suggest(jobs[0].account_id, run.groups)
+    refresh_suggestions(jobs[0].account_id, run.groups)
 
 
 @on(BULK, name="memory.handlers.decide_part")
 def decide_part(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        bulk_review.do_part(job.account_id, UUID(job.payload["part"]))
+        bulk_review.run_part(job.account_id, UUID(job.payload["part"]))
 
 
 @on(BULK_UNDO, name="memory.handlers.undo_part")

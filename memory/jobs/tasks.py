@@ -6,22 +6,22 @@ from celery import shared_task
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.sweep import sweep
-from memory.actions.accesses import write_down
-from memory.actions.enqueue import owe_topics
-from memory.actions.retention import forget_outlived
-from memory.actions.tiers import cool
+from memory.actions.accesses import flush_access_counts
+from memory.actions.enqueue import enqueue_topic_growth
+from memory.actions.retention import apply_retention
+from memory.actions.tiers import demote_unused_entries
 
 
 @shared_task
 def keep_to_retention() -> int:
     """Forget what the policies of all accounts no longer keep. How many memories that were."""
-    return sum(sweep(forget_outlived))
+    return sum(sweep(apply_retention))
 
 
 @shared_task
 def let_cool() -> int:
     """Move what nobody was told for long one tier down. How many memories that were."""
-    return sum(sweep(cool))
+    return sum(sweep(demote_unused_entries))
 
 
 @shared_task
@@ -33,9 +33,9 @@ def let_topics_grow() -> None:
 @shared_task
 def write_down_accesses() -> int:
     """Add what was counted since the last time to the memories of all accounts."""
-    return sum(sweep(write_down))
+    return sum(sweep(flush_access_counts))
 
 
 def _owe_topics(account_id: UUID) -> None:
     with acting(account_id):
-        owe_topics(account_id)
+        enqueue_topic_growth(account_id)

@@ -14,7 +14,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import NotFound
 from memory.actions import review
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.actions.review import Decision
 from memory.models import EntryQuerySet, MemoryEntry, MemoryVersion, Viewer
 from memory.models.entry_input import Batch, NewEntry
@@ -28,7 +28,7 @@ TIMES = ("observed_at", "valid_from", "valid_to", "expires_at", "created_at", "u
 Rows = list[dict[str, Any]]
 
 
-def describe(verbs: Any) -> None:
+def add_subcommands(verbs: Any) -> None:
     """The verbs and their options."""
     finding = _verb(verbs, "search", "find memories by words and meaning")
     finding.add_argument("query")
@@ -76,12 +76,12 @@ def _share(said: str) -> float:
     return share
 
 
-def answer(account: Account, verb: str, said: Mapping[str, Any]) -> str:
+def run_subcommand(account: Account, verb: str, said: Mapping[str, Any]) -> str:
     """Do it, and say what there is to say."""
-    rows = VERBS[verb](account, Namespace(**said))
+    rows = SUBCOMMANDS[verb](account, Namespace(**said))
     if said["json"]:
         return json.dumps(rows, cls=DjangoJSONEncoder, ensure_ascii=False, indent=2)
-    return table(rows, COLUMNS.get(verb, ()))
+    return format_table(rows, COLUMNS.get(verb, ()))
 
 
 def _search(account: Account, said: Namespace) -> Rows:
@@ -142,7 +142,7 @@ def _add(account: Account, said: Namespace) -> Rows:
     )
     with acting(account):
         batch = Batch(entries=[draft], reason="manage.py memories add")
-        return [_told(write(account_id=account.pk, actor=SYSTEM, batch=batch).entries[0])]
+        return [_told(write_batch(account_id=account.pk, actor=SYSTEM, batch=batch).entries[0])]
 
 
 def _update(account: Account, said: Namespace) -> Rows:
@@ -174,7 +174,7 @@ def _whole(entry: MemoryEntry) -> dict[str, Any]:
     return {name: getattr(entry, name) for name in (*SHOWN, *MORE, *TIMES, "version")}
 
 
-VERBS: Mapping[str, Callable[[Account, Namespace], Rows]] = {
+SUBCOMMANDS: Mapping[str, Callable[[Account, Namespace], Rows]] = {
     "search": _search,
     "list": _list,
     "get": _get,
@@ -191,7 +191,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 }
 
 
-def table(rows: Rows, columns: Sequence[str]) -> str:
+def format_table(rows: Rows, columns: Sequence[str]) -> str:
     """Columns side by side; without any, one line for each field."""
     if not columns:
         return "\n".join(f"{name:<14}{value}" for row in rows for name, value in row.items())

@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 ('review_keys', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=36), blank=True, default=list, size=None, verbose_name='keys whose memories wait for a person')),
                 ('duplicate_score', models.FloatField(default=0.65, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)], verbose_name='likeness of a near-duplicate')),
                 ('contradiction_score', models.FloatField(default=0.5, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)], verbose_name='likeness of what may contradict')),
-                ('forget_after', models.JSONField(blank=True, default=dict, validators=[memory.models.settings.check_days], verbose_name='days after which a kind is forgotten')),
+                ('forget_after', models.JSONField(blank=True, default=dict, validators=[memory.models.settings.validate_retention_days], verbose_name='days after which a kind is forgotten')),
                 ('version', models.PositiveIntegerField(default=0, verbose_name='version')),
                 ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
                 ('commit', models.ForeignKey(db_constraint=False, db_index=False, editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.commit', verbose_name='commit')),

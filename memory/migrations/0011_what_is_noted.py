@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='memorysettings',
             name='categories',
-            field=models.JSONField(blank=True, default=dict, validators=[memory.models.settings.check_categories], verbose_name='categories of facts'),
+            field=models.JSONField(blank=True, default=dict, validators=[memory.models.settings.validate_categories], verbose_name='categories of facts'),
         ),
         migrations.AddField(
             model_name='memorysettings',

@@ -13,7 +13,7 @@ from kmapp.accounts.models import AccountOwned, AccountQuerySet
 
 
 class BulkRunQuerySet(AccountQuerySet["BulkRun"]):
-    def deciding(self, ids: Sequence[UUID]) -> "BulkRunQuerySet":
+    def affecting(self, ids: Sequence[UUID]) -> "BulkRunQuerySet":
         """Those that were about one of these memories."""
         names = RawSQL(
             "SELECT p.run_id FROM memory_bulkpart p, jsonb_array_elements(p.chosen) c "
@@ -26,12 +26,12 @@ class BulkRunQuerySet(AccountQuerySet["BulkRun"]):
 class BulkRun(AccountOwned):
     """What a person asked for, about how many. How far it is stands in its parts."""
 
-    class Deed(models.TextChoices):
+    class Operation(models.TextChoices):
         APPROVE = "approve", _("Approve")
         REJECT = "reject", _("Reject")
         FORGET = "forget", _("Forget")
 
-    deed = models.CharField(_("deed"), max_length=7, choices=Deed.choices)
+    deed = models.CharField(_("deed"), max_length=7, choices=Operation.choices)
     actor = models.CharField(_("actor"), max_length=50)
     reason = models.TextField(_("reason"), blank=True)
     asked = models.PositiveIntegerField(_("asked for"))

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountQuerySet, SealedModel
 from kmapp.ledger.models import Commit
-from memory.models.entries import MemoryEntry, share
+from memory.models.entries import MemoryEntry, unit_interval_field
 
 
 class MemoryEdge(SealedModel):
@@ -44,9 +44,9 @@ class MemoryEdge(SealedModel):
         verbose_name=_("to"),
     )
     type = models.CharField(_("type"), max_length=15, choices=Type.choices)
-    weight = share(_("weight"), 0.5)
-    confidence = share(_("confidence"), 1.0)
-    decay_rate = share(_("decay rate"), 0.0)
+    weight = unit_interval_field(_("weight"), 0.5)
+    confidence = unit_interval_field(_("confidence"), 1.0)
+    decay_rate = unit_interval_field(_("decay rate"), 0.0)
     last_activated_at = models.DateTimeField(_("last activated"), null=True, blank=True)
     origin = models.CharField(
         _("origin"), max_length=7, choices=Origin.choices, default=Origin.WRITTEN

@@ -47,7 +47,7 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
             status=MemoryEntry.Status.ACTIVE,
         )
 
-    def told_to(self, writer: str, at: datetime | None = None) -> Self:
+    def current_or_written_by(self, writer: str, at: datetime | None = None) -> Self:
         """What agents may be told, and whatever this one wrote."""
         return self.current(at) | self.filter(created_by=writer)
 
@@ -94,7 +94,7 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         )
 
 
-def share(label: "StrOrPromise", default: float) -> "models.FloatField[float, float]":
+def unit_interval_field(label: "StrOrPromise", default: float) -> "models.FloatField[float, float]":
     return models.FloatField(
         label, default=default, validators=[MinValueValidator(0), MaxValueValidator(1)]
     )
@@ -163,9 +163,9 @@ class MemoryEntry(SealedModel):
     raw_ref = models.TextField(_("raw reference"), blank=True)
     evidence_ref = models.TextField(_("evidence reference"), blank=True)
     flags = ArrayField(models.CharField(max_length=30), verbose_name=_("flags"), default=list)
-    importance = share(_("importance"), 0.5)
-    confidence = share(_("confidence"), 1.0)
-    salience = share(_("salience"), 0.5)
+    importance = unit_interval_field(_("importance"), 0.5)
+    confidence = unit_interval_field(_("confidence"), 1.0)
+    salience = unit_interval_field(_("salience"), 0.5)
     half_life_days = models.FloatField(_("half-life in days"), null=True, blank=True)
     tier = models.CharField(_("tier"), max_length=7, choices=Tier.choices, default=Tier.HOT)
     pinned = models.BooleanField(_("pinned"), default=False)

@@ -45,7 +45,7 @@ class NewEntry:
     valid_to: datetime | None = None
     expires_at: datetime | None = None
 
-    def cleaned(self, kinds: Sequence[str]) -> Self:
+    def redacted(self, kinds: Sequence[str]) -> Self:
         """In one spelling, and without the personal data that the account wants blacked out."""
         changes: dict[str, Any] = {
             name: redact_text(getattr(self, name), kinds)
@@ -55,14 +55,14 @@ class NewEntry:
             changes[name] = redact_json(getattr(self, name), kinds)[0]
         return replace(self, **changes)
 
-    def key_in(self, account_id: UUID) -> UUID:
+    def resolve_id(self, account_id: UUID) -> UUID:
         """Its id: the same for the same client id, whoever asks and how often."""
         if self.client_id:
-            return key_of(account_id, self.scope, self.client_id)
+            return derive_entry_id(account_id, self.scope, self.client_id)
         return self.id or uuid7()
 
-    def default_visibility(self) -> str:
-        return self.visibility or visibility_of(self)
+    def resolve_visibility(self) -> str:
+        return self.visibility or infer_visibility(self)
 
     def sha256(self) -> str:
         """Of all that was said: the same client id with the same body is the same write.
@@ -72,7 +72,7 @@ class NewEntry:
         """
         return keyed_digest("memory.entry", self._said())
 
-    def is_of(self, sha256: str) -> bool:
+    def matches_digest(self, sha256: str) -> bool:
         """Whether this is what was kept with this digest."""
         return matches_digest(sha256, "memory.entry", self._said())
 
@@ -80,7 +80,7 @@ class NewEntry:
         return canonical({each.name: getattr(self, each.name) for each in fields(self)})
 
 
-def key_of(account_id: UUID, scope: str, client_id: str) -> UUID:
+def derive_entry_id(account_id: UUID, scope: str, client_id: str) -> UUID:
     """The id that a client's own id stands for."""
     return uuid5(account_id, f"{scope}\x1f{client_id}")
 
@@ -91,7 +91,7 @@ class _Ids(Protocol):
     run_id: str
 
 
-def visibility_of(said: "NewEntry | _Ids") -> str:
+def infer_visibility(said: "NewEntry | _Ids") -> str:
     """A run's entries are its own, a user's the user's, anybody's everybody's."""
     if said.user_id or said.agent_id:
         return "user"
@@ -99,7 +99,7 @@ def visibility_of(said: "NewEntry | _Ids") -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class EdgeEnd:
     """One end of an edge: an entry's id, or the client id it has or gets in this batch."""
 
     id: UUID | None = None
@@ -111,8 +111,8 @@ class NewEdge:
     """One connection to write."""
 
     type: str
-    src: End
-    dst: End
+    src: EdgeEnd
+    dst: EdgeEnd
     id: UUID | None = None
     weight: float = 0.5
     confidence: float = 1.0
@@ -125,7 +125,7 @@ class Batch:
 
     entries: Sequence[NewEntry]
     edges: Sequence[NewEdge] = ()
-    guests: Sequence[Guest] = ()  # nodes that other apps keep
+    hosted_nodes: Sequence[Guest] = ()  # nodes that other apps keep
     scope: str = ""
     input: Any = None
     reason: str = ""

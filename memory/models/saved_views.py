@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import AccountOwned, AccountQuerySet, SealedModel
 
-QUERY = 4_000  # characters of an address
+MAX_QUERY_LENGTH = 4_000  # characters of an address
 
 
 class SavedView(AccountOwned):
@@ -20,7 +20,7 @@ class SavedView(AccountOwned):
     )
     name = models.CharField(_("name"), max_length=80)
     shared = models.BooleanField(_("shared"), default=False)
-    query = models.CharField(_("address"), max_length=QUERY, blank=True)
+    query = models.CharField(_("address"), max_length=MAX_QUERY_LENGTH, blank=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = AccountQuerySet["SavedView"].as_manager()
@@ -45,7 +45,7 @@ class MemoryExport(SealedModel):
 
     taken_by = models.CharField(_("taken by"), max_length=50)
     form = models.CharField(_("form"), max_length=6, choices=Form.choices)
-    query = models.CharField(_("address"), max_length=QUERY, blank=True)
+    query = models.CharField(_("address"), max_length=MAX_QUERY_LENGTH, blank=True)
     number = models.PositiveIntegerField(_("memories"))
     created_at = models.DateTimeField(_("time"))
 

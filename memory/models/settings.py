@@ -11,46 +11,46 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
-from memory.models.entries import MemoryEntry, share
+from memory.models.entries import MemoryEntry, unit_interval_field
 from memory.review.similarity import ALIKE, SAME_MEANING, Bounds
 
-MOST_INJECTED = 50
-LONGEST_KEPT = 36_500  # days
-LONGEST_TOLD = 4_000  # characters of instructions
-MOST_CATEGORIES = 30
-LONGEST_NAME, LONGEST_CATEGORY = 50, 300  # characters
+MAX_INJECTED = 50
+MAX_RETENTION_DAYS = 36_500  # days
+MAX_INSTRUCTIONS_LENGTH = 4_000  # characters of instructions
+MAX_CATEGORIES = 30
+MAX_CATEGORY_NAME_LENGTH, MAX_CATEGORY_LENGTH = 50, 300  # characters
 DAILY_WRITES, OPEN_PROPOSALS = 200_000, 2_000  # of a key, unless the account says otherwise
-SHARES = ("store_threshold", "min_score", "duplicate_score", "contradiction_score")
+UNIT_INTERVAL_FIELDS = ("store_threshold", "min_score", "duplicate_score", "contradiction_score")
 
 
-def check_days(value: Any) -> None:
+def validate_retention_days(value: Any) -> None:
     """Whole days by kind, each at least one."""
     kinds = set(MemoryEntry.Kind.values)
     if not isinstance(value, dict) or not set(value) <= kinds:
         raise ValidationError(_("Give days by kind of memory."))
     for days in value.values():
-        if type(days) is not int or not 1 <= days <= LONGEST_KEPT:
+        if type(days) is not int or not 1 <= days <= MAX_RETENTION_DAYS:
             raise ValidationError(
-                _("Give whole days, from 1 to %(most)d.") % {"most": LONGEST_KEPT}
+                _("Give whole days, from 1 to %(most)d.") % {"most": MAX_RETENTION_DAYS}
             )
 
 
-def check_categories(value: Any) -> None:
+def validate_categories(value: Any) -> None:
     """What belongs to each category, by its name; none is ours."""
-    if not isinstance(value, dict) or len(value) > MOST_CATEGORIES:
+    if not isinstance(value, dict) or len(value) > MAX_CATEGORIES:
         raise ValidationError(
             _("Give at most %(most)d categories, each with what belongs to it.")
-            % {"most": MOST_CATEGORIES}
+            % {"most": MAX_CATEGORIES}
         )
     for name, what in value.items():
-        if not isinstance(what, str) or not 1 <= len(what) <= LONGEST_CATEGORY:
+        if not isinstance(what, str) or not 1 <= len(what) <= MAX_CATEGORY_LENGTH:
             raise ValidationError(_("Say of each category what belongs to it, in short."))
-        if not 1 <= len(name) <= LONGEST_NAME:
+        if not 1 <= len(name) <= MAX_CATEGORY_NAME_LENGTH:
             raise ValidationError(_("A category has a short name."))
 
 
 class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
-    def here(self, account_id: UUID) -> "MemorySettings":
+    def get_or_default(self, account_id: UUID) -> "MemorySettings":
         """The account's settings with their account, or the defaults, which nobody saved."""
         found = self.of(account_id).select_related("account").first()
         return found or MemorySettings(account=Account.objects.get(pk=account_id))
@@ -61,13 +61,13 @@ class MemorySettings(SealedModel):
 
     memory_enabled = models.BooleanField(_("memories go into prompts"), default=True)
     auto_store = models.BooleanField(_("store by itself what is worth keeping"), default=True)
-    store_threshold = share(_("least worth that is stored"), 0.5)
+    store_threshold = unit_interval_field(_("least worth that is stored"), 0.5)
     inject_max_memories = models.PositiveSmallIntegerField(
         _("memories put into a prompt at most"),
         default=5,
-        validators=[MinValueValidator(1), MaxValueValidator(MOST_INJECTED)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_INJECTED)],
     )
-    min_score = share(_("least score that is told"), 0.0)
+    min_score = unit_interval_field(_("least score that is told"), 0.0)
     # What waits for a person, beside what everyone would see: that stands in the account.
     review_visibilities = ArrayField(
         models.CharField(max_length=12, choices=MemoryEntry.Visibility.choices),
@@ -87,8 +87,8 @@ class MemorySettings(SealedModel):
         default=list,
         blank=True,
     )
-    duplicate_score = share(_("likeness of a near-duplicate"), ALIKE)
-    contradiction_score = share(_("likeness of what may contradict"), SAME_MEANING)
+    duplicate_score = unit_interval_field(_("likeness of a near-duplicate"), ALIKE)
+    contradiction_score = unit_interval_field(_("likeness of what may contradict"), SAME_MEANING)
     # Empty: the usual. A number here would change what older commits sealed.
     daily_writes = models.PositiveIntegerField(
         _("memories that a key may write within a day"),
@@ -103,15 +103,18 @@ class MemorySettings(SealedModel):
         validators=[MinValueValidator(1)],
     )
     forget_after = models.JSONField(
-        _("days after which a kind is forgotten"), default=dict, blank=True, validators=[check_days]
+        _("days after which a kind is forgotten"),
+        default=dict,
+        blank=True,
+        validators=[validate_retention_days],
     )
     # What the prompts of extraction say beside our own words, and in the place of our categories.
     instructions = models.TextField(
-        _("what to note beside"), blank=True, max_length=LONGEST_TOLD,
-        validators=[MaxLengthValidator(LONGEST_TOLD)],
+        _("what to note beside"), blank=True, max_length=MAX_INSTRUCTIONS_LENGTH,
+        validators=[MaxLengthValidator(MAX_INSTRUCTIONS_LENGTH)],
     )  # fmt: skip
     categories = models.JSONField(
-        _("categories of facts"), default=dict, blank=True, validators=[check_categories]
+        _("categories of facts"), default=dict, blank=True, validators=[validate_categories]
     )
     version = models.PositiveIntegerField(_("version"), default=0)
 
@@ -127,10 +130,10 @@ class MemorySettings(SealedModel):
                     condition=Q(**{f"{name}__gte": 0, f"{name}__lte": 1}),
                     name=f"settings_{name}_between_0_and_1",
                 )
-                for name in SHARES
+                for name in UNIT_INTERVAL_FIELDS
             ),
             models.CheckConstraint(
-                condition=Q(inject_max_memories__gte=1, inject_max_memories__lte=MOST_INJECTED),
+                condition=Q(inject_max_memories__gte=1, inject_max_memories__lte=MAX_INJECTED),
                 name="inject_some_memories",
             ),
         ]
@@ -143,9 +146,9 @@ class MemorySettings(SealedModel):
         return Bounds(alike=self.duplicate_score, same_meaning=self.contradiction_score)
 
     @property
-    def most_written(self) -> int:
+    def daily_write_limit(self) -> int:
         return self.daily_writes or DAILY_WRITES
 
     @property
-    def most_waiting(self) -> int:
+    def open_proposal_limit(self) -> int:
         return self.open_proposals or OPEN_PROPOSALS

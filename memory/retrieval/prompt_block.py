@@ -45,7 +45,7 @@ def inject(
     How many and how good they must be is said here, or by the account's policy.
     """
     with acting(account_id):
-        policy = MemorySettings.objects.here(account_id)
+        policy = MemorySettings.objects.get_or_default(account_id)
     threshold = policy.min_score if least is None else least
     if not policy.memory_enabled:
         return Injected(text="", hits=[], threshold=threshold, tokens=0, decisions=[OFF])

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from kmapp.ledger.canonical import Unstorable, canonical, check
 from memory.models import MemoryEdge, MemoryEntry
-from memory.models.entry_input import visibility_of
+from memory.models.entry_input import infer_visibility
 
 FORMAT = 1
 HEADER = {"object": "memories", "format": FORMAT}
@@ -93,7 +93,7 @@ def _complete(entry: MemoryEntry) -> None:
             setattr(entry, name, now if name == "created_at" else entry.created_at)
     entry.kind = entry.kind or MemoryEntry.Kind.FACT
     entry.status = entry.status or MemoryEntry.Status.ACTIVE
-    entry.visibility = entry.visibility or visibility_of(entry)
+    entry.visibility = entry.visibility or infer_visibility(entry)
 
 
 def edge_from(line: Mapping[str, Any], account_id: UUID) -> MemoryEdge:

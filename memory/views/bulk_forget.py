@@ -24,7 +24,7 @@ def forget_these(request: WebRequest) -> HttpResponse:
     listing = Listing.of(account_id, request.GET)
     rows = listing.chosen
     if request.method == "POST":
-        started = bulk_forget.forget_all(
+        started = bulk_forget.forget_entries(
             account_id,
             rows,
             actor,
@@ -35,7 +35,7 @@ def forget_these(request: WebRequest) -> HttpResponse:
             return redirect("memory:bulk_run", pk=started.run.pk)
         say(request, started.run)
         return redirect(f"{reverse('memory:entries')}?{listing.query}")
-    found = bulk_forget.extent(account_id, rows, actor)
+    found = bulk_forget.preview_forget(account_id, rows, actor)
     shown = rows.filter(status__in=FORGETTABLE).order_by("-created_at", "-pk")[:SHOWN]
     context = {
         "extent": found,

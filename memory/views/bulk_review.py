@@ -26,7 +26,7 @@ from kmapp.web.http import (
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.actions import bulk_review
-from memory.actions.bulk_review import PART, Seen
+from memory.actions.bulk_review import PART_SIZE, EntryVersion
 from memory.models import BulkRun
 from memory.review.queue import queue
 from memory.views.review_forms import REASON
@@ -47,14 +47,14 @@ def many(request: WebRequest) -> HttpResponse | AfterCommit:
         return _ask(request, drifted=True)
     if not chosen:
         raise Invalid(_("Mark some proposals first."))
-    run = bulk_review.start(
+    run = bulk_review.start_run(
         account_id_for(request),
         actor_for(request),
         _deed(request),
         chosen,
         post_text(request, "reason", REASON),
     ).run
-    if len(chosen) > PART:
+    if len(chosen) > PART_SIZE:
         return _to(request, reverse("memory:bulk_run", args=[run.pk]))
     say(request, run)
     return AfterCommit(lambda: moved_on(request, open_next(request)))
@@ -79,14 +79,14 @@ def _ask(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
     return answer
 
 
-def _deed(request: WebRequest) -> BulkRun.Deed:
+def _deed(request: WebRequest) -> BulkRun.Operation:
     said = request.POST.get("deed", "")
-    if said not in (BulkRun.Deed.APPROVE, BulkRun.Deed.REJECT):
+    if said not in (BulkRun.Operation.APPROVE, BulkRun.Operation.REJECT):
         raise Invalid(_("Say whether to approve or to reject."))
-    return BulkRun.Deed(said)
+    return BulkRun.Operation(said)
 
 
-def _marked(request: WebRequest) -> Sequence[Seen]:
+def _marked(request: WebRequest) -> Sequence[EntryVersion]:
     """Rows as id:version, as the page wrote them."""
     chosen = {}
     for each in request.POST.getlist("pick"):
@@ -99,7 +99,7 @@ def _marked(request: WebRequest) -> Sequence[Seen]:
     return list(chosen.items())
 
 
-def _all_of_them(request: WebRequest) -> Sequence[Seen]:
+def _all_of_them(request: WebRequest) -> Sequence[EntryVersion]:
     rows = queue(account_id_for(request), need(request)).values_list("pk", "version")
     return list(rows[: MOST + 1])[:MOST]
 
@@ -111,7 +111,7 @@ def run(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_object_or_404(BulkRun.objects.of(account_id_for(request)), pk=pk)
     context = {
         "run": row,
-        "progress": bulk_review.progress(row),
+        "progress": bulk_review.get_progress(row),
         "names": list_actor_names([row.actor, *([row.undone_by] if row.undone_by else [])]),
     }
     template = fragment(request, "memory/review/run.html", "progress")
@@ -124,11 +124,11 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Take the whole of it back."""
     account_id = account_id_for(request)
     get_object_or_404(BulkRun.objects.of(account_id), pk=pk)
-    row = bulk_review.undo(account_id, pk, actor_for(request))
-    if row.asked > PART:
+    row = bulk_review.undo_run(account_id, pk, actor_for(request))
+    if row.asked > PART_SIZE:
         return _to(request, reverse("memory:bulk_run", args=[pk]))
-    restored = bulk_review.progress(row).restored
-    if row.deed == BulkRun.Deed.FORGET:
+    restored = bulk_review.get_progress(row).restored
+    if row.deed == BulkRun.Operation.FORGET:
         text = ngettext("%(n)d memory is back.", "%(n)d memories are back.", restored)
         notify_success(request, text % {"n": restored})
         return _to(request, reverse("memory:entries"))
@@ -139,21 +139,21 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 
 def say(request: WebRequest, row: BulkRun) -> None:
     """Tell what was done, with the way back."""
-    done = bulk_review.progress(row)
-    if row.deed == BulkRun.Deed.APPROVE:
+    done = bulk_review.get_progress(row)
+    if row.deed == BulkRun.Operation.APPROVE:
         text = ngettext("%(n)d approved.", "%(n)d approved.", done.done)
-    elif row.deed == BulkRun.Deed.REJECT:
+    elif row.deed == BulkRun.Operation.REJECT:
         text = ngettext("%(n)d rejected.", "%(n)d rejected.", done.done)
     else:
         text = ngettext("%(n)d forgotten.", "%(n)d forgotten.", done.done)
     text %= {"n": done.done}
-    if done.left_alone:
+    if done.skipped:
         left = ngettext(
             "%(n)d was left alone: somebody decided, changed or holds it.",
             "%(n)d were left alone: somebody decided, changed or holds them.",
-            done.left_alone,
+            done.skipped,
         )
-        text = f"{text} {left % {'n': done.left_alone}}"
+        text = f"{text} {left % {'n': done.skipped}}"
     notify_success(
         request, text, undo=reverse("memory:bulk_undo", args=[row.pk]) if done.done else ""
     )

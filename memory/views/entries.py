@@ -56,7 +56,7 @@ def forget(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         found = _found(request, pk)
         rows = MemoryEntry.objects.of(found.account_id).filter(pk=pk)
-        extent = erasure.extent(found.account_id, rows, actor_for(request))
+        extent = erasure.preview_erasure(found.account_id, rows, actor_for(request))
         return render(request, "memory/entries/forget.html", {"entry": found, "extent": extent})
     return _decide(request, pk, review.forget, _("Forgotten. Agents are not told it any more."))
 

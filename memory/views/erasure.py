@@ -35,7 +35,7 @@ def erase(request: WebRequest) -> HttpResponse:
     account_id, actor = account_id_for(request), actor_for(request)
     rows = _rows(account_id, request.GET)
     if request.method == "POST" and _is_typed(request):
-        done = erasure.erase(
+        done = erasure.erase_entries(
             account_id,
             rows,
             actor,
@@ -49,7 +49,7 @@ def erase(request: WebRequest) -> HttpResponse:
         )
         notify_success(request, said % {"n": done.memories})
         return redirect("web:commit", pk=done.commit_id)
-    found = erasure.extent(account_id, rows, actor)
+    found = erasure.preview_erasure(account_id, rows, actor)
     context = {
         "extent": found,
         "entries": rows.order_by("-created_at", "-pk")[:SHOWN],
@@ -81,7 +81,7 @@ def _word(number: int) -> str:
 def _is_typed(request: WebRequest) -> bool:
     typed = " ".join(request.POST.get("typed", "").split()).casefold()
     number = request.POST.get("count", "")
-    return number.isdecimal() and len(number) <= len(str(erasure.MOST)) and (
+    return number.isdecimal() and len(number) <= len(str(erasure.MAX_ENTRIES)) and (
         typed == _word(int(number)).casefold()
     )  # fmt: skip
 

@@ -6,17 +6,21 @@ from uuid import UUID
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.quotas import Quota, register_quotas
-from memory.actions.quotas import used
+from memory.actions.quotas import list_quota_usage
 from memory.models import MemorySettings
 
 
 @register_quotas
 def quotas_of_memory(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, Sequence[Quota]]:
-    settings = MemorySettings.objects.here(account_id)
+    settings = MemorySettings.objects.get_or_default(account_id)
     return {
         pk: [
-            Quota(label=_("written today"), used=of.written, limit=settings.most_written),
-            Quota(label=_("wait for a person"), used=of.waiting, limit=settings.most_waiting),
+            Quota(label=_("written today"), used=of.written, limit=settings.daily_write_limit),
+            Quota(
+                label=_("wait for a person"),
+                used=of.open_proposals,
+                limit=settings.open_proposal_limit,
+            ),
         ]
-        for pk, of in used(account_id, keys).items()
+        for pk, of in list_quota_usage(account_id, keys).items()
     }

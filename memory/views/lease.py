@@ -18,7 +18,7 @@ from kmapp.web.http import (
     uuid_or_404,
 )
 from kmapp.web.page_access import reviewer_required
-from memory.actions.leases import holder_of, renew
+from memory.actions.leases import find_lease, renew_lease
 from memory.models import MemoryEntry
 from memory.review.sources import sources_of
 from memory.views.review_queue import address, at_page, me, memory_of, open_this, workbench
@@ -33,8 +33,8 @@ def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
     """
     account_id, entry = account_id_for(request), memory_of(request, pk)
     token = uuid_or_404(request.GET.get("token", ""))
-    mine = request.method == "GET" and renew(account_id, pk, token)
-    held = None if mine else holder_of(account_id, pk)
+    mine = request.method == "GET" and renew_lease(account_id, pk, token)
+    held = None if mine else find_lease(account_id, pk)
     other = held if held and held.holder != me(request) else None
     waiting = MemoryEntry.objects.of(account_id).awaiting_review().count()
     context = {

@@ -23,7 +23,7 @@ from kmapp.web.http import (
 )
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
-from memory.actions.leases import let_go, refuse_if_taken
+from memory.actions.leases import check_not_leased_by_other, release_lease
 from memory.actions.review import Decision, merge
 from memory.models import MemoryEntry
 from memory.review.evidence import COUNTING, evidence
@@ -87,9 +87,9 @@ def _merge(request: WebRequest, new: MemoryEntry, known: MemoryEntry) -> HttpRes
     into = _decision(request, known.pk, request.POST.get("known_version", ""))
     try:
         with transaction.atomic():
-            refuse_if_taken(decision.account_id, new.pk, me(request))
+            check_not_leased_by_other(decision.account_id, new.pk, me(request))
             merge(decision, into, values)
-            let_go(decision.account_id, new.pk)
+            release_lease(decision.account_id, new.pk)
     except Conflict:
         return _page(
             request, memory_of(request, new.pk), memory_of(request, known.pk), HTTPStatus.CONFLICT

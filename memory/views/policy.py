@@ -15,7 +15,7 @@ from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_numb
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import admin_required, reviewer_required
 from memory.actions import retention
-from memory.actions.settings import change_policy
+from memory.actions.settings import update_policy
 from memory.models import MemorySettings
 from memory.views.policy_forms import SECTIONS, RetentionSection, Section
 from memory.views.policy_history import history
@@ -27,7 +27,7 @@ TEMPLATE = "memory/policy/index.html"
 @require_safe
 @reviewer_required
 def policy(request: WebRequest) -> HttpResponse:
-    return _page(request, MemorySettings.objects.here(account_id_for(request)))
+    return _page(request, MemorySettings.objects.get_or_default(account_id_for(request)))
 
 
 @require_POST
@@ -37,7 +37,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("There is no such section of the policy."))
-    settings = MemorySettings.objects.here(account_id_for(request))
+    settings = MemorySettings.objects.get_or_default(account_id_for(request))
     form = SECTIONS[section].of(settings, request.POST)
     if not form.is_valid():
         return _page(request, settings, wrong={section: form})
@@ -46,7 +46,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
     if doomed and parse_row_number(request.POST.get("count", "")) != doomed:
         context = {"form": form, "section": section, "doomed": doomed, "settings": settings}
         return render(request, "memory/policy/confirm.html", context)
-    changed = change_policy(
+    changed = update_policy(
         settings.account_id,
         values,
         actor=actor_for(request),
@@ -68,7 +68,7 @@ def _doomed(settings: MemorySettings, values: dict[str, Any]) -> int:
         for kind, limit in days.items()
         if limit < settings.forget_after.get(kind, limit + 1)
     }
-    return sum(retention.due(settings.account_id, shorter).values())
+    return sum(retention.count_past_retention(settings.account_id, shorter).values())
 
 
 def _page(
@@ -92,8 +92,8 @@ def _kept(settings: MemorySettings, form: Section) -> list[dict[str, Any]]:
     """The days of each kind, with how many memories there are and how many are due."""
     if not isinstance(form, RetentionSection):
         raise TypeError(form)
-    there = retention.active_by_kind(settings.account_id)
-    due = retention.due(settings.account_id, settings.forget_after)
+    there = retention.count_active_by_kind(settings.account_id)
+    due = retention.count_past_retention(settings.account_id, settings.forget_after)
     return [
         {
             "kind": name,

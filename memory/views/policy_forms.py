@@ -16,11 +16,11 @@ from kmapp.web.forms import Styled
 from memory.models import MemoryEntry, MemorySettings
 from memory.models.settings import (
     DAILY_WRITES,
-    LONGEST_KEPT,
-    LONGEST_TOLD,
-    MOST_INJECTED,
+    MAX_INJECTED,
+    MAX_INSTRUCTIONS_LENGTH,
+    MAX_RETENTION_DAYS,
     OPEN_PROPOSALS,
-    check_categories,
+    validate_categories,
 )
 
 Visibility = MemoryEntry.Visibility
@@ -144,7 +144,7 @@ class RetentionSection(Section):
             self.fields[value] = forms.IntegerField(
                 label=capfirst(label),
                 min_value=1,
-                max_value=LONGEST_KEPT,
+                max_value=MAX_RETENTION_DAYS,
                 required=False,
                 widget=forms.NumberInput(attrs={"inputmode": "numeric", "class": "form-control"}),
             )
@@ -199,7 +199,7 @@ class UseSection(Section):
         _("Least worth that is stored"), _("0 to 1. What is worth less is dropped and reported.")
     )
     inject_max_memories = forms.IntegerField(
-        label=_("Memories put into a prompt, at most"), min_value=1, max_value=MOST_INJECTED
+        label=_("Memories put into a prompt, at most"), min_value=1, max_value=MAX_INJECTED
     )
     min_score = _share(
         _("Least score of what is put into a prompt"),
@@ -216,7 +216,7 @@ class ExtractionSection(Section):
     instructions = forms.CharField(
         label=_("What to note beside, or to leave out"),
         required=False,
-        max_length=LONGEST_TOLD,
+        max_length=MAX_INSTRUCTIONS_LENGTH,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text=_("In plain words, such as: note the numbers of orders; leave out prices."),
     )
@@ -247,7 +247,7 @@ class ExtractionSection(Section):
                     % {"line": line[:60]}
                 )
             found[name] = what
-        check_categories(found)
+        validate_categories(found)
         return found
 
 

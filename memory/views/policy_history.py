@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.web.settings_history import SettingsCommit, field_label, list_changes
-from memory.actions.settings import INPUT, OF_THE_ACCOUNT
+from memory.actions.settings import ACCOUNT_FIELDS, POLICY_INPUT
 from memory.models import MemoryEntry, MemorySettings
 
 
@@ -19,11 +19,11 @@ def history(settings: MemorySettings) -> list[SettingsCommit]:
     keys = ApiKey.objects.of(settings.account_id)
     names = {str(pk): name for pk, name in keys.values_list("pk", "name")}
     format_value = partial(_words, keys=names)
-    return list_changes(settings, INPUT, format_value=format_value, label=_label)
+    return list_changes(settings, POLICY_INPUT, format_value=format_value, label=_label)
 
 
 def _label(name: str) -> str:
-    model = Account if name in OF_THE_ACCOUNT else MemorySettings
+    model = Account if name in ACCOUNT_FIELDS else MemorySettings
     return field_label(model, name)
 
 
@@ -55,6 +55,6 @@ def _choice(name: str, value: Any, keys: Mapping[str, str]) -> str:
         return _("the usual")
     if name == "review_keys":
         return keys.get(value) or _("a key that is gone")
-    field: Any = (Account if name in OF_THE_ACCOUNT else MemorySettings)._meta.get_field(name)
+    field: Any = (Account if name in ACCOUNT_FIELDS else MemorySettings)._meta.get_field(name)
     choices = getattr(field, "base_field", field).choices or ()
     return str(dict(choices).get(value, value))

@@ -12,7 +12,7 @@ from kmapp.errors import Invalid
 from kmapp.web.http import WebRequest, account_id_for, actor_for, safe_next_url
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
-from memory.actions.feedback import rate
+from memory.actions.feedback import rate_entry
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating
 
@@ -37,10 +37,10 @@ def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
         raise Invalid(_("Say whether it was useful, outdated or wrong."))
     entry = get_object_or_404(MemoryEntry.objects.of(account_id_for(request)), pk=pk)
     decision = Decision(account_id=entry.account_id, entry_id=entry.pk, actor=actor_for(request))
-    rated = rate(decision, outcome)
+    rated = rate_entry(decision, outcome)
     if request.htmx:
         context = {"entry": entry, "said": outcome, "outcomes": OFFERED}
         return render(request, "memory/lab/index.html#rating", context)
-    if rated.fresh:
+    if rated.changed:
         notify_success(request, _("Noted. It moves how easily this memory is found."))
     return redirect(safe_next_url(request, "memory:lab"))

@@ -26,7 +26,7 @@ from kmapp.web.navigation import count_badge
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.actions import review as verbs
-from memory.actions.leases import Taken, let_go, refuse_if_taken
+from memory.actions.leases import LeasedByOther, check_not_leased_by_other, release_lease
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryVersion
 from memory.views.review_forms import REASON, ProposalForm
@@ -153,11 +153,11 @@ def _decide(
     decision = _decision(request, pk, _version(request.POST.get("version", "")))
     try:
         with transaction.atomic():  # a refusal leaves nothing half done, and is told on a page
-            refuse_if_taken(decision.account_id, pk, me(request))
+            check_not_leased_by_other(decision.account_id, pk, me(request))
             entry = verb(decision)
             if entry.status != PROPOSED:
-                let_go(decision.account_id, pk)
-    except Taken as taken:
+                release_lease(decision.account_id, pk)
+    except LeasedByOther as taken:
         return _too_late(request, decision, taken=taken)
     except Conflict:
         return _too_late(request, decision)
@@ -173,7 +173,9 @@ def _from_here(request: WebRequest, entry: MemoryEntry) -> Opened | None:
     return open_this(request, memory_of(request, entry.pk))
 
 
-def _too_late(request: WebRequest, decision: Decision, taken: Taken | None = None) -> HttpResponse:
+def _too_late(
+    request: WebRequest, decision: Decision, taken: LeasedByOther | None = None
+) -> HttpResponse:
     """Nothing of theirs was done. A changed proposal is shown again; a decided one makes way."""
     typed = request.POST.get("content", "").replace("\r\n", "\n")
     lost = overtaken(

@@ -15,7 +15,13 @@ from django.utils import timezone
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.navigation import format_count
-from memory.actions.leases import Held, holder_of, in_others_hands, take, take_next
+from memory.actions.leases import (
+    Lease,
+    acquire_lease,
+    acquire_next_lease,
+    find_lease,
+    leased_by_other,
+)
 from memory.models import MemoryEntry, MemoryVersion, Need
 from memory.review.evidence import evidence
 from memory.review.queue import described, needing, needs, queue, younger_than
@@ -41,7 +47,7 @@ class Overtaken:
     asked: bool = True  # False: nothing was decided in vain, an old link was followed
     saw: str = ""  # the words that the reviewer decided about
     typed: str = ""
-    taken: Held | None = None  # somebody has it in hand
+    taken: Lease | None = None  # somebody has it in hand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +55,8 @@ class Opened:
     """The proposal in hand; `held` names whoever has it, if that is somebody else."""
 
     entry: MemoryEntry
-    lease: Held | None
-    held: Held | None = None
+    lease: Lease | None
+    held: Lease | None = None
 
 
 def memory_of(request: WebRequest, pk: UUID) -> MemoryEntry:
@@ -68,7 +74,7 @@ def open_next(request: WebRequest, after: MemoryEntry | None = None) -> Opened |
     waiting = described(queue(account_id, need(request)))
     rounds = [waiting.filter(younger_than(after)), waiting] if after else [waiting]
     for rows in rounds:
-        if found := take_next(rows, account_id, me(request)):
+        if found := acquire_next_lease(rows, account_id, me(request)):
             return Opened(entry=found[0], lease=found[1])
     return None
 
@@ -78,8 +84,8 @@ def open_this(request: WebRequest, entry: MemoryEntry, *, by_force: bool = False
     if request.method == "HEAD":
         return Opened(entry=entry, lease=None)
     account_id = account_id_for(request)
-    lease = take(account_id, entry.pk, me(request), by_force=by_force)
-    held = None if lease else holder_of(account_id, entry.pk)
+    lease = acquire_lease(account_id, entry.pk, me(request), by_force=by_force)
+    held = None if lease else find_lease(account_id, entry.pk)
     return Opened(entry=entry, lease=lease, held=held)
 
 
@@ -148,7 +154,7 @@ def _people(at: Opened | None) -> list[str]:
 def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
     rows = queue(account_id_for(request), need(request)).only(*LISTED)
     number = tally[need(request)] if need(request) else sum(tally.values())
-    shown = rows.annotate(in_others_hands=in_others_hands(me(request)))
+    shown = rows.annotate(in_others_hands=leased_by_other(me(request)))
     pages = Paginator(shown, PAGE)
     pages.count = number  # the same count, made already
     return pages.get_page(request.GET.get("page"))

@@ -15,7 +15,7 @@ from kmapp.web.http import WebRequest, account_id_for, post_text
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.models import SavedView
-from memory.models.saved_views import QUERY
+from memory.models.saved_views import MAX_QUERY_LENGTH
 from memory.retrieval.entry_list import Listing
 
 NAME = 80
@@ -75,8 +75,8 @@ def address(view: SavedView) -> str:
 
 
 def _query(request: WebRequest) -> str:
-    said = request.POST.get("query", "")[:QUERY]
-    return Listing.of(account_id_for(request), QueryDict(said)).query[:QUERY]
+    said = request.POST.get("query", "")[:MAX_QUERY_LENGTH]
+    return Listing.of(account_id_for(request), QueryDict(said)).query[:MAX_QUERY_LENGTH]
 
 
 def _own(request: WebRequest, pk: UUID) -> SavedView:

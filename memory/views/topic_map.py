@@ -10,7 +10,7 @@ import numpy as np
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from kmapp.search.queries import Collection, Meaning, Within, nearest
-from memory.actions.topic_growth import members_of, topics_among
+from memory.actions.topic_growth import find_topics, member_edges
 from memory.models import MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.retrieval.visibility import Audience
@@ -55,7 +55,7 @@ def map_of(topic: MemoryEntry) -> dict[str, Any] | None:
 
 def _some(topic: MemoryEntry, most: int) -> list[UUID]:
     """Members, the newest."""
-    edges = members_of(topic.account_id, topic.pk).order_by("-src_id")
+    edges = member_edges(topic.account_id, topic.pk).order_by("-src_id")
     return list(edges.values_list("src_id", flat=True)[:most])
 
 
@@ -74,7 +74,7 @@ def _near(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
     collection = Collection(account_id=topic.account_id, name=COLLECTION)
     meaning = Meaning.of(active_model(), middle.tolist())
     near = nearest(collection, meaning, within=within, limit=NEAREST)
-    return topics_among(topic.account_id, [UUID(each) for each in near])
+    return find_topics(topic.account_id, [UUID(each) for each in near])
 
 
 def _largest(topic: MemoryEntry, theirs: Mapping[UUID, Sequence[UUID]]) -> list[MemoryEntry]:

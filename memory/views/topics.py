@@ -27,7 +27,7 @@ from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
 from memory.actions import topic_edits
 from memory.actions.review import Decision
-from memory.actions.topic_growth import LIVING, members_of
+from memory.actions.topic_growth import CURRENT_STATUSES, member_edges
 from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion
 from memory.retrieval.visibility import Audience
 from memory.views.review_forms import REASON
@@ -37,7 +37,7 @@ PAGE = 50
 SUGGESTED = 10  # shown at once
 OTHERS = 200  # topics that one may be merged into
 NAME = 200  # characters
-STATES = {"": LIVING, "active": ("active",), "draft": ("draft",)}
+STATES = {"": CURRENT_STATUSES, "active": ("active",), "draft": ("draft",)}
 
 
 @require_safe
@@ -45,7 +45,7 @@ STATES = {"": LIVING, "active": ("active",), "draft": ("draft",)}
 def topics(request: WebRequest) -> HttpResponse:
     """The largest first."""
     state, words = request.GET.get("state", ""), request.GET.get("q", "").strip()[:NAME]
-    rows = _topics(request).filter(status__in=STATES.get(state, LIVING))
+    rows = _topics(request).filter(status__in=STATES.get(state, CURRENT_STATUSES))
     if words:
         rows = rows.filter(title__icontains=words.replace("\x00", ""))
     held = Coalesce(Cast(KT("slots__member_count"), IntegerField()), Value(0))
@@ -54,7 +54,7 @@ def topics(request: WebRequest) -> HttpResponse:
         "page": Paginator(rows, PAGE).get_page(request.GET.get("page")),
         "state": state,
         "words": words,
-        "suggestions": topic_edits.suggested(account_id_for(request))[:SUGGESTED],
+        "suggestions": topic_edits.open_suggestions(account_id_for(request))[:SUGGESTED],
     }
     return render(request, fragment(request, "memory/topics/index.html", "list"), context)
 
@@ -64,16 +64,16 @@ def topics(request: WebRequest) -> HttpResponse:
 def topic(request: WebRequest, pk: UUID) -> HttpResponse:
     """One that was merged or forgotten is told as the memory that it is."""
     found = get_object_or_404(MemoryEntry.objects.of(account_id_for(request)), pk=pk)
-    if found.kind != MemoryEntry.Kind.TOPIC or found.status not in LIVING:
+    if found.kind != MemoryEntry.Kind.TOPIC or found.status not in CURRENT_STATUSES:
         return redirect("memory:entry", pk=pk)
-    members = members_of(found.account_id, pk).order_by("-created_at", "-pk")
+    members = member_edges(found.account_id, pk).order_by("-created_at", "-pk")
     page = Paginator(members.select_related("src"), PAGE).get_page(request.GET.get("page"))
     context: dict[str, Any] = {"topic": found, "page": page, "longest": NAME}
     template = fragment(request, "memory/topics/detail.html", "members")
     if template.endswith(".html"):
         context |= {
             "others": _others(found),
-            "merged": topic_edits.merged_into(found.account_id, pk),
+            "merged": topic_edits.list_merged_topics(found.account_id, pk),
         }
     return render(request, template, context)
 
@@ -90,14 +90,14 @@ def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def rename(request: WebRequest, pk: UUID) -> HttpResponse:
-    found = topic_edits.rename(_decision(request, pk), post_text(request, "name", NAME))
+    found = topic_edits.rename_topic(_decision(request, pk), post_text(request, "name", NAME))
     return _done(request, found, _("Renamed."))
 
 
 @require_POST
 @reviewer_required
 def promote(request: WebRequest, pk: UUID) -> HttpResponse:
-    found = topic_edits.promote(_decision(request, pk))
+    found = topic_edits.promote_draft(_decision(request, pk))
     return _done(request, found, _("Promoted. Agents are told of this topic."))
 
 
@@ -107,7 +107,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
     into = request.POST.get("into") or request.GET.get("into")
     if not into:
         raise Invalid(_("Choose the topic to merge this one into."))
-    gone = topic_edits.merge(_decision(request, pk), uuid_or_404(into))
+    gone = topic_edits.merge_topics(_decision(request, pk), uuid_or_404(into))
     notify_success(request, _("Merged. This topic has the memories of both."), undo=_undo(gone))
     return _go(request, reverse("memory:topic", args=[into]))
 
@@ -116,7 +116,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def part(request: WebRequest, pk: UUID) -> HttpResponse:
     """Take back that this topic was merged, also long after."""
-    again = topic_edits.part(_decision(request, pk))
+    again = topic_edits.unmerge_topic(_decision(request, pk))
     notify_success(request, _("They are two topics again."))
     return _go(request, reverse("memory:topic", args=[again.pk]))
 
@@ -124,7 +124,7 @@ def part(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def follow(request: WebRequest, pk: UUID) -> HttpResponse:
-    said, changed = topic_edits.follow(account_id_for(request), pk, actor_for(request))
+    said, changed = topic_edits.accept_suggestion(account_id_for(request), pk, actor_for(request))
     if said.kind == TopicSuggestion.Kind.SPLIT:  # merged back, all is as it was
         undo = f"{reverse('memory:topic_merge', args=[changed.pk])}?into={said.topic_id}"
         notify_success(
@@ -140,7 +140,7 @@ def follow(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def decline(request: WebRequest, pk: UUID) -> HttpResponse:
-    topic_edits.decline(account_id_for(request), pk, actor_for(request))
+    topic_edits.decline_suggestion(account_id_for(request), pk, actor_for(request))
     notify_success(request, _("Declined. It is not suggested again."))
     return _go(request, reverse("memory:topics"))
 
@@ -158,7 +158,7 @@ def _topics(request: WebRequest) -> EntryQuerySet:
 
 def _others(found: MemoryEntry) -> list[MemoryEntry]:
     """What is told to the same people, by name."""
-    rows = topic_edits.topics_of(found.account_id).exclude(pk=found.pk)
+    rows = topic_edits.current_topics(found.account_id).exclude(pk=found.pk)
     alike = rows.filter(**Audience.of_entry(found).fields)
     return list(alike.only("pk", "title", "account_id").order_by("title", "pk")[:OTHERS])
 

@@ -15,7 +15,7 @@ from pytest_django import DjangoDbBlocker
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.chaos.conftest import Place, speaking_to
@@ -50,7 +50,7 @@ def write_until(account: Account, stop: Event) -> None:
     while not stop.is_set():
         with acting(account):
             batch = Batch(entries=[NewEntry(text="The kettle is on again.", user_id="u")])
-            write(account_id=account.pk, actor=SYSTEM, batch=batch)
+            write_batch(account_id=account.pk, actor=SYSTEM, batch=batch)
     connections.close_all()
 
 

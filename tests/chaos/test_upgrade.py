@@ -27,7 +27,7 @@ from kmapp.accounts.models import account_ids
 from kmapp.database.provision import Login, provision
 from kmapp.runtime import embedded
 from kmapp.runtime.embedded.postgres import Postgres
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.chaos.conftest import Place, speaking_to
@@ -223,7 +223,7 @@ def test_an_upgrade_keeps_the_truth(first: Postgres, measured: Measured) -> None
         assert any(each["text"].startswith(answer) for each in found), found
     with acting(account):
         batch = Batch(entries=[NewEntry(text="The first note after the upgrade.", user_id="mateo")])
-        write(account_id=account, actor=SYSTEM, batch=batch)
+        write_batch(account_id=account, actor=SYSTEM, batch=batch)
     makers.settle()
     assert _fsck()["ok"]
 

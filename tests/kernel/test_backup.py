@@ -25,7 +25,7 @@ from kmapp.accounts.models import Account
 from kmapp.database.backup import BackupError, pg_tools
 from kmapp.database.backup.archive_file import CONTENTS, SIGNED
 from kmapp.runtime import embedded, env
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
@@ -39,7 +39,7 @@ TEXTS = ["Tea at nine.", "九点喝茶。", "The kettle is on."]
 def remember(account: Account, *texts: str) -> None:
     with acting(account):
         batch = Batch(entries=[NewEntry(text=text, user_id="u") for text in texts])
-        write(account_id=account.pk, actor=SYSTEM, batch=batch)
+        write_batch(account_id=account.pk, actor=SYSTEM, batch=batch)
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from kmapp.accounts.sweep import SweepFailed, sweep
 
 # Tasks, and what they do for each account.
 SWEEPS = [
-    ("memory.jobs.tasks.keep_to_retention", "memory.jobs.tasks.forget_outlived"),
-    ("memory.jobs.tasks.let_cool", "memory.jobs.tasks.cool"),
-    ("memory.jobs.tasks.let_topics_grow", "memory.jobs.tasks.owe_topics"),
-    ("memory.jobs.tasks.write_down_accesses", "memory.jobs.tasks.write_down"),
+    ("memory.jobs.tasks.keep_to_retention", "memory.jobs.tasks.apply_retention"),
+    ("memory.jobs.tasks.let_cool", "memory.jobs.tasks.demote_unused_entries"),
+    ("memory.jobs.tasks.let_topics_grow", "memory.jobs.tasks.enqueue_topic_growth"),
+    ("memory.jobs.tasks.write_down_accesses", "memory.jobs.tasks.flush_access_counts"),
     ("rules.jobs.tasks.suggest", "rules.actions.suggestions.suggest"),
     ("rules.jobs.tasks.delete_expired_decisions", "rules.jobs.tasks.remove_outlived"),
     ("context.jobs.tasks.keep_to_retention", "context.jobs.tasks.remove_outlived"),

@@ -6,7 +6,7 @@ from pytest_django import Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.settings import change_policy
+from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
@@ -101,7 +101,7 @@ def test_an_account_has_its_own_instructions_and_categories(
     with_chat(settings, provider)
     wanted = {"instructions": "Note order numbers.", "categories": {"orders": "what was bought"}}
     with acting(acme):
-        change_policy(acme.pk, wanted, actor=SYSTEM)
+        update_policy(acme.pk, wanted, actor=SYSTEM)
     systems: list[str] = []
     answer = script([fact("Order 7 was a kettle.", category="orders"), fact("Mira is tall.")])
 

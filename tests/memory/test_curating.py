@@ -13,12 +13,12 @@ from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.models import Commit
 from memory.actions import review, topic_edits, topic_suggestions
-from memory.actions.enqueue import owe_topics
-from memory.actions.entries import write
-from memory.actions.feedback import rate
+from memory.actions.enqueue import enqueue_topic_growth
+from memory.actions.entries import write_batch
+from memory.actions.feedback import rate_entry
 from memory.actions.review import Decision
-from memory.actions.topic_growth import draw_members, grow_topics, members_of
-from memory.actions.topic_suggestions import suggest
+from memory.actions.topic_growth import create_member_edges, grow_topics, member_edges
+from memory.actions.topic_suggestions import refresh_suggestions
 from memory.jobs.tasks import let_topics_grow
 from memory.models import MemoryEntry, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry
@@ -80,7 +80,7 @@ def test_a_map_is_filled_and_always_the_same() -> None:
 def written(account: Account, texts: list[str], **more: Any) -> list[MemoryEntry]:
     entries = [NewEntry(text=text, title=text, **more) for text in texts]
     batch = Batch(entries=entries, status="active")
-    return list(write(account_id=account.pk, actor=SYSTEM, batch=batch).entries)
+    return list(write_batch(account_id=account.pk, actor=SYSTEM, batch=batch).entries)
 
 
 def topic(account: Account, name: str, members: int, **ids: str) -> MemoryEntry:
@@ -89,7 +89,7 @@ def topic(account: Account, name: str, members: int, **ids: str) -> MemoryEntry:
         entries = written(account, [f"{name} memory {n}" for n in range(members)], **ids)
         held = {"member_count": members}
         [made] = written(account, [name], kind="topic", metadata=held, **ids)
-        draw_members(account.pk, made.pk, [entry.pk for entry in entries])
+        create_member_edges(account.pk, made.pk, [entry.pk for entry in entries])
     return made
 
 
@@ -103,7 +103,7 @@ def of(entry: MemoryEntry) -> Decision:
 
 
 def number(entry: MemoryEntry) -> int:
-    return members_of(entry.account_id, entry.pk).count()
+    return member_edges(entry.account_id, entry.pk).count()
 
 
 def test_merging_and_taking_it_back(acme: Account) -> None:
@@ -111,9 +111,9 @@ def test_merging_and_taking_it_back(acme: Account) -> None:
     with acting(acme):
         before = state(acme)
         commits = Commit.objects.of(acme).count()
-        gone = topic_edits.merge(of(small), large.pk)
+        gone = topic_edits.merge_topics(of(small), large.pk)
         assert (gone.status, number(large)) == ("superseded", 9)
-        assert [each.pk for each in topic_edits.merged_into(acme.pk, large.pk)] == [small.pk]
+        assert [each.pk for each in topic_edits.list_merged_topics(acme.pk, large.pk)] == [small.pk]
         large.refresh_from_db()
         assert large.slots["member_count"] == 9
         review.undo(Decision(account_id=acme.pk, entry_id=gone.pk, actor=SYSTEM))
@@ -125,32 +125,32 @@ def test_merging_and_taking_it_back(acme: Account) -> None:
 def test_a_chain_of_merges_is_parted_from_its_end(acme: Account) -> None:
     one, two, three = topic(acme, "One", 3), topic(acme, "Two", 4), topic(acme, "Three", 5)
     with acting(acme):
-        topic_edits.merge(of(one), two.pk)
-        topic_edits.merge(of(two), three.pk)
+        topic_edits.merge_topics(of(one), two.pk)
+        topic_edits.merge_topics(of(two), three.pk)
         assert number(three) == 12
-        rate(of(two), "negative")  # a later version of what was merged
-        again = topic_edits.part(of(two))
+        rate_entry(of(two), "negative")  # a later version of what was merged
+        again = topic_edits.unmerge_topic(of(two))
         assert (again.status, number(two), number(three)) == ("active", 7, 5)
         again.refresh_from_db()
         assert again.slots["member_count"] == 7
-        topic_edits.merge(of(three), two.pk)  # the other way round
+        topic_edits.merge_topics(of(three), two.pk)  # the other way round
         assert number(two) == 12
         with pytest.raises(Conflict):
-            topic_edits.part(of(two))
+            topic_edits.unmerge_topic(of(two))
 
 
 def test_splitting_and_merging_back(acme: Account) -> None:
     whole = topic(acme, "Everything", 8)
     with acting(acme):
-        ids = sorted(members_of(acme.pk, whole.pk).values_list("src_id", flat=True))
-        new = topic_edits.split(of(whole), ids[:3])
+        ids = sorted(member_edges(acme.pk, whole.pk).values_list("src_id", flat=True))
+        new = topic_edits.split_topic(of(whole), ids[:3])
         assert (number(new), number(whole)) == (3, 5)
         assert new.title != whole.title
         with pytest.raises(Conflict):
-            topic_edits.split(of(whole), ids[:3])  # they left
+            topic_edits.split_topic(of(whole), ids[:3])  # they left
         with pytest.raises(Conflict):
-            topic_edits.split(of(whole), ids[3:])  # nobody would be left
-        topic_edits.merge(of(new), whole.pk)
+            topic_edits.split_topic(of(whole), ids[3:])  # nobody would be left
+        topic_edits.merge_topics(of(new), whole.pk)
         assert number(whole) == 8
 
 
@@ -159,18 +159,18 @@ def test_what_is_refused(acme: Account) -> None:
     with acting(acme):
         fact = MemoryEntry.objects.of(acme).filter(kind="fact")[0]
         with pytest.raises(Conflict):
-            topic_edits.merge(of(shared), own.pk)  # told to other people
+            topic_edits.merge_topics(of(shared), own.pk)  # told to other people
         with pytest.raises(Invalid):
-            topic_edits.merge(of(shared), shared.pk)
+            topic_edits.merge_topics(of(shared), shared.pk)
         with pytest.raises(NotFound):
-            topic_edits.merge(of(fact), shared.pk)
+            topic_edits.merge_topics(of(fact), shared.pk)
         with pytest.raises(Invalid):
-            topic_edits.rename(of(shared), "")
+            topic_edits.rename_topic(of(shared), "")
         with pytest.raises(Conflict):
-            topic_edits.promote(of(shared))  # no draft
+            topic_edits.promote_draft(of(shared))  # no draft
         stale = Decision(account_id=acme.pk, entry_id=shared.pk, actor=SYSTEM, version=9)
         with pytest.raises(Conflict):
-            topic_edits.rename(stale, "Other")
+            topic_edits.rename_topic(stale, "Other")
 
 
 def test_a_name_that_was_given_stays(agent: Agent, acme: Account, provider: FakeProvider) -> None:
@@ -182,8 +182,8 @@ def test_a_name_that_was_given_stays(agent: Agent, acme: Account, provider: Fake
     with acting(acme):
         found = MemoryEntry.objects.of(acme).get(kind="topic")
         assert found.status == "draft"
-        topic_edits.rename(of(found), "Steeping")
-        topic_edits.promote(of(found))
+        topic_edits.rename_topic(of(found), "Steeping")
+        topic_edits.promote_draft(of(found))
     nodes = [{"text": "red tea steeps", "user_id": "mira"}]
     agent.post("memory/write", {"nodes": nodes}, 201)
     makers.settle()
@@ -209,7 +209,7 @@ def test_topics_grow_once_something_was_embedded(
     with acting(acme):
         assert MemoryEntry.objects.of(acme).filter(kind="topic").count() == 1
         commits = Commit.objects.of(acme).count()
-        owe_topics(acme.pk)
+        enqueue_topic_growth(acme.pk)
     assert makers.settle() == 0
     with acting(acme):
         assert Commit.objects.of(acme).count() == commits
@@ -221,7 +221,7 @@ def test_what_has_no_vector_yet_has_no_topic(
     nodes = [{"text": f"{sort} tea steeps", "user_id": "mira"} for sort in ("green", "white")]
     agent.post("memory/write", {"nodes": nodes}, 201)
     run = grow_topics(acme.pk, SYSTEM)
-    assert (run.founded, run.alone, list(run.groups)) == (0, 0, [])
+    assert (run.created, run.unassigned, list(run.groups)) == (0, 0, [])
 
 
 def test_suggestions_about_what_was_merged_are_not_shown(acme: Account) -> None:
@@ -229,9 +229,9 @@ def test_suggestions_about_what_was_merged_are_not_shown(acme: Account) -> None:
     with acting(acme):
         TopicSuggestion.objects.create(account=acme, kind="merge", topic=one, other=two, score=0.5)
         TopicSuggestion.objects.create(account=acme, kind="split", topic=three, score=0.4)
-        assert [each.topic for each in topic_edits.suggested(acme.pk)] == [one, three]
-        topic_edits.merge(of(two), three.pk)
-        assert [each.topic for each in topic_edits.suggested(acme.pk)] == [three]
+        assert [each.topic for each in topic_edits.open_suggestions(acme.pk)] == [one, three]
+        topic_edits.merge_topics(of(two), three.pk)
+        assert [each.topic for each in topic_edits.open_suggestions(acme.pk)] == [three]
 
 
 def test_what_was_declined_stays_so_whichever_topic_is_larger(
@@ -245,12 +245,12 @@ def test_what_was_declined_stays_so_whichever_topic_is_larger(
     with acting(acme):
         open_one = merge(one, two)
         open_one.save()
-        topic_edits.decline(acme.pk, open_one.pk, SYSTEM)
+        topic_edits.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
     found = [merge(two, one), merge(two, three)]
     monkeypatch.setattr(topic_suggestions, "_rows", lambda *_: found)
-    assert suggest(acme.pk, [mock.sentinel.group]) == 1
+    assert refresh_suggestions(acme.pk, [mock.sentinel.group]) == 1
     with acting(acme):
-        assert [each.other for each in topic_edits.suggested(acme.pk)] == [three]
+        assert [each.other for each in topic_edits.open_suggestions(acme.pk)] == [three]
 
 
 def test_suggestions_are_renewed_followed_and_declined(
@@ -261,26 +261,26 @@ def test_suggestions_are_renewed_followed_and_declined(
         open_one = TopicSuggestion.objects.create(
             account=acme, kind="merge", topic=small, other=large, score=0.5
         )
-        topic_edits.decline(acme.pk, open_one.pk, SYSTEM)
+        topic_edits.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
         with pytest.raises(NotFound):
-            topic_edits.follow(acme.pk, open_one.pk, SYSTEM)
-    assert suggest(acme.pk, grow_topics(acme.pk, SYSTEM).groups) == 0
+            topic_edits.accept_suggestion(acme.pk, open_one.pk, SYSTEM)
+    assert refresh_suggestions(acme.pk, grow_topics(acme.pk, SYSTEM).groups) == 0
     with acting(acme):
         kept = TopicSuggestion.objects.of(acme).get()
         assert (kept.state, kept.decided_by) == ("declined", "system")
         more = topic(acme, "More tea", 6)
-        there = members_of(acme.pk, more.pk).values_list("src_id", flat=True)
+        there = member_edges(acme.pk, more.pk).values_list("src_id", flat=True)
         ids = sorted(str(pk) for pk in there)
         asked = TopicSuggestion.objects.create(
             account=acme, kind="split", topic=more, members=ids[:3], score=0.5
         )
-        said, new = topic_edits.follow(acme.pk, asked.pk, SYSTEM)
+        said, new = topic_edits.accept_suggestion(acme.pk, asked.pk, SYSTEM)
         assert (said.topic_id, number(new), number(more)) == (more.pk, 3, 3)
         assert {UUID(each) for each in ids[:3]} == set(
-            members_of(acme.pk, new.pk).values_list("src_id", flat=True)
+            member_edges(acme.pk, new.pk).values_list("src_id", flat=True)
         )
         asked.refresh_from_db()
         assert asked.state == "followed"
-    suggest(acme.pk, ())
+    refresh_suggestions(acme.pk, ())
     with acting(acme):
         assert not TopicSuggestion.objects.of(acme).filter(state="followed").exists()

@@ -114,12 +114,14 @@ def test_the_reason_of_a_decision_about_many_goes_too(
     committed: str, agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was given once, and stands in each of the commits that the run was done in."""
-    monkeypatch.setattr(bulk_review, "PART", 2)
+    monkeypatch.setattr(bulk_review, "PART_SIZE", 2)
     texts = [{"text": f"Box {n} is full.", "visibility": "account"} for n in range(5)]
     nodes = agent.post("memory/write", {"nodes": texts}, 201)["nodes"]
     with acting(acme):
         chosen = [(UUID(node["id"]), 1) for node in nodes]
-        bulk_review.start(acme.pk, SYSTEM, BulkRun.Deed.REJECT, chosen, f"{MARK} filled these")
+        bulk_review.start_run(
+            acme.pk, SYSTEM, BulkRun.Operation.REJECT, chosen, f"{MARK} filled these"
+        )
     makers.settle()
     assert {"memory_bulkrun", "memory_memoryversion"} <= left(acme, MARK).keys()
     erase(agent, ids=[nodes[4]["id"]])

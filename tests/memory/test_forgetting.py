@@ -162,7 +162,9 @@ def test_nobody_forgets_everything_by_leaving_a_field_out(plain: Agent) -> None:
 def test_many_are_forgotten_by_workers_and_taken_back_as_one(
     committed: str, plain: Agent, acme: Account, alice: User, client: Client
 ) -> None:
-    nodes = [{"text": f"Fact {n} of Ann's.", "user_id": "ann"} for n in range(bulk_review.PART + 1)]
+    nodes = [
+        {"text": f"Fact {n} of Ann's.", "user_id": "ann"} for n in range(bulk_review.PART_SIZE + 1)
+    ]
     plain.post("memory/write", {"nodes": nodes, "auto_embed": False}, 201)
     started = forget(plain, user_id="ann")
     assert (started["forgotten"], started["status"]) == (False, "PENDING")

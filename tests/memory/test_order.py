@@ -12,7 +12,7 @@ from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from memory.actions import review
 from memory.actions.review import Decision
-from memory.actions.run_order import put_in_order
+from memory.actions.run_order import derive_run_order
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import CONTEXT_COLLECTION
 from tests import makers
@@ -88,7 +88,7 @@ def test_one_job_at_a_time_orders_a_run(committed: str, agent: Agent, acme: Acco
     with acting(acme):
         ids: list[UUID] = list(MemoryEntry.objects.values_list("pk", flat=True))
     with acting(acme):
-        put_in_order(acme.pk, ids, uuid4())
+        derive_run_order(acme.pk, ids, uuid4())
         # Inside `acting` the lock is held until the outermost block ends.
         with psycopg.connect(**connection.get_connection_params()) as another:
             row = another.execute(

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 
 
@@ -78,7 +78,7 @@ def test_throw_away_parts_are_thrown_away(tmp_path: Path) -> None:
 def test_seeding_beside_real_memories_asks(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = Batch(entries=[NewEntry(text="Real.", user_id="u")])
     with acting(acme):
-        write(account_id=acme.pk, actor=SYSTEM, batch=batch)
+        write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch)
     asked: list[str] = []
 
     def no(question: str) -> str:

@@ -12,7 +12,7 @@ from kmapp.search import queries
 from kmapp.search.actions import index_terms, unindex_terms
 from kmapp.search.models import TermPosting
 from kmapp.search.queries import Collection
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.actions.review import Decision, edit
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
@@ -20,7 +20,7 @@ from memory.models.entry_input import Batch, NewEntry
 
 def store(account: Account, text: str) -> MemoryEntry:
     batch = Batch(entries=[NewEntry(text=text, user_id="u")])
-    return write(account_id=account.pk, actor=SYSTEM, batch=batch).entries[0]
+    return write_batch(account_id=account.pk, actor=SYSTEM, batch=batch).entries[0]
 
 
 def words(entry: MemoryEntry) -> set[str]:
@@ -86,5 +86,5 @@ def test_a_write_asks_as_little_for_many_as_for_one(
     with acting(acme):
         store(acme, "The models in use are remembered from now on.")
         with CaptureQueriesContext(connection) as asked:
-            write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=entries))
+            write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=entries))
     assert len(asked) <= 17, "\n".join(query["sql"][:100] for query in asked)

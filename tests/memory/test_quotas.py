@@ -13,7 +13,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.outbox.models import Delivery
 from memory.actions.review import Decision, reject
-from memory.actions.settings import change_policy
+from memory.actions.settings import update_policy
 from memory.models import MemoryEntry
 from memory.models.settings import DAILY_WRITES, OPEN_PROPOSALS
 from tests import makers
@@ -24,7 +24,7 @@ from tests.memory.talking import fact, script, with_chat, work
 
 def allow(account: Account, **values: Any) -> None:
     with acting(account):
-        change_policy(account.pk, values, actor=SYSTEM)
+        update_policy(account.pk, values, actor=SYSTEM)
 
 
 def notes(number: int, **more: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from kmapp.ledger.models import Commit
 from kmapp.outbox import actions
 from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.models import Delivery, OutboxEvent
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
 from tests.web.browser import served
@@ -129,9 +129,9 @@ class Failed(Exception):
 def do(account: Account, number: int) -> None:
     """What a door does: write, and owe something more."""
     batch = Batch(entries=[NewEntry(text=f"Note {number}.", client_id=f"c{number}")])
-    written = write(account_id=account.pk, actor=SYSTEM, batch=batch)
+    written = write_batch(account_id=account.pk, actor=SYSTEM, batch=batch)
     assert written.commit is not None
-    assert written.queued
+    assert written.embedding_events
     publish(account.pk, "test.rolled_back", [Task(job_key=f"{number}:1", payload={})])
 
 

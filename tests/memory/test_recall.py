@@ -9,8 +9,8 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.accesses import write_down
-from memory.actions.settings import change_policy
+from memory.actions.accesses import flush_access_counts
+from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import taken
 from memory.retrieval.text_budget import Told, block
@@ -131,10 +131,10 @@ def test_half_is_of_the_run_and_half_from_elsewhere(agent: Agent) -> None:
 def test_the_policy_says_how_many_and_whether_at_all(told: Agent, acme: Account) -> None:
     asked = {"query": "Lisbon trip Aurora cook tax", "user_id": "u"}
     with acting(acme):
-        change_policy(acme.pk, {"inject_max_memories": 2}, actor=SYSTEM)
+        update_policy(acme.pk, {"inject_max_memories": 2}, actor=SYSTEM)
     assert len(told.post("memory/inject", asked)["memories"]) == 2
     with acting(acme):
-        change_policy(acme.pk, {"memory_enabled": False}, actor=SYSTEM)
+        update_policy(acme.pk, {"memory_enabled": False}, actor=SYSTEM)
     made = told.post("memory/inject", asked)
     assert made["memories"] == []
     assert made["decisions"][0]["code"] == "km_memory_off"
@@ -158,8 +158,8 @@ def test_being_told_is_counted_and_written_down_together(told: Agent, acme: Acco
         told.post("memory/search", {"query": "Lisbon", "user_id": "u", "limit": 1})
     with acting(acme):
         assert MemoryEntry.objects.get(client_id="trip").access_count == 0
-    assert write_down(acme.pk) == 1
-    assert write_down(acme.pk) == 0
+    assert flush_access_counts(acme.pk) == 1
+    assert flush_access_counts(acme.pk) == 0
     with acting(acme):
         after = MemoryEntry.objects.get(client_id="trip")
     assert after.access_count == 3
@@ -169,11 +169,11 @@ def test_being_told_is_counted_and_written_down_together(told: Agent, acme: Acco
 
 def test_what_joins_memories_that_are_told_together_is_used(told: Agent, acme: Account) -> None:
     told.post("memory/search", {"query": "Aurora", "user_id": "u", "limit": 1})
-    write_down(acme.pk)  # whatever was told before
+    flush_access_counts(acme.pk)  # whatever was told before
     with acting(acme):
         MemoryEdge.objects.update(last_activated_at=None, created_at=timezone.now() - 2 * HOUR)
     told.post("memory/recall_text", {"query_text": "Lisbon", "user_id": "u", "limit": 1})
-    write_down(acme.pk)
+    flush_access_counts(acme.pk)
     with acting(acme):
         [trip, tax] = (MemoryEntry.objects.get(client_id=name) for name in ("trip", "tax"))
         edges = MemoryEdge.objects.all()
@@ -188,7 +188,7 @@ def test_what_is_told_again_is_no_longer_cold(agent: Agent, acme: Account) -> No
     )
     taken(acme.pk)
     agent.post("memory/search", {"query": "harbour", "user_id": "u"})
-    write_down(acme.pk)
+    flush_access_counts(acme.pk)
     assert agent.post("memory/get", {"id": stored["id"]})["tier"] == "warm"
 
 

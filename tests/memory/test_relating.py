@@ -10,9 +10,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions import review
-from memory.actions.derive_edges import LED_TO, RELATED, relate
+from memory.actions.derive_edges import MAX_INCOMING, MAX_RELATED, derive_edges
 from memory.actions.review import Decision
-from memory.actions.settings import change_policy
+from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
 from memory.topics.names import named_in
 from tests import makers
@@ -54,8 +54,8 @@ def test_near_meanings_are_joined_once(agent: Agent, acme: Account) -> None:
     with acting(acme):
         known = list(MemoryEntry.objects.values_list("pk", flat=True))
     assert len(known) == len(ids)
-    relate(acme.pk, known)
-    relate(acme.pk, known[::-1])
+    derive_edges(acme.pk, known)
+    derive_edges(acme.pk, known[::-1])
     assert rows(acme) == before
 
 
@@ -75,7 +75,7 @@ def test_an_edge_goes_when_what_it_joined_reads_otherwise(agent: Agent, acme: Ac
 def test_what_a_person_approves_is_joined_then(agent: Agent, acme: Account) -> None:
     with acting(acme):
         wanted = {"review_visibilities": ["user"]}
-        change_policy(acme.pk, wanted, actor=SYSTEM)
+        update_policy(acme.pk, wanted, actor=SYSTEM)
     for pk in write(agent, *TRAIN, **ANN):
         assert edges(acme, "related_to") == []
         with acting(acme):
@@ -93,8 +93,8 @@ def test_no_memory_has_more_than_its_share(agent: Agent, acme: Account) -> None:
     assert drawn
     out = [src for src, _dst, _weight in drawn]
     into = [dst for _src, dst, _weight in drawn]
-    assert max(out.count(each) for each in out) <= RELATED
-    assert max(into.count(each) for each in into) <= LED_TO
+    assert max(out.count(each) for each in out) <= MAX_RELATED
+    assert max(into.count(each) for each in into) <= MAX_INCOMING
     assert all(0 < weight < 0.5 for *_ends, weight in drawn)  # less than what somebody drew
 
 
@@ -113,7 +113,7 @@ def test_names_join_what_names_them_with_what_they_stand_for(agent: Agent, acme:
     with acting(acme):
         known = list(MemoryEntry.objects.values_list("pk", flat=True))
     before = rows(acme)
-    relate(acme.pk, known)
+    derive_edges(acme.pk, known)
     assert rows(acme) == before
 
 

@@ -10,7 +10,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.models import Commit, Note
-from memory.actions.settings import OF_MEMORY, OF_THE_ACCOUNT, change_policy
+from memory.actions.settings import ACCOUNT_FIELDS, MEMORY_FIELDS, update_policy
 from memory.models import MemoryEntry, MemorySettings
 from tests.agent import Agent
 
@@ -22,7 +22,7 @@ def status(agent: Agent, **said: Any) -> str:
 
 def test_an_account_that_changed_nothing_goes_by_the_defaults(acme: Account) -> None:
     with acting(acme):
-        settings = MemorySettings.objects.here(acme.pk)
+        settings = MemorySettings.objects.get_or_default(acme.pk)
         assert (settings.version, settings.inject_max_memories) == (0, 5)
         assert settings.store_threshold == pytest.approx(0.5)
         assert settings.memory_enabled
@@ -33,7 +33,7 @@ def test_a_change_is_one_commit_that_says_what_it_was_before(acme: Account) -> N
     with acting(acme):
         before = Commit.objects.of(acme).count()
         values = {"store_threshold": 0.7, "account_wide": "apply", "memory_enabled": True}
-        changed = change_policy(acme.pk, values, actor=SYSTEM, version=0, reason="Less noise.")
+        changed = update_policy(acme.pk, values, actor=SYSTEM, version=0, reason="Less noise.")
         assert changed == {"store_threshold": (0.5, 0.7), "account_wide": ("propose", "apply")}
         assert Commit.objects.of(acme).count() == before + 1
         head = Commit.objects.of(acme).latest("seq")
@@ -42,33 +42,33 @@ def test_a_change_is_one_commit_that_says_what_it_was_before(acme: Account) -> N
         assert note.input["policy"]["store_threshold"] == {"before": 0.5, "after": 0.7}
         assert note.reason == "Less noise."
         assert len(head.diff) == 2
-        assert change_policy(acme.pk, values, actor=SYSTEM) == {}
+        assert update_policy(acme.pk, values, actor=SYSTEM) == {}
         assert Commit.objects.of(acme).count() == before + 1
 
 
 def test_a_reason_is_blacked_out_like_a_memory(acme: Account) -> None:
     with acting(acme):
-        change_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM, reason="Asked by m@example.test")
+        update_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM, reason="Asked by m@example.test")
         assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
 
 
 def test_a_reason_says_nothing_that_is_blacked_out_so_far_or_from_now_on(acme: Account) -> None:
     reason = "Asked by m@example.test"
     with acting(acme):
-        change_policy(acme.pk, {"redact": []}, actor=SYSTEM)
-        change_policy(acme.pk, {"redact": ["email"]}, actor=SYSTEM, reason=reason)
+        update_policy(acme.pk, {"redact": []}, actor=SYSTEM)
+        update_policy(acme.pk, {"redact": ["email"]}, actor=SYSTEM, reason=reason)
         assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
-        change_policy(acme.pk, {"redact": ["phone"]}, actor=SYSTEM, reason=reason)
+        update_policy(acme.pk, {"redact": ["phone"]}, actor=SYSTEM, reason=reason)
         assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
 
 
 def test_a_policy_seen_too_long_ago_is_not_overwritten(acme: Account) -> None:
     with acting(acme):
-        change_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM, version=0)
+        update_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM, version=0)
         with pytest.raises(Conflict):
-            change_policy(acme.pk, {"min_score": 0.3}, actor=SYSTEM, version=0)
-        change_policy(acme.pk, {"min_score": 0.3}, actor=SYSTEM, version=1)
-        assert MemorySettings.objects.here(acme.pk).version == 2
+            update_policy(acme.pk, {"min_score": 0.3}, actor=SYSTEM, version=0)
+        update_policy(acme.pk, {"min_score": 0.3}, actor=SYSTEM, version=1)
+        assert MemorySettings.objects.get_or_default(acme.pk).version == 2
 
 
 @pytest.mark.parametrize(
@@ -91,21 +91,21 @@ def test_a_policy_seen_too_long_ago_is_not_overwritten(acme: Account) -> None:
 def test_what_is_not_a_policy_is_refused(acme: Account, values: dict[str, Any]) -> None:
     with acting(acme):
         with pytest.raises(Invalid):
-            change_policy(acme.pk, values, actor=SYSTEM)
-        assert MemorySettings.objects.here(acme.pk).version == 0
+            update_policy(acme.pk, values, actor=SYSTEM)
+        assert MemorySettings.objects.get_or_default(acme.pk).version == 0
 
 
 def test_the_database_refuses_it_too(acme: Account) -> None:
     with acting(acme):
-        change_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM)
+        update_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM)
         with pytest.raises(IntegrityError), transaction.atomic():
             MemorySettings.objects.of(acme).update(min_score=2)
 
 
 def test_every_column_of_the_settings_can_be_set() -> None:
     columns = {field.name for field in MemorySettings._meta.concrete_fields}
-    assert columns - {"id", "account", "commit", "version"} == OF_MEMORY
-    assert {field.name for field in Account._meta.fields} >= OF_THE_ACCOUNT
+    assert columns - {"id", "account", "commit", "version"} == MEMORY_FIELDS
+    assert {field.name for field in Account._meta.fields} >= ACCOUNT_FIELDS
 
 
 def test_what_waits_for_a_person_is_the_accounts_choice(
@@ -113,7 +113,7 @@ def test_what_waits_for_a_person_is_the_accounts_choice(
 ) -> None:
     def waits(values: dict[str, Any], **said: Any) -> bool:
         with acting(acme):
-            change_policy(acme.pk, values, actor=SYSTEM)
+            update_policy(acme.pk, values, actor=SYSTEM)
             return status(agent, **said) == MemoryEntry.Status.PROPOSED
 
     with acting(acme):
@@ -132,14 +132,14 @@ def test_an_update_of_what_must_wait_is_proposed(agent: Agent, acme: Account) ->
     node = {"text": "Ring twice.", "user_id": "ada", "kind": "procedure"}
     made = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
     with acting(acme):
-        change_policy(acme.pk, {"review_kinds": ["procedure"]}, actor=SYSTEM)
+        update_policy(acme.pk, {"review_kinds": ["procedure"]}, actor=SYSTEM)
     answer = agent.post("memory/update", {"id": made, "text": "Ring three times."}, 202)
     assert answer["supersedes"] == made
 
 
 def test_nothing_becomes_what_must_wait_unseen(agent: Agent, acme: Account) -> None:
     with acting(acme):
-        change_policy(acme.pk, {"review_kinds": ["procedure"]}, actor=SYSTEM)
+        update_policy(acme.pk, {"review_kinds": ["procedure"]}, actor=SYSTEM)
     node = {"text": "Ring twice.", "user_id": "ada", "kind": "fact"}
     made = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
     answer = agent.post("memory/update", {"id": made, "kind": "procedure"}, 202)

@@ -9,8 +9,8 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
-from memory.actions.accesses import write_down
-from memory.actions.tiers import HALF_LIFE, cool
+from memory.actions.accesses import flush_access_counts
+from memory.actions.tiers import HALF_LIFE_DAYS, demote_unused_entries
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import accessed
 from tests import makers
@@ -44,26 +44,26 @@ def vectors(account: Account, pk: str) -> int:
 
 def test_what_is_not_told_cools_step_by_step(agent: Agent, acme: Account) -> None:
     pk = store(agent)
-    assert cool(acme.pk) == 0
-    age(acme, 1.1 * HALF_LIFE)
-    assert (cool(acme.pk), tier(acme, pk)) == (1, "warm")
-    assert (cool(acme.pk), vectors(acme, pk)) == (0, 1)
-    age(acme, 2.5 * HALF_LIFE)
-    assert (cool(acme.pk), tier(acme, pk)) == (1, "cold")
+    assert demote_unused_entries(acme.pk) == 0
+    age(acme, 1.1 * HALF_LIFE_DAYS)
+    assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (1, "warm")
+    assert (demote_unused_entries(acme.pk), vectors(acme, pk)) == (0, 1)
+    age(acme, 2.5 * HALF_LIFE_DAYS)
+    assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (1, "cold")
     assert vectors(acme, pk) == 0
     with acting(acme):
         reasons = MemoryVersion.objects.filter(entry_id=UUID(pk)).values_list("event", "actor")
         assert list(reasons.order_by("version"))[1:] == [("UPDATE", "system")] * 2
-    assert (cool(acme.pk), tier(acme, pk)) == (0, "cold")
+    assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (0, "cold")
 
 
 def test_cold_is_found_by_its_words_and_warm_again_once_it_is_told(
     agent: Agent, acme: Account
 ) -> None:
     pk = store(agent)
-    for days in (1.1 * HALF_LIFE, 2.5 * HALF_LIFE):
+    for days in (1.1 * HALF_LIFE_DAYS, 2.5 * HALF_LIFE_DAYS):
         age(acme, days)
-        cool(acme.pk)
+        demote_unused_entries(acme.pk)
     makers.settle()
     assert vectors(acme, pk) == 0
     assert agent.get("health")["pending_embeddings"] == 0
@@ -71,7 +71,7 @@ def test_cold_is_found_by_its_words_and_warm_again_once_it_is_told(
     [hit] = agent.post("memory/search", asked)["results"]
     assert hit["embedding_status"] == "COLD"
     accessed(acme.pk, [MemoryEntry(pk=pk).pk])
-    write_down(acme.pk)
+    flush_access_counts(acme.pk)
     makers.settle()
     assert tier(acme, pk) == "warm"
     [hit] = agent.post("memory/search", asked)["results"]
@@ -83,8 +83,8 @@ def test_what_is_worth_more_or_lasts_longer_cools_later(
     agent: Agent, acme: Account, worth: dict[str, float]
 ) -> None:
     pk, plain = store(agent, "Kept.", **worth), store(agent)
-    age(acme, 1.1 * HALF_LIFE)
-    cool(acme.pk)
+    age(acme, 1.1 * HALF_LIFE_DAYS)
+    demote_unused_entries(acme.pk)
     assert (tier(acme, pk), tier(acme, plain)) == ("hot", "warm")
 
 
@@ -92,8 +92,8 @@ def test_a_half_life_of_nothing_is_none_of_its_own(agent: Agent, acme: Account) 
     odd, plain = store(agent), store(agent, "Another.")
     with acting(acme):
         MemoryEntry.objects.filter(pk=odd).update(half_life_days=0)
-    age(acme, 1.1 * HALF_LIFE)
-    cool(acme.pk)
+    age(acme, 1.1 * HALF_LIFE_DAYS)
+    demote_unused_entries(acme.pk)
     assert (tier(acme, odd), tier(acme, plain)) == ("warm", "warm")
 
 
@@ -101,8 +101,8 @@ def test_a_pinned_memory_never_cools(agent: Agent, acme: Account) -> None:
     pk = store(agent)
     with acting(acme):
         MemoryEntry.objects.filter(pk=pk).update(pinned=True)
-    age(acme, 10 * HALF_LIFE)
-    assert (cool(acme.pk), tier(acme, pk)) == (0, "hot")
+    age(acme, 10 * HALF_LIFE_DAYS)
+    assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (0, "hot")
 
 
 def test_what_is_written_cold_has_no_vector_and_nobody_waits_for_it(

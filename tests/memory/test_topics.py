@@ -13,7 +13,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from memory.actions.topic_growth import grow_topics, hold_topics
+from memory.actions.topic_growth import grow_topics, lock_topics
 from memory.models import MemoryEdge, MemoryEntry
 from memory.topics.clustering import NONE, agreement, grow, neighbours
 from memory.topics.labels import Background
@@ -96,7 +96,7 @@ def write(agent: Agent, texts: list[str], **ids: str) -> None:
 def test_topics_grow_once(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     write(agent, [*TEA, *BIKE], user_id="mira")
     run = grow_topics(acme.pk, SYSTEM)
-    assert run.founded >= 2
+    assert run.created >= 2
     with acting(acme):
         topics = MemoryEntry.objects.of(acme).filter(kind="topic")
         before = set(topics.values_list("pk", "title", "status", "version"))
@@ -130,11 +130,11 @@ def test_names_are_made_before_anybody_has_to_wait(
 
     def hold(account_id: UUID) -> None:
         done.append("held")
-        hold_topics(account_id)
+        lock_topics(account_id)
 
     monkeypatch.setattr("memory.actions.topic_growth.Background", Noted)
-    monkeypatch.setattr("memory.actions.topic_growth.hold_topics", hold)
-    assert grow_topics(acme.pk, SYSTEM).founded >= 2
+    monkeypatch.setattr("memory.actions.topic_growth.lock_topics", hold)
+    assert grow_topics(acme.pk, SYSTEM).created >= 2
     assert done == ["named", "named", "held"]
 
 
@@ -142,13 +142,13 @@ def test_a_topic_that_was_erased_stays_so_and_others_go_on(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
     write(agent, TEA, user_id="mira")
-    assert grow_topics(acme.pk, SYSTEM).founded == 1
+    assert grow_topics(acme.pk, SYSTEM).created == 1
     with acting(acme):
         topic = MemoryEntry.objects.of(acme).get(kind="topic")
     counted = agent.post("memory/erase", {"ids": [str(topic.pk)]})
     agent.post("memory/erase", {"ids": [str(topic.pk)], "confirm_token": counted["confirm_token"]})
     write(agent, BIKE, user_id="ada")
-    assert grow_topics(acme.pk, SYSTEM).founded == 1
+    assert grow_topics(acme.pk, SYSTEM).created == 1
     with acting(acme):
         assert MemoryEntry.objects.of(acme).get(kind="topic").user_id == "ada"
 
@@ -169,7 +169,7 @@ def test_drafts_are_told_to_nobody_and_come_of_age(
     asked = {"query": topic.title, "user_id": "mira", "kinds": ["topic"]}
     assert agent.post("memory/search", asked)["results"] == []
     write(agent, TEA[4:], user_id="mira")
-    assert grow_topics(acme.pk, SYSTEM).founded == 0
+    assert grow_topics(acme.pk, SYSTEM).created == 0
     with acting(acme):
         topic.refresh_from_db()
     assert topic.status == "active"

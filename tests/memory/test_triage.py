@@ -16,7 +16,7 @@ from kmapp.outbox.actions import deliver_due
 from memory.actions import review
 from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
-from memory.actions.settings import change_policy
+from memory.actions.settings import update_policy
 from memory.models import Finding, MemoryEntry, Triage
 from tests import makers
 from tests.agent import Agent
@@ -220,6 +220,6 @@ def test_the_policy_says_what_counts_as_alike_for_what_waits_too(
     settle()
     assert need(acme, waits) == "duplicate"
     with acting(acme):
-        change_policy(acme.pk, {"duplicate_score": 1.0}, actor=SYSTEM)
+        update_policy(acme.pk, {"duplicate_score": 1.0}, actor=SYSTEM)
     settle()
     assert need(acme, waits) == "new"

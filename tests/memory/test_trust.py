@@ -149,7 +149,7 @@ def test_no_key_decides_in_a_persons_place(
     [entry] = entries(acme)
     assert (entry.status, entry.version, entry.pinned) == ("proposed", 1, False)
     with acting(acme):
-        assert MemorySettings.objects.here(acme.pk).version == 0
+        assert MemorySettings.objects.get_or_default(acme.pk).version == 0
 
 
 def test_poison_is_data_to_whoever_is_told(agent: Agent) -> None:

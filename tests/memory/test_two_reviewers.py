@@ -19,7 +19,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models import MemoryEntry, MemoryVersion
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
@@ -36,7 +36,7 @@ TOKEN = "t" * 64
 def remember(account: Account) -> list[UUID]:
     drafts = [NewEntry(text=f"Gate {n} opens at nine.", user_id="u") for n in range(PAIRS)]
     with acting(account):
-        written = write(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=drafts))
+        written = write_batch(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=drafts))
     return [entry.pk for entry in written.entries]
 
 

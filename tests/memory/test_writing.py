@@ -154,7 +154,7 @@ def test_the_digest_of_what_was_said_needs_our_secret() -> None:
     before = said.sha256()
     with override_settings(SECRET_KEY="another"):
         assert said.sha256() != before
-        assert not said.is_of(before)
+        assert not said.matches_digest(before)
 
 
 def test_a_write_is_known_again_after_the_secret_was_exchanged(agent: Agent) -> None:

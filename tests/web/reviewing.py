@@ -9,7 +9,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
 
@@ -26,7 +26,7 @@ def proposed(account: Account, *texts: str, **more: Any) -> list[MemoryEntry]:
     """Texts that an agent of the account wants everyone to know."""
     with acting(account):
         drafts = [NewEntry(text=text, visibility="account", **more) for text in texts]
-        written = write(account_id=account.pk, actor=AGENT, batch=Batch(entries=drafts))
+        written = write_batch(account_id=account.pk, actor=AGENT, batch=Batch(entries=drafts))
     return list(written.entries)
 
 

@@ -18,11 +18,11 @@ from kmapp.accounts.models import Account, User
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.models import Checkpoint
 from kmapp.search.models import TermPosting
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.actions.exports import record_export
-from memory.actions.feedback import rate
+from memory.actions.feedback import rate_entry
 from memory.actions.review import Decision
-from memory.actions.settings import change_policy
+from memory.actions.settings import update_policy
 from memory.models import (
     BulkPart,
     BulkRun,
@@ -36,7 +36,7 @@ from memory.models import (
     TopicSuggestion,
     Triage,
 )
-from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests import makers
 from tests.context.calling import fill_calls
 from tests.knowledge.made import fill_knowledge
@@ -62,7 +62,9 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
         NewEntry(text=f"{account.name} keeps thing {i}.", client_id=f"c{i}") for i in range(number)
     ]
     edges = [
-        NewEdge(type="related_to", src=End(client_id=f"c{i}"), dst=End(client_id=f"c{i - 1}"))
+        NewEdge(
+            type="related_to", src=EdgeEnd(client_id=f"c{i}"), dst=EdgeEnd(client_id=f"c{i - 1}")
+        )
         for i in range(1, number)
     ]
     name = f"viewer-{account.slug}"
@@ -71,8 +73,8 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
     )
     with acting(account):
         key = makers.key(account)[0]
-        change_policy(account.pk, {"inject_max_memories": min(number, 50)}, actor=SYSTEM)
-        written = write(
+        update_policy(account.pk, {"inject_max_memories": min(number, 50)}, actor=SYSTEM)
+        written = write_batch(
             account_id=account.pk,
             actor=SYSTEM,
             batch=Batch(entries=drafts, edges=edges, input="said", reason="told"),
@@ -84,7 +86,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
             )
             record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="", number=number)
             SavedView.objects.create(owner=viewer, name=f"{account.name} {uuid4()}", **common)
-            rate(
+            rate_entry(
                 Decision(account_id=account.pk, entry_id=entry.pk, actor=SYSTEM),
                 "neutral",
                 used_in=str(i),

@@ -148,7 +148,7 @@ def test_many_are_decided_by_workers_with_progress(
     desk: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
-        monkeypatch.setattr(f"{module}.PART", 20)
+        monkeypatch.setattr(f"{module}.PART_SIZE", 20)
     proposed(acme, *(f"Fact number {n}." for n in range(21)))
     form = {"which": "all", "expected": "21", "deed": "approve"}
     place = desk.post(BULK, form, headers=REVIEW).headers["HX-Redirect"]

@@ -11,7 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.text import tokens
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 from tests.context.calling import call, talk
 from tests.makers import settle
@@ -40,7 +40,7 @@ def test_nothing_compared_says_what_it_is_for(at_desk: Client) -> None:
 def test_a_comparison_is_asked_for_followed_and_read(at_desk: Client, acme: Account) -> None:
     with acting(acme):
         batch = Batch(entries=[NewEntry(text="The kiln is by the pond.", user_id="u")], edges=[])
-        [entry] = write(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
+        [entry] = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
     for _ in range(2):
         call(acme, talk(1), sources=("memory",), within=Within(user_id="u"))
     form = {"calls": "100", "right-snippet_tokens": "0", "right-most_snippet_tokens": "0"}

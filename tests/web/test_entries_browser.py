@@ -6,10 +6,10 @@ from playwright.sync_api import expect
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.actions.review import Decision, edit
 from memory.models import MemoryEntry
-from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests.web.browser import Visitor
 
 pytestmark = pytest.mark.browser
@@ -22,10 +22,10 @@ def entries(acme: Account) -> list[MemoryEntry]:
             NewEntry(text="The gate opens at nine.", user_id="u", client_id="a", tags=["gate"]),
             NewEntry(text="Ben plays chess.", user_id="u", kind="event", client_id="b"),
         ],
-        edges=[NewEdge(type="mentions", src=End(client_id="b"), dst=End(client_id="a"))],
+        edges=[NewEdge(type="mentions", src=EdgeEnd(client_id="b"), dst=EdgeEnd(client_id="a"))],
     )
     with acting(acme):
-        return list(write(account_id=acme.pk, actor=SYSTEM, batch=batch).entries)
+        return list(write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries)
 
 
 def said_by_another(account: Account, entry: MemoryEntry, text: str) -> None:

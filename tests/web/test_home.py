@@ -7,7 +7,7 @@ from pytest_django import DjangoAssertNumQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.actions.review import Decision, pin
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
@@ -48,7 +48,7 @@ def test_it_counts_what_waits_and_says_since_when(
 ) -> None:
     with acting(acme):
         drafts = [NewEntry(text="<b>Tea</b> at noon.", user_id="ada"), NewEntry(text="Two.")]
-        made = write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=drafts)).entries
+        made = write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=drafts)).entries
         pin(Decision(account_id=acme.pk, entry_id=made[0].pk, actor=SYSTEM))
     with django_assert_max_num_queries(20):
         shown = panel(desk)
@@ -87,5 +87,5 @@ def test_what_did_not_change_costs_a_304(desk: Client, acme: Account, address: s
     fill_rules(acme, 1)
     with acting(acme):
         batch = Batch(entries=[NewEntry(text="News.", user_id="ada")])
-        write(account_id=acme.pk, actor=SYSTEM, batch=batch)
+        write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch)
     assert desk.get(address, headers=HTMX | tag).status_code == 200

@@ -15,10 +15,10 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.text import tokens
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.actions.review import Decision, forget
 from memory.models import MemoryEntry, MemoryRating, Viewer
-from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from memory.retrieval.lab import Door, Question, reasons, try_out
 from memory.retrieval.prompt_block import inject
 from memory.retrieval.recall import Recall, recall
@@ -90,7 +90,7 @@ def stocked(
     settings.EMBEDDING_DEADLINE = 30  # on a busy machine, too, the question has a meaning
     with acting(rival):
         text = NewEntry(text="Rival tea is served at noon.", user_id="ada")
-        write(account_id=rival.pk, actor=SYSTEM, batch=Batch(entries=[text]))
+        write_batch(account_id=rival.pk, actor=SYSTEM, batch=Batch(entries=[text]))
     with acting(acme):
         drafts = {
             "noon": NewEntry(text="Tea is served at noon.", user_id="ada"),
@@ -101,7 +101,7 @@ def stocked(
             "late": NewEntry(text="Tea is free.", user_id="ada", expires_at=NOW - DAY),
         }
         batch = Batch(entries=list(drafts.values()))
-        made = write(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
+        made = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
         names = dict(zip(drafts, made, strict=True))
         forget(Decision(account_id=acme.pk, entry_id=names["gone"].pk, actor=SYSTEM))
     makers.settle()
@@ -135,11 +135,11 @@ def test_every_door_gives_what_an_agent_gets_there(
     with acting(acme):
         link = NewEdge(
             type="related_to",
-            src=End(id=stocked["noon"].pk),
-            dst=End(id=stocked["far"].pk),
+            src=EdgeEnd(id=stocked["noon"].pk),
+            dst=EdgeEnd(id=stocked["far"].pk),
             weight=1,
         )
-        write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[], edges=[link]))
+        write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[], edges=[link]))
     asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"))
     block = inject(acme.pk, asked, most=2)
     trial = try_out(acme.pk, Question(search=asked, door=Door.INJECT, most=2))

@@ -16,9 +16,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models import MemoryEntry
-from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests import makers
 from tests.context.calling import call, talk, tool
 from tests.fake_provider import FakeProvider
@@ -131,8 +131,12 @@ def grow(account: Account, word: str) -> None:
     rule(account, f"Other {word}", "active", when={}, then={"tool": {"prefer": ["curl"]}})
     with acting(account):
         draft = NewEntry(text=f"What {word} is.", kind="topic", title=word, client_id="topic")
-        of_it = NewEdge(type="part_of", src=End(client_id=f"{word}-1"), dst=End(client_id="topic"))
-        write(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=[draft], edges=[of_it]))
+        of_it = NewEdge(
+            type="part_of", src=EdgeEnd(client_id=f"{word}-1"), dst=EdgeEnd(client_id="topic")
+        )
+        write_batch(
+            account_id=account.pk, actor=SYSTEM, batch=Batch(entries=[draft], edges=[of_it])
+        )
     select(account, {"n": 0, "word": word})
     call(account, talk(1, word=word), sources=("memory",), tools=[tool(word)], model=word)
 

@@ -11,9 +11,9 @@ from pytest_django import DjangoAssertNumQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, User
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.actions.review import Decision, pin, undo
-from memory.actions.settings import change_policy
+from memory.actions.settings import update_policy
 from memory.jobs.tasks import keep_to_retention
 from memory.models import MemoryEntry, MemorySettings, MemoryVersion
 from memory.models.entry_input import Batch, NewEntry
@@ -29,7 +29,7 @@ def admin(ada: User) -> Client:
 
 def settings_of(account: Account) -> MemorySettings:
     with acting(account):
-        return MemorySettings.objects.here(account.pk)
+        return MemorySettings.objects.get_or_default(account.pk)
 
 
 def page(answer: Any) -> str:
@@ -39,7 +39,7 @@ def page(answer: Any) -> str:
 def written(account: Account, *texts: str, days_ago: int, kind: str = "event") -> list[MemoryEntry]:
     """Memories that nobody changed for so long."""
     drafts = [NewEntry(text=text, kind=kind, user_id="ada") for text in texts]
-    made = write(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=drafts)).entries
+    made = write_batch(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=drafts)).entries
     then = timezone.now() - timedelta(days=days_ago)
     ids = [entry.pk for entry in made]
     MemoryEntry.objects.of(account).filter(pk__in=ids).update(created_at=then, updated_at=then)
@@ -127,7 +127,7 @@ def test_what_is_not_a_policy_is_refused(
 
 def test_an_admin_who_looked_too_long_ago_is_told(admin: Client, acme: Account) -> None:
     with acting(acme):
-        change_policy(acme.pk, {"min_score": 0.1}, actor=SYSTEM)
+        update_policy(acme.pk, {"min_score": 0.1}, actor=SYSTEM)
     form = {"section": "redaction", "version": "0", "redact": []}
     answer = admin.post("/policy/set/", form)
     assert answer.status_code == 409
@@ -159,7 +159,7 @@ def test_retention_forgets_what_is_old_and_nothing_else(acme: Account, rival: Ac
         old, pinned = written(acme, "An old event.", "A pinned one.", days_ago=40)
         pin(Decision(account_id=acme.pk, entry_id=pinned.pk, actor=SYSTEM))
         fact = written(acme, "An old fact.", days_ago=40, kind="fact")[0]
-        change_policy(acme.pk, {"forget_after": {"event": 30}}, actor=SYSTEM)
+        update_policy(acme.pk, {"forget_after": {"event": 30}}, actor=SYSTEM)
     assert keep_to_retention() == 1
     assert keep_to_retention() == 0
     with acting(acme):
@@ -177,7 +177,7 @@ def test_retention_forgets_what_is_old_and_nothing_else(acme: Account, rival: Ac
 def test_of_many_that_were_forgotten_together_one_is_taken_back(acme: Account) -> None:
     with acting(acme):
         one, other = written(acme, "An old event.", "Another.", days_ago=40)
-        change_policy(acme.pk, {"forget_after": {"event": 30}}, actor=SYSTEM)
+        update_policy(acme.pk, {"forget_after": {"event": 30}}, actor=SYSTEM)
     assert keep_to_retention() == 2
     with acting(acme):
         rows = MemoryVersion.objects.of(acme).filter(version=2)

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models import ErasedEntry, MemoryEntry, MemoryRating
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
@@ -28,7 +28,7 @@ def test_a_question_is_tried_out_and_an_answer_marked(
 ) -> None:
     draft = NewEntry(text="The tea room opens at nine.", user_id="u")
     with acting(acme):
-        write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[draft]))
+        write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[draft]))
     makers.settle()
     page = reviewer.page
     reviewer.go("/lab/")

@@ -14,9 +14,9 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.models import MemoryEdge, MemoryEntry, MemoryExport
-from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from memory.transfer.export import export
 from memory.transfer.jsonl import told
 from memory.transfer.spreadsheet import COLUMNS, cell
@@ -108,12 +108,12 @@ def test_lines_are_read_back_without_a_difference(
             NewEntry(text="Three.", client_id="c", user_id="u", kind="event"),
         ],
         edges=[
-            NewEdge(type="part_of", src=End(client_id="a"), dst=End(client_id="b")),
-            NewEdge(type="mentions", src=End(client_id="a"), dst=End(client_id="c")),
+            NewEdge(type="part_of", src=EdgeEnd(client_id="a"), dst=EdgeEnd(client_id="b")),
+            NewEdge(type="mentions", src=EdgeEnd(client_id="a"), dst=EdgeEnd(client_id="c")),
         ],
     )
     with acting(acme):
-        write(account_id=acme.pk, actor=SYSTEM, batch=batch)
+        write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch)
     raw = taken(at_desk, "ndjson", "kind=fact")
     lines = [json.loads(line) for line in raw.splitlines()]
     assert [line["object"] for line in lines] == ["memories", "entry", "entry", "edge"]

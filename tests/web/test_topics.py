@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from kmapp.search.models import Vector
-from memory.actions.topic_growth import members_of
+from memory.actions.topic_growth import member_edges
 from memory.models import MemoryEntry, TopicSuggestion
 from tests.fake_provider import FakeProvider
 from tests.makers import settle
@@ -78,7 +78,7 @@ def test_one_with_its_map(
 def test_a_fact_is_no_topic(reviewer: Client, acme: Account) -> None:
     tea = topic(acme, "Tea", 3)
     with acting(acme):
-        fact = members_of(acme.pk, tea.pk)[0].src_id
+        fact = member_edges(acme.pk, tea.pk)[0].src_id
     assert reviewer.get(f"/topics/{fact}/").headers["Location"] == f"/memory/{fact}/"
 
 
@@ -107,7 +107,7 @@ def test_deeds_and_their_undo(reviewer: Client, acme: Account) -> None:
 def test_suggestions_are_followed_and_declined(reviewer: Client, acme: Account) -> None:
     small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 8)
     with acting(acme):
-        ids = sorted(members_of(acme.pk, large.pk).values_list("src_id", flat=True))
+        ids = sorted(member_edges(acme.pk, large.pk).values_list("src_id", flat=True))
         split, join = (
             TopicSuggestion.objects.create(account=acme, score=0.4, **more)
             for more in (
@@ -125,7 +125,7 @@ def test_suggestions_are_followed_and_declined(reviewer: Client, acme: Account) 
     back = reviewer.post(undo, headers={"HX-Request": "true"})
     assert back.headers["HX-Redirect"] == f"/topics/{large.pk}/"
     with acting(acme):
-        assert members_of(acme.pk, large.pk).count() == 8
+        assert member_edges(acme.pk, large.pk).count() == 8
     reviewer.post(f"/topics/suggestions/{join.pk}/decline/")
     again = reviewer.post(f"/topics/suggestions/{join.pk}/follow/")
     assert again.status_code == 404

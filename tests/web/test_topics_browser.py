@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from memory.actions.topic_growth import members_of
+from memory.actions.topic_growth import member_edges
 from tests.fake_provider import FakeProvider
 from tests.makers import settle
 from tests.memory.test_curating import topic
@@ -33,4 +33,4 @@ def test_topics_are_seen_merged_and_parted(
     page.keyboard.press("u")
     expect(page.locator("#members [data-row]")).to_have_count(4)
     with acting(acme):
-        assert members_of(acme.pk, oolong.pk).count() == 3
+        assert member_edges(acme.pk, oolong.pk).count() == 3

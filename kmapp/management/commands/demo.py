@@ -18,5 +18,5 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         actors = DemoActors.of(account_named(options["account"]))
-        for name in settings.DEMO_TELLERS:
+        for name in settings.DEMO_LOADERS:
             self.stdout.write(import_module(name).load_demo(actors))

@@ -16,11 +16,16 @@ from kmapp.accounts.models import Account
 from kmapp.errors import DomainError
 from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
-from memory.actions.imports import Imported, Line, Problem, import_lines
-from memory.actions.rebuild import rebuild
-from memory.actions.topic_growth import LIVING, grow_topics
-from memory.actions.topic_suggestions import suggest
-from memory.management.entry_commands import VERBS, answer, describe, table
+from memory.actions.imports import ImportResult, Line, LineProblem, import_lines
+from memory.actions.rebuild import rebuild_indexes
+from memory.actions.topic_growth import CURRENT_STATUSES, grow_topics
+from memory.actions.topic_suggestions import refresh_suggestions
+from memory.management.entry_commands import (
+    SUBCOMMANDS,
+    add_subcommands,
+    format_table,
+    run_subcommand,
+)
 from memory.models import MemoryEntry
 from memory.transfer.export import export, lines_of
 from memory.transfer.jsonl import UnknownFormat, Unreadable, read_object
@@ -48,16 +53,16 @@ class Command(BaseCommand):
         importing.add_argument("--problems", type=Path, help="write what failed to this file")
         rebuilding = verbs.add_parser("rebuild", help="make words, vectors and order anew")
         rebuilding.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
-        describe(verbs)
+        add_subcommands(verbs)
         topics = verbs.add_parser("topics", help="let topics grow, and list them")
         topics.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
         topics.add_argument("--json", action="store_true", help="one JSON document")
 
     def handle(self, *args: Any, **options: Any) -> None:
         account = account_named(options["account"])
-        if options["verb"] in VERBS:
+        if options["verb"] in SUBCOMMANDS:
             try:
-                self.stdout.write(answer(account, options["verb"], options))
+                self.stdout.write(run_subcommand(account, options["verb"], options))
             except DomainError as refusal:
                 raise CommandError(str(refusal)) from refusal
         elif options["verb"] == "export":
@@ -81,17 +86,17 @@ class Command(BaseCommand):
         with acting(account):
             total = MemoryEntry.objects.of(account).count()
         progress = Progress("Memories indexed", total)
-        for number in rebuild(account.pk):
+        for number in rebuild_indexes(account.pk):
             progress.add(number)
         progress.end()
         self.stdout.write("Words are found now; workers make the vectors and the order of runs.")
 
     def _topics(self, account: Account, *, as_json: bool) -> None:
         run = grow_topics(account.pk, SYSTEM)
-        suggested = suggest(account.pk, run.groups)
+        suggested = refresh_suggestions(account.pk, run.groups)
         with acting(account):
             rows = MemoryEntry.objects.of(account).filter(
-                kind=MemoryEntry.Kind.TOPIC, status__in=LIVING
+                kind=MemoryEntry.Kind.TOPIC, status__in=CURRENT_STATUSES
             )
             listed: list[dict[str, Any]] = [
                 {
@@ -107,15 +112,15 @@ class Command(BaseCommand):
         if as_json:
             self.stdout.write(json.dumps(listed, ensure_ascii=False, indent=2))
             return
-        self.stdout.write(table(listed, TOPIC))
+        self.stdout.write(format_table(listed, TOPIC))
         self.stdout.write(
-            f"{run.founded:,} topics are new, {run.joined:,} memories joined one, "
-            f"{run.alone:,} belong to none. Suggestions about topics: {suggested:,}."
+            f"{run.created:,} topics are new, {run.joined:,} memories joined one, "
+            f"{run.unassigned:,} belong to none. Suggestions about topics: {suggested:,}."
         )
 
     def _import(self, account: Account, name: str, problems: Path | None) -> None:
         progress = Progress("Lines read")
-        whole = Imported()
+        whole = ImportResult()
         with _opened(name) as lines:
             numbered = enumerate(lines, start=1)
             while block := list(islice(numbered, BLOCK)):
@@ -124,14 +129,14 @@ class Command(BaseCommand):
         progress.end()
         self.stdout.write(
             f"{whole.entries:,} memories and {whole.edges:,} edges are new here, "
-            f"{whole.known:,} were here already."
+            f"{whole.unchanged:,} were here already."
         )
         if whole.problems:
             self._refuse(whole.problems, problems)
 
     def _take(
         self, account: Account, block: Iterable[tuple[int, bytes]], *, source: str
-    ) -> Imported:
+    ) -> ImportResult:
         """One block, in one transaction; lines that are no lines are told with the others."""
         lines, unread = [], []
         for number, raw in block:
@@ -139,9 +144,9 @@ class Command(BaseCommand):
                 if text := raw.decode().strip():
                     lines.append(Line(number=number, value=read_object(text)))
             except UnicodeDecodeError:
-                unread.append(Problem(line=number, reason="is not UTF-8"))
+                unread.append(LineProblem(line=number, reason="is not UTF-8"))
             except Unreadable as error:
-                unread.append(Problem(line=number, reason=str(error)))
+                unread.append(LineProblem(line=number, reason=str(error)))
             except UnknownFormat as error:
                 raise CommandError(str(error)) from error
         with acting(account):
@@ -149,7 +154,7 @@ class Command(BaseCommand):
         result.problems = sorted([*unread, *result.problems], key=lambda problem: problem.line)
         return result
 
-    def _refuse(self, problems: list[Problem], to: Path | None) -> None:
+    def _refuse(self, problems: list[LineProblem], to: Path | None) -> None:
         told = [f"line {problem.line}: {problem.reason}" for problem in problems]
         if to:
             to.write_text("\n".join(told) + "\n")

@@ -8,13 +8,13 @@ from django.urls import reverse
 from kmapp.accounts.acting import acting
 from kmapp.management.demo_actors import DemoActors
 from memory.actions import review
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.actions.review import Decision
 from memory.management.demo.scenario import Chapter, chapters
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch
 
-TOLD = """\
+SUMMARY = """\
 {new} memories are new in {account}, {known} were there already. All of it is invented.
 
   {waiting} proposals wait for a person; some repeat, correct or attack:
@@ -30,45 +30,45 @@ TOLD = """\
 
 
 @dataclass
-class Told:
-    """What telling the story made."""
+class LoadCounts:
+    """Numbers of entries that were written, and that existed."""
 
-    new: int = 0
-    known: int = 0
+    created: int = 0
+    unchanged: int = 0
 
 
-def tell(cast: DemoActors) -> str:
-    """Tell it once; returns what to look at."""
-    told = Told()
-    with acting(cast.account):
-        teller = Teller(cast, told)
+def load_demo(actors: DemoActors) -> str:
+    """Write the demo data that is missing, and return a text that says where to look."""
+    counts = LoadCounts()
+    with acting(actors.account):
+        loader = ChapterLoader(actors, counts)
         for chapter in chapters():
-            teller.tell(chapter)
-        rows = MemoryEntry.objects.of(cast.account)
-        counts = {
+            loader.load(chapter)
+        rows = MemoryEntry.objects.of(actors.account)
+        totals = {
             "waiting": rows.awaiting_review().count(),
             "pinned": rows.filter(pinned=True).count(),
             "forgotten": rows.filter(status=MemoryEntry.Status.FORGOTTEN).count(),
         }
-    return TOLD.format(
-        new=told.new,
-        known=told.known,
-        account=cast.account.name,
-        review=cast.here + reverse("memory:review"),
-        memories=cast.here + reverse("memory:entries"),
-        search=cast.here + reverse("memory:api_search"),
-        **counts,
+    return SUMMARY.format(
+        new=counts.created,
+        known=counts.unchanged,
+        account=actors.account.name,
+        review=actors.here + reverse("memory:review"),
+        memories=actors.here + reverse("memory:entries"),
+        search=actors.here + reverse("memory:api_search"),
+        **totals,
     )
 
 
-class Teller:
+class ChapterLoader:
     """Writes as agents do, and decides as a person does."""
 
-    def __init__(self, cast: DemoActors, told: Told) -> None:
-        self.account, self.told = cast.account, told
-        self.agent, self.person = cast.agent, cast.person
+    def __init__(self, actors: DemoActors, counts: LoadCounts) -> None:
+        self.account, self.counts = actors.account, counts
+        self.agent, self.person = actors.agent, actors.person
 
-    def tell(self, chapter: Chapter) -> None:
+    def load(self, chapter: Chapter) -> None:
         for run in chapter.runs:
             self._write(run)
         fresh = self._write(chapter.memories)
@@ -87,10 +87,10 @@ class Teller:
 
     def _write(self, batch: Batch) -> dict[str, MemoryEntry]:
         """Write a batch; returns what is new by client id."""
-        written = write(account_id=self.account.pk, actor=self.agent, batch=batch)
-        fresh = [entry for entry in written.entries if entry.pk in written.fresh]
-        self.told.new += len(fresh)
-        self.told.known += len(written.entries) - len(fresh)
+        written = write_batch(account_id=self.account.pk, actor=self.agent, batch=batch)
+        fresh = [entry for entry in written.entries if entry.pk in written.created_ids]
+        self.counts.created += len(fresh)
+        self.counts.unchanged += len(written.entries) - len(fresh)
         return {str(entry.client_id): entry for entry in fresh}
 
     def _decision(self, entry_id: UUID, reason: str = "") -> Decision:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memory.models import MemoryEdge
-from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 
 FILES = ("en.json", "zh.json")
 BETWEEN_TURNS = timedelta(seconds=40)
@@ -103,5 +103,5 @@ def _entry(told: Mapping[str, Any]) -> NewEntry:
 
 
 def _edge(src: str, kind: str, dst: str) -> NewEdge:
-    ends = (End(client_id=_client_id(name)) for name in (src, dst))
+    ends = (EdgeEnd(client_id=_client_id(name)) for name in (src, dst))
     return NewEdge(type=kind, src=next(ends), dst=next(ends))

@@ -18,13 +18,13 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import link_of
-from memory.actions.entries import write
+from memory.actions.entries import write_batch
 from memory.actions.exports import record_export
-from memory.actions.feedback import rate
+from memory.actions.feedback import rate_entry
 from memory.actions.review import Decision, edit, forget, pin, undo
-from memory.actions.settings import change_policy
+from memory.actions.settings import update_policy
 from memory.models import MemoryExport
-from memory.models.entry_input import Batch, End, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests import makers
 from tests.context.calling import fill_calls
 from tests.kernel.fsck.tampering import Intruder
@@ -79,12 +79,12 @@ def live_a_little(account: Account) -> None:
             text="Mira left.", user_id="u1", observed_at=datetime(2026, 1, 2, 3, 4, 5, 6, UTC)
         ),
     ]
-    entries = [End(client_id=str(place)) for place in range(len(drafts))]
+    entries = [EdgeEnd(client_id=str(place)) for place in range(len(drafts))]
     named = [_named(draft, str(place)) for place, draft in enumerate(drafts)]
     edges = [NewEdge(type="related_to", src=entries[1], dst=entries[2], weight=0.25)]
     with acting(account):
         batch = Batch(entries=named, edges=edges, input="a talk")
-        made = write(account_id=account.pk, actor=SYSTEM, batch=batch).entries
+        made = write_batch(account_id=account.pk, actor=SYSTEM, batch=batch).entries
         one, two, _three = (
             Decision(account_id=account.pk, entry_id=entry.pk, actor=SYSTEM, reason="because")
             for entry in made
@@ -93,12 +93,12 @@ def live_a_little(account: Account) -> None:
         pin(two)
         forget(two)
         undo(two)
-        rate(two, "positive", used_in="r1")
+        rate_entry(two, "positive", used_in="r1")
         record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="kind=fact", number=2)
         update_account(account, redact=["email"], account_wide="apply", actor=SYSTEM)
         policy = {"forget_after": {"event": 90}, "min_score": 0.1}
         policy |= {"daily_writes": 90_000, "open_proposals": 900}
-        change_policy(account.pk, policy, actor=SYSTEM)
+        update_policy(account.pk, policy, actor=SYSTEM)
         fill_rules(account)
         results = [
             NewResult(
