@@ -7,7 +7,7 @@ class ContextConfig(AppConfig):
     name = "context"
 
     def ready(self) -> None:
-        import_module("context.actions.retention")  # hears of what is erased
-        import_module("context.actions.personal_data")  # and of whom
-        import_module("context.api.agent_tools")  # offers them to agents
-        import_module("context.reports.usage")  # tells where things were used
+        import_module("context.actions.retention")  # registers the erasure handler
+        import_module("context.actions.personal_data")  # registers the personal data handlers
+        import_module("context.api.agent_tools")  # registers the agent tools
+        import_module("context.reports.usage")  # registers the usage of objects in calls

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from context.actions.call_outcomes import tell_outcome
+from context.actions.call_outcomes import record_outcome
 from context.models import ContextCostReport
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member
@@ -116,9 +116,9 @@ def test_outcomes_of_a_call_told_at_once_are_both_kept(committed: str, acme: Acc
 
     def tell_usage() -> None:
         with acting(acme):
-            tell_outcome(acme.pk, pk, {"input_tokens": 12, "output_tokens": 3})
+            record_outcome(acme.pk, pk, {"input_tokens": 12, "output_tokens": 3})
 
-    at_once(acme, lambda: tell_outcome(acme.pk, pk, {"success": True}), tell_usage)
+    at_once(acme, lambda: record_outcome(acme.pk, pk, {"success": True}), tell_usage)
     with acting(acme):
         row = ContextCostReport.objects.of(acme).get(pk=pk)
     assert (row.success, row.input_tokens, row.output_tokens) == (True, 12, 3)

@@ -1,1 +1,1 @@
-"""What context writes: one function, one transaction, one commit."""
+"""Write operations of context: one function, one transaction, one commit."""

@@ -1,4 +1,4 @@
-"""Keeping tool results: whole, sealed, and found by their words at once."""
+"""Archiving of tool results: stored whole, indexed at once, embedded by a worker."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -8,12 +8,12 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from context.actions.model_summaries import RETELL_RESULT, at_first, owe_summaries
-from context.actions.retention import forget_results
+from context.actions.model_summaries import SUMMARISE_RESULT, enqueue_summaries, initial_reason
+from context.actions.retention import delete_parts_with_results
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
 from context.models.archive_input import NewResult, sent_sha256
 from context.models.archives import COLLECTION
-from context.summaries.extractive import query_summary, sources_of, summary
+from context.summaries.extractive import extract_sources, summarise_query, summarise_text
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.redacted_text import redacted_reason
@@ -23,66 +23,61 @@ from kmapp.outbox.actions import Task, publish
 from kmapp.outbox.error_scrubbing import silence_errors
 from kmapp.pii import redact, redact_json
 from kmapp.providers.active import models_in_use
-from kmapp.search.actions import (
-    Part,
-    await_vectors,
-    drop_vectors,
-    index_terms,
-    unindex_terms,
-)
+from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms
 
 EMBED = "context.archive.embed"
 ADD = "ADD"
-BATCH = 100  # archives a commit of the clean-up
-MOST = 5_000  # of one account in one run; the next run goes on
+BATCH = 100  # archives per commit of the clean-up
+MAX_PER_RUN = 5_000  # archives of one account; the next run continues
 REASON = "Kept for {days} days, as the settings of context say."
 
 
-def words_of(archive: ToolResultArchive) -> str:
-    """The text whose terms are indexed."""
+def indexed_text(archive: ToolResultArchive) -> str:
     return "\n".join(
         (archive.tool_name, archive.query_summary, *map(str, archive.sources), archive.result_full)
     )
 
 
-def keep(
+def store_archives(
     settings: ContextSettings, actor: Actor, results: Sequence[NewResult]
 ) -> tuple[list[ToolResultArchive], frozenset[UUID]]:
-    """The archives of these results, in order, and which are new. Inside `acting`."""
+    """Return the archives of these results, in order, and the ids of new ones. Inside `acting`."""
     try:
         with transaction.atomic():
-            return _keep(settings, actor, results)
-    except IntegrityError:  # somebody kept one of them between our look and our insert
-        return _keep(settings, actor, results)
+            return _store_archives(settings, actor, results)
+    except IntegrityError:  # another request stored one of them in the meantime
+        return _store_archives(settings, actor, results)
 
 
-def _keep(
+def _store_archives(
     settings: ContextSettings, actor: Actor, results: Sequence[NewResult]
 ) -> tuple[list[ToolResultArchive], frozenset[UUID]]:
     account_id = settings.account_id
     keys = [result.key_in(account_id) for result in results]
-    known = ToolResultArchive.objects.of(account_id).in_bulk(list(set(keys)))
+    existing = ToolResultArchive.objects.of(account_id).in_bulk(list(set(keys)))
     with recording(account_id, actor, reason="kept apart from its conversation") as commit:
         fresh = {
-            key: _archive(settings, actor, result, key, commit.id)
+            key: _build_archive(settings, actor, result, key, commit.id)
             for key, result in zip(keys, results, strict=True)
-            if key not in known
+            if key not in existing
         }
-        made = sorted(fresh.values(), key=lambda each: each.pk)
-        ToolResultArchive.objects.bulk_create(made, batch_size=100)
-        commit.add_all(made, ADD)
-        index_terms(account_id, COLLECTION, {each.pk: words_of(each) for each in made})
-        _owe_vectors(account_id, made, commit)
-        owe_summaries(account_id, RETELL_RESULT, [each.pk for each in made])
-    return [known.get(key) or fresh[key] for key in keys], frozenset(fresh)
+        created = sorted(fresh.values(), key=lambda archive: archive.pk)
+        ToolResultArchive.objects.bulk_create(created, batch_size=100)
+        commit.add_all(created, ADD)
+        index_terms(
+            account_id, COLLECTION, {archive.pk: indexed_text(archive) for archive in created}
+        )
+        _enqueue_embeddings(account_id, created, commit)
+        enqueue_summaries(account_id, SUMMARISE_RESULT, [archive.pk for archive in created])
+    return [existing.get(key) or fresh[key] for key in keys], frozenset(fresh)
 
 
-def _archive(
+def _build_archive(
     settings: ContextSettings, actor: Actor, result: NewResult, key: UUID, commit_id: UUID
 ) -> ToolResultArchive:
     kinds = settings.account.redact
     text = redact(result.text, kinds)[0]
-    query = redact(query_summary(result.tool_input), kinds)[0]
+    query = redact(summarise_query(result.tool_input), kinds)[0]
     return ToolResultArchive(
         id=key,
         account_id=settings.account_id,
@@ -95,11 +90,11 @@ def _archive(
         tool_name=result.tool_name,
         tool_input=redact_json(result.tool_input, kinds)[0],
         query_summary=query[:500],
-        result_summary=summary(text, query),
-        extractive=at_first(),
+        result_summary=summarise_text(text, query),
+        extractive=initial_reason(),
         result_full=text,
         result_length=len(text),
-        sources=list(redact_json(list(result.sources), kinds)[0] or sources_of(text)),
+        sources=list(redact_json(list(result.sources), kinds)[0] or extract_sources(text)),
         sha256=sha256(text.encode()).hexdigest(),
         sent_sha256=sent_sha256(settings.account_id, result.text),
         language=result.language or settings.language,
@@ -108,63 +103,64 @@ def _archive(
     )
 
 
-def _owe_vectors(
+def _enqueue_embeddings(
     account_id: UUID, archives: Sequence[ToolResultArchive], commit: Recording
 ) -> None:
     if not archives:
         return
-    parts = [Part(object_id=each.pk, part=0, text_sha256="") for each in archives]
+    parts = [Part(object_id=archive.pk, part=0, text_sha256="") for archive in archives]
     for model in models_in_use():
         await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=False)
     tasks = [
-        Task(job_key=f"{each.pk}:{commit.id}", payload={"archive": str(each.pk)})
-        for each in archives
+        Task(job_key=f"{archive.pk}:{commit.id}", payload={"archive": str(archive.pk)})
+        for archive in archives
     ]
     publish(account_id, EMBED, tasks)
 
 
-def outlived(account_id: UUID, days: int | None) -> ArchiveQuerySet:
-    """Archives that are older than they are to be kept."""
+def expired_archives(account_id: UUID, days: int | None) -> ArchiveQuerySet:
     rows = ToolResultArchive.objects.of(account_id)
     return rows.older_than(timezone.now() - timedelta(days=days)) if days else rows.none()
 
 
-def remove_outlived(account_id: UUID, *, most: int = MOST) -> int:
-    """Erase what is no longer to be kept. Opens `acting` itself, once for each batch."""
+def remove_expired_archives(account_id: UUID, *, most: int = MAX_PER_RUN) -> int:
+    """Erase expired archives. Opens `acting` itself, once for each batch."""
     with acting(account_id):
         days = ContextSettings.objects.here(account_id).retention_days
     removed = 0
-    while removed < most and (done := _remove_some(account_id, days)):
+    while removed < most and (done := _remove_batch(account_id, days)):
         removed += done
     return removed
 
 
-def _remove_some(account_id: UUID, days: int | None) -> int:
+def _remove_batch(account_id: UUID, days: int | None) -> int:
     with acting(account_id):
-        rows = outlived(account_id, days).select_for_update(skip_locked=True)
-        if some := list(rows[:BATCH]):
-            erase(account_id, SYSTEM, some, reason=REASON.format(days=days))
-    return len(some)
+        rows = expired_archives(account_id, days).select_for_update(skip_locked=True)
+        if batch := list(rows[:BATCH]):
+            erase_archives(account_id, SYSTEM, batch, reason=REASON.format(days=days))
+    return len(batch)
 
 
-def erase(
+def erase_archives(
     account_id: UUID, actor: Actor, archives: Sequence[ToolResultArchive], *, reason: str
 ) -> None:
-    """For good: text, postings, vectors, salts. The chain keeps that something was there."""
+    """Erase archives with their index and vectors. The ledger keeps the digests."""
     with recording(account_id, actor, reason=redacted_reason(account_id, reason)) as commit:
-        erase_in(commit, archives)
+        erase_archives_in(commit, archives)
 
 
-def erase_in(commit: Recording, archives: Sequence[ToolResultArchive]) -> None:
-    """The same as part of a commit, with what calls, answers and errors may quote of them."""
+def erase_archives_in(commit: Recording, archives: Sequence[ToolResultArchive]) -> None:
+    """Erase archives as part of a commit, and quotes of them in calls, responses and errors."""
     if not archives:
-        return  # what follows looks through all answers and errors of the account
-    account_id, ids = commit.account_id, [each.pk for each in archives]
-    for each in archives:
-        commit.erase(ToolResultArchive._meta.label_lower, each.pk)
-    unindex_terms(account_id, COLLECTION, {each.pk: words_of(each) for each in archives})
+        return  # the rest scans all stored responses and errors of the account
+    account_id, ids = commit.account_id, [archive.pk for archive in archives]
+    for archive in archives:
+        commit.erase(ToolResultArchive._meta.label_lower, archive.pk)
+    unindex_terms(
+        account_id, COLLECTION, {archive.pk: indexed_text(archive) for archive in archives}
+    )
     drop_vectors(account_id, [COLLECTION], ids)
     ToolResultArchive.objects.of(account_id).filter(pk__in=ids).delete()
-    named = [*ids, *forget_results(account_id, archives)]
-    IdempotentRequest.objects.of(account_id).naming(named).forget()
-    silence_errors(account_id, named)
+    ids_ = [*ids, *delete_parts_with_results(account_id, archives)]
+    IdempotentRequest.objects.of(account_id).naming(ids_).forget()
+    silence_errors(account_id, ids_)

@@ -1,7 +1,6 @@
-"""One model call, in four stages: collect, retrieve, assemble, record.
+"""Assembly of one model call in four stages: collect, retrieve, assemble, record.
 
-Each stage is a function of its own, and a `Pipeline` names the four: another retrieval, or a
-record somewhere else, takes the place of ours without the others noticing.
+A `Pipeline` names the function of each stage, so that a stage can be replaced on its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,97 +9,95 @@ from time import monotonic
 from typing import Any
 from uuid import UUID
 
-from context.actions.prepare_messages import known_results
-from context.actions.record_call import record
-from context.actions.summaries import known_summary
-from context.archives.placeholder_swap import place, settled, standing_for, tool_of
-from context.assembly.budget import DoesNotFit, Draft, fitted, key_of
-from context.assembly.build_requests import wanted_of
+from context.actions.prepare_messages import build_new_results, find_archived_results
+from context.actions.record_call import record_call
+from context.actions.summaries import find_stored_summary
+from context.archives.placeholder_swap import find_archive_id, list_older_slots, slot_position
+from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget, slot_key
 from context.assembly.calls import ANTHROPIC, OPENAI, Material, Section
-from context.assembly.fence import nonce_for
+from context.assembly.fence import create_nonce
 from context.assembly.messages import (
     SYSTEM,
     Message,
-    calls,
-    is_anthropic,
-    without_orphans,
-    words_of,
+    drop_orphans,
+    message_text,
+    uses_anthropic_format,
 )
 from context.assembly.policies import Policy
-from context.assembly.retrieval_requests import Wanted
-from context.assembly.sources import QUESTION, Retrieved, retrieve
-from context.assembly.stages import Assembled, Collected, Recorded, Request
-from context.assembly.token_counts import of_message, of_messages
-from context.assembly.tool_offer import offered
-from context.assembly.variant_assignment import assigned
+from context.assembly.retrieval_requests import RetrievalRequest
+from context.assembly.sources import MAX_QUERY_LENGTH, Retrieved, retrieve
+from context.assembly.stages import Assembled, Collected, Recorded, Request, build_retrieval_request
+from context.assembly.token_counts import count_message, count_messages
+from context.assembly.tool_offer import offer_tools
+from context.assembly.variant_assignment import assign_variant
 from context.models import ContextSettings
 from context.models.archive_input import NewResult
-from context.reports.call_report import reported
-from context.reports.stored_inputs import body_of
+from context.reports.call_report import build_report
+from context.reports.stored_inputs import body_digest
 from kmapp.accounts.acting import acting
 from kmapp.errors import TooLarge
 from kmapp.search.variants import DEFAULT, VARIANTS, Variant
 from kmapp.text import tokens
 
-LEAST_KEPT = 1_000  # characters of a tool result that is kept when it is cleared
-SPARE = 2_000  # tokens that rules may add
+MIN_ARCHIVED = 1_000  # characters of a tool result that is archived when it is cleared
+RULES_RESERVE = 2_000  # tokens for the text of rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """A call that was assembled and recorded."""
-
+class Result:
     assembled: Assembled
     recorded: Recorded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline:
-    """The four stages."""
-
     collect: Callable[[Request], Collected]
-    retrieve: Callable[[Wanted], Retrieved]
+    retrieve: Callable[[RetrievalRequest], Retrieved]
     assemble: Callable[[Request, Collected, Retrieved], Assembled]
     record: Callable[[Request, Assembled], Recorded]
 
-    def run(self, request: Request) -> Done:
-        """All four, in order. Opens `acting` itself; raises TooLarge when it cannot fit."""
+    def run(self, request: Request) -> Result:
+        """Run all stages. Opens `acting` itself; raises TooLarge if the call cannot fit."""
         started = monotonic()
         collected = self.collect(request)
         after_collecting = monotonic()
-        found = self.retrieve(wanted_of(request, collected))
+        retrieved = self.retrieve(build_retrieval_request(request, collected))
         after_retrieving = monotonic()
-        assembled = self.assemble(request, collected, found)
+        assembled = self.assemble(request, collected, retrieved)
         timings = {
-            "collect": _ms(after_collecting - started),
-            "retrieve": _ms(after_retrieving - after_collecting),
-            "assemble": _ms(monotonic() - after_retrieving),
-            "sources": dict(found.timings),
+            "collect": _milliseconds(after_collecting - started),
+            "retrieve": _milliseconds(after_retrieving - after_collecting),
+            "assemble": _milliseconds(monotonic() - after_retrieving),
+            "sources": dict(retrieved.timings),
         }
         assembled = replace(assembled, report={**assembled.report, "timings_ms": timings})
-        return Done(assembled=assembled, recorded=self.record(request, assembled))
+        return Result(assembled=assembled, recorded=self.record(request, assembled))
 
 
-def _ms(seconds: float) -> float:
+def _milliseconds(seconds: float) -> float:
     return round(seconds * 1000, 2)
 
 
 # --- Collect --------------------------------------------------------------------------------------
 
 
-def collect(request: Request) -> Collected:
-    """The conversation as a model can be given it, and what is known of it already."""
-    leading, rest = _split(request.messages)
-    messages = without_orphans(rest)
-    bodies = [body_of(request.account_id, message) for message in messages]
-    sizes = [of_message(message) for message in messages]
+def collect_input(request: Request) -> Collected:
+    """Return the input of the call: valid messages, settings, earlier archives and summary."""
+    leading, rest = _split_instructions(request.messages)
+    messages = drop_orphans(rest)
+    bodies = [body_digest(request.account_id, message) for message in messages]
+    sizes = [count_message(message) for message in messages]
     with acting(request.account_id):
         settings = ContextSettings.objects.here(request.account_id)
-        policy = settings.assembly().with_changes(request.policy)
-        tight = _is_tight(request, of_messages(leading) + sum(sizes), policy)
-        older = _older(request, settings, messages, policy) if tight else _Older()
+        policy = settings.assembly_policy().with_changes(request.policy)
+        may_exceed = _may_exceed_budget(request, count_messages(leading) + sum(sizes), policy)
+        older = (
+            _list_older_results(request, settings, messages, policy)
+            if may_exceed
+            else _OlderResults()
+        )
         language = request.language or settings.language
-        summary = known_summary(request, bodies, language) if tight else None
+        summary = find_stored_summary(request, bodies, language) if may_exceed else None
     decisions: list[Mapping[str, Any]] = [
         {"action": "source_not_allowed", "source": name} for name in request.refused_sources
     ]
@@ -121,129 +118,121 @@ def collect(request: Request) -> Collected:
         pointers=older.pointers,
         compacted=summary,
     )
-    variant, variant_by = _variant(request, settings)
+    variant, variant_by = _choose_variant(request, settings)
     return Collected(
         settings=settings,
         policy=policy,
         variant=variant,
         variant_by=variant_by,
         material=material,
-        query=(request.query or _last_words(messages))[:QUESTION],
+        query=(request.query or _last_user_text(messages))[:MAX_QUERY_LENGTH],
         decisions=decisions,
         bodies=bodies,
-        keepable=older.keepable,
+        archivable=older.archivable,
     )
 
 
-def _variant(request: Request, settings: ContextSettings) -> tuple[Variant, str]:
-    """Whoever names one gets it; else the conversation's own; else the usual one."""
+def _choose_variant(request: Request, settings: ContextSettings) -> tuple[Variant, str]:
+    """Return the requested variant, else the assigned one, else the default."""
     if request.variant:
         return request.variant, "asked"
-    name = assigned(request.account_id, request.within.conversation_id, settings.variants)
+    name = assign_variant(request.account_id, request.within.conversation_id, settings.variants)
     return (VARIANTS[name], "assigned") if name else (DEFAULT, "default")
 
 
 def _instructions(leading: Sequence[Message]) -> list[Section]:
-    texts = [words_of(message) for message in leading]
+    texts = [message_text(message) for message in leading]
     return [Section(name="instructions", text=text) for text in texts if text]
 
 
-def _is_tight(request: Request, size: int, policy: Policy) -> bool:
-    """Whether more than what is retrieved may have to give way."""
-    tools = offered(request.tools, request.groups, strict=policy.strict_tools)
+def _may_exceed_budget(request: Request, size: int, policy: Policy) -> bool:
+    """Return whether more than the retrieved texts may have to be dropped."""
+    tools = offer_tools(request.tools, request.groups, strict=policy.strict_tools)
     size += sum(tool.tokens for tool in tools)
     size += sum(tokens.count(section.text) for section in request.sections)
-    return size + SPARE > request.window - request.reserve
+    return size + RULES_RESERVE > request.window - request.reserve
 
 
-def _split(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    """The system's words before the conversation, and the conversation."""
+def _split_instructions(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
     first = next(
-        (at for at, message in enumerate(messages) if message["role"] not in SYSTEM), len(messages)
+        (index for index, message in enumerate(messages) if message["role"] not in SYSTEM),
+        len(messages),
     )
     return list(messages[:first]), list(messages[first:])
 
 
 def _provider(request: Request) -> str:
-    spelt = is_anthropic(request.messages) or any("input_schema" in each for each in request.tools)
-    return ANTHROPIC if spelt else OPENAI
+    is_anthropic = uses_anthropic_format(request.messages) or any(
+        "input_schema" in tool for tool in request.tools
+    )
+    return ANTHROPIC if is_anthropic else OPENAI
 
 
-def _last_words(messages: Sequence[Message]) -> str:
-    said = (words_of(each).strip() for each in reversed(messages) if each["role"] == "user")
-    return next((words for words in said if words), "")
+def _last_user_text(messages: Sequence[Message]) -> str:
+    texts = (
+        message_text(message).strip() for message in reversed(messages) if message["role"] == "user"
+    )
+    return next((words for words in texts if words), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Older:
-    """Old tool results by their places: where they can be had again, and how to keep them."""
+class _OlderResults:
+    """Older tool results by slot key: their archives, and the input to archive new ones."""
 
     pointers: Mapping[str, UUID] = field(default_factory=dict)
-    keepable: Mapping[str, NewResult] = field(default_factory=dict)
+    archivable: Mapping[str, NewResult] = field(default_factory=dict)
 
 
-def _older(
+def _list_older_results(
     request: Request, settings: ContextSettings, messages: Sequence[Message], policy: Policy
-) -> _Older:
-    name, called, within = tool_of(messages), calls(messages), request.within
-    found = [
+) -> _OlderResults:
+    slots = [
         slot
-        for slot in settled(messages, policy.protected_turns)
-        if len(slot.text) >= LEAST_KEPT and standing_for(slot.text) is None
+        for slot in list_older_slots(messages, policy.protected_turns)
+        if len(slot.text) >= MIN_ARCHIVED and find_archive_id(slot.text) is None
     ]
-    known = known_results(request.account_id, within, found)
-    keepable = {
-        key_of(slot): NewResult(
-            text=slot.text,
-            tool_name=name(slot)[:100],
-            tool_input=called[slot.call_id].input if slot.call_id in called else None,
-            tool_call_id=slot.call_id[:200],
-            conversation_id=within.conversation_id,
-            thread_id=within.thread_id,
-            user_id=within.user_id,
-            agent_id=request.agent_id,
-            language=request.language or settings.language,
-        )
-        for slot in found
-        if place(slot) not in known
-    }
-    kept = {key_of(slot): known[place(slot)].pk for slot in found if place(slot) in known}
-    fresh = {key: draft.key_in(request.account_id) for key, draft in keepable.items()}
-    return _Older(pointers={**kept, **fresh}, keepable=keepable)
+    existing = find_archived_results(request.account_id, request.within, slots)
+    new_slots = [slot for slot in slots if slot_position(slot) not in existing]
+    common = {"agent_id": request.agent_id, "language": request.language or settings.language}
+    results = build_new_results(messages, new_slots, request.within, **common)
+    archivable = dict(zip(map(slot_key, new_slots), results, strict=True))
+    rows = {slot_key(slot): existing.get(slot_position(slot)) for slot in slots}
+    stored = {key: row.pk for key, row in rows.items() if row}
+    new = {key: result.key_in(request.account_id) for key, result in archivable.items()}
+    return _OlderResults(pointers={**stored, **new}, archivable=archivable)
 
 
 # --- Assemble -------------------------------------------------------------------------------------
 
 
-def assemble(request: Request, collected: Collected, found: Retrieved) -> Assembled:
-    """Fit everything into the budget."""
+def assemble(request: Request, collected: Collected, retrieved: Retrieved) -> Assembled:
     material = replace(
         collected.material,
-        snippets=found.snippets,
-        bound=found.bound,
-        nonce=nonce_for([each.text for each in found.snippets]),
+        snippets=retrieved.snippets,
+        bound=retrieved.bound,
+        nonce=create_nonce([snippet.text for snippet in retrieved.snippets]),
     )
-    draft = fit(material, collected.policy)
-    before = [*collected.decisions, *found.decisions]
-    report = reported(draft)
-    report["decisions"] = [*before, *report["decisions"]]
+    draft = _fit(material, collected.policy)
+    decisions = [*collected.decisions, *retrieved.decisions]
+    report = build_report(draft)
+    report["decisions"] = [*decisions, *report["decisions"]]
     report |= {
         **collected.variant.versions(),
         "variant_by": collected.variant_by,
         "model": request.model or None,
-        "cache": {"query_vector": "hit" if found.cached else "miss"},
+        "cache": {"query_vector": "hit" if retrieved.cached else "miss"},
         "policy": collected.policy.body(),
     }
     return Assembled(collected=replace(collected, material=material), draft=draft, report=report)
 
 
-def fit(material: Material, policy: Policy) -> Draft:
+def _fit(material: Material, policy: Policy) -> Draft:
     try:
-        return fitted(material, policy)
-    except DoesNotFit as error:
+        return fit_into_budget(material, policy)
+    except BudgetExceeded as error:
         raise TooLarge(
-            f"What may not be left out takes {error.needed:,} tokens; {error.budget:,} are there. "
-            "Give a larger window, fewer protected turns, or a shorter last message.",
+            f"The protected parts need {error.needed:,} tokens; the budget is {error.budget:,}. "
+            "Use a larger window, fewer protected turns or a shorter last message.",
             code="over_budget",
             details={
                 "needed_tokens": error.needed,
@@ -253,4 +242,4 @@ def fit(material: Material, policy: Policy) -> Draft:
         ) from error
 
 
-PIPELINE = Pipeline(collect=collect, retrieve=retrieve, assemble=assemble, record=record)
+PIPELINE = Pipeline(collect=collect_input, retrieve=retrieve, assemble=assemble, record=record_call)

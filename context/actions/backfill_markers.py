@@ -1,7 +1,7 @@
-"""Marks of what was kept without any: parts of calls that an older release wrote down.
+"""Backfill of markers for parts of calls that an older release stored without them.
 
-They are made of what is kept, batch by batch, and before an erased result is looked for at the
-latest. What a part was loaded from stands in another one, so the parts of a call go together.
+Runs in batches, at the latest before an erasure needs the markers. A marker can depend on another
+part of the same call, so that the parts of a call are processed together.
 """
 
 import json
@@ -9,83 +9,100 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from context.archives.archive_references import marks_in
-from context.assembly.messages import NotMessages, check
+from context.archives.archive_references import collect_markers
+from context.assembly.messages import InvalidMessages, check_messages
 from context.models import ContextBody, ContextInput
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountQuerySet
 
-CALLS = 20  # a transaction; some have hundreds of parts
+CALLS = 20  # per transaction; some calls have hundreds of parts
 PARTS = 200
-LAST = UUID(int=2**128 - 1)
+MAX_ID = UUID(int=2**128 - 1)
 
 
-def mark_all(account_id: UUID) -> None:
-    """The newest call first: the earlier parts of its conversation are in it.
+def backfill_markers(account_id: UUID) -> None:
+    """Add the missing markers, newest calls first, because they contain the earlier parts.
 
-    Opens `acting` itself, once for each batch: what is marked stays so when the rest fails.
+    Opens `acting` itself, once for each batch, so that a failure keeps the finished batches.
     """
-    before = LAST
-    while last := _mark_calls(account_id, before):
+    before = MAX_ID
+    while last := _backfill_calls(account_id, before):
         before = last
-    while _mark_rest(account_id):
+    while _backfill_rest(account_id):
         pass
 
 
-def _unmarked(account_id: UUID) -> AccountQuerySet[ContextBody]:
+def _rows_without_markers(account_id: UUID) -> AccountQuerySet[ContextBody]:
     return ContextBody.objects.of(account_id).filter(results=None)
 
 
-def _mark_calls(account_id: UUID, before: UUID) -> UUID | None:
-    """Of some calls. Returns the last of them; None when there are no more, or no need."""
+def _backfill_calls(account_id: UUID, before: UUID) -> UUID | None:
+    """Process a batch of calls. Return the last one; None if nothing is left."""
     with acting(account_id):
-        if not _unmarked(account_id).exists():
+        if not _rows_without_markers(account_id).exists():
             return None
         rows = ContextInput.objects.of(account_id).filter(report_id__lt=before)
-        some = dict(rows.order_by("-report_id").values_list("report_id", "messages")[:CALLS])
-        parts = {pk for messages in some.values() for pk in messages}
-        held = _unmarked(account_id).filter(pk__in=parts).order_by("pk").select_for_update()
-        left = set(held.values_list("pk", flat=True))
-        for messages in some.values():
-            if here := left & set(messages):
-                _keep_marks(account_id, _marks(account_id, _texts(account_id, messages), here))
-                left -= here
-    return min(some, default=None)
+        messages_by_call = dict(
+            rows.order_by("-report_id").values_list("report_id", "messages")[:CALLS]
+        )
+        parts = {pk for messages in messages_by_call.values() for pk in messages}
+        locked = (
+            _rows_without_markers(account_id)
+            .filter(pk__in=parts)
+            .order_by("pk")
+            .select_for_update()
+        )
+        pending = set(locked.values_list("pk", flat=True))
+        for messages in messages_by_call.values():
+            if selected := pending & set(messages):
+                _update_markers(
+                    account_id,
+                    _collect_markers(account_id, _load_texts(account_id, messages), selected),
+                )
+                pending -= selected
+    return min(messages_by_call, default=None)
 
 
-def _mark_rest(account_id: UUID) -> int:
-    """Of some that no call has as a message, each by itself. How many that were."""
+def _backfill_rest(account_id: UUID) -> int:
+    """Process a batch of parts that no call has as a message. Return their number."""
     with acting(account_id):
-        held = _unmarked(account_id).order_by("pk").select_for_update()
-        texts = dict(held.values_list("pk", "text")[:PARTS])
-        marks = [_marks(account_id, {pk: text}, {pk}) for pk, text in texts.items()]
-        _keep_marks(account_id, {pk: each[pk] for each in marks for pk in each})
+        locked = _rows_without_markers(account_id).order_by("pk").select_for_update()
+        texts = dict(locked.values_list("pk", "text")[:PARTS])
+        markers = [_collect_markers(account_id, {pk: text}, {pk}) for pk, text in texts.items()]
+        _update_markers(
+            account_id, {pk: part_markers[pk] for part_markers in markers for pk in part_markers}
+        )
     return len(texts)
 
 
-def _texts(account_id: UUID, parts: Sequence[UUID]) -> dict[UUID, str]:
+def _load_texts(account_id: UUID, parts: Sequence[UUID]) -> dict[UUID, str]:
     rows = ContextBody.objects.of(account_id).filter(pk__in=parts)
     return dict(rows.values_list("pk", "text"))
 
 
-def _marks(
-    account_id: UUID, texts: Mapping[UUID, str], wanted: Collection[UUID]
+def _collect_markers(
+    account_id: UUID, texts: Mapping[UUID, str], selected: Collection[UUID]
 ) -> dict[UUID, list[str]]:
-    """Of those that are wanted; none of a tool, a section or what was retrieved."""
+    """Return the markers of the selected parts; an empty list for parts that are not messages."""
     parts = {pk: json.loads(text) for pk, text in texts.items()}
     messages = {pk: part for pk, part in parts.items() if _is_message(part)}
-    found = marks_in(account_id, messages, {pk: messages[pk] for pk in wanted if pk in messages})
-    return {pk: found.get(pk, []) for pk in wanted}
+    collected = collect_markers(
+        account_id, messages, {pk: messages[pk] for pk in selected if pk in messages}
+    )
+    return {pk: collected.get(pk, []) for pk in selected}
 
 
 def _is_message(part: Any) -> bool:
     try:
-        check([part])
-    except NotMessages:
+        check_messages([part])
+    except InvalidMessages:
         return False
     return True
 
 
-def _keep_marks(account_id: UUID, marks: Mapping[UUID, list[str]]) -> None:
-    rows = [ContextBody(pk=pk, account_id=account_id, results=found) for pk, found in marks.items()]
+def _update_markers(account_id: UUID, markers: Mapping[UUID, list[str]]) -> None:
+    rows = [
+        ContextBody(pk=pk, account_id=account_id, results=collected)
+        for pk, collected in markers.items()
+    ]
     ContextBody.objects.of(account_id).bulk_update(rows, ["results"], batch_size=PARTS)

@@ -1,4 +1,4 @@
-"""How a call went, as its caller tells it afterwards."""
+"""Outcomes of calls, reported by their callers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,40 +7,42 @@ from uuid import UUID
 from django.utils import timezone
 
 from context.models import ContextCostReport, ContextSettings
-from context.reports.call_report import cost_of
+from context.reports.call_report import calculate_cost
 from kmapp.errors import NotFound
 
 
-def one(account_id: UUID, pk: UUID, *, held: bool = False) -> ContextCostReport:
-    """The report, or the one answer for what is not there. Inside `acting`.
+def get_report(account_id: UUID, pk: UUID, *, lock: bool = False) -> ContextCostReport:
+    """Return the report. Raises NotFound. Inside `acting`.
 
-    `held`: until the transaction ends.
+    `lock` locks the row until the transaction ends.
     """
     rows = ContextCostReport.objects.of(account_id)
-    row = (rows.select_for_update(no_key=True) if held else rows).filter(pk=pk).first()
+    row = (rows.select_for_update(no_key=True) if lock else rows).filter(pk=pk).first()
     if row is None:
-        raise NotFound("There is no such report.")
+        raise NotFound("The report does not exist.")
     return row
 
 
-def tell_outcome(account_id: UUID, pk: UUID, told: Mapping[str, Any]) -> ContextCostReport:
-    """Keep what is told; what is told again takes the place of what was. Inside `acting`."""
-    row = one(account_id, pk, held=True)  # who tells the rest at this moment waits, or it is lost
+def record_outcome(account_id: UUID, pk: UUID, outcome: Mapping[str, Any]) -> ContextCostReport:
+    """Update the reported fields of the outcome. Inside `acting`."""
+    row = get_report(
+        account_id, pk, lock=True
+    )  # locked, so that concurrent partial outcomes are not lost
     names = ("success", "input_tokens", "output_tokens", "cached_tokens", "latency_ms", "model")
     for name in names:
-        if told.get(name) is not None:
-            setattr(row, name, told[name])
-    row.cost = price_of(ContextSettings.objects.here(account_id), row)
+        if outcome.get(name) is not None:
+            setattr(row, name, outcome[name])
+    row.cost = calculate_call_cost(ContextSettings.objects.here(account_id), row)
     row.outcome_at = timezone.now()
     row.save(update_fields=[*names, "cost", "outcome_at"])
     return row
 
 
-def price_of(settings: ContextSettings, row: ContextCostReport) -> Any:
-    """In money: of what the provider counted, or of what we estimated before it answered."""
-    used = {
+def calculate_call_cost(settings: ContextSettings, row: ContextCostReport) -> Any:
+    """Return the cost by the provider's token counts, or by our estimate without them."""
+    usage = {
         "input": row.total if row.input_tokens is None else row.input_tokens,
         "output": row.output_tokens or 0,
         "cached": row.cached_tokens or 0,
     }
-    return cost_of(settings.prices.get(row.model), used)
+    return calculate_cost(settings.prices.get(row.model), usage)

@@ -1,4 +1,4 @@
-"""Comparing two policies over the last calls. A job, in pieces, with progress."""
+"""Comparison of two policies over the last calls: a job in batches, with progress."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,16 +9,17 @@ from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from context.actions.replays import Changes, Replay, beside, recordings, varied
-from context.models import (
-    ContextComparison,
-    ContextCostReport,
-    ContextDifference,
-    ContextSettings,
+from context.actions.replays import (
+    Changes,
+    Replay,
+    compare_changes,
+    load_recorded_calls,
+    retrieve_again,
 )
+from context.models import ContextComparison, ContextCostReport, ContextDifference, ContextSettings
 from context.models.comparisons import FITTING, KINDS
-from context.reports.call_report import cost_of
-from context.reports.comparison_totals import Distribution, Pair, distribution
+from context.reports.call_report import calculate_cost
+from context.reports.comparison_totals import Distribution, Pair, summarise_changes
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.database.ids import uuid7
@@ -26,14 +27,12 @@ from kmapp.errors import NotFound
 from kmapp.outbox.actions import Task, publish
 
 COMPARE = "context.compare"
-MOST = 5_000  # calls of one comparison
-PIECE = 25  # calls that are held in memory together
+MAX_CALLS = 5_000  # per comparison
+BATCH = 25  # calls in memory at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wished:
-    """Which calls, and what is to be different on either side."""
-
+class ComparisonRequest:
     left: Changes
     right: Changes
     calls: int
@@ -41,36 +40,38 @@ class Wished:
     model: str = ""
 
 
-def start(account_id: UUID, actor: Actor, wished: Wished) -> ContextComparison:
-    """Owe a comparison. Use inside `acting`; a worker runs it."""
-    made = ContextComparison(
+def start_comparison(
+    account_id: UUID, actor: Actor, request: ComparisonRequest
+) -> ContextComparison:
+    """Create a comparison and enqueue it. Inside `acting`."""
+    comparison = ContextComparison(
         id=uuid7(),
         account_id=account_id,
-        left=asdict(wished.left),
-        right=asdict(wished.right),
-        agent_id=wished.agent_id,
-        model=wished.model,
-        wanted=min(wished.calls, MOST),
+        left=asdict(request.left),
+        right=asdict(request.right),
+        agent_id=request.agent_id,
+        model=request.model,
+        wanted=min(request.calls, MAX_CALLS),
         asked_by=str(actor),
         created_at=timezone.now(),
     )
-    made.save(force_insert=True)
-    task = Task(job_key=f"{made.pk}:1", payload={"comparison": str(made.pk)})
+    comparison.save(force_insert=True)
+    task = Task(job_key=f"{comparison.pk}:1", payload={"comparison": str(comparison.pk)})
     publish(account_id, COMPARE, [task])
-    return made
+    return comparison
 
 
-def found(account_id: UUID, pk: UUID) -> ContextComparison:
-    """The comparison, or the one answer for what is not there. Inside `acting`."""
+def get_comparison(account_id: UUID, pk: UUID) -> ContextComparison:
+    """Return the comparison. Raises NotFound. Inside `acting`."""
     row = ContextComparison.objects.of(account_id).filter(pk=pk).first()
     if row is None:
-        raise NotFound("There is no such comparison.")
+        raise NotFound("The comparison does not exist.")
     return row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """What came out so far. Money is of the calls that fit both sides and have a price."""
+class ComparisonTotals:
+    """Totals so far. Costs are of the calls that fit both sides and have a price."""
 
     distribution: Distribution
     changed: int
@@ -85,10 +86,10 @@ class Summary:
     cost_after: float | None
 
 
-def summary(made: ContextComparison) -> Summary:
-    """Two queries. Inside `acting`."""
-    rows = ContextDifference.objects.of(made.account_id).filter(comparison=made)
-    counted = rows.aggregate(
+def summarise_comparison(comparison: ContextComparison) -> ComparisonTotals:
+    """Return the totals. Two queries. Inside `acting`."""
+    rows = ContextDifference.objects.of(comparison.account_id).filter(comparison=comparison)
+    counts = rows.aggregate(
         **{name: Count("pk", filter=kind) for name, kind in KINDS.items()},
         evidence_lost=Coalesce(Sum("evidence_lost"), 0),
         dropped_before=Coalesce(Sum("dropped_before", filter=FITTING), 0),
@@ -97,59 +98,69 @@ def summary(made: ContextComparison) -> Summary:
         cost_after=Sum("cost_after", filter=FITTING),
     )
     pairs = rows.filter(FITTING).values_list("before", "after")
-    return Summary(distribution=distribution(Pair(*pair) for pair in pairs), **counted)
+    return ComparisonTotals(distribution=summarise_changes(Pair(*pair) for pair in pairs), **counts)
 
 
-def run(account_id: UUID, pk: UUID) -> None:
-    """Run one from its beginning, piece by piece; whoever looks sees how far it is."""
+def run_comparison(account_id: UUID, pk: UUID) -> None:
+    """Run a comparison from its start; progress is visible after each batch."""
     with acting(account_id):
-        made = ContextComparison.objects.of(account_id).filter(pk=pk).first()
-        if made is None or made.status == made.Status.SUCCEEDED:
+        comparison = ContextComparison.objects.of(account_id).filter(pk=pk).first()
+        if comparison is None or comparison.status == comparison.Status.SUCCEEDED:
             return
-        ContextDifference.objects.of(account_id).filter(comparison=made).delete()
-        ids = list(_meant(made).newest_first().ids()[: made.wanted])
+        ContextDifference.objects.of(account_id).filter(comparison=comparison).delete()
+        ids = list(_selected_calls(comparison).newest_first().ids()[: comparison.wanted])
         prices = ContextSettings.objects.here(account_id).prices
-        made.begin(total=len(ids), done=0, gone=0)
-    for first in range(0, len(ids), PIECE):
-        _piece(made, ids[first : first + PIECE], prices)
+        comparison.begin(total=len(ids), done=0, gone=0)
+    for first in range(0, len(ids), BATCH):
+        _compare_batch(comparison, ids[first : first + BATCH], prices)
     with acting(account_id):
-        made.end()
+        comparison.end()
 
 
-def _meant(made: ContextComparison) -> Any:
-    named = {name: value for name in ("agent_id", "model") if (value := getattr(made, name))}
-    rows = ContextCostReport.objects.of(made.account_id)
-    return rows.filter(**named, created_at__lte=made.created_at)
+def _selected_calls(comparison: ContextComparison) -> Any:
+    named = {name: value for name in ("agent_id", "model") if (value := getattr(comparison, name))}
+    rows = ContextCostReport.objects.of(comparison.account_id)
+    return rows.filter(**named, created_at__lte=comparison.created_at)
 
 
-def _piece(made: ContextComparison, ids: Sequence[UUID], prices: Mapping[str, Any]) -> None:
-    """Read some calls, think without a transaction, write what came out."""
-    account_id = made.account_id
+def _compare_batch(
+    comparison: ContextComparison, ids: Sequence[UUID], prices: Mapping[str, Any]
+) -> None:
+    """Read a batch, compare it outside of a transaction, and write the differences."""
+    account_id = comparison.account_id
     with acting(account_id):
         rows = list(ContextCostReport.objects.of(account_id).filter(pk__in=ids))
-        known = recordings(account_id, rows)
-    left, right = Changes(**made.left), Changes(**made.right)
+        recorded = load_recorded_calls(account_id, rows)
+    left, right = Changes(**comparison.left), Changes(**comparison.right)
+    varied = left.variant or right.variant
+    calls = [recorded[pk] for pk in ids if pk in recorded]
     replays = [
-        beside(varied(account_id, known[pk], left, right), left, right)
-        for pk in ids
-        if pk in known and (known[pk].wanted is not None or not (left.variant or right.variant))
+        compare_changes(retrieve_again(account_id, call, left, right), left, right)
+        for call in calls
+        if call.retrieval is not None or not varied
     ]
     with acting(account_id):
-        ContextDifference.objects.bulk_create(_row(made, replay, prices) for replay in replays)
-        made.store(done=made.done + len(ids), gone=made.gone + len(ids) - len(replays))
+        ContextDifference.objects.bulk_create(
+            _build_difference(comparison, replay, prices) for replay in replays
+        )
+        gone = comparison.gone + len(ids) - len(replays)
+        comparison.store(done=comparison.done + len(ids), gone=gone)
 
 
-def _row(made: ContextComparison, replay: Replay, prices: Mapping[str, Any]) -> ContextDifference:
-    report, found = replay.recording.report, replay.differences
-    total, fits = found["tokens"]["total"], (found["fits_before"], found["fits_after"])
+def _build_difference(
+    comparison: ContextComparison, replay: Replay, prices: Mapping[str, Any]
+) -> ContextDifference:
+    report, differences = replay.recorded_call.report, replay.differences
+    total = differences["tokens"]["total"]
+    fits = (differences["fits_before"], differences["fits_after"])
     price = prices.get(report.model)
     change = total["after"] - total["before"] if all(fits) else 0
     same = replay.before is replay.after or (
-        fits[0] == fits[1] and not change and not any(found[name] for name in _TOLD)
+        fits[0] == fits[1] and not change and not any(differences[name] for name in _CHANGE_KEYS)
     )
     return ContextDifference(
-        account_id=made.account_id,
-        comparison=made,
+        account_id=comparison.account_id,
+        comparison=comparison,
         report=report,
         fits_before=fits[0],
         fits_after=fits[1],
@@ -157,16 +168,18 @@ def _row(made: ContextComparison, replay: Replay, prices: Mapping[str, Any]) -> 
         after=total["after"],
         change=change,
         size=abs(change),
-        dropped_before=found["dropped"]["before"],
-        dropped_after=found["dropped"]["after"],
-        evidence_lost=len(found["evidence_lost"]) if all(fits) else 0,
-        cost_before=cost_of(price, {"input": total["before"]}) if fits[0] else None,
-        cost_after=cost_of(price, {"input": total["after"]}) if fits[1] else None,
+        dropped_before=differences["dropped"]["before"],
+        dropped_after=differences["dropped"]["after"],
+        evidence_lost=len(differences["evidence_lost"]) if all(fits) else 0,
+        cost_before=calculate_cost(price, {"input": total["before"]}) if fits[0] else None,
+        cost_after=calculate_cost(price, {"input": total["after"]}) if fits[1] else None,
         is_same=same,
-        differences=found,
+        differences=differences,
     )
 
 
-_TOLD = [
-    f"{what}_{how}" for what in ("evidence", "tools", "messages") for how in ("lost", "gained")
+_CHANGE_KEYS = [
+    f"{kind}_{direction}"
+    for kind in ("evidence", "tools", "messages")
+    for direction in ("lost", "gained")
 ]

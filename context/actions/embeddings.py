@@ -1,4 +1,4 @@
-"""Giving tool results their vectors, passage by passage. Until then they are found by words."""
+"""Embedding of archived tool results, passage by passage."""
 
 from collections.abc import Iterator, Sequence
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Value
 from django.db.models.functions import Coalesce, Left, NullIf
 
-from context.archives.passages import passages
+from context.archives.passages import split_passages
 from context.models import ArchiveQuerySet, ToolResultArchive
 from context.models.archives import COLLECTION
 from kmapp.accounts.acting import acting
@@ -17,11 +17,11 @@ from kmapp.search.passages import Passage, Template
 from kmapp.search.registry import embeds
 
 EXAMPLE = 80  # characters
-MOST_PARTS = 500  # passages of one result that get a vector; words find the rest
+MOST_PARTS = 500  # passages of one result; the rest is found by terms only
 
 
 def embed_archives(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, Exception]:
-    """Embed archives for every model in use. Returns those that got no vector, and why."""
+    """Embed archives for every model in use. Return the failed ones with the error."""
     failed: dict[UUID, Exception] = {}
     for model in EmbeddingModel.objects.order_by("pk"):
         if model.state == EmbeddingModel.State.RETIRED:
@@ -37,18 +37,16 @@ def _findable(account_id: UUID) -> ArchiveQuerySet:
 
 
 def _examples(account_id: UUID, number: int) -> dict[UUID, str]:
-    """Recent archives, each by what the tool was asked or how the result begins."""
+    """Return recent archives with their query or the start of their result."""
     rows = _findable(account_id).order_by("-created_at", "-pk")
-    asks = Coalesce(NullIf("query_summary", Value("")), Left("result_full", EXAMPLE))
-    return dict(rows.values_list("pk", asks)[:number])
+    text = Coalesce(NullIf("query_summary", Value("")), Left("result_full", EXAMPLE))
+    return dict(rows.values_list("pk", text)[:number])
 
 
 @embeds(COLLECTION, findable=_findable, examples=_examples)
 def embed_for(
     model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> dict[UUID, Exception]:
-    """Embed the passages of archives for one model."""
-
     def read(*, hold: bool) -> Iterator[Text]:
         rows = ToolResultArchive.objects.of(account_id).filter(pk__in=ids).order_by("pk")
         template = Template(model.passage_template)
@@ -59,8 +57,8 @@ def embed_for(
 
 
 def _texts(template: Template, archive: ToolResultArchive) -> Iterator[Text]:
-    for number, each in enumerate(passages(archive.result_full)[:MOST_PARTS]):
+    for number, passage in enumerate(split_passages(archive.result_full)[:MOST_PARTS]):
         text = template.render(
-            Passage(text=each.text, title=archive.query_summary, date=archive.created_at)
+            Passage(text=passage.text, title=archive.query_summary, date=archive.created_at)
         )
         yield Text.of(COLLECTION, archive.pk, number, text)

@@ -1,7 +1,7 @@
-"""Summaries by the chat model, in the place of those that were made of a text's own sentences.
+"""Summaries by the chat model, which replace extractive summaries.
 
-Nobody waits for a model: what is summed up has an extractive summary at once, and a worker asks
-for a better one. Where none comes, the first stays, and the row says why.
+No request waits for the model: an extractive summary exists at once, and a worker requests a better
+one. If that fails, the extractive summary stays and the row states the reason.
 """
 
 import json
@@ -18,13 +18,13 @@ from context.models import (
     Extractive,
     ToolResultArchive,
 )
-from context.summaries.extractive import LEAST, MOST
+from context.summaries.extractive import MAX_LENGTH, MIN_LENGTH
 from context.summaries.model_summaries import (
-    FORM,
-    conversation,
-    excerpt,
-    of_conversation,
-    of_result,
+    RESPONSE_SCHEMA,
+    parse_conversation_summary,
+    parse_result_summary,
+    render_conversation,
+    take_excerpt,
 )
 from context.summaries.prompts import prompt
 from kmapp.accounts.acting import acting
@@ -37,95 +37,102 @@ from kmapp.providers.errors import Refused
 from memory.actions.model_requests import InvalidAnswer, request_answer, sanitize_answer
 from memory.extraction.conversation import fence_text
 
-RETELL_RESULT = "context.archive.summarise"
-RETELL_CONVERSATION = "context.conversation.summarise"
+SUMMARISE_RESULT = "context.archive.summarise"
+SUMMARISE_CONVERSATION = "context.conversation.summarise"
 REASON = "The chat model summed it up."
-WORDS = 0.7  # of a token
-Summed = type[ToolResultArchive] | type[ContextSummary]
+WORDS_PER_TOKEN = 0.7
+Summarised = type[ToolResultArchive] | type[ContextSummary]
 
 
-def at_first() -> Extractive:
-    """Why what is kept now has an extractive summary."""
+def initial_reason() -> Extractive:
     return Extractive.WAITING if chat.configured() else Extractive.NO_CHAT_MODEL
 
 
-def owe_summaries(account_id: UUID, topic: str, ids: Sequence[UUID]) -> None:
-    """Have these summed up, where there is a model that can. Inside `acting`."""
+def enqueue_summaries(account_id: UUID, topic: str, ids: Sequence[UUID]) -> None:
+    """Enqueue summaries if a chat model is configured. Inside `acting`."""
     if chat.configured() and ids:
         tasks = [Task(job_key=f"{pk}:1", payload={"id": str(pk)}) for pk in ids]
         publish(account_id, topic, tasks)
 
 
-def stays_extractive(account_id: UUID, rows: Summed, pk: UUID, why: Extractive) -> None:
-    """No model sums it up: say why. Opens `acting` itself."""
+def record_failure(account_id: UUID, rows: Summarised, pk: UUID, reason: Extractive) -> None:
+    """Record why no model wrote the summary. Opens `acting` itself."""
     with acting(account_id):
-        rows.objects.of(account_id).filter(pk=pk, summary_by="").update(extractive=why)
+        rows.objects.of(account_id).filter(pk=pk, summary_by="").update(extractive=reason)
 
 
-def retell_result(account_id: UUID, pk: UUID) -> None:
-    """Have a tool's result summed up. Opens `acting` itself, and asks the model outside."""
+def summarise_result(account_id: UUID, pk: UUID) -> None:
+    """Summarise a tool result. Opens `acting` itself, and calls the model outside."""
     with acting(account_id):
         row = ToolResultArchive.objects.of(account_id).filter(pk=pk, summary_by="").first()
     if row is None:
         return
-    system = prompt("tool_result", least=str(LEAST), most=str(MOST))
-    source = excerpt(row.result_full)
-    question = [fence_text("question", row.query_summary)] if row.query_summary else []
-    said = "\n\n".join([*question, fence_text("text", source)])
-    told = _asked(system, said, lambda raw: of_result(raw, system, source))
-    if told is None:
-        stays_extractive(account_id, ToolResultArchive, pk, Extractive.BAD_ANSWER)
+    system = prompt("tool_result", least=str(MIN_LENGTH), most=str(MAX_LENGTH))
+    source = take_excerpt(row.result_full)
+    question = [fenced("question", row.query_summary)] if row.query_summary else []
+    user_prompt = "\n\n".join([*question, fenced("text", source)])
+    summary = _request_summary(
+        system, user_prompt, lambda raw: parse_result_summary(raw, system, source)
+    )
+    if summary is None:
+        record_failure(account_id, ToolResultArchive, pk, Extractive.BAD_ANSWER)
         return
     with acting(account_id):
         kinds = ContextSettings.objects.here(account_id).account.redact
-        kept = ToolResultArchive.objects.of(account_id).filter(pk=pk, summary_by="")
-        for archive in kept.select_for_update(no_key=True):  # none if it was erased meanwhile
+        rows = ToolResultArchive.objects.of(account_id).filter(pk=pk, summary_by="")
+        for archive in rows.select_for_update(
+            no_key=True
+        ):  # empty if it was erased in the meantime
             with recording(account_id, SYSTEM, reason=REASON) as commit:
-                archive.result_summary = redact(told, kinds)[0]
+                archive.result_summary = redact(summary, kinds)[0]
                 archive.summary_by, archive.extractive = settings.CHAT_MODEL[:200], ""
                 archive.commit_id = commit.id
                 archive.save()
                 commit.add(archive, "UPDATE")
 
 
-def retell_conversation(account_id: UUID, pk: UUID) -> None:
-    """Have the older part of a conversation summed up, from what is kept of it."""
+def summarise_conversation(account_id: UUID, pk: UUID) -> None:
+    """Summarise the older part of a conversation from its stored messages."""
     with acting(account_id):
         row = ContextSummary.objects.of(account_id).filter(pk=pk, summary_by="").first()
-        messages = _kept(account_id, row.bodies) if row else []
-        wanted = ContextSettings.objects.here(account_id)
+        messages = _load_messages(account_id, row.bodies) if row else []
+        settings_row = ContextSettings.objects.here(account_id)
     if row is None:
         return
     if not messages:
-        stays_extractive(account_id, ContextSummary, pk, Extractive.GONE)
+        record_failure(account_id, ContextSummary, pk, Extractive.GONE)
         return
-    most = wanted.assembly().summary_tokens
-    system = prompt("conversation", most=str(most), words=str(int(WORDS * most)))
-    source = conversation(messages)
-    said = fence_text("conversation", source)
-    told = _asked(system, said, lambda raw: of_conversation(raw, system, source, most))
-    if told is None:
-        stays_extractive(account_id, ContextSummary, pk, Extractive.BAD_ANSWER)
+    max_tokens = settings_row.assembly_policy().summary_tokens
+    system = prompt(
+        "conversation", most=str(max_tokens), words=str(int(WORDS_PER_TOKEN * max_tokens))
+    )
+    source = render_conversation(messages)
+    user_prompt = fenced("conversation", source)
+    summary = _request_summary(
+        system, user_prompt, lambda raw: parse_conversation_summary(raw, system, source, max_tokens)
+    )
+    if summary is None:
+        record_failure(account_id, ContextSummary, pk, Extractive.BAD_ANSWER)
         return
     with acting(account_id):
         ContextSummary.objects.of(account_id).filter(pk=pk).update(
-            text=redact(told, wanted.account.redact)[0],
+            text=redact(summary, settings_row.account.redact)[0],
             summary_by=settings.CHAT_MODEL[:200],
             extractive="",
         )
 
 
-def _kept(account_id: UUID, bodies: Sequence[UUID]) -> list[Message]:
-    """The messages, if all of them are still there."""
+def _load_messages(account_id: UUID, bodies: Sequence[UUID]) -> list[Message]:
+    """Return the messages, or an empty list if one of them is gone."""
     rows = ContextBody.objects.of(account_id).filter(pk__in=set(bodies))
     texts = dict(rows.values_list("pk", "text"))
-    there = all(pk in texts for pk in bodies)
-    return [json.loads(texts[pk]) for pk in bodies] if there else []
+    complete = all(pk in texts for pk in bodies)
+    return [json.loads(texts[pk]) for pk in bodies] if complete else []
 
 
-def _asked(system: str, said: str, read: Callable[[str], str]) -> str | None:
-    """The model's summary; None where it gives none that can be used."""
+def _request_summary(system: str, user_prompt: str, read: Callable[[str], str]) -> str | None:
+    """Return the model's summary; None if its response is not usable."""
     try:
-        return sanitize_answer(request_answer(system, said, read, FORM).read)
-    except (InvalidAnswer, Refused):
+        return storable(ask(system, user_prompt, read, RESPONSE_SCHEMA).read)
+    except (BadAnswer, Refused):
         return None

@@ -1,10 +1,10 @@
-"""What is kept under a person's id: tool results, summaries, calls and what those were made of."""
+"""Personal data of context: tool results, summaries, calls and their inputs."""
 
 from collections.abc import Collection
 from uuid import UUID
 
-from context.actions.archives import erase_in
-from context.actions.retention import forget_bodies
+from context.actions.archives import erase_archives_in
+from context.actions.retention import delete_unshared_bodies
 from context.models import (
     ContextCitation,
     ContextCostReport,
@@ -19,7 +19,7 @@ from kmapp.ledger.actions import Recording
 from kmapp.outbox.error_scrubbing import silence_errors
 
 
-def count(account_id: UUID, people: Collection[str]) -> int:
+def count_personal_data(account_id: UUID, people: Collection[str]) -> int:
     return (
         ToolResultArchive.objects.of(account_id).filter(user_id__in=people).count()
         + ContextSummary.objects.of(account_id).filter(user_id__in=people).count()
@@ -27,23 +27,23 @@ def count(account_id: UUID, people: Collection[str]) -> int:
     )
 
 
-def erase(account_id: UUID, people: Collection[str], commit: Recording) -> None:
-    """Erase them. Parts of calls that another person's call shares stay with that."""
+def erase_personal_data(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+    """Erase the data of these people. Parts shared with another person's call stay."""
     archives = list(ToolResultArchive.objects.of(account_id).filter(user_id__in=people))
     summaries = ContextSummary.objects.of(account_id).filter(user_id__in=people)
     reports = ContextCostReport.objects.of(account_id).filter(user_id__in=people)
-    calls = list(reports.values_list("pk", flat=True))
-    texts = list(summaries.values_list("pk", flat=True))
-    forget_bodies(account_id, [*calls, *texts])
-    ContextInput.objects.of(account_id).filter(report_id__in=calls).delete()
-    ContextCitation.objects.of(account_id).filter(report_id__in=calls).delete()
-    ContextDifference.objects.of(account_id).filter(report_id__in=calls).delete()
+    report_ids = list(reports.values_list("pk", flat=True))
+    summary_ids = list(summaries.values_list("pk", flat=True))
+    delete_unshared_bodies(account_id, [*report_ids, *summary_ids])
+    ContextInput.objects.of(account_id).filter(report_id__in=report_ids).delete()
+    ContextCitation.objects.of(account_id).filter(report_id__in=report_ids).delete()
+    ContextDifference.objects.of(account_id).filter(report_id__in=report_ids).delete()
     reports.delete()
     summaries.delete()
-    erase_in(commit, archives)
-    named = [*calls, *texts]
-    IdempotentRequest.objects.of(account_id).naming(named).forget()
-    silence_errors(account_id, named)
+    erase_archives_in(commit, archives)
+    ids = [*report_ids, *summary_ids]
+    IdempotentRequest.objects.of(account_id).naming(ids).forget()
+    silence_errors(account_id, ids)
 
 
-register_personal_data(PersonalDataHandlers(count=count, erase=erase))
+register_personal_data(PersonalDataHandlers(count=count_personal_data, erase=erase_personal_data))

@@ -1,4 +1,4 @@
-"""Message lists on their way to a model and back: placeholders in, wanted results whole."""
+"""Preparation of messages for a model: placeholders for long results, loads of relevant ones."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,172 +8,213 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from context.actions.archives import keep
+from context.actions.archives import store_archives
 from context.archives.placeholder_swap import (
-    filled,
-    place,
-    references,
-    refers_back,
-    settled,
-    standing_for,
-    too_long,
-    tool_of,
+    build_replacements,
+    find_archive_id,
+    find_back_reference,
+    find_references,
+    list_older_slots,
+    list_oversized_slots,
+    map_tool_names,
+    slot_position,
 )
-from context.archives.placeholders import passages_header, placeholder
-from context.archives.search import Question, Relevance, passages_about, readable, relevance
-from context.assembly.messages import Message, Slot, calls, replaced, slots
+from context.archives.placeholders import passages_header, render_placeholder
+from context.archives.search import (
+    Question,
+    Relevance,
+    load_passages,
+    measure_relevance,
+    readable_archives,
+)
+from context.assembly.messages import Message, Slot, index_calls, list_slots, replace_texts
 from context.models import ContextSettings, ToolResultArchive
 from context.models.archive_input import NewResult, sent_sha256
-from context.models.archives import Within
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import NotFound
 from kmapp.text import tokens
 
-ENOUGH = 0.34  # score from which a result is loaded
-SHORTEST = 200  # characters; a placeholder is longer than anything shorter
+MIN_RELEVANCE = 0.34  # relevance from which a result is loaded
+MIN_LENGTH = 200  # characters; a placeholder is longer than shorter results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
-    """How a conversation is to be prepared."""
-
-    within: Within
+    within: ArchiveScope
     agent_id: str = ""
     keep_turns: int = 1
     query: str = ""
     load: str = "none"  # none, keywords, semantic, hybrid
     load_uuids: Sequence[UUID] = ()
     load_limit: int = 1
-    max_tokens: int | None = None  # of each that is loaded: passages about the query
+    max_tokens: int | None = None  # per result: load passages about the query
     language: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """The messages, and what was done to them and why."""
+    """The messages, the archives involved, and the decisions."""
 
     messages: list[Message]
     archived: Sequence[ToolResultArchive]
-    fresh: frozenset[UUID]
+    new_ids: frozenset[UUID]
     loaded: Sequence[Mapping[str, Any]]
     decisions: list[Mapping[str, Any]] = field(default_factory=list)
 
 
-def shelved(
-    settings: ContextSettings, actor: Actor, messages: Sequence[Message], asked: Preparation
+def archive_results(
+    settings: ContextSettings, actor: Actor, messages: Sequence[Message], preparation: Preparation
 ) -> Prepared:
-    """Placeholders in the place of what is too long. Inside `acting`."""
-    long = too_long(messages, asked.keep_turns, settings.threshold_of)
-    known = known_results(settings.account_id, asked.within, settled(messages, asked.keep_turns))
-    left = [slot for slot in long if place(slot) not in known]
-    name, called = tool_of(messages), calls(messages)
-    drafts = [
-        NewResult(
-            text=slot.text,
-            tool_name=name(slot)[:100],
-            tool_input=called[slot.call_id].input if slot.call_id in called else None,
-            tool_call_id=slot.call_id[:200],
-            conversation_id=asked.within.conversation_id,
-            thread_id=asked.within.thread_id,
-            user_id=asked.within.user_id,
-            agent_id=asked.agent_id,
-            language=asked.language,
-        )
-        for slot in left
-    ]
-    made, fresh = keep(settings, actor, drafts) if drafts else ([], frozenset())
-    by_place = {**known, **{place(slot): row for slot, row in zip(left, made, strict=True)}}
-    texts = {at: placeholder(row.told(), row.language) for at, row in by_place.items()}
+    """Archive long results and replace them by placeholders. Inside `acting`."""
+    oversized = list_oversized_slots(messages, preparation.keep_turns, settings.threshold_of)
+    existing = find_archived_results(
+        settings.account_id, preparation.within, list_older_slots(messages, preparation.keep_turns)
+    )
+    new_slots = [slot for slot in oversized if slot_position(slot) not in existing]
+    common = {"agent_id": preparation.agent_id, "language": preparation.language}
+    drafts = build_new_results(messages, new_slots, preparation.within, **common)
+    created, new_ids = store_archives(settings, actor, drafts) if drafts else ([], frozenset())
+    rows = existing | {slot_position(s): row for s, row in zip(new_slots, created, strict=True)}
     return Prepared(
-        messages=replaced(messages, texts),
-        archived=list({row.pk: row for row in by_place.values()}.values()),
-        fresh=fresh,
+        messages=replace_texts(messages, _render_placeholders(rows)),
+        archived=list({row.pk: row for row in rows.values()}.values()),
+        new_ids=new_ids,
         loaded=(),
     )
 
 
-def known_results(
-    account_id: UUID, within: Within, found: Iterable[Slot]
-) -> dict[Any, ToolResultArchive]:
-    """The archives of texts that are kept already, by the place where they stand whole."""
-    whole = [
-        slot for slot in found if len(slot.text) >= SHORTEST and standing_for(slot.text) is None
+def _render_placeholders(rows: Mapping[Any, ToolResultArchive]) -> dict[Any, str]:
+    return {
+        key: render_placeholder(row.to_placeholder(), row.language) for key, row in rows.items()
+    }
+
+
+def build_new_results(
+    messages: Sequence[Message], slots_: Iterable[Slot], within: ArchiveScope, **common: str
+) -> list[NewResult]:
+    name, calls = map_tool_names(messages), index_calls(messages)
+    return [
+        NewResult(
+            text=slot.text,
+            tool_name=name(slot)[:100],
+            tool_input=calls[slot.call_id].input if slot.call_id in calls else None,
+            tool_call_id=slot.call_id[:200],
+            **within.ids(),
+            **common,
+        )
+        for slot in slots_
     ]
-    sent = {place(slot): sent_sha256(account_id, slot.text) for slot in whole}
-    kept = {place(slot): sha256(slot.text.encode()).hexdigest() for slot in whole}
-    if not whole:
+
+
+def find_archived_results(
+    account_id: UUID, within: ArchiveScope, slots_: Iterable[Slot]
+) -> dict[Any, ToolResultArchive]:
+    """Return the archives of texts that are stored already, by slot position."""
+    candidates = [
+        slot
+        for slot in slots_
+        if len(slot.text) >= MIN_LENGTH and find_archive_id(slot.text) is None
+    ]
+    sent_digests = {slot_position(slot): sent_sha256(account_id, slot.text) for slot in candidates}
+    stored_digests = {
+        slot_position(slot): sha256(slot.text.encode()).hexdigest() for slot in candidates
+    }
+    if not candidates:
         return {}
     rows = (
-        readable(account_id, within)
+        readable_archives(account_id, within)
         .briefly()
-        .filter(Q(sent_sha256__in=set(sent.values())) | Q(sha256__in=set(kept.values())))
+        .filter(
+            Q(sent_sha256__in=set(sent_digests.values()))
+            | Q(sha256__in=set(stored_digests.values()))
+        )
     )
     by_digest = {}
     for row in rows.order_by("-created_at", "-pk"):
         by_digest[row.sent_sha256] = by_digest[row.sha256] = row
-    found_rows = ((at, by_digest.get(sent[at]) or by_digest.get(kept[at])) for at in sent)
-    return {at: row for at, row in found_rows if row}
+    matches = (
+        (position, by_digest.get(sent_digests[position]) or by_digest.get(stored_digests[position]))
+        for position in sent_digests
+    )
+    return {position: row for position, row in matches if row}
 
 
-def prepared(
-    account_id: UUID, actor: Actor, messages: Sequence[Message], asked: Preparation
+def prepare_messages(
+    account_id: UUID, actor: Actor, messages: Sequence[Message], preparation: Preparation
 ) -> Prepared:
-    """Placeholders in, then what is wanted whole. Opens `acting` itself."""
+    """Insert placeholders, then load the selected results. Opens `acting` itself."""
     with acting(account_id):
         settings = ContextSettings.objects.here(account_id)
-        first = shelved(settings, actor, messages, asked)
-    question = Question(account_id=account_id, text=asked.query, decisions=first.decisions)
-    wanted = _wanted(question, first.messages, asked)
-    texts, loaded = _texts(question, asked, wanted)
-    found = references(first.messages)
+        archived = archive_results(settings, actor, messages, preparation)
+    question = Question(account_id=account_id, text=preparation.query, decisions=archived.decisions)
+    selected = _select_archives(question, archived.messages, preparation)
+    texts, loaded = _load_texts(question, preparation, selected)
+    slots_by_archive = find_references(archived.messages)
     return Prepared(
-        messages=replaced(first.messages, filled(found, texts)),
-        archived=first.archived,
-        fresh=first.fresh,
+        messages=replace_texts(archived.messages, build_replacements(slots_by_archive, texts)),
+        archived=archived.archived,
+        new_ids=archived.new_ids,
         loaded=loaded,
-        decisions=first.decisions,
+        decisions=archived.decisions,
     )
 
 
-def _wanted(
-    question: Question, messages: Sequence[Message], asked: Preparation
+def _select_archives(
+    question: Question, messages: Sequence[Message], preparation: Preparation
 ) -> dict[UUID, Mapping[str, Any]]:
-    """Which archives to load, each with the reason."""
-    wanted: dict[UUID, Mapping[str, Any]] = {
-        pk: {"strategy": "named"} for pk in dict.fromkeys(asked.load_uuids)
+    """Return the archives to load, each with the reason."""
+    selected: dict[UUID, Mapping[str, Any]] = {
+        pk: {"strategy": "named"} for pk in dict.fromkeys(preparation.load_uuids)
     }
-    back = refers_back(asked.query)
-    if asked.load == "none" or not asked.query or (asked.load == "keywords" and not back):
-        return wanted
-    query = asked.query.replace(back, " ") if back else asked.query
-    meaning = question.meaning if asked.load != "keywords" else None
+    reference = find_back_reference(preparation.query)
+    if (
+        preparation.load == "none"
+        or not preparation.query
+        or (preparation.load == "keywords" and not reference)
+    ):
+        return selected
+    query = preparation.query.replace(reference, " ") if reference else preparation.query
+    meaning = question.meaning if preparation.load != "keywords" else None
     account_id = question.account_id
     with acting(account_id):
-        rows = readable(account_id, asked.within).filter(pk__in=list(references(messages)))
-        found = relevance(account_id, query, meaning, rows)
-    scores = {pk: _score(each, asked.load, back) for pk, each in found.items() if pk not in wanted}
+        rows = readable_archives(account_id, preparation.within).filter(
+            pk__in=list(find_references(messages))
+        )
+        relevances = measure_relevance(account_id, query, meaning, rows)
+    scores = {
+        pk: _score(relevance_, preparation.load, reference)
+        for pk, relevance_ in relevances.items()
+        if pk not in selected
+    }
     best = sorted(scores, key=lambda pk: (-scores[pk], pk))
-    for pk in [pk for pk in best if scores[pk] >= ENOUGH][: asked.load_limit]:
-        wanted[pk] = {"strategy": asked.load, "score": round(scores[pk], 4), "words": back}
-    return wanted
+    for pk in [pk for pk in best if scores[pk] >= MIN_RELEVANCE][: preparation.load_limit]:
+        selected[pk] = {
+            "strategy": preparation.load,
+            "score": round(scores[pk], 4),
+            "words": reference,
+        }
+    return selected
 
 
-def _score(found: Relevance, load: str, back: str) -> float:
-    """From 0 to 1. Words count where somebody refers to what was said before."""
+def _score(relevance_: Relevance, load: str, reference: str) -> float:
+    """Return the score from 0 to 1. Terms count only after a phrase that refers back."""
     if load == "semantic":
-        return found.meaning
-    return max(found.words if back else 0.0, found.meaning if load == "hybrid" else 0.0)
+        return relevance_.meaning
+    return max(
+        relevance_.words if reference else 0.0, relevance_.meaning if load == "hybrid" else 0.0
+    )
 
 
-def _texts(
-    question: Question, asked: Preparation, wanted: Mapping[UUID, Mapping[str, Any]]
+def _load_texts(
+    question: Question, preparation: Preparation, selected: Mapping[UUID, Mapping[str, Any]]
 ) -> tuple[dict[UUID, str], list[Mapping[str, Any]]]:
     texts: dict[UUID, str] = {}
     loaded: list[Mapping[str, Any]] = []
-    for pk, why in wanted.items():
+    for pk, why in selected.items():
         try:
-            text, part = _text(question, asked, pk)
+            text, part = _load_text(question, preparation, pk)
         except NotFound:
             loaded.append({"uuid": pk, "why": why, "tokens": 0, "part": "missing"})
             continue
@@ -182,29 +223,34 @@ def _texts(
     return texts, loaded
 
 
-def _text(question: Question, asked: Preparation, pk: UUID) -> tuple[str, str]:
+def _load_text(question: Question, preparation: Preparation, pk: UUID) -> tuple[str, str]:
     account_id = question.account_id
-    if asked.max_tokens and asked.query:
-        told = passages_about(question, pk, asked.within, asked.max_tokens)
-        return passages_header(pk, told.archive.language) + told.text, "passages"
+    if preparation.max_tokens and preparation.query:
+        passages = load_passages(question, pk, preparation.within, preparation.max_tokens)
+        return passages_header(pk, passages.archive.language) + passages.text, "passages"
     with acting(account_id):
-        archive = readable(account_id, asked.within).filter(pk=pk).first()
+        archive = readable_archives(account_id, preparation.within).filter(pk=pk).first()
     if archive is None:
-        raise NotFound("There is no such tool result.")
+        raise NotFound("The tool result does not exist.")
     return archive.result_full, "whole"
 
 
-def restored(account_id: UUID, messages: Sequence[Message], within: Within) -> Prepared:
-    """Placeholders in the place of all that was loaded. Keeps nothing. Inside `acting`."""
-    known = known_results(account_id, within, slots(messages))
-    found = references(messages)
-    rows = readable(account_id, within).briefly().in_bulk(list(found))
-    parts = {pk: placeholder(row.told(), row.language) for pk, row in rows.items()}
-    texts = {at: placeholder(row.told(), row.language) for at, row in known.items()}
-    everything = {row.pk: row for row in (*known.values(), *rows.values())}
+def restore_placeholders(
+    account_id: UUID, messages: Sequence[Message], within: ArchiveScope
+) -> Prepared:
+    """Replace everything that was loaded by placeholders. Stores nothing. Inside `acting`."""
+    existing = find_archived_results(account_id, within, list_slots(messages))
+    slots_by_archive = find_references(messages)
+    rows = readable_archives(account_id, within).briefly().in_bulk(list(slots_by_archive))
+    parts = {pk: render_placeholder(row.to_placeholder(), row.language) for pk, row in rows.items()}
+    texts = {
+        position: render_placeholder(row.to_placeholder(), row.language)
+        for position, row in existing.items()
+    }
+    everything = {row.pk: row for row in (*existing.values(), *rows.values())}
     return Prepared(
-        messages=replaced(messages, {**texts, **filled(found, parts)}),
+        messages=replace_texts(messages, {**texts, **build_replacements(slots_by_archive, parts)}),
         archived=list(everything.values()),
-        fresh=frozenset(),
+        new_ids=frozenset(),
         loaded=(),
     )

@@ -1,21 +1,23 @@
-"""Changing what the account wants done with its context: one commit, with what it was before."""
+"""Changes of the context settings: one commit with the previous values."""
 
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings as conf
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from context.actions.remotes import with_remote
 from context.models import ContextSettings
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.database.encryption import seal
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import recording
 
-INPUT = "context"  # what a change is called in the input of its commit
+INPUT = "context"  # key of a change in the input of its commit
+NO_REMOTE = {"remote_url": "", "remote_key": "", "remote_sources": []}
 FIXED = frozenset({"id", "account", "commit", "version"})
 
 
@@ -27,8 +29,8 @@ def change_settings(
     version: int | None = None,
     reason: str = "",
 ) -> dict[str, tuple[Any, Any]]:
-    """Set some of them. Returns what changed: by name what it was and what it is."""
-    values = with_remote(values, ContextSettings.objects.here(account_id))
+    """Change settings. Return the previous and the new value by name."""
+    values = _prepare_remote(values, ContextSettings.objects.here(account_id))
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
     settings = ContextSettings.objects.of(account_id).first() or ContextSettings(account=account)
     if version is not None and settings.version != version:
@@ -37,12 +39,12 @@ def change_settings(
             code="stale_version",
             details={"version": settings.version},
         )
-    changed = _differences(settings, values)
+    changed = _apply_values(settings, values)
     if not changed:
         return {}
-    kept = redacted_reason(account_id, reason)
-    said = {name: _told(name, *both) for name, both in changed.items()}
-    with recording(account_id, actor, input={INPUT: said}, reason=kept) as commit:
+    redacted = redacted_reason(account_id, reason)
+    entries = {name: _history_entry(name, *values_) for name, values_ in changed.items()}
+    with recording(account_id, actor, input={INPUT: entries}, reason=redacted) as commit:
         op = "ADD" if settings.version == 0 else "UPDATE"
         settings.version += 1
         settings.commit_id = commit.id
@@ -51,28 +53,28 @@ def change_settings(
     return changed
 
 
-def _told(name: str, before: Any, after: Any) -> dict[str, Any]:
-    """As the history keeps it: of a key only whether there is one."""
+def _history_entry(name: str, before: Any, after: Any) -> dict[str, Any]:
+    """Return the values for the history; a key is masked."""
     if name == "remote_key":
-        before, after = ("•••" if each else "" for each in (before, after))
+        before, after = ("•••" if value else "" for value in (before, after))
     return {"before": before, "after": after}
 
 
-def _differences(
+def _apply_values(
     settings: ContextSettings, values: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
-    """Set the values; what was another one is told."""
+    """Set the values; return those that changed."""
     names = {field.name for field in ContextSettings._meta.concrete_fields} - FIXED
     changed = {}
     for name, value in values.items():
         if name not in names:
-            raise Invalid(f"There is no setting {name!r}.")
+            raise Invalid(f"The setting {name!r} does not exist.")
         before = getattr(settings, name)
         if before != value:
             changed[name] = (before, value)
             setattr(settings, name, value)
     try:
-        settings.clean_fields(exclude={"account", "commit"})  # the commit is not written yet
+        settings.clean_fields(exclude={"account", "commit"})  # the commit does not exist yet
     except ValidationError as error:
         raise Invalid(
             _("The settings were not changed."),
@@ -83,3 +85,34 @@ def _differences(
             ],
         ) from error
     return changed
+
+
+def _prepare_remote(values: Mapping[str, Any], present: ContextSettings) -> dict[str, Any]:
+    """Return the values to store: the key encrypted, or removed together with the address.
+
+    The operator allows addresses, so that no account can make this server call any other host. A
+    key belongs to one address, so that a new address needs its key.
+    """
+    prepared = dict(values)
+    if not prepared.keys() & NO_REMOTE.keys():
+        return prepared
+    key, url = prepared.pop("remote_key", ""), str(prepared.get("remote_url", present.remote_url))
+    if not url:
+        return {**prepared, **NO_REMOTE}
+    prepared["remote_url"] = url = url.rstrip("/")
+    if url not in conf.REMOTE_BASE_URLS:
+        allowed = ", ".join(conf.REMOTE_BASE_URLS) or _("none")
+        raise Invalid(
+            _("This installation may not ask that address. Allowed: %(known)s.")
+            % {"known": allowed},
+            code="remote_not_allowed",
+            issues=[{"path": "remote_url", "message": "must be one of REMOTE_BASE_URLS"}],
+        )
+    if key:
+        prepared["remote_key"] = seal(key)
+    elif url != present.remote_url:
+        raise Invalid(
+            _("Give the key for that address."),
+            issues=[{"path": "remote_key", "message": "is missing"}],
+        )
+    return prepared

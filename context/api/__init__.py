@@ -1,1 +1,1 @@
-"""Context over HTTP."""
+"""The HTTP API of context."""

@@ -1,4 +1,4 @@
-"""What agents can do with tool results that were kept, as tools for a model."""
+"""Tools that agents can offer to a model to load archived tool results."""
 
 from context.archives.load_tool import LOAD_TOOL_HISTORY
 from context.archives.placeholders import TOOL

@@ -1,4 +1,4 @@
-"""Tool results over HTTP: kept when they are long, loaded when they are needed."""
+"""API of tool results: archive long results, load and search them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.actions.archives import keep
+from context.actions.archives import store_archives
 from context.api import serialize
 from context.api.request_serializers import (
     ArchivesInput,
@@ -16,15 +16,21 @@ from context.api.request_serializers import (
     LoadInput,
     ResultInput,
     ResultsSearchInput,
-    within_of,
+    build_scope,
 )
 from context.api.response_types import ArchivePage, ArchivesFound, Loaded, Processed
-from context.archives.placeholders import placeholder
-from context.archives.search import Question, findable, one, passages_about, search
-from context.assembly.token_counts import compact
+from context.archives.placeholders import render_placeholder
+from context.archives.search import (
+    Question,
+    load_archive,
+    load_passages,
+    search_archives,
+    searchable_archives,
+)
+from context.assembly.token_counts import encode_json
 from context.models import ContextSettings
 from context.models.archive_input import NewResult
-from context.models.settings import LONGEST
+from context.models.settings import MAX_LENGTH
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
@@ -33,9 +39,9 @@ from kmapp.text import tokens
 
 
 class Results(AgentView):
-    """Process a tool's result, or list those that are kept.
+    """Archive a tool result, or list archived ones.
 
-    A short result comes back as it is. A long one is kept whole, and its placeholder comes back.
+    A short result is returned unchanged. A long one is stored and its placeholder is returned.
     """
 
     scopes = {"GET": Scope.CONTEXT_READ, "POST": Scope.CONTEXT_WRITE}
@@ -43,42 +49,44 @@ class Results(AgentView):
 
     @extend_schema(parameters=[ArchivesInput], responses={200: ArchivePage})
     def get(self, request: Request) -> Response:
-        asked = parse(ArchivesInput, request)
+        params = parse(ArchivesInput, request)
         with acting(self.account):
-            within = within_of(asked)
-            wide = not (within.conversation_id or within.thread_id)
-            rows = findable(self.account, within, across=wide).briefly()
+            within = build_scope(params)
+            across = not (within.conversation_id or within.thread_id)
+            rows = searchable_archives(self.account, within, across=across).briefly()
             rows = rows.order_by("-created_at", "-pk")
-            if asked.get("before"):
-                rows = rows.after(asked["before"])
-            found = list(rows[: asked["limit"]])
-        following = found[-1].pk if len(found) == asked["limit"] else None
-        shown = [serialize.archive_output(row) for row in found]
-        return Response({"results": shown, "next": following})
+            if params.get("before"):
+                rows = rows.after(params["before"])
+            page = list(rows[: params["limit"]])
+        next_id = page[-1].pk if len(page) == params["limit"] else None
+        body = [serialize.serialize_archive(row) for row in page]
+        return Response({"results": body, "next": next_id})
 
     @extend_schema(request=ResultInput, responses={200: Processed, 201: Processed})
     def post(self, request: Request) -> Response:
-        asked = parse(ResultInput, request)
-        said = asked["result"]
-        draft = _draft(asked, said if isinstance(said, str) else compact(said))
-        before = tokens.count(draft.text)
+        params = parse(ResultInput, request)
+        result = params["result"]
+        new_result = _parse_result(
+            params, result if isinstance(result, str) else encode_json(result)
+        )
+        token_count = tokens.count(new_result.text)
         with acting(self.account):
             settings = ContextSettings.objects.here(self.account)
-            threshold = asked.get("threshold", settings.threshold_of(draft.tool_name))
-            if len(draft.text) <= threshold:
-                return self.seal(Response(_as_it_is(draft.text, before)))
-            [row], fresh = keep(settings, self.actor, [draft])
-            text = placeholder(row.told(), row.language)
-            shown: Processed = {
+            threshold = params.get("threshold", settings.threshold_of(new_result.tool_name))
+            if len(new_result.text) <= threshold:
+                return self.seal(Response(_serialize_unarchived(new_result.text, token_count)))
+            [row], is_new = store_archives(settings, self.actor, [new_result])
+            text = render_placeholder(row.to_placeholder(), row.language)
+            body: Processed = {
                 "archived": True,
                 "content": text,
-                "tokens": {"before": before, "after": tokens.count(text)},
-                "archive": serialize.archive_output(row),
+                "tokens": {"before": token_count, "after": tokens.count(text)},
+                "archive": serialize.serialize_archive(row),
             }
-            return self.seal(Response(shown, status=201 if fresh else 200))
+            return self.seal(Response(body, status=201 if is_new else 200))
 
 
-def _as_it_is(text: str, size: int) -> Processed:
+def _serialize_unarchived(text: str, size: int) -> Processed:
     return {
         "archived": False,
         "content": text,
@@ -87,27 +95,27 @@ def _as_it_is(text: str, size: int) -> Processed:
     }
 
 
-def _draft(asked: dict[str, object], text: str) -> NewResult:
-    if len(text) > LONGEST:
+def _parse_result(params: dict[str, object], text: str) -> NewResult:
+    if len(text) > MAX_LENGTH:
         raise TooLarge(
-            f"The result has {len(text):,} characters; send at most {LONGEST:,}.",
+            f"The result has {len(text):,} characters; send at most {MAX_LENGTH:,}.",
             issues=[{"path": "result", "message": "is too long"}],
         )
-    given = {name: value for name, value in asked.items() if value is not None}
+    fields = {name: value for name, value in params.items() if value is not None}
     for name in ("result", "threshold"):
-        given.pop(name, None)
-    return NewResult(text=text, **given)  # type: ignore[arg-type]
+        fields.pop(name, None)
+    return NewResult(text=text, **fields)  # type: ignore[arg-type]
 
 
-def _loaded(account_id: UUID, pk: UUID, asked: Mapping[str, Any]) -> Loaded:
-    within = within_of(asked)
-    if asked.get("query"):
-        question = Question(account_id=account_id, text=asked["query"])
-        told = passages_about(question, pk, within, asked["max_tokens"])
-        return serialize.passages_output(told, question.decisions)
+def _load(account_id: UUID, pk: UUID, params: Mapping[str, Any]) -> Loaded:
+    within = build_scope(params)
+    if params.get("query"):
+        question = Question(account_id=account_id, text=params["query"])
+        loaded = load_passages(question, pk, within, params["max_tokens"])
+        return serialize.serialize_passages(loaded, question.decisions)
     with acting(account_id):
-        row = one(account_id, pk, within)
-    return serialize.range_output(row, asked.get("start"), asked.get("end"))
+        row = load_archive(account_id, pk, within)
+    return serialize.serialize_range(row, params.get("start"), params.get("end"))
 
 
 class OneResult(AgentView):
@@ -118,40 +126,40 @@ class OneResult(AgentView):
 
     @extend_schema(parameters=[LoadInput], responses={200: Loaded})
     def get(self, request: Request, pk: UUID) -> Response:
-        return Response(_loaded(self.account, pk, parse(LoadInput, request)))
+        return Response(_load(self.account, pk, parse(LoadInput, request)))
 
 
 class LoadResult(AgentView):
-    """What `load_tool_history` does when a model calls it: its arguments are the body."""
+    """Run `load_tool_history` with the arguments of the model's call as the body."""
 
     scopes = {"POST": Scope.CONTEXT_READ}
     bucket = "recall"
 
     @extend_schema(request=LoadCallInput, responses={200: Loaded})
     def post(self, request: Request) -> Response:
-        asked = parse(LoadCallInput, request)
-        return Response(_loaded(self.account, asked["uuid"], asked))
+        params = parse(LoadCallInput, request)
+        return Response(_load(self.account, params["uuid"], params))
 
 
 class SearchResults(AgentView):
-    """Find tool results by words and by meaning: of a conversation, or across conversations."""
+    """Search tool results by words and by meaning, in one conversation or across conversations."""
 
     scopes = {"POST": Scope.CONTEXT_READ}
     bucket = "recall"
 
     @extend_schema(request=ResultsSearchInput, responses={200: ArchivesFound})
     def post(self, request: Request) -> Response:
-        asked = parse(ResultsSearchInput, request)
-        found = search(
+        params = parse(ResultsSearchInput, request)
+        results = search_archives(
             self.account,
-            asked["query"],
-            within_of(asked),
-            across=asked["across"],
-            limit=asked["limit"],
+            params["query"],
+            build_scope(params),
+            across=params["across"],
+            limit=params["limit"],
         )
         return Response(
             {
-                "results": [serialize.hit_output(hit) for hit in found.hits],
-                "decisions": list(found.decisions),
+                "results": [serialize.serialize_hit(hit) for hit in results.hits],
+                "decisions": list(results.decisions),
             }
         )

@@ -1,28 +1,30 @@
-"""What agents send to have a call assembled, field by field."""
+"""Input of call assembly."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rest_framework import serializers
 
-from context.api.request_serializers import IdField, LanguageField, MessagesInput, within_of
+from context.api.request_serializers import IdField, LanguageField, MessagesInput, build_scope
 from context.assembly.calls import ANTHROPIC, OPENAI, Section
-from context.assembly.policies import DEFAULT, BadPolicy
+from context.assembly.policies import DEFAULT, InvalidPolicy
 from context.assembly.sources import SOURCES
 from context.assembly.stages import Request
 from context.assembly.tool_offer import GROUPS, PROFILES
-from context.models.settings import LONGEST
+from context.models.settings import MAX_LENGTH
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.search.variants import Variant
 
-WINDOW = 128_000
-RESERVE = 4_096
-MOST_TOKENS = 10_000_000
-MOST_TOOLS = 500
-# What a key must be allowed before a source answers it.
-READS = {
+DEFAULT_WINDOW = 128_000
+DEFAULT_RESERVE = 4_096
+MAX_TOKENS = 10_000_000
+MAX_TOOLS = 500
+OPTIONAL_TEXTS = ("agent_id", "app_id", "scope", "model", "query", "language", "provider")
+OPTIONAL_NAMES = ("required_tools", "knowledge_sources", "lorebooks")
+# The scope that a key needs to query a source.
+READ_SCOPES = {
     "memory": Scope.MEMORY_READ,
     "knowledge": Scope.KNOWLEDGE_READ,
     "lore": Scope.KNOWLEDGE_READ,
@@ -31,34 +33,34 @@ READS = {
 
 
 def check_policy(value: dict[str, Any]) -> dict[str, Any]:
-    """The changes of a policy, if calls can be assembled by them."""
+    """Validate changes of the assembly policy."""
     try:
         DEFAULT.with_changes(value)
-    except BadPolicy as error:
+    except InvalidPolicy as error:
         raise serializers.ValidationError({error.name: error.reason}) from error
     return value
 
 
 class SectionInput(Typed):
-    """A part of the prompt. What changes from call to call is not stable: it goes to the tail."""
+    """A part of the prompt. Unstable sections go to the tail."""
 
     name = serializers.CharField(max_length=100)
-    text = serializers.CharField(max_length=LONGEST, trim_whitespace=False)
+    text = serializers.CharField(max_length=MAX_LENGTH, trim_whitespace=False)
     stable = serializers.BooleanField(default=True)
 
 
-def _names(**kwargs: Any) -> serializers.ListField:
+def _names_field(**kwargs: Any) -> serializers.ListField:
     return serializers.ListField(child=serializers.CharField(max_length=200), **kwargs)
 
 
 class AssembleInput(MessagesInput):
-    """A call to be assembled: the conversation, tools, and how much room there is."""
+    """A call to assemble: the conversation, tools and token limits."""
 
     app_id = IdField()
     scope = IdField()
     model = serializers.CharField(max_length=100, required=False, allow_blank=True)
     system = serializers.CharField(
-        max_length=LONGEST,
+        max_length=MAX_LENGTH,
         required=False,
         allow_blank=True,
         trim_whitespace=False,
@@ -66,46 +68,45 @@ class AssembleInput(MessagesInput):
     )
     sections = SectionInput(many=True, required=False)
     tools = serializers.ListField(
-        child=serializers.DictField(), max_length=MOST_TOOLS, required=False
+        child=serializers.DictField(), max_length=MAX_TOOLS, required=False
     )
     tool_groups = serializers.DictField(
-        child=serializers.ChoiceField(GROUPS), required=False, help_text="Groups by tool."
+        child=serializers.ChoiceField(GROUPS), required=False, help_text="The group of each tool."
     )
-    required_tools = _names(max_length=MOST_TOOLS, required=False)
+    required_tools = _names_field(max_length=MAX_TOOLS, required=False)
     tool_profile = serializers.ChoiceField(tuple(PROFILES), default="full")
     provider = serializers.ChoiceField(
-        (OPENAI, ANTHROPIC), required=False, help_text="By default as the messages are spelt."
+        (OPENAI, ANTHROPIC), required=False, help_text="By default the format of the messages."
     )
     context_window_tokens = serializers.IntegerField(
-        min_value=1, max_value=MOST_TOKENS, default=WINDOW
+        min_value=1, max_value=MAX_TOKENS, default=DEFAULT_WINDOW
     )
     reserved_output_tokens = serializers.IntegerField(
-        min_value=0, max_value=MOST_TOKENS, default=RESERVE
+        min_value=0, max_value=MAX_TOKENS, default=DEFAULT_RESERVE
     )
     query = serializers.CharField(
         max_length=4_000,
         required=False,
         allow_blank=True,
-        help_text="What to look for; by default the user's last words.",
+        help_text="The retrieval query; by default the last user message.",
     )
     sources = serializers.ListField(
         child=serializers.ChoiceField(tuple(SOURCES)), default=list(SOURCES)
     )
     limit = serializers.IntegerField(min_value=1, max_value=50, default=10)
-    knowledge_sources = _names(max_length=100, required=False)
-    lorebooks = _names(max_length=100, required=False)
+    knowledge_sources = _names_field(max_length=100, required=False)
+    lorebooks = _names_field(max_length=100, required=False)
     rules_context = serializers.DictField(required=False)
     policy = serializers.DictField(
-        required=False, help_text=f"Other values for any of {', '.join(DEFAULT.body())}."
+        required=False, help_text=f"Overrides for any of {', '.join(DEFAULT.body())}."
     )
     language = LanguageField()
 
     def validate_policy(self, value: dict[str, Any]) -> dict[str, Any]:
-        """Each value is one that calls can be assembled by."""
         return check_policy(value)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """There is room for something."""
+        """Reject a reserve that leaves nothing of the context window."""
         if attrs["reserved_output_tokens"] >= attrs["context_window_tokens"]:
             raise serializers.ValidationError(
                 {"reserved_output_tokens": "leaves nothing of the context window"}
@@ -113,44 +114,40 @@ class AssembleInput(MessagesInput):
         return attrs
 
 
-def request_of(request: AgentRequest, asked: Mapping[str, Any], variant: Variant | None) -> Request:
-    """The same in the words of the assembler. A source that the key may not read is not asked."""
+def build_request(
+    request: AgentRequest, params: Mapping[str, Any], variant: Variant | None
+) -> Request:
+    """Build the request of the assembler, without sources that the key may not read."""
     principal = request.auth
-    wanted = list(dict.fromkeys(asked["sources"]))
-    refused = [name for name in wanted if not principal.may(READS[name])]
+    requested = list(dict.fromkeys(params["sources"]))
+    refused = [name for name in requested if not principal.may(READ_SCOPES[name])]
+    optional: dict[str, Any] = {
+        **{name: params.get(name) or "" for name in OPTIONAL_TEXTS},
+        **{name: tuple(params.get(name, ())) for name in OPTIONAL_NAMES},
+        **{name: params.get(name, {}) for name in ("rules_context", "policy")},
+    }
     return Request(
         account_id=principal.account_id,
         actor=principal.actor,
-        messages=asked["messages"],
-        window=asked["context_window_tokens"],
-        reserve=asked["reserved_output_tokens"],
-        tools=asked.get("tools", ()),
-        sections=_sections(asked),
-        within=within_of(asked),
-        agent_id=asked.get("agent_id") or "",
-        app_id=asked.get("app_id") or "",
-        scope=asked.get("scope") or "",
-        model=asked.get("model") or "",
-        query=asked.get("query") or "",
-        language=asked.get("language") or "",
-        provider=asked.get("provider") or "",
-        profile=asked["tool_profile"],
-        groups=asked.get("tool_groups", {}),
-        required_tools=tuple(asked.get("required_tools", ())),
-        sources=tuple(name for name in SOURCES if name in wanted and name not in refused),
+        messages=params["messages"],
+        window=params["context_window_tokens"],
+        reserve=params["reserved_output_tokens"],
+        tools=params.get("tools", ()),
+        sections=_build_sections(params),
+        within=build_scope(params),
+        profile=params["tool_profile"],
+        groups=params.get("tool_groups", {}),
+        sources=tuple(name for name in SOURCES if name in requested and name not in refused),
         refused_sources=tuple(refused),
         may_flush=principal.may(Scope.MEMORY_WRITE),
-        limit=asked["limit"],
-        knowledge_sources=tuple(asked.get("knowledge_sources", ())),
-        lorebooks=tuple(asked.get("lorebooks", ())),
-        rules_context=asked.get("rules_context", {}),
-        policy=asked.get("policy", {}),
+        limit=params["limit"],
+        **optional,
         variant=variant,
     )
 
 
-def _sections(asked: Mapping[str, Any]) -> Sequence[Section]:
-    given = [Section(**each) for each in asked.get("sections", ())]
-    if asked.get("system"):
-        given.insert(0, Section(name="system", text=asked["system"]))
-    return given
+def _build_sections(params: Mapping[str, Any]) -> Sequence[Section]:
+    sections = [Section(**section) for section in params.get("sections", ())]
+    if params.get("system"):
+        sections.insert(0, Section(name="system", text=params["system"]))
+    return sections

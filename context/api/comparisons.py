@@ -1,8 +1,8 @@
-"""Two policies compared over the last calls: asked for, followed, read call by call."""
+"""API of policy comparisons over recorded calls."""
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -10,9 +10,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.actions.comparisons import MOST, Summary, Wished, found, start, summary
+from context.actions.comparisons import (
+    MAX_CALLS,
+    ComparisonRequest,
+    ComparisonTotals,
+    get_comparison,
+    start_comparison,
+    summarise_comparison,
+)
 from context.actions.replays import Changes
-from context.api.replays import ReplayInput, changes_of, check_may_vary
+from context.api.replays import ReplayInput, build_changes, check_variant_scopes
 from context.api.report_response_types import CallDifference
 from context.api.request_serializers import IdField
 from context.models import ContextComparison, ContextDifference
@@ -32,7 +39,7 @@ class Share(TypedDict):
 
 
 class Spread(TypedDict):
-    """Tokens of the calls that fit both sides, and the change in percent call by call."""
+    """Tokens of the calls that fit both sides, and the change per call in percent."""
 
     calls: int
     before: int
@@ -45,7 +52,7 @@ class Spread(TypedDict):
 
 
 class ComparisonSummary(TypedDict):
-    """What came out so far, in calls; `evidence_lost` and `dropped` count texts and messages."""
+    """Totals so far, in calls; `evidence_lost` and `dropped` count texts and messages."""
 
     distribution: Spread
     changed: int
@@ -61,7 +68,7 @@ class ComparisonSummary(TypedDict):
 
 
 class ComparisonBrief(TypedDict):
-    """One comparison, and how far it is; `gone` are calls whose inputs are kept no longer."""
+    """One comparison with its progress; `gone` counts calls whose inputs have expired."""
 
     id: UUID
     status: str
@@ -77,7 +84,7 @@ class ComparisonBrief(TypedDict):
 
 
 class Comparison(ComparisonBrief):
-    """One comparison with what came out."""
+    """One comparison with its totals."""
 
     summary: ComparisonSummary
 
@@ -97,62 +104,62 @@ class DifferencePage(TypedDict):
 
 
 class ComparisonInput(Typed):
-    """Which calls, and what is to be different on either side. Empty: as they were recorded."""
+    """The calls to compare and the changes of each side. Empty changes replay the recorded call."""
 
     left = ReplayInput(required=False)
     right = ReplayInput()
-    calls = serializers.IntegerField(min_value=1, max_value=MOST, default=1_000)
+    calls = serializers.IntegerField(min_value=1, max_value=MAX_CALLS, default=1_000)
     agent_id = IdField()
     model = serializers.CharField(max_length=100, required=False, allow_blank=True)
 
 
 class PagesInput(Typed):
-    """Which part of a list."""
+    """A page of a list."""
 
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
     offset = serializers.IntegerField(min_value=0, max_value=1_000_000, default=0)
 
 
 class DifferencesInput(PagesInput):
-    """Which calls of a comparison."""
+    """A filter of the calls of a comparison."""
 
     show = serializers.ChoiceField(["all", *KINDS], default="changed")
 
 
 class Comparisons(AgentView):
-    """Compare two policies over the last calls, of what these were made of. A worker does it."""
+    """Compare two policies over the last calls, from their stored inputs. Runs in a worker."""
 
     scopes = {"GET": Scope.CONTEXT_READ, "POST": Scope.CONTEXT_WRITE}
     idempotent = True
 
     @extend_schema(parameters=[PagesInput], responses={200: ComparisonPage})
     def get(self, request: Request) -> Response:
-        asked = parse(PagesInput, request)
-        first, limit = asked["offset"], asked["limit"]
+        params = parse(PagesInput, request)
+        offset, limit = params["offset"], params["limit"]
         with acting(self.account):
             rows = ContextComparison.objects.of(self.account).order_by("-created_at", "-pk")
-            known = [brief(row) for row in rows[first : first + limit + 1]]
-        following = first + limit if len(known) > limit else None
-        return Response({"results": known[:limit], "next": following})
+            page = [serialize_comparison(row) for row in rows[offset : offset + limit + 1]]
+        following = offset + limit if len(page) > limit else None
+        return Response({"results": page[:limit], "next": following})
 
     @extend_schema(request=ComparisonInput, responses={202: ComparisonBrief})
     def post(self, request: Request) -> Response:
-        asked = parse(ComparisonInput, request)
-        wished = Wished(
-            left=changes_of(asked["left"]) if "left" in asked else Changes(policy={}),
-            right=changes_of(asked["right"]),
-            calls=asked["calls"],
-            agent_id=asked.get("agent_id") or "",
-            model=asked.get("model") or "",
+        params = parse(ComparisonInput, request)
+        comparison_request = ComparisonRequest(
+            left=build_changes(params["left"]) if "left" in params else Changes(policy={}),
+            right=build_changes(params["right"]),
+            calls=params["calls"],
+            agent_id=params.get("agent_id") or "",
+            model=params.get("model") or "",
         )
-        check_may_vary(self.request.auth, wished.left, wished.right)
+        check_variant_scopes(self.request.auth, comparison_request.left, comparison_request.right)
         with acting(self.account):
-            made = start(self.account, self.actor, wished)
-            return self.seal(Response(brief(made), status=202))
+            comparison = start_comparison(self.account, self.actor, comparison_request)
+            return self.seal(Response(serialize_comparison(comparison), status=202))
 
 
 class OneComparison(AgentView):
-    """How far a comparison is, and what came out so far."""
+    """Return the progress and the totals of a comparison."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
     bucket = "recall"
@@ -160,44 +167,48 @@ class OneComparison(AgentView):
     @extend_schema(responses={200: Comparison})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            made = found(self.account, pk)
-            return Response({**brief(made), "summary": _summary(summary(made))})
+            comparison = get_comparison(self.account, pk)
+            return Response(
+                {
+                    **serialize_comparison(comparison),
+                    "summary": _serialize_totals(summarise_comparison(comparison)),
+                }
+            )
 
 
 class Differences(AgentView):
-    """What is different, call by call."""
+    """List the differences of a comparison, call by call."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
     bucket = "recall"
 
     @extend_schema(parameters=[DifferencesInput], responses={200: DifferencePage})
     def get(self, request: Request, pk: UUID) -> Response:
-        asked = parse(DifferencesInput, request)
-        first, limit = asked["offset"], asked["limit"]
+        params = parse(DifferencesInput, request)
+        offset, limit = params["offset"], params["limit"]
         with acting(self.account):
-            made = found(self.account, pk)
-            rows = ContextDifference.objects.of(self.account).listed(made, asked["show"])
-            known = list(rows[first : first + limit + 1])
-        shown = [{"report_id": row.report_id, **row.differences} for row in known[:limit]]
-        return Response({"results": shown, "next": first + limit if len(known) > limit else None})
+            comparison = get_comparison(self.account, pk)
+            rows = ContextDifference.objects.of(self.account).of_kind(comparison, params["show"])
+            page = list(rows[offset : offset + limit + 1])
+        results = [{"report_id": row.report_id, **row.differences} for row in page[:limit]]
+        return Response({"results": results, "next": offset + limit if len(page) > limit else None})
 
 
-def brief(made: ContextComparison) -> ComparisonBrief:
-    return {
-        "id": made.pk,
-        "status": made.status,
-        "left": made.left,
-        "right": made.right,
-        "agent_id": made.agent_id or None,
-        "model": made.model or None,
-        "total": made.total or made.wanted,
-        "done": made.done,
-        "gone": made.gone,
-        "created_at": made.created_at,
-        "finished_at": made.finished_at,
+def serialize_comparison(comparison: ContextComparison) -> ComparisonBrief:
+    names = ("status", "left", "right", "done", "gone", "created_at", "finished_at")
+    brief = {
+        "id": comparison.pk,
+        **{name: getattr(comparison, name) for name in names},
+        "agent_id": comparison.agent_id or None,
+        "model": comparison.model or None,
+        "total": comparison.total or comparison.wanted,
     }
+    return cast("ComparisonBrief", brief)
 
 
-def _summary(made: Summary) -> dict[str, Any]:
-    spread = made.distribution
-    return {**asdict(made), "distribution": {**asdict(spread), "percent": spread.percent}}
+def _serialize_totals(comparison: ComparisonTotals) -> dict[str, Any]:
+    distribution = comparison.distribution
+    return {
+        **asdict(comparison),
+        "distribution": {**asdict(distribution), "percent": distribution.percent},
+    }

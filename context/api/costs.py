@@ -1,6 +1,7 @@
-"""What calls cost over time, and what could be saved."""
+"""API of costs over time and possible savings."""
 
-from typing import TypedDict
+from dataclasses import asdict
+from typing import Any, TypedDict
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -10,17 +11,17 @@ from rest_framework.response import Response
 from context.api.request_serializers import IdField
 from context.models import ContextSettings
 from context.reports.costs import (
-    MOST_DAYS,
+    DEFAULT_DAYS,
+    MAX_DAYS,
     PARTS,
-    USUAL_DAYS,
     Day,
     Part,
     Period,
-    by_day,
-    parts,
-    totals,
+    calculate_totals,
+    list_days,
+    list_parts,
 )
-from context.reports.savings import Saving, savings
+from context.reports.savings import Saving, find_savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
@@ -28,7 +29,7 @@ from kmapp.api.views import AgentView, parse
 
 
 class CostPart(TypedDict):
-    """What one section, agent, tool, model or variant took; `cost` is its share by tokens."""
+    """Totals of one section, agent, tool, model or variant; `cost` is its share by tokens."""
 
     name: str
     calls: int
@@ -38,7 +39,7 @@ class CostPart(TypedDict):
 
 
 class CostDay(TypedDict):
-    """One day's tokens, by name; under `other` those of the parts that are not listed."""
+    """Tokens of one day, by name; `other` is the sum of parts that are not listed."""
 
     day: str
     tokens: dict[str, int]
@@ -47,7 +48,7 @@ class CostDay(TypedDict):
 
 
 class CostSaving(TypedDict):
-    """At most what could be saved: `idle_tool`, `moving_prefix` or `repeated_results`."""
+    """The most that could be saved: `idle_tool`, `moving_prefix` or `repeated_results`."""
 
     kind: str
     name: str | None
@@ -59,7 +60,7 @@ class CostSaving(TypedDict):
 
 
 class Costs(TypedDict):
-    """`cut`: there were more calls than are added up, and the newest were. `next`: an offset."""
+    """`cut`: only the newest calls are counted. `next`: an offset."""
 
     by: str
     days: int
@@ -74,15 +75,15 @@ class Costs(TypedDict):
 
 
 class PeriodInput(Typed):
-    """Which calls."""
+    """A period and a filter of calls."""
 
-    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=USUAL_DAYS)
+    days = serializers.IntegerField(min_value=1, max_value=MAX_DAYS, default=DEFAULT_DAYS)
     agent_id = IdField()
     model = serializers.CharField(max_length=100, required=False, allow_blank=True)
 
 
 class CostsInput(PeriodInput):
-    """Which calls, and what to add them up by."""
+    """A period, a filter of calls and a grouping."""
 
     by = serializers.ChoiceField(tuple(PARTS), default="section")
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
@@ -90,9 +91,9 @@ class CostsInput(PeriodInput):
 
 
 class CostsOfCalls(AgentView):
-    """Tokens and money of the last days by section, agent, tool, model or variant, dearest first.
+    """Return tokens and cost of the last days by section, agent, tool, model or variant.
 
-    Days are the server's. Money is known for models that the account has prices of.
+    Days are in the server's time zone. Costs are known for models with prices in the settings.
     """
 
     scopes = {"GET": Scope.CONTEXT_READ}
@@ -100,55 +101,41 @@ class CostsOfCalls(AgentView):
 
     @extend_schema(parameters=[CostsInput], responses={200: Costs})
     def get(self, request: Request) -> Response:
-        asked = parse(CostsInput, request)
-        by, limit, offset = asked["by"], asked["limit"], asked["offset"]
+        params = parse(CostsInput, request)
+        by, limit, offset = params["by"], params["limit"], params["offset"]
         with acting(self.account):
-            period = Period.of(ContextSettings.objects.here(self.account), asked)
-            whole = totals(period)
-            shown, number = parts(period, by, limit=limit, offset=offset)
-            days = by_day(period, by, [part.name for part in shown])
-            found = savings(period, whole)
-        answer: Costs = {
+            period = Period.of(ContextSettings.objects.here(self.account), params)
+            totals_ = calculate_totals(period)
+            parts_, count = list_parts(period, by, limit=limit, offset=offset)
+            days = list_days(period, by, [part.name for part in parts_])
+            savings_ = find_savings(period, totals_)
+        body = {
             "by": by,
             "days": period.days,
-            "calls": whole.calls,
-            "tokens": whole.tokens,
-            "cost": whole.paid,
-            "cut": whole.cut,
-            "parts": [_part(part, whole.tokens) for part in shown],
-            "next": offset + limit if offset + limit < number else None,
-            "by_day": [_day(day) for day in days],
-            "savings": [_saving(each) for each in found],
+            "calls": totals_.calls,
+            "tokens": totals_.tokens,
+            "cost": totals_.cost,
+            "cut": totals_.truncated,
+            "parts": [_serialize_part(part, totals_.tokens) for part in parts_],
+            "next": offset + limit if offset + limit < count else None,
+            "by_day": [_serialize_day(day) for day in days],
+            "savings": [_serialize_saving(saving) for saving in savings_],
         }
-        return Response(answer)
+        return Response(body)
 
 
-def _part(part: Part, whole: int) -> CostPart:
-    return {
-        "name": part.name,
-        "calls": part.calls,
-        "tokens": part.tokens,
-        "share": part.tokens / whole,
-        "cost": part.paid,
-    }
+def _serialize_part(part: Part, whole: int) -> dict[str, Any]:
+    return {**asdict(part), "share": part.tokens / whole}
 
 
-def _day(day: Day) -> CostDay:
+def _serialize_day(day: Day) -> CostDay:
     return {
         "day": day.day.isoformat(),
         "tokens": {name: size for name, size in day.tokens.items() if name is not None},
         "other": day.tokens.get(None, 0),
-        "cost": day.paid,
+        "cost": day.cost,
     }
 
 
-def _saving(saving: Saving) -> CostSaving:
-    return {
-        "kind": saving.kind,
-        "name": saving.name or None,
-        "calls": saving.calls,
-        "among": saving.among,
-        "tokens": saving.tokens,
-        "share": saving.share,
-        "cost": saving.money,
-    }
+def _serialize_saving(saving: Saving) -> dict[str, Any]:
+    return {**asdict(saving), "name": saving.name or None}

@@ -1,14 +1,14 @@
-"""Messages on their way to a model and back, and the tool by which it asks for more."""
+"""API of message preparation, and of the tool that loads archived results."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.actions.prepare_messages import Preparation, prepared, restored
+from context.actions.prepare_messages import Preparation, prepare_messages, restore_placeholders
 from context.api import serialize
-from context.api.request_serializers import LanguageInput, MessagesInput, PrepareInput, within_of
+from context.api.request_serializers import LanguageInput, MessagesInput, PrepareInput, build_scope
 from context.api.response_types import PreparedAnswer, ToolAnswer
-from context.archives.load_tool import PARAGRAPHS, load_tool_history
+from context.archives.load_tool import PARAGRAPHS, build_load_tool
 from context.models import ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
@@ -16,9 +16,9 @@ from kmapp.api.views import AgentView, parse
 
 
 class Prepare(AgentView):
-    """Put placeholders in the place of long tool results, and load those that are wanted.
+    """Replace long tool results by placeholders, and load the relevant ones.
 
-    Results of the last `keep_turns` turns stay whole. The answer says what was loaded and why.
+    Results of the last `keep_turns` turns stay. The response lists what was loaded and why.
     """
 
     scopes = {"POST": Scope.CONTEXT_WRITE}
@@ -26,52 +26,52 @@ class Prepare(AgentView):
 
     @extend_schema(request=PrepareInput, responses={200: PreparedAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(PrepareInput, request)
-        done = prepared(
+        params = parse(PrepareInput, request)
+        prepared = prepare_messages(
             self.account,
             self.actor,
-            asked["messages"],
+            params["messages"],
             Preparation(
-                within=within_of(asked),
-                agent_id=asked.get("agent_id") or "",
-                keep_turns=asked["keep_turns"],
-                query=asked.get("query") or "",
-                load=asked["load"],
-                load_uuids=asked.get("load_uuids", ()),
-                load_limit=asked["load_limit"],
-                max_tokens=asked.get("max_tokens"),
-                language=asked.get("language") or "",
+                within=build_scope(params),
+                agent_id=params.get("agent_id") or "",
+                keep_turns=params["keep_turns"],
+                query=params.get("query") or "",
+                load=params["load"],
+                load_uuids=params.get("load_uuids", ()),
+                load_limit=params["load_limit"],
+                max_tokens=params.get("max_tokens"),
+                language=params.get("language") or "",
             ),
         )
-        answer = Response(serialize.prepared_output(done, asked["messages"]))
+        response = Response(serialize.serialize_prepared(prepared, params["messages"]))
         with acting(self.account):
-            return self.seal(answer)
+            return self.seal(response)
 
 
 class Restore(AgentView):
-    """Put placeholders back in the place of all that was loaded, for the next turn."""
+    """Replace loaded results by their placeholders again, for the next turn."""
 
     scopes = {"POST": Scope.CONTEXT_READ}
     bucket = "recall"
 
     @extend_schema(request=MessagesInput, responses={200: PreparedAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(MessagesInput, request)
+        params = parse(MessagesInput, request)
         with acting(self.account):
-            done = restored(self.account, asked["messages"], within_of(asked))
-        return Response(serialize.prepared_output(done, asked["messages"]))
+            prepared = restore_placeholders(self.account, params["messages"], build_scope(params))
+        return Response(serialize.serialize_prepared(prepared, params["messages"]))
 
 
 class LoadTool(AgentView):
-    """The tool `load_tool_history`, ready for a model, and the paragraph for its system prompt."""
+    """Return the tool `load_tool_history` and the paragraph for the system prompt."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
     bucket = "recall"
 
     @extend_schema(parameters=[LanguageInput], responses={200: ToolAnswer})
     def get(self, request: Request) -> Response:
-        asked = parse(LanguageInput, request)
+        params = parse(LanguageInput, request)
         with acting(self.account):
             settings = ContextSettings.objects.here(self.account)
-        language = asked.get("language") or settings.language
-        return Response({"tool": load_tool_history(language), "system": PARAGRAPHS[language]})
+        language = params.get("language") or settings.language
+        return Response({"tool": build_load_tool(language), "system": PARAGRAPHS[language]})

@@ -1,4 +1,4 @@
-"""What agents are shown of calls, field by field."""
+"""Response types of calls and reports."""
 
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict
@@ -6,7 +6,7 @@ from uuid import UUID
 
 
 class AssembledSection(TypedDict):
-    """A part of the prompt, as it stands in its message."""
+    """A part of the prompt in its message."""
 
     name: str
     text: str
@@ -27,10 +27,10 @@ class EstimatedTokens(TypedDict):
 
 
 class ContextCost(TypedDict):
-    """The account of a call. Every decision has `action`, and tokens before and after it.
+    """The report of a call. Every decision has `action`, and tokens before and after it.
 
-    `variant_by` says who chose the variant: `asked` by header, `assigned` by the conversation,
-    or the `default`.
+    `variant_by` is the origin of the variant: `asked` by header, `assigned` by the conversation, or
+    the `default`.
     """
 
     context_window_tokens: int
@@ -54,7 +54,7 @@ class ContextCost(TypedDict):
 
 
 class AssembledCall(TypedDict):
-    """A call ready to be sent. With Anthropic, `system` goes beside the messages."""
+    """A call to send. For Anthropic, `system` is a parameter of its own."""
 
     report_id: UUID
     provider: str
@@ -66,7 +66,7 @@ class AssembledCall(TypedDict):
 
 
 class Outcome(TypedDict):
-    """How the call went, as its caller told it."""
+    """The outcome of the call, as reported."""
 
     success: bool | None
     input_tokens: int | None
@@ -95,7 +95,7 @@ class ReportBrief(TypedDict):
 
 
 class Report(ReportBrief):
-    """One call, with its whole account, and as OpenTelemetry names it."""
+    """One call with its full report and OpenTelemetry attributes."""
 
     context_cost: ContextCost
     attributes: dict[str, Any]
@@ -117,14 +117,14 @@ class Change(TypedDict):
 
 
 class ActionsChange(TypedDict):
-    """What was decided in each of the two."""
+    """Decisions of the recorded call and of the replay."""
 
     before: list[str]
     after: list[str]
 
 
 class CallDifference(TypedDict):
-    """What another policy would have made of a call: tokens by section, and what came and went."""
+    """Differences under another policy: tokens by section, lost and gained content."""
 
     report_id: UUID
     fits_before: bool
@@ -141,7 +141,7 @@ class CallDifference(TypedDict):
 
 
 class Replayed(CallDifference):
-    """The same, with the other policy whole, and the variant that it was retrieved by."""
+    """The differences with the full policy and the variant."""
 
     policy: dict[str, Any]
     variant: str

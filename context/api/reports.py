@@ -1,4 +1,4 @@
-"""Assembling calls, and the accounts of those that were assembled."""
+"""API of call assembly and reports."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from context.actions.assemble import PIPELINE
-from context.actions.call_outcomes import one, tell_outcome
+from context.actions.call_outcomes import get_report, record_outcome
 from context.actions.replays import has_inputs
 from context.api import serialize_reports
-from context.api.assemble_input import AssembleInput, request_of
+from context.api.assemble_input import AssembleInput, build_request
 from context.api.report_response_types import AssembledCall, Report, ReportPage
 from context.api.request_serializers import Conversation
 from context.models import ContextCostReport, ContextSettings
@@ -22,13 +22,13 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 
-MOST = 2_000_000_000
+MAX_TOKENS = 2_000_000_000
 
 
 class Assemble(AgentView):
-    """Make a call that fits: prompt, messages and tools within the budget, with references.
+    """Assemble a call: prompt, messages and tools within the budget, with references.
 
-    What had to give way, and for how many tokens, stands in `context_cost`; the account is kept.
+    `context_cost` lists what was dropped, with tokens; the report is stored.
     """
 
     scopes = {"POST": Scope.CONTEXT_WRITE}
@@ -36,50 +36,54 @@ class Assemble(AgentView):
 
     @extend_schema(request=AssembleInput, responses={201: AssembledCall})
     def post(self, request: Request) -> Response:
-        asked = parse(AssembleInput, request)
-        done = PIPELINE.run(request_of(cast(AgentRequest, request), asked, self.requested_variant))
-        self.variant = done.assembled.collected.variant
-        answer = Response(serialize_reports.call_output(done), status=201)
+        params = parse(AssembleInput, request)
+        result = PIPELINE.run(
+            build_request(cast(AgentRequest, request), params, self.requested_variant)
+        )
+        self.variant = result.assembled.collected.variant
+        response = Response(serialize_reports.serialize_call(result), status=201)
         with acting(self.account):
-            return self.seal(answer)
+            return self.seal(response)
 
 
 class ReportsInput(Conversation):
-    """Which calls to list."""
+    """A filter of calls."""
 
     model = serializers.CharField(max_length=100, required=False)
     variant = serializers.CharField(max_length=50, required=False)
-    action = serializers.CharField(max_length=50, required=False, help_text="A decision taken.")
+    action = serializers.CharField(
+        max_length=50, required=False, help_text="An action among the decisions."
+    )
     before = serializers.UUIDField(required=False, help_text="The last one you have.")
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
 
 class Reports(AgentView):
-    """The calls that were assembled, newest first."""
+    """List the assembled calls, newest first."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
     bucket = "recall"
 
     @extend_schema(parameters=[ReportsInput], responses={200: ReportPage})
     def get(self, request: Request) -> Response:
-        asked = parse(ReportsInput, request)
+        params = parse(ReportsInput, request)
         names = ("conversation_id", "thread_id", "user_id", "agent_id", "model", "variant")
-        given = {name: asked[name] for name in names if asked.get(name)}
+        filters = {name: params[name] for name in names if params.get(name)}
         with acting(self.account):
             calls = ContextCostReport.objects.of(self.account)
-            rows = calls.filter(**given)
-            if asked.get("action"):
-                rows = rows.filter(actions__contains=[asked["action"]])
-            if asked.get("before"):
-                rows = rows.after(asked["before"])
-            found = list(calls.these(rows.newest_first().ids()[: asked["limit"]]))
-        following = found[-1].pk if len(found) == asked["limit"] else None
-        shown = [serialize_reports.brief_output(row) for row in found]
-        return Response({"results": shown, "next": following})
+            rows = calls.filter(**filters)
+            if params.get("action"):
+                rows = rows.filter(actions__contains=[params["action"]])
+            if params.get("before"):
+                rows = rows.after(params["before"])
+            page = list(calls.load_page(rows.newest_first().ids()[: params["limit"]]))
+        next_id = page[-1].pk if len(page) == params["limit"] else None
+        results = [serialize_reports.serialize_brief(row) for row in page]
+        return Response({"results": results, "next": next_id})
 
 
 class OneReport(AgentView):
-    """One call: its whole account, its outcome, and what OpenTelemetry calls it."""
+    """Return one call: its full report, its outcome and its OpenTelemetry attributes."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
     bucket = "recall"
@@ -87,33 +91,37 @@ class OneReport(AgentView):
     @extend_schema(responses={200: Report})
     def get(self, request: Request, pk: UUID) -> Response:
         with acting(self.account):
-            return Response(_shown(self.account, one(self.account, pk)))
+            return Response(_serialize_report(self.account, get_report(self.account, pk)))
 
 
-def _shown(account_id: UUID, row: ContextCostReport) -> Report:
+def _serialize_report(account_id: UUID, row: ContextCostReport) -> Report:
     settings = ContextSettings.objects.here(account_id)
-    return serialize_reports.report_output(row, settings, has_inputs=has_inputs(account_id, row.pk))
+    return serialize_reports.serialize_report(
+        row, settings, has_inputs=has_inputs(account_id, row.pk)
+    )
 
 
-def _tokens() -> serializers.IntegerField:
-    return serializers.IntegerField(min_value=0, max_value=MOST, required=False, allow_null=True)
+def _tokens_field() -> serializers.IntegerField:
+    return serializers.IntegerField(
+        min_value=0, max_value=MAX_TOKENS, required=False, allow_null=True
+    )
 
 
 class UsageInput(Typed):
-    """What the provider counted, in its own words: OpenAI's, Anthropic's or OpenTelemetry's."""
+    """Token counts of the provider, with the names of OpenAI, Anthropic or OpenTelemetry."""
 
-    input_tokens = _tokens()
-    output_tokens = _tokens()
-    cached_tokens = _tokens()
+    input_tokens = _tokens_field()
+    output_tokens = _tokens_field()
+    cached_tokens = _tokens_field()
 
     def to_internal_value(self, data: Any) -> Any:
-        """Every provider names them otherwise."""
+        """Rename the provider's fields."""
         if isinstance(data, dict):
-            data = {**_renamed(data), **{k: v for k, v in data.items() if k in self.fields}}
+            data = {**_rename_usage(data), **{k: v for k, v in data.items() if k in self.fields}}
         return super().to_internal_value(data)
 
 
-_NAMES = {
+_USAGE_NAMES = {
     "prompt_tokens": "input_tokens",
     "completion_tokens": "output_tokens",
     "cache_read_input_tokens": "cached_tokens",
@@ -123,34 +131,34 @@ _NAMES = {
 }
 
 
-def _renamed(data: dict[str, Any]) -> dict[str, Any]:
-    found = {ours: data[theirs] for theirs, ours in _NAMES.items() if theirs in data}
+def _rename_usage(data: dict[str, Any]) -> dict[str, Any]:
+    usage = {ours: data[theirs] for theirs, ours in _USAGE_NAMES.items() if theirs in data}
     for name in ("prompt_tokens_details", "input_tokens_details"):
         details = data.get(name)
         if isinstance(details, dict) and "cached_tokens" in details:
-            found["cached_tokens"] = details["cached_tokens"]
-    return found
+            usage["cached_tokens"] = details["cached_tokens"]
+    return usage
 
 
 class OutcomeInput(Typed):
-    """How a call went."""
+    """The outcome of a call."""
 
     success = serializers.BooleanField(required=False, allow_null=True, default=None)
     usage = UsageInput(required=False)
-    latency_ms = _tokens()
+    latency_ms = _tokens_field()
     model = serializers.CharField(max_length=100, required=False, allow_blank=True)
 
 
 class ReportOutcome(AgentView):
-    """Tell how a call went: success, what the provider counted, how long it took."""
+    """Report the outcome of a call: success, the provider's token counts and latency."""
 
     scopes = {"POST": Scope.CONTEXT_WRITE}
     idempotent = True
 
     @extend_schema(request=OutcomeInput, responses={200: Report})
     def post(self, request: Request, pk: UUID) -> Response:
-        asked = parse(OutcomeInput, request)
-        told = {**asked.pop("usage", {}), **asked}
+        params = parse(OutcomeInput, request)
+        outcome = {**params.pop("usage", {}), **params}
         with acting(self.account):
-            row = tell_outcome(self.account, pk, told)
-            return self.seal(Response(_shown(self.account, row)))
+            row = record_outcome(self.account, pk, outcome)
+            return self.seal(Response(_serialize_report(self.account, row)))

@@ -1,29 +1,31 @@
-"""What agents send to context, field by field."""
+"""Request serializers of context."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from rest_framework import serializers
 
-from context.assembly.messages import NotMessages, check
-from context.models.archives import Within
-from context.models.settings import LONGEST, Language
+from context.assembly.messages import InvalidMessages, check_messages
+from context.models.archives import ArchiveScope
+from context.models.settings import MAX_LENGTH, Language
 from kmapp.api.serializers import Aliases, Typed, alias_help
 from kmapp.ledger.canonical import LARGEST_INTEGER
 
-ID = 200
-MESSAGES = 5_000
+MAX_ID = 200
+MAX_MESSAGES = 5_000
 
 
 class IdField(serializers.CharField):
-    """An id of the client's own making."""
+    """An id chosen by the client."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=ID, required=False, allow_blank=True, allow_null=True, **kwargs)
+        super().__init__(
+            max_length=MAX_ID, required=False, allow_blank=True, allow_null=True, **kwargs
+        )
 
 
 class Conversation(Aliases):
-    """Which conversation, and whose."""
+    """The conversation and its participants."""
 
     aliases: ClassVar[Mapping[str, str]] = {
         "run_id": "conversation_id",
@@ -36,9 +38,9 @@ class Conversation(Aliases):
     agent_id = IdField()
 
 
-def within_of(asked: Mapping[str, Any]) -> Within:
-    named = ("conversation_id", "thread_id", "user_id", "tool_name")
-    return Within(**{name: asked.get(name) or "" for name in named})
+def build_scope(params: Mapping[str, Any]) -> ArchiveScope:
+    names = ("conversation_id", "thread_id", "user_id", "tool_name")
+    return ArchiveScope(**{name: params.get(name) or "" for name in names})
 
 
 class LanguageField(serializers.ChoiceField):
@@ -47,7 +49,7 @@ class LanguageField(serializers.ChoiceField):
 
 
 class ResultInput(Conversation):
-    """What a tool returned: a text, or JSON, which is kept as text."""
+    """A tool's result: text, or JSON, which is stored as text."""
 
     tool_name = serializers.CharField(max_length=100)
     tool_input = serializers.JSONField(required=False, allow_null=True)
@@ -59,22 +61,22 @@ class ResultInput(Conversation):
     language = LanguageField()
     threshold = serializers.IntegerField(
         min_value=0,
-        max_value=LONGEST,
+        max_value=MAX_LENGTH,
         required=False,
-        help_text="Characters above which the result is kept apart, instead of the account's.",
+        help_text="Characters above which the result is archived; overrides the account's setting.",
     )
 
 
 class ArchivesInput(Conversation):
-    """Which tool results to list."""
+    """A filter of tool results."""
 
     tool_name = serializers.CharField(max_length=100, required=False)
-    before = serializers.UUIDField(required=False, help_text="The last one you have.")
+    before = serializers.UUIDField(required=False, help_text="The last id of the previous page.")
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
 
 class LoadInput(Conversation):
-    """How much of a tool result: all, characters from `start` to `end`, or passages."""
+    """The part of a tool result to load: all, characters from `start` to `end`, or passages."""
 
     query = serializers.CharField(max_length=4000, required=False)
     max_tokens = serializers.IntegerField(min_value=50, max_value=100_000, default=2_000)
@@ -82,16 +84,16 @@ class LoadInput(Conversation):
     end = serializers.IntegerField(min_value=0, max_value=LARGEST_INTEGER, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A range or a question."""
+        """Reject a range together with a query, and an empty range."""
         if attrs.get("query") and (attrs.get("start") is not None or attrs.get("end") is not None):
             raise serializers.ValidationError({"query": "Give a query or a range, not both."})
         if attrs.get("end") is not None and attrs["end"] < attrs.get("start", 0):
-            raise serializers.ValidationError({"end": "lies before start"})
+            raise serializers.ValidationError({"end": "must not be before start"})
         return attrs
 
 
 class LoadCallInput(LoadInput):
-    """The arguments of `load_tool_history`; what is not wanted may be null."""
+    """The arguments of `load_tool_history`; optional ones may be null."""
 
     uuid = serializers.UUIDField()
     query = serializers.CharField(
@@ -100,7 +102,7 @@ class LoadCallInput(LoadInput):
 
 
 class ResultsSearchInput(Conversation):
-    """What to find among tool results."""
+    """A search of tool results."""
 
     together = {
         "anyOf": [
@@ -118,20 +120,20 @@ class ResultsSearchInput(Conversation):
 
 
 class MessagesField(serializers.ListField):
-    """Messages as OpenAI or Anthropic spell them."""
+    """Messages in the format of OpenAI or Anthropic."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=serializers.DictField(), max_length=MESSAGES, **kwargs)
+        super().__init__(child=serializers.DictField(), max_length=MAX_MESSAGES, **kwargs)
 
     def to_internal_value(self, data: Any) -> Any:
-        """As they came, once each of them can be read."""
+        """Return the messages unchanged after validation."""
         if not isinstance(data, list):
             self.fail("not_a_list", input_type=type(data).__name__)
-        if len(data) > MESSAGES:
-            raise serializers.ValidationError(f"{len(data)} messages; send at most {MESSAGES}.")
+        if len(data) > MAX_MESSAGES:
+            raise serializers.ValidationError(f"{len(data)} messages; send at most {MAX_MESSAGES}.")
         try:
-            check(data)
-        except NotMessages as error:
+            check_messages(data)
+        except InvalidMessages as error:
             raise serializers.ValidationError(str(error)) from error
         return data
 
@@ -143,7 +145,7 @@ class MessagesInput(Conversation):
 
 
 class PrepareInput(MessagesInput):
-    """A conversation, and what of it is to be whole."""
+    """A conversation, and which results to load."""
 
     LOADS = ("none", "keywords", "semantic", "hybrid")
 
@@ -157,6 +159,6 @@ class PrepareInput(MessagesInput):
 
 
 class LanguageInput(Typed):
-    """In which language."""
+    """A language."""
 
     language = LanguageField()

@@ -1,4 +1,4 @@
-"""What agents are shown of context, field by field."""
+"""Response types of tool results."""
 
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict
@@ -13,7 +13,7 @@ class Size(TypedDict):
 
 
 class Archive(TypedDict):
-    """A tool result that is kept, without its text."""
+    """An archived tool result without its text."""
 
     uuid: UUID
     tool_name: str
@@ -34,7 +34,7 @@ class Archive(TypedDict):
 
 
 class Processed(TypedDict):
-    """What to put into the conversation: the result as it is, or its placeholder."""
+    """The content for the conversation: the result unchanged, or its placeholder."""
 
     archived: bool
     content: str
@@ -43,7 +43,7 @@ class Processed(TypedDict):
 
 
 class ArchivePassage(TypedDict):
-    """A piece of a tool result, with its place in characters."""
+    """A passage of a tool result, with its position in characters."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class ArchivePassage(TypedDict):
 
 
 class Loaded(TypedDict):
-    """A tool result: all of it, a range, or the passages that were asked for."""
+    """A tool result: all of it, a range, or the requested passages."""
 
     archive: Archive
     tool_input: Any
@@ -66,7 +66,7 @@ class Loaded(TypedDict):
 
 
 class ArchiveHit(Archive):
-    """A tool result that was found, and the passage that answers best."""
+    """A matching tool result with its best passage."""
 
     score: float
     passage: ArchivePassage
@@ -87,7 +87,7 @@ class ArchivePage(TypedDict):
 
 
 class Kept(TypedDict):
-    """A result that a placeholder stands for."""
+    """A result that a placeholder replaces."""
 
     uuid: UUID
     tool_name: str
@@ -95,7 +95,7 @@ class Kept(TypedDict):
 
 
 class LoadedWhy(TypedDict):
-    """A result that was put back, and why; part is whole, passages or missing."""
+    """A loaded result with the reason; `part` is whole, passages or missing."""
 
     uuid: UUID
     part: str
@@ -104,7 +104,7 @@ class LoadedWhy(TypedDict):
 
 
 class PreparedAnswer(TypedDict):
-    """Messages for the model, and what was done to them."""
+    """Messages for the model, with the changes."""
 
     messages: list[dict[str, Any]]
     archived: list[Kept]
@@ -114,7 +114,7 @@ class PreparedAnswer(TypedDict):
 
 
 class ToolAnswer(TypedDict):
-    """A ready tool, and the paragraph for the system prompt."""
+    """A tool definition, and the paragraph for the system prompt."""
 
     tool: dict[str, Any]
     system: str

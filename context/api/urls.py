@@ -1,4 +1,4 @@
-"""API routes of context, declared without a trailing slash."""
+"""API routes of context. No trailing slashes."""
 
 from django.urls import path
 

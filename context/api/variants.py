@@ -1,4 +1,4 @@
-"""How variants compare."""
+"""API of variant statistics."""
 
 from typing import TypedDict
 
@@ -9,14 +9,14 @@ from rest_framework.response import Response
 from context.api.costs import PeriodInput
 from context.models import ContextSettings
 from context.reports.costs import Period
-from context.reports.outcome_statistics import Result, results
+from context.reports.outcome_statistics import Result, list_results
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse
 
 
 class VariantResult(TypedDict):
-    """Of one variant; `success` is among the calls whose outcome was told, with a 95 % interval."""
+    """Statistics of one variant; `success` is a rate of reported outcomes, with a 95 % interval."""
 
     variant: str
     calls: int
@@ -33,7 +33,7 @@ class VariantResult(TypedDict):
 
 
 class VariantResults(TypedDict):
-    """By variant, over the newest calls of some days."""
+    """Statistics by variant, over the newest calls of a period."""
 
     days: int
     shares: dict[str, int]
@@ -41,27 +41,27 @@ class VariantResults(TypedDict):
 
 
 class ResultsOfVariants(AgentView):
-    """How variants compare on success, latency and cost, as callers told the outcomes."""
+    """Compare variants by success, latency and cost, from the reported outcomes."""
 
     scopes = {"GET": Scope.CONTEXT_READ}
     bucket = "recall"
 
     @extend_schema(parameters=[PeriodInput], responses={200: VariantResults})
     def get(self, request: Request) -> Response:
-        asked = parse(PeriodInput, request)
+        params = parse(PeriodInput, request)
         with acting(self.account):
             settings = ContextSettings.objects.here(self.account)
-            period = Period.of(settings, asked)
-            found = [_result(result) for result in results(period)]
-        answer: VariantResults = {
+            period = Period.of(settings, params)
+            results_ = [_serialize_result(result) for result in list_results(period)]
+        body: VariantResults = {
             "days": period.days,
             "shares": settings.variants,
-            "results": found,
+            "results": results_,
         }
-        return Response(answer)
+        return Response(body)
 
 
-def _result(result: Result) -> VariantResult:
+def _serialize_result(result: Result) -> VariantResult:
     success = result.success
     return {
         "variant": result.variant,

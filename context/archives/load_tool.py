@@ -1,4 +1,4 @@
-"""The tool by which a model asks for what was kept apart, and what its system prompt says of it."""
+"""The tool that loads an archived result, and the paragraph about it for the system prompt."""
 
 from typing import Any
 
@@ -46,8 +46,8 @@ PARAGRAPHS = {
 }
 
 
-def load_tool_history(language: str) -> dict[str, Any]:
-    """The tool in its strict form, as OpenAI takes it."""
+def build_load_tool(language: str) -> dict[str, Any]:
+    """Return the tool in strict form, in the format of OpenAI."""
     words = LOAD_TOOL_HISTORY[language]
     return {
         "type": "function",

@@ -1,6 +1,7 @@
-"""Passages of a long text: cut at paragraphs and sentences, each with its place. Pure.
+"""Splitting of long texts into passages at paragraphs and sentences. Pure.
 
-Fast, for it runs while an agent waits; and always the same, for vectors are numbered by it.
+Fast, because it runs while an agent waits; deterministic, because vectors refer to passages by
+index.
 """
 
 import re
@@ -13,67 +14,65 @@ from kmapp.search.fusion import COVERED
 from kmapp.search.passages import token_estimate
 from kmapp.text.terms import terms
 
-SIZE = 320  # tokens, as estimated: an embedding model reads 400 with what stands around them
-WIDEST = 1_200  # characters; beyond it the estimate cannot be right
+PASSAGE_TOKENS = 320  # estimated tokens: the embedding model reads 400, including the template
+MAX_CHARACTERS = 1_200  # characters, because the estimate fails for text without words
 
 _BREAK = re.compile(r".*?(?:\n+|[。！？]|[.!?](?=\s)|$)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Text from `start` up to `end`."""
+    """The text from `start` to `end`, in characters."""
 
     start: int
     end: int
     text: str
 
 
-def passages(text: str) -> list[Passage]:
-    """The text in passages, in order and without gaps."""
-    found: list[Passage] = []
+def split_passages(text: str) -> list[Passage]:
+    """Split the text into passages, in order and without gaps."""
+    result: list[Passage] = []
     start = end = size = 0
-    for piece in _pieces(text):
+    for piece in _split_sentences(text):
         more = token_estimate(piece)
-        if size and (size + more > SIZE or end - start + len(piece) > WIDEST):
-            found.append(Passage(start, end, text[start:end]))
+        if size and (size + more > PASSAGE_TOKENS or end - start + len(piece) > MAX_CHARACTERS):
+            result.append(Passage(start, end, text[start:end]))
             start, size = end, 0
         end, size = end + len(piece), size + more
     if end > start:
-        found.append(Passage(start, end, text[start:end]))
-    return found
+        result.append(Passage(start, end, text[start:end]))
+    return result
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Sentences; what has no end is cut where it gets too long."""
-    for found in _BREAK.finditer(text):
-        post_text = found[0]
-        step = WIDEST if token_estimate(post_text) <= SIZE else SIZE
-        for at in range(0, len(post_text), step):
-            yield post_text[at : at + step]
+def _split_sentences(text: str) -> Iterator[str]:
+    """Yield sentences, cut where they are too long."""
+    for match in _BREAK.finditer(text):
+        sentence = match[0]
+        step = MAX_CHARACTERS if token_estimate(sentence) <= PASSAGE_TOKENS else PASSAGE_TOKENS
+        for index in range(0, len(sentence), step):
+            yield sentence[index : index + step]
 
 
-def by_words(found: Sequence[Passage], query: str) -> dict[int, float]:
-    """How well each passage answers by its words, from 0 to 1; those without any are left out."""
-    cut = [Counter(terms(passage.text)) for passage in found]
-    average = max(1.0, sum(words.total() for words in cut) / max(1, len(cut)))
+def score_by_words(passages: Sequence[Passage], query: str) -> dict[int, float]:
+    """Return the lexical score of each matching passage, from 0 to 1."""
+    term_counts = [Counter(terms(passage.text)) for passage in passages]
+    average = max(1.0, sum(words.total() for words in term_counts) / max(1, len(term_counts)))
     weights = {
-        word: bm25.idf(len(cut), sum(word in words for words in cut)) for word in terms(query)
+        word: bm25.idf(len(term_counts), sum(word in words for words in term_counts))
+        for word in terms(query)
     }
-    whole = COVERED * sum(weights.values())
-    scores = (bm25.score(weights, words, words.total(), average) for words in cut)
-    return {number: min(1.0, score / whole) for number, score in enumerate(scores) if score}
+    maximum = COVERED * sum(weights.values())
+    scores = (bm25.score(weights, words, words.total(), average) for words in term_counts)
+    return {number: min(1.0, score / maximum) for number, score in enumerate(scores) if score}
 
 
-def chosen(
-    found: Sequence[Passage],
-    scores: Mapping[int, float],
-    tokens: Mapping[int, int],
-    most: int,
+def select_passages(
+    passages: Sequence[Passage], scores: Mapping[int, float], tokens: Mapping[int, int], most: int
 ) -> list[int]:
-    """The best passages that fit, in the order of the text."""
-    left, kept = most, []
-    for number in sorted(scores, key=lambda at: (-scores[at], at)):
-        if tokens[number] <= left:
-            kept.append(number)
-            left -= tokens[number]
-    return sorted(kept)
+    """Return the best passages that fit, in the order of the text."""
+    remaining, selected = most, []
+    for number in sorted(scores, key=lambda index: (-scores[index], index)):
+        if tokens[number] <= remaining:
+            selected.append(number)
+            remaining -= tokens[number]
+    return sorted(selected)

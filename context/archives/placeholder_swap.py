@@ -1,15 +1,15 @@
-"""Which tool results of a conversation leave it, and which come back. Pure."""
+"""Which tool results of a conversation are replaced by placeholders, and which return. Pure."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
 
-from context.archives.placeholders import archive_of, passages_of
-from context.assembly.messages import Message, Path, Slot, calls, slots, turns
+from context.archives.placeholders import parse_passages_header, parse_placeholder
+from context.assembly.messages import Message, Path, Slot, index_calls, list_slots, split_turns
 
-Place = tuple[int, Path]
+Position = tuple[int, Path]
 
-# What people say when they mean something that was said before.
+# Phrases that refer to an earlier part of the conversation.
 _EARLIER = re.compile(
     r"之前|刚才|刚刚|上次|上面|前面|先前|早些时候|你说过|提到过|"
     r"\b(?:earlier|before|previous(?:ly)?|last time|above|again|you (?:said|found|mentioned))\b",
@@ -17,58 +17,65 @@ _EARLIER = re.compile(
 )
 
 
-def place(slot: Slot) -> Place:
-    return slot.at, slot.path
+def slot_position(slot: Slot) -> Position:
+    return slot.index, slot.path
 
 
-def tool_of(messages: Sequence[Message]) -> Callable[[Slot], str]:
-    """The name of the tool that filled a slot."""
-    names = {call.id: call.name for call in calls(messages).values()}
+def map_tool_names(messages: Sequence[Message]) -> Callable[[Slot], str]:
+    """Return a function from a slot to the name of its tool."""
+    names = {call.id: call.name for call in index_calls(messages).values()}
     return lambda slot: (
-        names.get(slot.call_id) or str(messages[slot.at].get("name") or "unknown_tool")
+        names.get(slot.call_id) or str(messages[slot.index].get("name") or "unknown_tool")
     )
 
 
-def settled(messages: Sequence[Message], keep_turns: int) -> list[Slot]:
-    """The tool results before the last turns, which stay as they are."""
-    kept = turns(messages)[-keep_turns:] if keep_turns else []
-    first = kept[0].start if kept else len(messages)
-    return [slot for slot in slots(messages) if slot.at < first]
+def list_older_slots(messages: Sequence[Message], keep_turns: int) -> list[Slot]:
+    """Return the tool results before the last turns."""
+    recent = split_turns(messages)[-keep_turns:] if keep_turns else []
+    first = recent[0].start if recent else len(messages)
+    return [slot for slot in list_slots(messages) if slot.index < first]
 
 
-def too_long(
+def list_oversized_slots(
     messages: Sequence[Message], keep_turns: int, threshold: Callable[[str], int]
 ) -> list[Slot]:
-    """What is to be kept elsewhere: too long, and not a placeholder already."""
-    name = tool_of(messages)
+    """Return the results to archive: too long, and not placeholders already."""
+    name = map_tool_names(messages)
     return [
         slot
-        for slot in settled(messages, keep_turns)
-        if len(slot.text) > threshold(name(slot)) and standing_for(slot.text) is None
+        for slot in list_older_slots(messages, keep_turns)
+        if len(slot.text) > threshold(name(slot)) and find_archive_id(slot.text) is None
     ]
 
 
-def standing_for(text: str) -> UUID | None:
-    """The archive that a text stands for, as its placeholder or as some passages of it."""
-    return archive_of(text) or passages_of(text)
+def find_archive_id(text: str) -> UUID | None:
+    """Return the archive that a placeholder, or the passages of one, refer to."""
+    return parse_placeholder(text) or parse_passages_header(text)
 
 
-def references(messages: Sequence[Message]) -> dict[UUID, list[Slot]]:
-    """Where which archives are referred to."""
-    found: dict[UUID, list[Slot]] = {}
-    for slot in slots(messages):
-        archive = standing_for(slot.text)
+def find_references(messages: Sequence[Message]) -> dict[UUID, list[Slot]]:
+    """Return the slots that refer to an archive, by archive."""
+    slots_by_archive: dict[UUID, list[Slot]] = {}
+    for slot in list_slots(messages):
+        archive = find_archive_id(slot.text)
         if archive:
-            found.setdefault(archive, []).append(slot)
-    return found
+            slots_by_archive.setdefault(archive, []).append(slot)
+    return slots_by_archive
 
 
-def filled(found: Mapping[UUID, Sequence[Slot]], texts: Mapping[UUID, str]) -> dict[Place, str]:
-    """The places of these archives, with what is to stand there."""
-    return {place(slot): texts[key] for key in found if key in texts for slot in found[key]}
+def build_replacements(
+    slots_by_archive: Mapping[UUID, Sequence[Slot]], texts: Mapping[UUID, str]
+) -> dict[Position, str]:
+    """Return the new text of each slot that refers to one of these archives."""
+    return {
+        slot_position(slot): texts[key]
+        for key in slots_by_archive
+        if key in texts
+        for slot in slots_by_archive[key]
+    }
 
 
-def refers_back(query: str) -> str:
-    """The words by which somebody refers to what was said before; none if nobody does."""
-    said = _EARLIER.search(query)
-    return said[0] if said else ""
+def find_back_reference(query: str) -> str:
+    """Return the phrase that refers to an earlier part, or an empty string."""
+    match = _EARLIER.search(query)
+    return match[0] if match else ""

@@ -1,7 +1,7 @@
-"""What stands in a conversation in the place of a tool result that is kept elsewhere. Pure.
+"""Placeholders of archived tool results in a conversation. Pure.
 
-The first line names the archive, and nothing below it can: whatever a tool returned is folded into
-single lines first.
+Only the first line can name an archive: text from tools is folded into single lines, so that it
+cannot forge one.
 """
 
 import re
@@ -11,14 +11,14 @@ from uuid import UUID
 
 LANGUAGES = ("zh", "en")
 TOOL = "load_tool_history"
-RULE = "━" * 37
-SUMMARY = 200  # characters of the summary that are shown; the archive keeps more
-QUERY = 120
-SOURCES = 3
-SOURCE = 120
+SEPARATOR = "━" * 37
+MAX_SUMMARY = 200  # characters; the archive stores more
+MAX_QUERY = 120
+MAX_SOURCES = 3
+MAX_SOURCE = 120
 
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_WHOLE = re.compile(
+_PLACEHOLDER = re.compile(
     rf"📎 \[(?:工具结果存档|Tool result archived): (?P<uuid>{_UUID})\]\n.*"
     rf"{TOOL}\(uuid=\"(?P=uuid)\"\)",
     re.DOTALL,
@@ -32,8 +32,6 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archived:
-    """What a placeholder says about an archive."""
-
     uuid: UUID
     tool_name: str
     query: str
@@ -43,67 +41,64 @@ class Archived:
     sources: tuple[str, ...] = ()
 
 
-def placeholder(archived: Archived, language: str) -> str:
-    return (_zh if language == "zh" else _en)(archived)
+_TEMPLATES = {
+    "zh": (
+        f"📎 [工具结果存档: {{uuid}}]\n{SEPARATOR}\n"
+        "工具: {tool}\n查询: {query}\n时间: {time}\n"
+        f"原始长度: {{length}}字\n{SEPARATOR}\n"
+        f"内容摘要:\n{{summary}}\n\n主要来源:\n{{sources}}\n{SEPARATOR}\n"
+        f'如需查看完整内容，请调用 {TOOL}(uuid="{{uuid}}")'
+    ),
+    "en": (
+        f"📎 [Tool result archived: {{uuid}}]\n{SEPARATOR}\n"
+        "Tool: {tool}\nQuery: {query}\nTime: {time}\n"
+        f"Original length: {{length}} characters\n{SEPARATOR}\n"
+        f"Summary:\n{{summary}}\n\nMain sources:\n{{sources}}\n{SEPARATOR}\n"
+        f'To read all of it, call {TOOL}(uuid="{{uuid}}")'
+    ),
+}
+_NO_SOURCES = {"zh": "- 无", "en": "- none"}
 
 
-def _zh(archived: Archived) -> str:
-    sources = "\n".join(f"- {one}" for one in _sources(archived)) or "- 无"
-    return (
-        f"📎 [工具结果存档: {archived.uuid}]\n{RULE}\n"
-        f"工具: {folded(archived.tool_name, QUERY)}\n"
-        f"查询: {folded(archived.query, QUERY)}\n"
-        f"时间: {archived.time}\n"
-        f"原始长度: {archived.length}字\n{RULE}\n"
-        f"内容摘要:\n{folded(archived.summary, SUMMARY)}\n\n"
-        f"主要来源:\n{sources}\n{RULE}\n"
-        f'如需查看完整内容，请调用 {TOOL}(uuid="{archived.uuid}")'
+def render_placeholder(archived: Archived, language: str) -> str:
+    language = "zh" if language == "zh" else "en"
+    sources = [f"- {fold_text(source, MAX_SOURCE)}" for source in archived.sources[:MAX_SOURCES]]
+    return _TEMPLATES[language].format(
+        uuid=archived.uuid,
+        tool=fold_text(archived.tool_name, MAX_QUERY),
+        query=fold_text(archived.query, MAX_QUERY),
+        time=archived.time,
+        length=archived.length,
+        summary=fold_text(archived.summary, MAX_SUMMARY),
+        sources="\n".join(sources) or _NO_SOURCES[language],
     )
-
-
-def _en(archived: Archived) -> str:
-    sources = "\n".join(f"- {one}" for one in _sources(archived)) or "- none"
-    return (
-        f"📎 [Tool result archived: {archived.uuid}]\n{RULE}\n"
-        f"Tool: {folded(archived.tool_name, QUERY)}\n"
-        f"Query: {folded(archived.query, QUERY)}\n"
-        f"Time: {archived.time}\n"
-        f"Original length: {archived.length} characters\n{RULE}\n"
-        f"Summary:\n{folded(archived.summary, SUMMARY)}\n\n"
-        f"Main sources:\n{sources}\n{RULE}\n"
-        f'To read all of it, call {TOOL}(uuid="{archived.uuid}")'
-    )
-
-
-def _sources(archived: Archived) -> list[str]:
-    return [folded(one, SOURCE) for one in archived.sources[:SOURCES]]
 
 
 def passages_header(uuid: UUID, language: str) -> str:
-    """What stands above passages that were loaded of an archive, so that they can go again."""
+    """Return the line above loaded passages, by which they can be replaced again."""
     if language == "zh":
         return f"📎 [工具结果节选: {uuid}]\n"
     return f"📎 [Passages of tool result: {uuid}]\n"
 
 
-def archive_of(text: str) -> UUID | None:
-    """The archive that a placeholder stands for; None when the text is no placeholder."""
-    found = _WHOLE.fullmatch(text)
-    return UUID(found["uuid"]) if found else None
+def parse_placeholder(text: str) -> UUID | None:
+    """Return the archive of a placeholder, or None if the text is not one."""
+    match = _PLACEHOLDER.fullmatch(text)
+    return UUID(match["uuid"]) if match else None
 
 
-def passages_of(text: str) -> UUID | None:
-    """The archive that loaded passages are of."""
-    found = _PASSAGES.match(text)
-    return UUID(found["uuid"]) if found else None
+def parse_passages_header(text: str) -> UUID | None:
+    """Return the archive that loaded passages belong to, or None."""
+    match = _PASSAGES.match(text)
+    return UUID(match["uuid"]) if match else None
 
 
-def named_in(text: str) -> Iterator[str]:
-    """Every archive that a text names the way we do, wherever in it: a head may stand before."""
-    return (found["uuid"] for found in _NAMED.finditer(text))
+def find_named_archives(text: str) -> Iterator[str]:
+    """Yield every archive that the text names, wherever it is in the text."""
+    return (match["uuid"] for match in _NAMED.finditer(text))
 
 
-def folded(text: str, most: int) -> str:
-    """On one line, and no longer than that."""
+def fold_text(text: str, most: int) -> str:
+    """Return the text on one line of at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -1,4 +1,4 @@
-"""Reading tool results: whole, in part, or those that a question is about."""
+"""Reading of tool results: whole, by passage, or by search."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,9 +10,9 @@ from django.db import connection
 from django.db.models import Count, F
 from django.utils import timezone
 
-from context.archives.passages import Passage, by_words, chosen, passages
+from context.archives.passages import Passage, score_by_words, select_passages, split_passages
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
-from context.models.archives import COLLECTION, Within
+from context.models.archives import COLLECTION, ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.errors import Denied, Invalid, NotFound
 from kmapp.providers.active import active_model
@@ -26,47 +26,48 @@ from kmapp.text import tokens
 from kmapp.text.terms import chinese_share, terms
 
 CANDIDATES = 50
-NONE_BESIDE = "context.none"  # archives have no second collection
-MEANING = 0.5  # of a passage's score, against its words
-MEANING_IN_CHINESE = 0.72
-WORTH = 0.05  # a passage that says less of the question is not told
+NO_FALLBACK = "context.none"  # archives have no second collection
+MEANING_SHARE = 0.5  # share of the cosine in a passage's score
+CHINESE_MEANING_SHARE = 0.72
+MIN_SCORE = 0.05  # passages below this score are left out
 
 
-def readable(account_id: UUID, within: Within) -> ArchiveQuerySet:
-    """What may be loaded: ids are not guessed, so nobody need say whose; who does is held to it.
+def readable_archives(account_id: UUID, within: ArchiveScope) -> ArchiveQuerySet:
+    """Return the archives that may be loaded. Inside `acting`.
 
-    Where the account says so, also from other conversations. Inside `acting`.
+    Ids cannot be guessed, so that the caller need not name the user; a named user is enforced.
+    Archives of other conversations are included if the account allows it.
     """
-    wide = ContextSettings.objects.here(account_id).across_conversations
-    return ToolResultArchive.objects.of(account_id).among(
-        replace(within, conversation_id="", thread_id="") if wide else within
+    shared = ContextSettings.objects.here(account_id).across_conversations
+    return ToolResultArchive.objects.of(account_id).in_scope(
+        replace(within, conversation_id="", thread_id="") if shared else within
     )
 
 
-def findable(account_id: UUID, within: Within, *, across: bool) -> ArchiveQuerySet:
-    """What a search may find: one conversation's, or all that are no other user's."""
+def searchable_archives(account_id: UUID, within: ArchiveScope, *, across: bool) -> ArchiveQuerySet:
+    """Return the archives to search: of one conversation, or all that are not another user's."""
     rows = ToolResultArchive.objects.of(account_id)
     if not across:
         if not within.conversation_id and not within.thread_id:
             raise Invalid(
-                "Name the conversation, or search across conversations.",
+                "Give a conversation_id, or set across to true.",
                 issues=[{"path": "conversation_id", "message": "is missing"}],
             )
-        return rows.among(within)
+        return rows.in_scope(within)
     if not ContextSettings.objects.here(account_id).across_conversations:
         raise Denied(
-            "This account keeps the tool results of conversations apart.",
+            "This account does not allow searches across conversations.",
             code="across_conversations_off",
         )
-    wide = rows.among(replace(within, conversation_id="", thread_id=""))
-    return wide.filter(user_id__in=("", within.user_id))
+    shared = rows.in_scope(replace(within, conversation_id="", thread_id=""))
+    return shared.filter(user_id__in=("", within.user_id))
 
 
-def one(account_id: UUID, pk: UUID, within: Within) -> ToolResultArchive:
-    """The archive, counted as loaded. Inside `acting`."""
-    archive = readable(account_id, within).filter(pk=pk).first()
+def load_archive(account_id: UUID, pk: UUID, within: ArchiveScope) -> ToolResultArchive:
+    """Return the archive and count the load. Inside `acting`."""
+    archive = readable_archives(account_id, within).filter(pk=pk).first()
     if archive is None:
-        raise NotFound("There is no such tool result: nobody kept it here, or it is gone by now.")
+        raise NotFound("The tool result does not exist or was erased.")
     ToolResultArchive.objects.of(account_id).filter(pk=pk).update(
         load_count=F("load_count") + 1, last_loaded_at=timezone.now()
     )
@@ -74,8 +75,8 @@ def one(account_id: UUID, pk: UUID, within: Within) -> ToolResultArchive:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """Passages of one archive that answer a question."""
+class LoadedPassages:
+    """Passages of one archive that match a query."""
 
     archive: ToolResultArchive
     passages: Sequence[tuple[Passage, float]]  # in the order of the text
@@ -83,19 +84,19 @@ class Told:
 
     @property
     def text(self) -> str:
-        """The passages, with a mark wherever something between them is left out."""
-        told, end = "", 0
+        """Return the passages, with a mark where text between them is left out."""
+        text, end = "", 0
         for passage, _ in self.passages:
-            told += ("" if passage.start == end else "\n…\n" if told else "…\n") + passage.text
+            text += ("" if passage.start == end else "\n…\n" if text else "…\n") + passage.text
             end = passage.end
-        return told if end == self.archive.result_length else f"{told}\n…"
+        return text if end == self.archive.result_length else f"{text}\n…"
 
 
 @dataclass(kw_only=True)
 class Question:
-    """What is asked. Its meaning is asked of the model once, when it is first wanted.
+    """A query whose vector is requested on first use.
 
-    That opens no `acting`, and is best done outside of one.
+    The request opens no `acting`, and belongs outside of one.
     """
 
     account_id: UUID
@@ -107,48 +108,58 @@ class Question:
         return meaning_of(self.account_id, self.text, self.decisions)
 
 
-def passages_about(question: Question, pk: UUID, within: Within, max_tokens: int) -> Told:
-    """The passages nearest a question. Opens `acting` itself, and asks the model outside."""
+def load_passages(
+    question: Question, pk: UUID, within: ArchiveScope, max_tokens: int
+) -> LoadedPassages:
+    """Return the passages that match a query. Opens `acting` itself."""
     account_id, meaning = question.account_id, question.meaning
     with acting(account_id):
-        archive = one(account_id, pk, within)
+        archive = load_archive(account_id, pk, within)
         cosines = _cosines(account_id, pk, meaning)
-    found = passages(archive.result_full)
-    scores = _scores(found, question.text, meaning, cosines)
-    costs = {at: tokens.count(found[at].text) + 2 for at in scores}  # and the mark before it
-    kept = chosen(found, scores, costs, max_tokens)
-    while kept and _tokens(archive, found, kept) > max_tokens:  # pieces join to other tokens
-        kept.remove(min(kept, key=lambda at: scores[at]))
-    return Told(
+    passages_ = split_passages(archive.result_full)
+    scores = _scores(passages_, question.text, meaning, cosines)
+    costs = {
+        index: tokens.count(passages_[index].text) + 2 for index in scores
+    }  # and the separator before it
+    selected = select_passages(passages_, scores, costs, max_tokens)
+    while (
+        selected and _count_tokens(archive, passages_, selected) > max_tokens
+    ):  # joined passages can have more tokens
+        selected.remove(min(selected, key=lambda index: scores[index]))
+    return LoadedPassages(
         archive=archive,
-        passages=[(found[at], scores[at]) for at in kept],
-        tokens=_tokens(archive, found, kept),
+        passages=[(passages_[index], scores[index]) for index in selected],
+        tokens=_count_tokens(archive, passages_, selected),
     )
 
 
-def _tokens(archive: ToolResultArchive, found: Sequence[Passage], kept: Sequence[int]) -> int:
-    told = Told(archive=archive, passages=[(found[at], 0.0) for at in kept], tokens=0)
-    return tokens.count(told.text)
+def _count_tokens(
+    archive: ToolResultArchive, passages_: Sequence[Passage], selected: Sequence[int]
+) -> int:
+    loaded = LoadedPassages(
+        archive=archive, passages=[(passages_[index], 0.0) for index in selected], tokens=0
+    )
+    return tokens.count(loaded.text)
 
 
 def _scores(
-    found: Sequence[Passage], query: str, meaning: Meaning | None, cosines: Mapping[int, float]
+    passages_: Sequence[Passage], query: str, meaning: Meaning | None, cosines: Mapping[int, float]
 ) -> dict[int, float]:
-    words = by_words(found, query)
+    words = score_by_words(passages_, query)
     if meaning is None or not cosines:
         return words
     scale = scale_of(meaning.model)
-    share = MEANING + (MEANING_IN_CHINESE - MEANING) * chinese_share(query)
+    share = MEANING_SHARE + (CHINESE_MEANING_SHARE - MEANING_SHARE) * chinese_share(query)
     scores = {
-        at: (1 - share) * words.get(at, 0.0)
-        + share * (scale.of(cosines[at]) if at in cosines else 0.0)
-        for at in range(len(found))
+        index: (1 - share) * words.get(index, 0.0)
+        + share * (scale.of(cosines[index]) if index in cosines else 0.0)
+        for index in range(len(passages_))
     }
-    return {at: score for at, score in scores.items() if score > WORTH}
+    return {index: score for index, score in scores.items() if score > MIN_SCORE}
 
 
 def _cosines(account_id: UUID, pk: UUID, meaning: Meaning | None) -> dict[int, float]:
-    """Of each passage that has its vector. Inside `acting`."""
+    """Return the cosine of each passage that has a vector. Inside `acting`."""
     if meaning is None:
         return {}
     with connection.cursor() as cursor:
@@ -163,31 +174,31 @@ def _cosines(account_id: UUID, pk: UUID, meaning: Meaning | None) -> dict[int, f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relevance:
-    """How much of a question an archive holds, each from 0 to 1."""
+    """Relevance of an archive to a query, from 0 to 1."""
 
     words: float  # the share of its words
     meaning: float  # of the passage that is nearest
 
 
-def relevance(
+def measure_relevance(
     account_id: UUID, query: str, meaning: Meaning | None, rows: ArchiveQuerySet
 ) -> dict[UUID, Relevance]:
-    """Of a few archives, each by itself: no other says how much is enough. Inside `acting`."""
-    asked = set(terms(query))
+    """Measure each archive on its own, without normalising over the others. Inside `acting`."""
+    query_terms = set(terms(query))
     pks = list(rows.values_list("pk", flat=True))
-    held = TermPosting.objects.of(account_id).filter(
-        collection=COLLECTION, term__in=asked, document__in=pks
+    postings = TermPosting.objects.of(account_id).filter(
+        collection=COLLECTION, term__in=query_terms, document__in=pks
     )
-    words = dict(held.values_list("document").annotate(Count("term")))
+    words = dict(postings.values_list("document").annotate(Count("term")))
     collection = Collection(account_id=account_id, name=COLLECTION)
-    none = Words(idf={}, average_length=1.0)
+    no_words = Words(idf={}, average_length=1.0)
     measures = load_exact_scores(
-        collection, none, meaning, map(str, pks), context_collection=NONE_BESIDE
+        collection, no_words, meaning, map(str, pks), context_collection=NO_FALLBACK
     )
     scale = scale_of(meaning.model if meaning else active_model())
     return {
         pk: Relevance(
-            words=words.get(pk, 0) / len(asked) if asked else 0.0,
+            words=words.get(pk, 0) / len(query_terms) if query_terms else 0.0,
             meaning=0.0 if (cosine := measures.cosine.get(str(pk))) is None else scale.of(cosine),
         )
         for pk in pks
@@ -196,57 +207,57 @@ def relevance(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One archive found, and the passage that answers best by its words."""
-
     archive: ToolResultArchive
     score: float
     passage: Passage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Archives, best first, and what was decided on the way to them."""
+class SearchResult:
+    """Matching archives, best first, with the decisions of the search."""
 
     hits: Sequence[Hit]
     decisions: Sequence[Mapping[str, Any]]
 
 
-def search(account_id: UUID, query: str, within: Within, *, across: bool, limit: int) -> Found:
-    """Find archives by words and by meaning. Opens `acting` itself, asks the model outside."""
+def search_archives(
+    account_id: UUID, query: str, within: ArchiveScope, *, across: bool, limit: int
+) -> SearchResult:
+    """Search archives by words and by meaning. Opens `acting` itself."""
     with acting(account_id):
-        rows = findable(account_id, within, across=across)
+        rows = searchable_archives(account_id, within, across=across)
     decisions: list[Mapping[str, Any]] = []
     meaning = meaning_of(account_id, query, decisions)
     with acting(account_id):
-        ranked = ranking(account_id, query, meaning, rows)[:limit]
-        whole = ToolResultArchive.objects.of(account_id).in_bulk([pk for pk, _ in ranked])
+        ranked = rank_archives(account_id, query, meaning, rows)[:limit]
+        archives = ToolResultArchive.objects.of(account_id).in_bulk([pk for pk, _ in ranked])
     hits = [
-        Hit(archive=whole[pk], score=score, passage=_best(whole[pk], query))
+        Hit(archive=archives[pk], score=score, passage=_best_passage(archives[pk], query))
         for pk, score in ranked
-        if pk in whole
+        if pk in archives
     ]
-    return Found(hits=hits, decisions=decisions)
+    return SearchResult(hits=hits, decisions=decisions)
 
 
-def _best(archive: ToolResultArchive, query: str) -> Passage:
-    found = passages(archive.result_full)
-    scores = by_words(found, query)
-    return found[max(scores, key=lambda at: (scores[at], -at), default=0)]
+def _best_passage(archive: ToolResultArchive, query: str) -> Passage:
+    passages_ = split_passages(archive.result_full)
+    scores = score_by_words(passages_, query)
+    return passages_[max(scores, key=lambda index: (scores[index], -index), default=0)]
 
 
-def ranking(
+def rank_archives(
     account_id: UUID, query: str, meaning: Meaning | None, rows: ArchiveQuerySet
 ) -> list[tuple[UUID, float]]:
-    """These archives by how well they answer, best first. Inside `acting`."""
+    """Return the archives with their scores, best first. Inside `acting`."""
     collection = Collection(account_id=account_id, name=COLLECTION)
     within = queries.Within.of(rows)
     words = queries.weigh(collection, terms(query))
-    named = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
-    near = (
+    lexical_ids = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
+    nearest = (
         queries.nearest(collection, meaning, within=within, limit=4 * CANDIDATES) if meaning else {}
     )
     measures = load_exact_scores(
-        collection, words, meaning, {*named, *near}, context_collection=NONE_BESIDE
+        collection, words, meaning, {*lexical_ids, *nearest}, context_collection=NO_FALLBACK
     )
     candidates = [
         Candidate(
@@ -255,8 +266,10 @@ def ranking(
             bm25=measures.bm25.get(pk, 0.0),
             holds=measures.holds.get(pk, 0),
         )
-        for pk in {*named, *near}
+        for pk in {*lexical_ids, *nearest}
     ]
-    asked = Query(text=query, idf=words.idf)
+    fusion_query = Query(text=query, idf=words.idf)
     scale = scale_of(meaning.model if meaning else active_model())
-    return [(UUID(each.id), each.score) for each in fuse(asked, candidates, scale)]
+    return [
+        (UUID(candidate.id), candidate.score) for candidate in fuse(fusion_query, candidates, scale)
+    ]

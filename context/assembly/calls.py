@@ -1,11 +1,11 @@
-"""What one model call is made of before it is assembled, and what is found for it. Pure."""
+"""Input of one model call before assembly, and what retrieval returned for it. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from context.assembly.fence import Item, rendered
+from context.assembly.fence import Item, render_item
 from context.assembly.messages import Message
 from kmapp.text import tokens
 
@@ -14,7 +14,7 @@ OPENAI, ANTHROPIC = "openai", "anthropic"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A part of the prompt beside the conversation. A stable one stands in the prefix."""
+    """A part of the prompt outside the conversation; stable ones belong to the prefix."""
 
     name: str
     text: str
@@ -23,7 +23,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """Retrieved text, why it was found, and where it stands."""
+    """A retrieved text with its score, its source and the reason for its rank."""
 
     source: str  # memory, knowledge, lore
     ref: str
@@ -32,7 +32,7 @@ class Snippet:
     trust: str  # trusted, semi_trusted, untrusted
     why: Mapping[str, Any]
     citation: Mapping[str, Any]
-    made_of: Sequence[str] = ()  # the things whose texts it joins, when they are several
+    made_of: Sequence[str] = ()  # ids of the objects whose texts it joins, if several
 
     @property
     def item(self) -> Item:
@@ -40,12 +40,12 @@ class Snippet:
 
     @property
     def tokens(self) -> int:
-        return tokens.count(rendered(self.item) + "\n")
+        return tokens.count(render_item(self.item) + "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
-    """What the rules say of this call: a text for the prompt, and tools that may not be used."""
+class RuleOutcome:
+    """Instructions of the rules for this call: a text for the prompt, and denied tools."""
 
     text: str = ""
     barred: tuple[str, ...] = ()
@@ -53,35 +53,35 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compacted:
-    """A summary that stands for the first `covers` messages of a conversation."""
+class StoredSummary:
+    """A summary that replaces the first `covers` messages of a conversation."""
 
     covers: int
     text: str
-    by: str = ""  # the chat model that wrote it; otherwise it is made of what was said
+    by: str = ""  # the chat model that wrote it; empty if it quotes the messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """All that a call is assembled from: the same material and policy give the same bytes."""
+    """Everything a call is assembled from; equal material and policy give equal bytes."""
 
     messages: Sequence[Message]
     window: int  # tokens
-    reserve: int  # tokens kept for the answer
+    reserve: int  # tokens reserved for the output
     sections: Sequence[Section] = ()
     tools: Sequence[Mapping[str, Any]] = ()
     snippets: Sequence[Snippet] = ()
-    bound: Bound = field(default_factory=Bound)
-    groups: Mapping[str, str] = field(default_factory=dict)  # of tools, by name
+    bound: RuleOutcome = field(default_factory=RuleOutcome)
+    groups: Mapping[str, str] = field(default_factory=dict)  # tool name -> group
     required_tools: tuple[str, ...] = ()
     profile: str = "full"
     provider: str = OPENAI
     language: str = "en"
     nonce: str = ""
-    # Where a tool result can be had again, by the place of its text; and an earlier summary.
+    # Archive ids by slot key, to load a tool result again; and an earlier summary.
     pointers: Mapping[str, UUID] = field(default_factory=dict)
-    compacted: Compacted | None = None
-    sizes: Sequence[int] = ()  # tokens of each message, where somebody has counted them
+    compacted: StoredSummary | None = None
+    sizes: Sequence[int] = ()  # tokens of each message, if already counted
 
     @property
     def budget(self) -> int:

@@ -1,4 +1,4 @@
-"""What memory, knowledge, lore and rules found, as snippets with citations of one shape."""
+"""Results of memory, knowledge, lore and rules as snippets with uniform citations."""
 
 from typing import Any
 from uuid import UUID
@@ -13,14 +13,14 @@ from memory.retrieval.search import Hit
 from rules.evaluation.matching import Written
 
 
-def of_memory(hit: Hit, variant: Variant) -> Snippet:
+def memory_snippet(hit: Hit, variant: Variant) -> Snippet:
     entry = hit.entry
     return Snippet(
         source="memory",
         ref=str(entry.pk),
         text=entry.content,
         score=hit.score,
-        # What a person pinned is theirs; what looks like an attack is nobody's.
+        # A pinned entry was confirmed by a person; a flagged one may be an attack.
         trust="untrusted" if entry.flags else "trusted" if entry.pinned else "semi_trusted",
         why={"parts": dict(hit.parts), "by_meaning": hit.ready},
         citation={
@@ -39,7 +39,7 @@ def of_memory(hit: Hit, variant: Variant) -> Snippet:
     )
 
 
-def of_document(snippet: Passage, variant: Variant) -> Snippet:
+def knowledge_snippet(snippet: Passage, variant: Variant) -> Snippet:
     first, last = snippet.chunks[0], snippet.chunks[-1]
     document = first.document
     citation = citation_of(document, first.text_row, first, last, variant.versions())
@@ -55,7 +55,7 @@ def of_document(snippet: Passage, variant: Variant) -> Snippet:
     )
 
 
-def of_lore(row: LorebookEntry, fired: Fired, variant: Variant) -> Snippet:
+def lore_snippet(row: LorebookEntry, fired: Fired, variant: Variant) -> Snippet:
     return Snippet(
         source="lore",
         ref=str(row.pk),

@@ -1,7 +1,7 @@
-"""Message lists as OpenAI and Anthropic spell them: turns, tool calls and their results. Pure.
+"""Message lists in the formats of OpenAI and Anthropic: turns, tool calls, results. Pure.
 
-A list is never changed; what changes it returns another one. A tool result's text has a `Slot`,
-one for each text part, so that a list can be taken apart and put together without a difference.
+Lists are immutable here; every change returns a new list. Each text part of a tool result is a
+`Slot`, so that its text can be replaced without touching anything else.
 """
 
 import json
@@ -16,8 +16,8 @@ ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 SYSTEM = frozenset({"system", "developer"})
 
 
-class NotMessages(ValueError):
-    """Not a list of messages; `path` says where."""
+class InvalidMessages(ValueError):
+    """An invalid message list; `path` locates the error."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -25,88 +25,96 @@ class NotMessages(ValueError):
         self.reason = reason
 
 
-def check(messages: Sequence[Any]) -> None:
-    """Raise NotMessages unless every message is one that this module can read."""
-    for at, message in enumerate(messages):
+def check_messages(messages: Sequence[Any]) -> None:
+    """Raise InvalidMessages unless this module can read every message."""
+    for index, message in enumerate(messages):
         if not isinstance(message, Mapping):
-            raise NotMessages(f"messages.{at}", "is not an object")
+            raise InvalidMessages(f"messages.{index}", "is not an object")
         if message.get("role") not in ROLES:
-            raise NotMessages(f"messages.{at}.role", f"is not one of {', '.join(sorted(ROLES))}")
-        _check_content(at, message)
-        _check_calls(at, message)
+            raise InvalidMessages(
+                f"messages.{index}.role", f"is not one of {', '.join(sorted(ROLES))}"
+            )
+        _check_content(index, message)
+        _check_calls(index, message)
 
 
-def _check_content(at: int, message: Message) -> None:
+def _check_content(index: int, message: Message) -> None:
     content = message.get("content")
     if content is None or isinstance(content, str):
         return
     if not isinstance(content, list) or not all(isinstance(part, Mapping) for part in content):
-        raise NotMessages(f"messages.{at}.content", "is neither a text nor a list of parts")
+        raise InvalidMessages(f"messages.{index}.content", "is neither a text nor a list of parts")
     for number, part in enumerate(content):
-        inner, place = part.get("content"), f"messages.{at}.content.{number}"
+        inner, place = part.get("content"), f"messages.{index}.content.{number}"
         if part.get("type") == "tool_result":
-            _text(part.get("tool_use_id"), f"{place}.tool_use_id")
+            _check_text(part.get("tool_use_id"), f"{place}.tool_use_id")
             if not isinstance(inner, str | None | list) or (
-                isinstance(inner, list) and not all(isinstance(each, Mapping) for each in inner)
+                isinstance(inner, list) and not all(isinstance(part, Mapping) for part in inner)
             ):
-                raise NotMessages(f"{place}.content", "is neither a text nor a list of parts")
+                raise InvalidMessages(f"{place}.content", "is neither a text nor a list of parts")
         elif part.get("type") == "tool_use":
-            _text(part.get("id"), f"{place}.id")
-            _text(part.get("name"), f"{place}.name")
+            _check_text(part.get("id"), f"{place}.id")
+            _check_text(part.get("name"), f"{place}.name")
 
 
-def _check_calls(at: int, message: Message) -> None:
+def _check_calls(index: int, message: Message) -> None:
     calls = message.get("tool_calls") or []
     if not isinstance(calls, list):
-        raise NotMessages(f"messages.{at}.tool_calls", "is not a list")
+        raise InvalidMessages(f"messages.{index}.tool_calls", "is not a list")
     for number, call in enumerate(calls):
-        place = f"messages.{at}.tool_calls.{number}"
+        place = f"messages.{index}.tool_calls.{number}"
         if not isinstance(call, Mapping) or not isinstance(call.get("function"), Mapping):
-            raise NotMessages(place, "is not a call of a function")
-        _text(call.get("id"), f"{place}.id")
-        _text(call["function"].get("name"), f"{place}.function.name")
+            raise InvalidMessages(place, "is not a call of a function")
+        _check_text(call.get("id"), f"{place}.id")
+        _check_text(call["function"].get("name"), f"{place}.function.name")
     if message["role"] == "tool":
-        _text(message.get("tool_call_id"), f"messages.{at}.tool_call_id")
+        _check_text(message.get("tool_call_id"), f"messages.{index}.tool_call_id")
 
 
-def _text(value: Any, path: str) -> None:
+def _check_text(value: Any, path: str) -> None:
     if not isinstance(value, str) or not value:
-        raise NotMessages(path, "is not a text")
+        raise InvalidMessages(path, "is not a text")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """One text of one tool result, and where it stands."""
+    """One text of one tool result, with its position."""
 
-    at: int  # the message
+    index: int  # the message
     path: Path  # inside the message
     call_id: str
     text: str
 
 
-def slots(messages: Sequence[Message]) -> list[Slot]:
-    """Every text that a tool returned, in order."""
+def content_parts(message: Message) -> list[Mapping[str, Any]]:
+    """Return the parts of the content; an empty list for plain text."""
+    content = message.get("content")
+    return content if isinstance(content, list) else []
+
+
+def list_slots(messages: Sequence[Message]) -> list[Slot]:
+    """Return every text that a tool returned, in order."""
     return [
-        Slot(at=at, path=path, call_id=call_id, text=text)
-        for at, message in enumerate(messages)
-        for path, call_id, text in _slots_of(message)
+        Slot(index=index, path=path, call_id=call_id, text=text)
+        for index, message in enumerate(messages)
+        for path, call_id, text in _iterate_slots(message)
     ]
 
 
-def _slots_of(message: Message) -> Iterator[tuple[Path, str, str]]:
+def _iterate_slots(message: Message) -> Iterator[tuple[Path, str, str]]:
     content = message.get("content")
     if message["role"] == "tool":
-        for path, text in _texts(content, ("content",)):
+        for path, text in _iterate_texts(content, ("content",)):
             yield path, str(message.get("tool_call_id", "")), text
-    elif isinstance(content, list):
-        for number, part in enumerate(content):
-            if part.get("type") == "tool_result":
-                inner = ("content", number, "content")
-                for path, text in _texts(part.get("content"), inner):
-                    yield path, str(part.get("tool_use_id", "")), text
+        return
+    for number, part in enumerate(content_parts(message)):
+        if part.get("type") == "tool_result":
+            inner = ("content", number, "content")
+            for path, text in _iterate_texts(part.get("content"), inner):
+                yield path, str(part.get("tool_use_id", "")), text
 
 
-def _texts(content: Any, path: Path) -> Iterator[tuple[Path, str]]:
+def _iterate_texts(content: Any, path: Path) -> Iterator[tuple[Path, str]]:
     if isinstance(content, str):
         yield path, content
     elif isinstance(content, list):
@@ -115,98 +123,93 @@ def _texts(content: Any, path: Path) -> Iterator[tuple[Path, str]]:
                 yield (*path, number, "text"), part["text"]
 
 
-def replaced(messages: Sequence[Message], texts: Mapping[tuple[int, Path], str]) -> list[Message]:
-    """The same list with other texts in these places; everything else is the same object."""
+def replace_texts(
+    messages: Sequence[Message], texts: Mapping[tuple[int, Path], str]
+) -> list[Message]:
+    """Return the list with new texts at these positions; everything else is shared."""
     by_message: dict[int, list[tuple[Path, str]]] = {}
-    for (at, path), text in texts.items():
-        by_message.setdefault(at, []).append((path, text))
-    whole = list(messages)
-    for at, changes in by_message.items():
+    for (index, path), text in texts.items():
+        by_message.setdefault(index, []).append((path, text))
+    result = list(messages)
+    for index, changes in by_message.items():
         for path, text in changes:
-            whole[at] = _with(whole[at], path, text)
-    return whole
+            result[index] = _replace_at(result[index], path, text)
+    return result
 
 
-def _with(value: Any, path: Path, text: str) -> Any:
+def _replace_at(value: Any, path: Path, text: str) -> Any:
     if not path:
         return text
     step, *rest = path
     if isinstance(value, list):
         return [
-            _with(each, tuple(rest), text) if at == step else each for at, each in enumerate(value)
+            _replace_at(item, tuple(rest), text) if index == step else item
+            for index, item in enumerate(value)
         ]
-    return {**value, step: _with(value[step], tuple(rest), text)}
+    return {**value, step: _replace_at(value[step], tuple(rest), text)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A tool that the model called."""
-
     id: str
     name: str
-    said: Any  # the input, in JSON or as a value
+    arguments: Any  # the input, in JSON or as a value
 
     @property
     def input(self) -> Any:
-        """Read only when somebody asks: most only want to know what was called."""
+        """Return the decoded arguments. Lazy, because most callers need only the name."""
         try:
-            return json.loads(self.said) if isinstance(self.said, str) else self.said
+            return json.loads(self.arguments) if isinstance(self.arguments, str) else self.arguments
         except ValueError:
-            return self.said
+            return self.arguments
 
 
-def calls_of(message: Message) -> list[Call]:
-    """The tools that one message calls."""
+def list_calls(message: Message) -> list[Call]:
     if message["role"] != "assistant":
         return []
-    found = [
+    tool_calls = [
         Call(
             id=str(call["id"]),
             name=str(call["function"]["name"]),
-            said=call["function"].get("arguments"),
+            arguments=call["function"].get("arguments"),
         )
         for call in message.get("tool_calls") or []
     ]
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    return found + [
-        Call(id=str(part["id"]), name=str(part["name"]), said=part.get("input", {}))
-        for part in parts
+    return tool_calls + [
+        Call(id=str(part["id"]), name=str(part["name"]), arguments=part.get("input", {}))
+        for part in content_parts(message)
         if part.get("type") == "tool_use"
     ]
 
 
-def calls(messages: Sequence[Message]) -> dict[str, Call]:
-    """Every call by its id."""
-    return {call.id: call for message in messages for call in calls_of(message)}
+def index_calls(messages: Sequence[Message]) -> dict[str, Call]:
+    return {call.id: call for message in messages for call in list_calls(message)}
 
 
-def results_of(message: Message) -> list[str]:
-    """The calls that one message answers."""
+def list_answered_ids(message: Message) -> list[str]:
     if message["role"] == "tool":
         return [str(message.get("tool_call_id", ""))]
-    content = message.get("content")
-    parts = content if isinstance(content, list) else []
+    parts = content_parts(message)
     return [str(part["tool_use_id"]) for part in parts if part.get("type") == "tool_result"]
 
 
-def turns(messages: Sequence[Message]) -> list[range]:
-    """The conversation by turns: each begins where the user says something.
+def split_turns(messages: Sequence[Message]) -> list[range]:
+    """Split the conversation into turns; each starts with a user message.
 
-    What stands before the first of them, but for the system's words, is a turn of its own.
+    Messages before the first user message, except system messages, form a turn of their own.
     """
-    body = [at for at, message in enumerate(messages) if message["role"] not in SYSTEM]
+    body = [index for index, message in enumerate(messages) if message["role"] not in SYSTEM]
     if not body:
         return []
-    starts = [at for at in body if _speaks(messages[at])]
+    starts = [index for index in body if _has_user_text(messages[index])]
     if not starts or starts[0] != body[0]:
         starts.insert(0, body[0])
     ends = [*starts[1:], len(messages)]
     return [range(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
-def _speaks(message: Message) -> bool:
-    """Whether the user says something, and does not only hand over what a tool returned."""
+def _has_user_text(message: Message) -> bool:
+    """Return whether the user wrote something, rather than only returning tool results."""
     if message["role"] != "user":
         return False
     content = message.get("content")
@@ -215,79 +218,77 @@ def _speaks(message: Message) -> bool:
     return any(part.get("type") != "tool_result" for part in content)
 
 
-def without_orphans(messages: Sequence[Message]) -> list[Message]:
-    """Without results whose call is not there, and without calls that were never answered.
+def drop_orphans(messages: Sequence[Message]) -> list[Message]:
+    """Drop tool results without their call and calls without a result.
 
-    The calls of the last message are still to be answered.
+    The calls of the last message are kept: their results are still to come.
     """
-    kept = _once(messages)
-    while len(kept) != len(messages) or not _same(kept, messages):
-        messages, kept = kept, _once(kept)
-    return kept
+    remaining = _drop_orphans_once(messages)
+    while len(remaining) != len(messages) or not _same(remaining, messages):
+        messages, remaining = remaining, _drop_orphans_once(remaining)
+    return remaining
 
 
-def _once(messages: Sequence[Message]) -> list[Message]:
+def _drop_orphans_once(messages: Sequence[Message]) -> list[Message]:
     called: set[str] = set()
-    answered = {each for message in messages for each in results_of(message)}
-    pending = {call.id for call in calls_of(messages[-1])} if messages else set()
-    known = answered | pending
-    kept: list[Message] = []
+    answered = {call_id for message in messages for call_id in list_answered_ids(message)}
+    pending = {call.id for call in list_calls(messages[-1])} if messages else set()
+    expected = answered | pending
+    remaining: list[Message] = []
     for message in messages:
-        one = _only(message, calls=known, results=called)
+        one = _filter_message(message, calls=expected, results=called)
         if one is not None:
-            kept.append(one)
-        called |= {call.id for call in calls_of(message)}
-        called -= set(results_of(message))
-    return kept
+            remaining.append(one)
+        called |= {call.id for call in list_calls(message)}
+        called -= set(list_answered_ids(message))
+    return remaining
 
 
-def _same(some: Sequence[Message], others: Sequence[Message]) -> bool:
-    return all(one is other for one, other in zip(some, others, strict=True))
+def _same(left: Sequence[Message], right: Sequence[Message]) -> bool:
+    return all(first is second for first, second in zip(left, right, strict=True))
 
 
-def _only(message: Message, *, calls: set[str], results: set[str]) -> Message | None:
-    """The message with these calls and results only; None when nothing of it is left."""
-    mine, answers = [call.id for call in calls_of(message)], results_of(message)
-    if set(mine) <= calls and set(answers) <= results:
+def _filter_message(message: Message, *, calls: set[str], results: set[str]) -> Message | None:
+    """Return the message with these calls and results only; None if nothing remains."""
+    call_ids, answers = [call.id for call in list_calls(message)], list_answered_ids(message)
+    if set(call_ids) <= calls and set(answers) <= results:
         return message
     if message["role"] == "tool":
         return None
-    kept = dict(message)
-    if kept.get("tool_calls"):
-        kept["tool_calls"] = [call for call in kept["tool_calls"] if call["id"] in calls]
-        if not kept["tool_calls"]:
-            del kept["tool_calls"]
-    if isinstance(kept.get("content"), list):
-        kept["content"] = [part for part in kept["content"] if _stays(part, calls, results)]
-    return kept if kept.get("content") or kept.get("tool_calls") else None
+    result = dict(message)
+    if result.get("tool_calls"):
+        result["tool_calls"] = [call for call in result["tool_calls"] if call["id"] in calls]
+        if not result["tool_calls"]:
+            del result["tool_calls"]
+    if isinstance(result.get("content"), list):
+        result["content"] = [part for part in result["content"] if _is_paired(part, calls, results)]
+    return result if result.get("content") or result.get("tool_calls") else None
 
 
-def _stays(part: Mapping[str, Any], calls: set[str], results: set[str]) -> bool:
+def _is_paired(part: Mapping[str, Any], calls: set[str], results: set[str]) -> bool:
     if part.get("type") == "tool_use":
         return part["id"] in calls
     return part.get("type") != "tool_result" or part["tool_use_id"] in results
 
 
-def words_of(message: Message) -> str:
-    """What a message says, without what tools returned."""
+def message_text(message: Message) -> str:
+    """Return the text of a message without tool results."""
     content = message.get("content")
     if message["role"] == "tool" or content is None:
         return ""
     if isinstance(content, str):
         return content
-    parts = content
     return "\n".join(
         part["text"]
-        for part in parts
+        for part in content_parts(message)
         if part.get("type") == "text" and isinstance(part.get("text"), str)
     )
 
 
-def is_anthropic(messages: Sequence[Message]) -> bool:
-    """Whether tools are called and answered the Anthropic way."""
+def uses_anthropic_format(messages: Sequence[Message]) -> bool:
+    """Return whether tools are called and answered in the Anthropic format."""
     return any(
         part.get("type") in ("tool_use", "tool_result")
         for message in messages
-        if isinstance(content := message.get("content"), list)
-        for part in content
+        for part in content_parts(message)
     )

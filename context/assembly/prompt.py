@@ -1,7 +1,7 @@
-"""A call as it is sent: a stable prefix, the conversation, a dynamic tail before the last turn.
+"""Layout of a call: stable prefix, conversation, dynamic tail before the last turn. Pure.
 
-Pure. Sections are joined into one message each; a section's tokens are what it adds to the text
-before it, so that the parts of a message sum up to the message.
+Sections are joined into one message each. A section's tokens are those it adds to the text before
+it, so that the parts of a message add up to the message.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,12 @@ from context.archives.load_tool import PARAGRAPHS
 from context.archives.placeholders import TOOL
 from context.assembly import fence
 from context.assembly.calls import ANTHROPIC, Material, Section, Snippet
-from context.assembly.messages import Message, turns
-from context.assembly.token_counts import AROUND, compact
-from context.assembly.tool_offer import Offered
+from context.assembly.messages import Message, split_turns
+from context.assembly.token_counts import MESSAGE_OVERHEAD, encode_json
+from context.assembly.tool_offer import OfferedTool
 from kmapp.text import tokens
 
-BETWEEN = "\n\n"
+SEPARATOR = "\n\n"
 RULES = "rules"
 REFERENCES = "references"
 _RULES_HEAD = {
@@ -29,7 +29,7 @@ _RULES_HEAD = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A section as it stands in its message, with the tokens that it adds."""
+    """A section in its message, with the tokens that it adds."""
 
     name: str
     text: str
@@ -37,41 +37,41 @@ class Part:
     stable: bool
 
 
-def prefix_of(material: Material) -> list[Part]:
-    """What stays the same from call to call: the caller's own words, and how to read ours."""
+def build_prefix(material: Material) -> list[Part]:
+    """Return the parts that are equal in every call: stable sections and our notices."""
     language = material.language
     notice = Section(name="references_notice", text=fence.NOTICES[language])
-    sections = [each for each in material.sections if each.stable and each.text]
+    sections = [section for section in material.sections if section.stable and section.text]
     sections.append(notice)
-    if any(_is_loader(tool) for tool in material.tools):
+    if any(_is_load_tool(tool) for tool in material.tools):
         sections.append(Section(name="tool_history", text=PARAGRAPHS[language]))
-    return parts_of(sections, stable=True)
+    return build_parts(sections, stable=True)
 
 
-def _is_loader(tool: Mapping[str, Any]) -> bool:
+def _is_load_tool(tool: Mapping[str, Any]) -> bool:
     function = tool.get("function")
-    named = function.get("name") if isinstance(function, Mapping) else tool.get("name")
-    return bool(named == TOOL)
+    name = function.get("name") if isinstance(function, Mapping) else tool.get("name")
+    return bool(name == TOOL)
 
 
-def tail_of(material: Material, snippets: Sequence[Snippet]) -> list[Part]:
-    """What is of this call only: the caller's moving parts, rules, and what was found."""
-    sections = [each for each in material.sections if not each.stable and each.text]
+def build_tail(material: Material, snippets: Sequence[Snippet]) -> list[Part]:
+    """Return the parts of this call only: moving sections, rules and retrieved texts."""
+    sections = [section for section in material.sections if not section.stable and section.text]
     if material.bound.text:
         text = f"{_RULES_HEAD[material.language]}\n{material.bound.text}"
         sections.append(Section(name=RULES, text=text))
-    block = fence.fenced([each.item for each in snippets], material.nonce)
+    block = fence.render_block([section.item for section in snippets], material.nonce)
     if block:
         sections.append(Section(name=REFERENCES, text=block))
-    return parts_of(sections, stable=False)
+    return build_parts(sections, stable=False)
 
 
-def parts_of(sections: Sequence[Section], *, stable: bool) -> list[Part]:
+def build_parts(sections: Sequence[Section], *, stable: bool) -> list[Part]:
     parts: list[Part] = []
     text, before = "", 0
     for section in sections:
-        text += (BETWEEN if parts else "") + section.text
-        size = AROUND + tokens.count(text)
+        text += (SEPARATOR if parts else "") + section.text
+        size = MESSAGE_OVERHEAD + tokens.count(text)
         parts.append(
             Part(name=section.name, text=section.text, tokens=size - before, stable=stable)
         )
@@ -79,31 +79,31 @@ def parts_of(sections: Sequence[Section], *, stable: bool) -> list[Part]:
     return parts
 
 
-def tokens_of(parts: Sequence[Part]) -> int:
+def count_tokens(parts: Sequence[Part]) -> int:
     return sum(part.tokens for part in parts)
 
 
-def text_of(parts: Sequence[Part]) -> str:
-    return BETWEEN.join(part.text for part in parts)
+def join_texts(parts: Sequence[Part]) -> str:
+    return SEPARATOR.join(part.text for part in parts)
 
 
-def sent(
+def build_messages(
     provider: str, prefix: Sequence[Part], tail: Sequence[Part], history: Sequence[Message]
 ) -> list[Message]:
-    """The messages to send. Anthropic takes the prefix beside them, as `system`."""
+    """Return the messages to send. Anthropic takes the prefix separately, as `system`."""
     messages: list[Message] = []
     if prefix and provider != ANTHROPIC:
-        messages.append({"role": "system", "content": text_of(prefix)})
-    last = turns(history)
-    at = last[-1].start if last else len(history)
-    messages += history[:at]
+        messages.append({"role": "system", "content": join_texts(prefix)})
+    turns_ = split_turns(history)
+    start = turns_[-1].start if turns_ else len(history)
+    messages += history[:start]
     if tail:
         role = "user" if provider == ANTHROPIC else "system"
-        messages.append({"role": role, "content": text_of(tail)})
-    return [*messages, *history[at:]]
+        messages.append({"role": role, "content": join_texts(tail)})
+    return [*messages, *history[start:]]
 
 
-def prefix_sha256(prefix: Sequence[Part], tools: Sequence[Offered]) -> str:
-    """Equal as long as nothing that a provider could cache has changed."""
-    said = compact([text_of(prefix), [tool.schema for tool in tools]])
-    return sha256(said.encode()).hexdigest()
+def prefix_digest(prefix: Sequence[Part], tools: Sequence[OfferedTool]) -> str:
+    """Return a digest that is equal as long as a provider's cache stays valid."""
+    payload = encode_json([join_texts(prefix), [tool.schema for tool in tools]])
+    return sha256(payload.encode()).hexdigest()

@@ -1,6 +1,6 @@
-"""Another kmapp that answers for a source: asked over its API, within a time, behind a circuit.
+"""Retrieval from another kmapp over its API, with a deadline and a circuit breaker.
 
-Nothing that it says is trusted more than `semi_trusted`: what it calls trusted is its own word.
+Its results are at most `semi_trusted`: this installation cannot verify its trust levels.
 """
 
 import json
@@ -12,7 +12,7 @@ from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from context.assembly.calls import Snippet
-from context.assembly.retrieval_requests import Remote, Wanted
+from context.assembly.retrieval_requests import Remote, RetrievalRequest
 from kmapp.database.encryption import CannotOpen, unseal
 from kmapp.prompt_injection import detect_flags
 from kmapp.providers.breaker import breaker_for
@@ -27,9 +27,7 @@ _KINDS = {"memory": "memory_entry", "knowledge": "knowledge_chunk"}
 _IDS = {"memory": ("user_id", "agent_id", "app_id", "run_id", "scope"), "knowledge": ()}
 
 
-class _Result(BaseModel):
-    """What we read of one result."""
-
+class _RemoteResult(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
     id: Annotated[UUID, Field(strict=False)]
@@ -41,79 +39,78 @@ class _Result(BaseModel):
     citations: list[dict[str, Any]] = Field(default=[], max_length=20)
 
 
-class _Answer(BaseModel):
-    """What a search answers."""
-
-    results: list[_Result]
+class _RemoteResponse(BaseModel):
+    results: list[_RemoteResult]
 
 
-def ask_remote(remote: Remote, name: str, wanted: Wanted, seconds: float) -> list[Snippet]:
-    """What it finds for this source. Raises ProviderError when it does not say in time."""
+def search_remote(
+    remote: Remote, name: str, request: RetrievalRequest, seconds: float
+) -> list[Snippet]:
+    """Return the snippets of the other kmapp for this source. Raises ProviderError."""
     if remote.base_url not in settings.REMOTE_BASE_URLS:
-        raise ProviderError("This installation does not ask that address any more.")
+        raise ProviderError("This installation no longer allows this address.")
     try:
         key = unseal(remote.sealed_key)
     except CannotOpen as error:
-        raise ProviderError("Its key cannot be read any more: set it anew.") from error
+        raise ProviderError("The stored key cannot be decrypted. Set it again.") from error
     path = f"/{name}/search"
-    asked = posted(path, _question(name, wanted), {HEADER: wanted.variant.name})
-    # By account: what one has set up wrongly closes the way of no other.
-    circuit = breaker_for(f"{remote.base_url}{path}?account={wanted.account_id}").guard()
+    post = posted(path, _build_query(name, request), {HEADER: request.variant.name})
+    # One breaker per account: a wrong setting of one account must not block another.
+    circuit = breaker_for(f"{remote.base_url}{path}?account={request.account_id}").guard()
     with record_call("remote", name) as call, circuit:
-        answer = _read(post_json(f"{remote.base_url}/v1", key, asked, seconds))
+        answer = _read(post_json(f"{remote.base_url}/v1", key, post, seconds))
         call.outcome = "ok"
-    found = [_snippet(remote, name, wanted, each) for each in answer.results[: wanted.limit]]
-    return [each for each in found if each.text.strip()]
+    snippets = [
+        _snippet(remote, name, request, result) for result in answer.results[: request.limit]
+    ]
+    return [result for result in snippets if result.text.strip()]
 
 
-def _question(name: str, wanted: Wanted) -> dict[str, Any]:
-    ids = {each: said for each in _IDS[name] if (said := getattr(wanted, each))}
-    if name == "knowledge" and wanted.knowledge_sources:
-        ids["sources"] = list(wanted.knowledge_sources)
-    return {
-        "query": wanted.query,
-        "limit": wanted.limit,
-        "min_score": wanted.min_score,
-        **ids,
-    }
+def _build_query(name: str, request: RetrievalRequest) -> dict[str, Any]:
+    body = {name_: value for name_ in _IDS[name] if (value := getattr(request, name_))}
+    if name == "knowledge" and request.knowledge_sources:
+        body["sources"] = list(request.knowledge_sources)
+    return {"query": request.query, "limit": request.limit, "min_score": request.min_score, **body}
 
 
-def _read(answer: Any) -> _Answer:
+def _read(answer: Any) -> _RemoteResponse:
     try:
-        return _Answer.model_validate(answer)
+        return _RemoteResponse.model_validate(answer)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        raise Faulted(f"The other kmapp's answer is not understood: {first['msg']}") from error
+        raise Faulted(f"The other kmapp sent an invalid response: {first['msg']}") from error
 
 
-def _snippet(remote: Remote, name: str, wanted: Wanted, result: _Result) -> Snippet:
-    text = _storable(result.text)
-    doubtful = result.trust == "untrusted" or detect_flags(text)
+def _snippet(
+    remote: Remote, name: str, request: RetrievalRequest, result: _RemoteResult
+) -> Snippet:
+    text = _clean_text(result.text)
+    is_doubtful = result.trust == "untrusted" or detect_flags(text)
     return Snippet(
         source=name,
         ref=str(result.id),
         text=text,
         score=result.score,
-        trust="untrusted" if doubtful else "semi_trusted",
+        trust="untrusted" if is_doubtful else "semi_trusted",
         why={"remote": remote.base_url},
         citation={
             **_citation(result),
             "kind": _KINDS[name],
             "ref": str(result.id),
-            "title": _storable(result.title or "")[:500] or None,
-            "observed_at": _storable(result.observed_at or "")[:50] or None,
-            **wanted.variant.versions(),
+            "title": _clean_text(result.title or "")[:500] or None,
+            "observed_at": _clean_text(result.observed_at or "")[:50] or None,
+            **request.variant.versions(),
             "remote": remote.base_url,
         },
     )
 
 
-def _citation(result: _Result) -> Mapping[str, Any]:
-    """What it says of where the text stands, unless that is far too much."""
-    said = _storable(json.dumps(result.citations[0] if result.citations else {}))
-    return {"locator": json.loads(said)} if len(said) <= CITATION else {}
+def _citation(result: _RemoteResult) -> Mapping[str, Any]:
+    """Return the locator of the text, unless it is too large."""
+    locator = _clean_text(json.dumps(result.citations[0] if result.citations else {}))
+    return {"locator": json.loads(locator)} if len(locator) <= CITATION else {}
 
 
-def _storable(text: str) -> str:
-    """As the database keeps it: no half characters, and no NUL, spelled out or not."""
+def _clean_text(text: str) -> str:
+    """Replace characters that PostgreSQL cannot store: lone surrogates and NUL, also escaped."""
     return text.encode(errors="replace").decode().replace("\x00", "�").replace("\\u0000", "�")

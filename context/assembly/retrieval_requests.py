@@ -1,4 +1,4 @@
-"""What a call wants to have found: what for, for whom, where, and for how long. Pure."""
+"""What one call retrieves: query, viewer, sources and deadline. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,12 +7,12 @@ from uuid import UUID
 
 from kmapp.search.variants import DEFAULT, Variant
 
-REMOTE_SOURCES = ("memory", "knowledge")  # that another kmapp can answer for
+REMOTE_SOURCES = ("memory", "knowledge")  # sources that another kmapp can serve
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remote:
-    """Another kmapp: where it is, what opens it, and what it answers for."""
+    """Connection to another kmapp and the sources that it serves."""
 
     base_url: str
     sealed_key: str = field(repr=False)
@@ -20,8 +20,8 @@ class Remote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What to look for, for whom, where, and for how long."""
+class RetrievalRequest:
+    """Query, viewer, limits and deadline of one retrieval."""
 
     account_id: UUID
     query: str
@@ -36,15 +36,15 @@ class Wanted:
     deadline_ms: int = 2_000
     knowledge_sources: tuple[str, ...] = ()
     lorebooks: tuple[str, ...] = ()
-    said: Sequence[str] = ()  # the last messages, for lore
+    recent_messages: Sequence[str] = ()  # the last messages, for lore
     rules_context: Mapping[str, Any] = field(default_factory=dict)
     tools: tuple[str, ...] = ()
     variant: Variant = DEFAULT
-    remote: Remote | None = None  # another kmapp, which is asked first
-    counted: bool = True  # whether what is found counts as used
+    remote: Remote | None = None  # another kmapp, which is queried first
+    count_access: bool = True  # whether results count as accessed
 
-    def kept(self) -> dict[str, Any]:
-        """What a replay must know of it beside what a report and its inputs say anyway."""
+    def replay_settings(self) -> dict[str, Any]:
+        """Return what a replay needs beyond the report and its inputs."""
         return {
             "sources": list(self.sources),
             "limit": self.limit,

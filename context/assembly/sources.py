@@ -1,8 +1,8 @@
-"""The only bridge to memory, knowledge and rules: what they have for one call, or why nothing.
+"""The only link to memory, knowledge and rules: retrieval for one call.
 
-The question's vector is asked for once, outside of any transaction. Then each source answers in a
-transaction of its own, within what is left of the time. A source that fails or is slow is left
-out, and a decision says so: a call never fails for want of retrieval.
+The query vector is requested once, outside of any transaction. Then each source runs in its own
+transaction within the remaining time. A source that fails or is too slow is skipped and a decision
+records it: retrieval never fails a call.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +15,17 @@ from uuid import UUID
 import structlog
 from django.db import DatabaseError, OperationalError, connection
 
-from context.assembly.calls import Bound, Snippet
-from context.assembly.citations import of_document, of_lore, of_memory, rule_citation
-from context.assembly.messages import Message, words_of
-from context.assembly.remotes import ask_remote
-from context.assembly.retrieval_requests import Wanted
-from context.assembly.token_counts import compact
+from context.assembly.calls import RuleOutcome, Snippet
+from context.assembly.citations import (
+    knowledge_snippet,
+    lore_snippet,
+    memory_snippet,
+    rule_citation,
+)
+from context.assembly.messages import Message, message_text
+from context.assembly.remotes import search_remote
+from context.assembly.retrieval_requests import RetrievalRequest
+from context.assembly.token_counts import encode_json
 from kmapp.accounts.acting import acting
 from kmapp.providers.breaker import breaker_for
 from kmapp.providers.errors import ProviderError, ProviderTimeout
@@ -43,107 +48,125 @@ from rules.evaluation.tool_selection import select
 
 log = structlog.get_logger()
 
-AFAR = 0.5  # of the time that is left, for another kmapp: ours needs the rest if it fails
-LEAST_MS = 20  # with less time left than this, a source is not asked
-CANCELLED = "57014"  # what Postgres says when a statement took too long
-QUESTION = 2_000  # characters that are searched for
+REMOTE_SHARE = 0.5  # of the remaining time, for another kmapp; the rest is for the local fallback
+MIN_MS = 20  # with less time left, a source is skipped
+QUERY_CANCELED = "57014"  # SQLSTATE of a statement that timed out
+MAX_QUERY_LENGTH = 2_000  # characters
 LORE_TOKENS = 1_000
-CACHED = "km_query_vector_cached"  # nothing gave way for it: the report says it apart
+QUERY_VECTOR_CACHED = (
+    "km_query_vector_cached"  # no degradation, so that the report lists it separately
+)
 
 
 @dataclass(slots=True)
 class Retrieved:
-    """What was found, and what was decided on the way."""
-
     snippets: list[Snippet] = field(default_factory=list)
-    bound: Bound = field(default_factory=Bound)
+    bound: RuleOutcome = field(default_factory=RuleOutcome)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # milliseconds
-    cached: bool = False  # the question's vector was known
+    cached: bool = False  # the query vector came from the cache
 
 
 class Source(Protocol):
-    """One place to look: adds what it finds."""
+    def __call__(
+        self, request: RetrievalRequest, meaning: Meaning | None, results: Retrieved, /
+    ) -> None: ...
 
-    def __call__(self, wanted: Wanted, meaning: Meaning | None, found: Retrieved, /) -> None: ...
 
-
-def retrieve(wanted: Wanted) -> Retrieved:
-    """Ask every source that is wanted. Opens `acting` itself."""
-    found, started = Retrieved(), monotonic()
+def retrieve(request: RetrievalRequest) -> Retrieved:
+    """Query every requested source. Opens `acting` itself."""
+    results, started = Retrieved(), monotonic()
     meaning = None
-    if wanted.query and {"memory", "knowledge"} & set(wanted.sources):
+    if request.query and {"memory", "knowledge"} & set(request.sources):
         decisions: list[Mapping[str, Any]] = []
-        meaning = meaning_of(wanted.account_id, wanted.query, decisions)
-        found.cached = CACHED in {each["code"] for each in decisions}
-        found.decisions += [
-            {"action": each["code"], **each} for each in decisions if each["code"] != CACHED
+        meaning = meaning_of(request.account_id, request.query, decisions)
+        results.cached = QUERY_VECTOR_CACHED in {decision["code"] for decision in decisions}
+        results.decisions += [
+            {"action": decision["code"], **decision}
+            for decision in decisions
+            if decision["code"] != QUERY_VECTOR_CACHED
         ]
-        found.timings["meaning"] = _since(started)
-    for name in wanted.sources:
-        began = monotonic()
-        if not _answered_afar(name, wanted, found, left=wanted.deadline_ms - _since(started)):
-            _ask(name, wanted, meaning, found, left=wanted.deadline_ms - _since(started))
-        found.timings[name] = _since(began)
-    return found
+        results.timings["meaning"] = _milliseconds_since(started)
+    for name in request.sources:
+        source_started = monotonic()
+        if not _query_remote(
+            name, request, results, left=request.deadline_ms - _milliseconds_since(started)
+        ):
+            _query_source(
+                name,
+                request,
+                meaning,
+                results,
+                left=request.deadline_ms - _milliseconds_since(started),
+            )
+        results.timings[name] = _milliseconds_since(source_started)
+    return results
 
 
-def _since(moment: float) -> float:
+def _milliseconds_since(moment: float) -> float:
     return round((monotonic() - moment) * 1000, 2)
 
 
-def _answered_afar(name: str, wanted: Wanted, found: Retrieved, *, left: float) -> bool:
-    """Whether another kmapp answers for this source. If it fails, ours has the rest of the time."""
-    remote = wanted.remote
-    if not remote or name not in remote.sources or not wanted.query or left < 2 * LEAST_MS:
+def _query_remote(name: str, request: RetrievalRequest, results: Retrieved, *, left: float) -> bool:
+    """Query another kmapp; return whether it responded. Otherwise the local source runs."""
+    remote = request.remote
+    if not remote or name not in remote.sources or not request.query or left < 2 * MIN_MS:
         return False
-    if name == "memory" and not _memory_is_on(wanted.account_id):
-        return False  # ours says so
-    said = {"source": name, "remote": remote.base_url}
+    if name == "memory" and not _is_memory_enabled(request.account_id):
+        return False  # the local source records the decision
+    common = {"source": name, "remote": remote.base_url}
     try:
-        snippets = ask_remote(remote, name, wanted, AFAR * left / 1000)
+        snippets = search_remote(remote, name, request, REMOTE_SHARE * left / 1000)
     except ProviderError as error:
-        why = {"code": error.code, "message": error.message}
-        found.decisions.append({"action": "km_fallback_local", **said, **why})
+        error_fields = {"code": error.code, "message": error.message}
+        results.decisions.append({"action": "km_fallback_local", **common, **error_fields})
         return False
-    found.snippets += snippets
-    found.decisions.append({"action": "km_remote", **said, "found": len(snippets)})
+    results.snippets += snippets
+    results.decisions.append({"action": "km_remote", **common, "found": len(snippets)})
     return True
 
 
-def _memory_is_on(account_id: UUID) -> bool:
+def _is_memory_enabled(account_id: UUID) -> bool:
     with acting(account_id):
         return MemorySettings.objects.get_or_default(account_id).memory_enabled
 
 
-def _ask(
-    name: str, wanted: Wanted, meaning: Meaning | None, found: Retrieved, *, left: float
+def _query_source(
+    name: str,
+    request: RetrievalRequest,
+    meaning: Meaning | None,
+    results: Retrieved,
+    *,
+    left: float,
 ) -> None:
-    """One source, through its breaker."""
-    if left < LEAST_MS:
-        found.decisions.append({"action": "km_timeout", "source": name, "left_ms": round(left)})
+    """Query one source through its circuit breaker."""
+    if left < MIN_MS:
+        results.decisions.append({"action": "km_timeout", "source": name, "left_ms": round(left)})
         return
-    part = Retrieved()
+    partial = Retrieved()
     try:
-        with breaker_for(f"retrieval://{name}").guard(), _hurried(wanted.account_id, left):
-            SOURCES[name](wanted, meaning, part)
+        with (
+            breaker_for(f"retrieval://{name}").guard(),
+            _statement_timeout(request.account_id, left),
+        ):
+            SOURCES[name](request, meaning, partial)
     except ProviderError as error:
-        found.decisions.append({"action": error.code, "source": name, "message": error.message})
+        results.decisions.append({"action": error.code, "source": name, "message": error.message})
         return
-    except Exception:  # whatever ails a source, the call goes on without it
+    except Exception:  # no failure of a source may fail the call
         log.exception("retrieval_failed", source=name)
-        found.decisions.append({"action": "retrieval_failed", "source": name})
+        results.decisions.append({"action": "retrieval_failed", "source": name})
         return
-    found.snippets += part.snippets
-    found.decisions += part.decisions
-    found.bound = part.bound if part.bound.text or part.bound.barred else found.bound
+    results.snippets += partial.snippets
+    results.decisions += partial.decisions
+    results.bound = partial.bound if partial.bound.text or partial.bound.barred else results.bound
 
 
 @contextmanager
-def _hurried(account_id: UUID, left: float) -> Iterator[None]:
-    """A transaction whose statements have no more time than this, in milliseconds.
+def _statement_timeout(account_id: UUID, left: float) -> Iterator[None]:
+    """Run a transaction with this statement timeout in milliseconds.
 
-    What the database says of time and of itself becomes what the breaker counts.
+    Translates database errors into those that the circuit breaker counts.
     """
     try:
         with acting(account_id), connection.cursor() as cursor:
@@ -151,118 +174,121 @@ def _hurried(account_id: UUID, left: float) -> Iterator[None]:
             yield
             cursor.execute("SET LOCAL statement_timeout TO DEFAULT")
     except OperationalError as error:
-        if getattr(error.__cause__, "sqlstate", "") == CANCELLED:
-            raise ProviderTimeout(f"No answer within {left:.0f} ms.") from error
-        raise ProviderError("The database did not answer.") from error
+        if getattr(error.__cause__, "sqlstate", "") == QUERY_CANCELED:
+            raise ProviderTimeout(f"No result within {left:.0f} ms.") from error
+        raise ProviderError("The database did not respond.") from error
     except DatabaseError as error:
-        raise ProviderError("The database refused the question.") from error
+        raise ProviderError("The database rejected the query.") from error
 
 
 # --- Memory ---------------------------------------------------------------------------------------
 
 
-def from_memory(wanted: Wanted, meaning: Meaning | None, found: Retrieved) -> None:
-    policy = MemorySettings.objects.get_or_default(wanted.account_id)
+def search_memory(request: RetrievalRequest, meaning: Meaning | None, results: Retrieved) -> None:
+    policy = MemorySettings.objects.here(request.account_id)
     if not policy.memory_enabled:
-        found.decisions.append({"action": OFF["code"], "source": "memory"})
+        results.decisions.append({"action": OFF["code"], "source": "memory"})
         return
-    if not wanted.query:
+    if not request.query:
         return
-    asked = MemorySearch(
-        query=wanted.query,
-        viewer=Viewer(
-            user_id=wanted.user_id,
-            agent_id=wanted.agent_id,
-            app_id=wanted.app_id,
-            run_id=wanted.run_id,
-            scope=wanted.scope or None,
-        ),
-        limit=wanted.limit,
-        min_score=max(wanted.min_score, policy.min_score),
-        variant=wanted.variant,
+    names = ("user_id", "agent_id", "app_id", "run_id")
+    ids = {name: getattr(request, name) for name in names}
+    search = MemorySearch(
+        query=request.query,
+        viewer=Viewer(**ids, scope=request.scope or None),
+        limit=request.limit,
+        min_score=max(request.min_score, policy.min_score),
+        variant=request.variant,
     )
-    hits = both_halves(wanted.account_id, asked, meaning)
-    if wanted.counted:
-        accessed(wanted.account_id, [hit.entry.pk for hit in hits])
-    found.snippets += [of_memory(hit, wanted.variant) for hit in hits]
+    hits = both_halves(request.account_id, search, meaning)
+    if request.count_access:
+        accessed(request.account_id, [hit.entry.pk for hit in hits])
+    results.snippets += [memory_snippet(hit, request.variant) for hit in hits]
 
 
 # --- Knowledge and lore ---------------------------------------------------------------------------
 
 
-def from_knowledge(wanted: Wanted, meaning: Meaning | None, found: Retrieved) -> None:
-    if not wanted.query:
+def search_knowledge(
+    request: RetrievalRequest, meaning: Meaning | None, results: Retrieved
+) -> None:
+    if not request.query:
         return
-    asked = documents.Search(
-        query=wanted.query,
-        limit=wanted.limit,
-        sources=wanted.knowledge_sources,
-        min_score=wanted.min_score,
-        variant=wanted.variant,
+    search = documents.Search(
+        query=request.query,
+        limit=request.limit,
+        sources=request.knowledge_sources,
+        min_score=request.min_score,
+        variant=request.variant,
     )
-    snippets = documents.answers(wanted.account_id, asked, meaning)
-    found.snippets += [of_document(each, wanted.variant) for each in snippets]
+    snippets = documents.answers(request.account_id, search, meaning)
+    results.snippets += [knowledge_snippet(snippet, request.variant) for snippet in snippets]
 
 
-def from_lore(wanted: Wanted, _meaning: Meaning | None, found: Retrieved) -> None:
-    rows = entries_of(wanted.account_id, wanted.lorebooks)
+def search_lore(request: RetrievalRequest, _meaning: Meaning | None, results: Retrieved) -> None:
+    rows = entries_of(request.account_id, request.lorebooks)
     if not rows:
         return
-    outcome = fire(rows, wanted.said, Rules(budget=LORE_TOKENS, scope=wanted.scope))
+    outcome = fire(rows, request.recent_messages, Rules(budget=LORE_TOKENS, scope=request.scope))
     by_id = {str(row.pk): row for row in rows}
-    found.snippets += [
-        of_lore(by_id[each.entry.id], each, wanted.variant) for each in outcome.included
+    results.snippets += [
+        lore_snippet(by_id[fired.entry.id], fired, request.variant) for fired in outcome.included
     ]
 
 
 # --- Rules ----------------------------------------------------------------------------------------
 
 
-def from_rules(wanted: Wanted, _meaning: Meaning | None, found: Retrieved) -> None:
-    """What the rules that hold say, as a text; and the tools that they leave out."""
-    ids = {name: getattr(wanted, name) for name in ("user_id", "agent_id", "app_id")}
-    context = {**{name: said for name, said in ids.items() if said}, **wanted.rules_context}
-    viewer = RulesViewer(**ids, scope=scope_of(wanted.scope))
+def add_rule_outcome(
+    request: RetrievalRequest, _meaning: Meaning | None, results: Retrieved
+) -> None:
+    """Add the outcome of the active rules: a text, and the denied tools."""
+    viewer_ids = {name: getattr(request, name) for name in ("user_id", "agent_id", "app_id")}
+    context = {
+        **{name: value for name, value in viewer_ids.items() if value},
+        **request.rules_context,
+    }
+    viewer = RulesViewer(**viewer_ids, scope=scope_of(request.scope))
     answer = evaluate_rules(
-        wanted.account_id,
-        Question(context=context, viewer=viewer, candidates=wanted.tools, strict=False),
+        request.account_id,
+        Question(context=context, viewer=viewer, candidates=request.tools, strict=False),
     )
-    chosen = select(answer.policy, wanted.tools, strict=False)
+    chosen = select(answer.policy, request.tools, strict=False)
     values = dict(answer.policy.values)
     if chosen.preferred:
         values["tool.prefer"] = list(chosen.preferred)
-    found.bound = Bound(
-        text="\n".join(f"- {name}: {compact(value)}" for name, value in sorted(values.items())),
+    results.bound = RuleOutcome(
+        text="\n".join(f"- {name}: {encode_json(value)}" for name, value in sorted(values.items())),
         barred=tuple(name for name, _why in chosen.denied),
         citations=[
-            rule_citation(wanted.account_id, one.rule, wanted.variant)
-            for one in answer.matched.live
+            rule_citation(request.account_id, match.rule, request.variant)
+            for match in answer.matched.live
         ],
     )
 
 
-# --- What goes the other way ----------------------------------------------------------------------
+# --- Flush to memory ------------------------------------------------------------------------------
 
 
-def remember(told: MessageContext, messages: Sequence[Message]) -> dict[str, Any]:
-    """Hand what was said to memory. What became of that; inside `acting`."""
-    policy = MemorySettings.objects.get_or_default(told.account_id)
+def flush_to_memory(batch: Told, messages: Sequence[Message]) -> dict[str, Any]:
+    """Hand messages to memory; return the decision about it. Inside `acting`."""
+    policy = MemorySettings.objects.here(batch.account_id)
     if not policy.memory_enabled or not policy.auto_store:
         return {"skipped": "the account's policy: memories are not stored by themselves"}
-    said = [
-        Said(role=message["role"], text=words_of(message))
+    texts = [
+        Said(role=message["role"], text=message_text(message))
         for message in messages
-        if words_of(message).strip()
+        if message_text(message).strip()
     ]
-    if not any(not each.is_system for each in said):
+    if not any(not message_.is_system for message_ in texts):
         return {"messages": 0}
-    handed = enqueue_conversation(told, said)
-    return {"messages": len(said), "event_id": str(handed.event_id)}
+    event = add(batch, texts)
+    return {"messages": len(texts), "event_id": str(event.event_id)}
 
 
 SOURCES: Mapping[str, Source] = {
-    "rules": from_rules,
-    "lore": from_lore,
-    "memory": from_memory,
-    "knowledge": from_knowledge,
+    "rules": add_rule_outcome,
+    "lore": search_lore,
+    "memory": search_memory,
+    "knowledge": search_knowledge,
 }

@@ -1,4 +1,4 @@
-"""What goes from one stage of a call's assembly to the next."""
+"""Data passed between the stages of call assembly."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,19 +7,21 @@ from uuid import UUID
 
 from context.assembly.budget import Draft
 from context.assembly.calls import Material, Section
-from context.assembly.messages import Message
+from context.assembly.messages import Message, message_text
 from context.assembly.policies import Policy
+from context.assembly.retrieval_requests import RetrievalRequest
+from context.assembly.tool_offer import tool_name
 from context.models import ContextSettings
 from context.models.archive_input import NewResult
-from context.models.archives import Within
+from context.models.archives import ArchiveScope
 from kmapp.accounts.actors import Actor
 from kmapp.search.variants import Variant
+
+RECENT_MESSAGES = 20  # messages that lore scans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What an agent wants to send to its model, and what it knows of the call."""
-
     account_id: UUID
     actor: Actor
     messages: Sequence[Message]
@@ -27,7 +29,7 @@ class Request:
     reserve: int
     tools: Sequence[Mapping[str, Any]] = ()
     sections: Sequence[Section] = ()
-    within: Within = field(default_factory=Within)
+    within: ArchiveScope = field(default_factory=ArchiveScope)
     agent_id: str = ""
     app_id: str = ""
     scope: str = ""
@@ -46,13 +48,11 @@ class Request:
     lorebooks: tuple[str, ...] = ()
     rules_context: Mapping[str, Any] = field(default_factory=dict)
     policy: Mapping[str, Any] = field(default_factory=dict)
-    variant: Variant | None = None  # None: the one that the conversation is assigned to
+    variant: Variant | None = None  # None: the conversation's assigned variant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What is there before anything is looked for."""
-
     settings: ContextSettings
     policy: Policy
     variant: Variant
@@ -61,12 +61,30 @@ class Collected:
     query: str
     decisions: Sequence[Mapping[str, Any]]
     bodies: Sequence[UUID]  # salted digests of the messages
-    keepable: Mapping[str, NewResult]  # tool results that are kept once they are cleared
+    archivable: Mapping[str, NewResult]  # tool results to archive when they are cleared
+
+
+def build_retrieval_request(request: Request, collected: Collected) -> RetrievalRequest:
+    messages = collected.material.messages[-RECENT_MESSAGES:]
+    shared = ("account_id", "sources", "agent_id", "app_id", "scope", "limit")
+    lookup = ("knowledge_sources", "lorebooks", "rules_context")
+    return RetrievalRequest(
+        **{name: getattr(request, name) for name in (*shared, *lookup)},
+        query=collected.query,
+        user_id=request.within.user_id,
+        run_id=request.within.conversation_id,
+        min_score=collected.policy.min_score,
+        deadline_ms=collected.policy.retrieval_ms,
+        recent_messages=[message_text(message) for message in messages],
+        tools=tuple(dict.fromkeys(tool_name(tool) for tool in request.tools)),
+        variant=collected.variant,
+        remote=collected.settings.remote(),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assembled:
-    """A call that fits, with its account."""
+    """A call that fits its budget, with its report."""
 
     collected: Collected
     draft: Draft
@@ -75,7 +93,5 @@ class Assembled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """Where the account of a call is kept, and as what."""
-
     report_id: UUID
     report: Mapping[str, Any]

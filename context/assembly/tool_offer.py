@@ -1,4 +1,4 @@
-"""The tools that a call offers: made strict, sorted into groups, narrowed to a profile. Pure."""
+"""The tools of a call: strict schemas, groups and profiles. Pure."""
 
 import json
 import re
@@ -8,18 +8,18 @@ from functools import lru_cache
 from typing import Any
 
 from context.archives.placeholders import TOOL
-from context.assembly.strict_schemas import normalised
-from context.assembly.token_counts import compact
+from context.assembly.strict_schemas import normalise_schema
+from context.assembly.token_counts import encode_json
 from kmapp.text import tokens
 
 PROFILES: Mapping[str, frozenset[str] | None] = {
     "minimal": frozenset({"memory"}),
     "coding": frozenset({"memory", "fs", "devtools"}),
     "web": frozenset({"memory", "web"}),
-    "full": None,  # all of them
+    "full": None,  # all groups
 }
 GROUPS = ("memory", "fs", "devtools", "web", "other")
-# What a name says of a tool; a client that knows better says so.
+# Words in a tool's name that suggest its group, unless the client names the group.
 _WORDS = {
     "memory": "memory memories knowledge recall remember history",
     "web": "web http https url browser browse fetch crawl scrape google bing",
@@ -31,9 +31,7 @@ _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
-    """One tool as the model is given it."""
-
+class OfferedTool:
     name: str
     group: str
     schema: Mapping[str, Any]
@@ -42,74 +40,84 @@ class Offered:
     obstacles: tuple[str, ...]  # why it is not strict
 
 
-def offered(
+def offer_tools(
     tools: Sequence[Mapping[str, Any]], groups: Mapping[str, str], *, strict: bool
-) -> list[Offered]:
-    """Every tool in its strict form, as far as it has one."""
-    return [_offered(_text(tool), groups.get(name_of(tool), ""), strict) for tool in tools]
+) -> list[OfferedTool]:
+    """Return every tool in its strict form, as far as it has one."""
+    return [
+        _offer_tool(_encode_tool(tool), groups.get(tool_name(tool), ""), strict) for tool in tools
+    ]
 
 
-def _text(tool: Mapping[str, Any]) -> str:
-    """In the order in which its properties came: models answer in it."""
+def _encode_tool(tool: Mapping[str, Any]) -> str:
+    """Encode the tool with its properties in order: models answer in that order."""
     return json.dumps(tool, ensure_ascii=False)
 
 
-def name_of(tool: Mapping[str, Any]) -> str:
-    """OpenAI's functions, Anthropic's tools, and tools of a provider's own."""
+def tool_name(tool: Mapping[str, Any]) -> str:
+    """Return the name of an OpenAI function, an Anthropic tool or a provider's own tool."""
     function = tool.get("function")
-    said = function.get("name") if isinstance(function, Mapping) else None
-    return str(said or tool.get("name") or tool.get("type") or "tool")
+    name = function.get("name") if isinstance(function, Mapping) else None
+    return str(name or tool.get("name") or tool.get("type") or "tool")
 
 
 @lru_cache(maxsize=20_000)
-def _offered(text: str, group: str, strict: bool) -> Offered:  # noqa: FBT001 - cached by place
-    """Of its text, because a schema is the same in most calls, and making it strict takes time."""
+def _offer_tool(text: str, group: str, strict: bool) -> OfferedTool:  # noqa: FBT001 - positional, for the cache
+    """Convert a tool; cached, because most calls repeat their schemas."""
     tool = json.loads(text)
-    made, is_strict, obstacles = _strict(tool) if strict else (tool, False, ())
-    name = name_of(tool)
-    return Offered(
+    schema, is_strict, obstacles = _make_strict(tool) if strict else (tool, False, ())
+    name = tool_name(tool)
+    return OfferedTool(
         name=name,
-        group=group or group_of(name),
-        schema=made,
-        tokens=tokens.count(compact(made)),
+        group=group or guess_group(name),
+        schema=schema,
+        tokens=tokens.count(encode_json(schema)),
         strict=is_strict,
         obstacles=obstacles,
     )
 
 
-def _strict(tool: dict[str, Any]) -> tuple[dict[str, Any], bool, tuple[str, ...]]:
+def _make_strict(tool: dict[str, Any]) -> tuple[dict[str, Any], bool, tuple[str, ...]]:
     function = tool.get("function")
     if isinstance(function, dict) and isinstance(function.get("parameters"), dict):
-        done = normalised(function["parameters"])
-        made = {**function, "parameters": done.schema, "strict": done.strict}
-        return {**tool, "function": made}, done.strict, done.obstacles
+        strict_schema = normalise_schema(function["parameters"])
+        schema = {**function, "parameters": strict_schema.schema, "strict": strict_schema.strict}
+        return {**tool, "function": schema}, strict_schema.strict, strict_schema.obstacles
     if isinstance(tool.get("input_schema"), dict):
-        done = normalised(tool["input_schema"])
-        return {**tool, "input_schema": done.schema}, done.strict, done.obstacles
+        strict_schema = normalise_schema(tool["input_schema"])
+        return (
+            {**tool, "input_schema": strict_schema.schema},
+            strict_schema.strict,
+            strict_schema.obstacles,
+        )
     return tool, False, ("a tool of the provider's own",)
 
 
-def group_of(name: str) -> str:
+def guess_group(name: str) -> str:
     if name == TOOL:
         return "memory"
     words = [piece.lower() for piece in _PIECES.findall(name)]
     return next((_GROUP_OF[word] for word in words if word in _GROUP_OF), "other")
 
 
-def within(tools: Sequence[Offered], profile: str, kept: Collection[str]) -> list[Offered]:
-    """The tools of a profile, and those that are needed whatever the profile."""
+def filter_by_profile(
+    tools: Sequence[OfferedTool], profile: str, required: Collection[str]
+) -> list[OfferedTool]:
+    """Return the tools of a profile, and the required ones whatever the profile."""
     groups = PROFILES[profile]
     if groups is None:
         return list(tools)
-    return [tool for tool in tools if tool.group in groups or tool.name in kept]
+    return [tool for tool in tools if tool.group in groups or tool.name in required]
 
 
-def narrower(tools: Sequence[Offered], profile: str, kept: Collection[str]) -> list[str]:
-    """Profiles that leave fewer tools than this one, those that leave most tokens first."""
-    mine = {tool.name for tool in within(tools, profile, kept)}
+def list_narrower_profiles(
+    tools: Sequence[OfferedTool], profile: str, required: Collection[str]
+) -> list[str]:
+    """Return profiles with fewer tools than this one, those with most tokens first."""
+    current = {tool.name for tool in filter_by_profile(tools, profile, required)}
     sizes = {}
     for name in PROFILES:
-        left = within(tools, name, kept)
-        if {tool.name for tool in left} < mine:
-            sizes[name] = sum(tool.tokens for tool in left)
+        remaining = filter_by_profile(tools, name, required)
+        if {tool.name for tool in remaining} < current:
+            sizes[name] = sum(tool.tokens for tool in remaining)
     return sorted(sizes, key=lambda name: (-sizes[name], name))

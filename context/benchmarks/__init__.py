@@ -1,1 +1,1 @@
-"""Calls of a known size, to measure how long they take to be assembled, made again and added up."""
+"""Benchmark data and scenarios of context."""

@@ -1,4 +1,4 @@
-"""Conversations, tools and recorded calls of a known size. The same every time."""
+"""Conversations, tools and recorded calls of a known size, equal in every run."""
 
 import random
 from collections.abc import Sequence
@@ -14,31 +14,35 @@ from kmapp.text import tokens
 
 MESSAGES, TOKENS, TOOLS = 200, 100_000, 60
 WORDS = ("kiln", "tea", "room", "pond", "hill", "morning", "bread", "茶室", "窑炉", "清晨", "钥匙")
-_PIECE = 2_000  # rows that are written together
+_BATCH = 2_000  # rows per insert
 
 
 def conversation(*, messages: int = MESSAGES, size: int = TOKENS, seed: int = 0) -> list[Any]:
-    """Turns of four messages (question, call, result, answer) and a last question."""
-    chance = random.Random(seed)  # noqa: S311 - nothing secret
-    each = size // messages
-    said: list[dict[str, Any]] = []
+    """Return turns of four messages (question, call, result, answer) and a last question."""
+    random_ = random.Random(seed)  # noqa: S311 - nothing secret
+    tokens_each = size // messages
+    messages_: list[dict[str, Any]] = []
     for turn in range((messages - 1) // 4):
         function = {"name": f"tool_{turn % TOOLS}", "arguments": '{"query": "kiln"}'}
         call = {"id": f"call-{turn}", "type": "function", "function": function}
-        said += [
-            {"role": "user", "content": _text(chance, each // 2)},
+        messages_ += [
+            {"role": "user", "content": _text(random_, tokens_each // 2)},
             {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": f"call-{turn}", "content": _text(chance, each * 3)},
-            {"role": "assistant", "content": _text(chance, each // 2)},
+            {
+                "role": "tool",
+                "tool_call_id": f"call-{turn}",
+                "content": _text(random_, tokens_each * 3),
+            },
+            {"role": "assistant", "content": _text(random_, tokens_each // 2)},
         ]
-    while len(said) < messages:
-        said.append({"role": "user", "content": _text(chance, each // 2)})
-    return said
+    while len(messages_) < messages:
+        messages_.append({"role": "user", "content": _text(random_, tokens_each // 2)})
+    return messages_
 
 
-def _text(chance: random.Random, size: int) -> str:
-    """About that many tokens."""
-    return " ".join(chance.choices(WORDS, k=max(1, int(size / 1.7))))
+def _text(random_: random.Random, size: int) -> str:
+    """Return a text of about `size` tokens."""
+    return " ".join(random_.choices(WORDS, k=max(1, int(size / 1.7))))
 
 
 def tools(number: int = TOOLS) -> list[dict[str, Any]]:
@@ -46,8 +50,8 @@ def tools(number: int = TOOLS) -> list[dict[str, Any]]:
         {
             "type": "function",
             "function": {
-                "name": f"tool_{at}",
-                "description": f"Looks something up, in the way of number {at}. " * 4,
+                "name": f"tool_{index}",
+                "description": f"Looks something up, in the way of number {index}. " * 4,
                 "parameters": {
                     "type": "object",
                     "properties": {
@@ -58,40 +62,40 @@ def tools(number: int = TOOLS) -> list[dict[str, Any]]:
                 },
             },
         }
-        for at in range(number)
+        for index in range(number)
     ]
 
 
-def size_of(messages: Sequence[dict[str, Any]]) -> int:
+def count_tokens(messages: Sequence[dict[str, Any]]) -> int:
     return sum(tokens.count(message["content"] or "") for message in messages)
 
 
 def fill_reports(account: Account, number: int) -> None:
-    """As many calls in the last 30 days, of 50 agents, offering 60 tools. Only their columns."""
-    now, schema = timezone.now(), {f"tool_{at}": 100 + at for at in range(TOOLS)}
-    for first in range(0, number, _PIECE):
+    """Create calls over the last 30 days, of 50 agents with 60 tools; columns only."""
+    now, schema = timezone.now(), {f"tool_{index}": 100 + index for index in range(TOOLS)}
+    for first in range(0, number, _BATCH):
         ContextCostReport.objects.bulk_create(
-            _report(account, at, now - timedelta(days=30) * (at / number), schema)
-            for at in range(first, min(first + _PIECE, number))
+            _report(account, index, now - timedelta(days=30) * (index / number), schema)
+            for index in range(first, min(first + _BATCH, number))
         )
 
 
-def _report(account: Account, at: int, moment: Any, schema: dict[str, int]) -> ContextCostReport:
+def _report(account: Account, index: int, moment: Any, schema: dict[str, int]) -> ContextCostReport:
     parts = dict(zip(SECTIONS, (900, sum(schema.values()), 5_000, 9_000, 100, 1_200), strict=True))
     return ContextCostReport(
         account=account,
-        conversation_id=f"c{at % 5_000}",
-        agent_id=f"agent-{at % 50}",
+        conversation_id=f"c{index % 5_000}",
+        agent_id=f"agent-{index % 50}",
         model="small",
         variant="v1",
         window=128_000,
         reserve=4_096,
         total=sum(parts.values()),
         **parts,
-        prefix_sha256=f"{at % 3}",
-        actions=["prune_tool_results"] if at % 400 == 0 else [],
+        prefix_sha256=f"{index % 3}",
+        actions=["prune_tool_results"] if index % 400 == 0 else [],
         tool_tokens=schema,
-        called_tools=[f"tool_{at % 40}"],
+        called_tools=[f"tool_{index % 40}"],
         report={},
         created_by="system",
         created_at=moment,

@@ -1,8 +1,8 @@
-"""Ten turns, one tool call each, fifty thousand characters each: what that costs in tokens.
+"""Token costs of ten turns with one tool result of 50,000 characters each.
 
-Runs against the API by whatever `Ask` is given, and reckons as a client would: every turn's model
-call is sent all that stands in the conversation then. Three ways: everything accumulates; what is
-past stands as placeholders; and in each later turn one past result is loaded, whole or in part.
+A `Client` sends the requests to the API. Costs are counted as a client pays them: each turn sends
+the conversation so far. Three modes: full history; placeholders for past results; placeholders with
+one load of a past result in each later turn, whole or in passages.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,24 +11,24 @@ from random import Random
 from typing import Any
 
 from context.archives.load_tool import PARAGRAPHS
-from context.assembly.token_counts import of_messages
+from context.assembly.token_counts import count_messages
 from kmapp.text import tokens
 
 TURNS = 10
-LENGTH = 50_000  # characters of one result
-PASSAGES = 2_000  # tokens of a partial load
+RESULT_LENGTH = 50_000  # characters of one result
+PASSAGE_TOKENS = 2_000  # tokens of a partial load
 FACT = "{topic}的备用口令由第{number}号柜台保管，每{days}天更换一次。"
 QUESTION = "你之前说的{topic}的备用口令，多少天更换一次？"
 
-Ask = Callable[[str, str, Mapping[str, Any]], Mapping[str, Any]]  # method, path, body or query
+Client = Callable[[str, str, Mapping[str, Any]], Mapping[str, Any]]  # method, path, body or query
 
 _TOPICS = ["权限管理", "库存盘点", "发票审核", "会员积分", "门店排班"]
 _TOPICS += ["物流跟踪", "报表导出", "价格策略", "售后工单", "数据备份"]
 _PARTS = ["管理员", "店长", "仓库主管", "财务人员", "系统", "值班经理", "客服", "审计员"]
-_DEEDS = ["核对", "登记", "提交", "确认", "归档", "复查", "通知", "更新"]
+_ACTIONS = ["核对", "登记", "提交", "确认", "归档", "复查", "通知", "更新"]
 _THINGS = ["清单", "凭证", "配置项", "申请单", "时间表", "操作日志", "联系方式", "说明文档"]
-_WHENS = ["每日开始营业之前", "收到请求之后", "月末结账时", "出现异常的情况下", "完成交接以后"]
-_ENDS = [
+_TIMES = ["每日开始营业之前", "收到请求之后", "月末结账时", "出现异常的情况下", "完成交接以后"]
+_ENDINGS = [
     "并在两个工作日内给出结论。",
     "结果需要由另一人签字。",
     "未完成的部分顺延到次日。",
@@ -37,34 +37,34 @@ _ENDS = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """What one way of running the conversation cost."""
-
+class ModeResult:
     name: str
-    tokens: tuple[int, ...]  # of each turn's call
-    found: int = 0  # planted facts among what was loaded
+    tokens: tuple[int, ...]  # per call
+    fact_hits: int = 0  # planted facts in the loaded texts
 
     @property
     def total(self) -> int:
         return sum(self.tokens)
 
 
-def manual(topic: str, number: int) -> str:
-    """A made-up manual of exactly the length, with one fact somewhere in it."""
+def build_manual(topic: str, number: int) -> str:
+    """Return a generated manual of exactly the length, with one fact in it."""
     random = Random(f"{topic} {number}")  # noqa: S311 - the same every time, on purpose
     text = f"来源: 手册/{topic}.md\n"
-    where = random.randint(LENGTH // 4, 3 * LENGTH // 4)
+    fact_position = random.randint(RESULT_LENGTH // 4, 3 * RESULT_LENGTH // 4)
     planted = False
-    while len(text) < LENGTH:
-        if not planted and len(text) > where:
-            text, planted = text + fact(topic, number), True
-        one = random.choice(_WHENS) + "，" + random.choice(_PARTS) + "应当" + random.choice(_DEEDS)
-        text += f"{one}{random.choice(_THINGS)}，{random.choice(_ENDS)}"
+    while len(text) < RESULT_LENGTH:
+        if not planted and len(text) > fact_position:
+            text, planted = text + render_fact(topic, number), True
+        sentence = (
+            random.choice(_TIMES) + "，" + random.choice(_PARTS) + "应当" + random.choice(_ACTIONS)
+        )
+        text += f"{sentence}{random.choice(_THINGS)}，{random.choice(_ENDINGS)}"
         text += "\n" if random.random() < 0.2 else ""  # noqa: PLR2004 - a paragraph of five
-    return text[:LENGTH]
+    return text[:RESULT_LENGTH]
 
 
-def fact(topic: str, number: int) -> str:
+def render_fact(topic: str, number: int) -> str:
     return FACT.format(topic=topic, number=number + 1, days=7 + 3 * number)
 
 
@@ -92,7 +92,7 @@ def _turn(number: int) -> _Turn:
     return _Turn(
         user={"role": "user", "content": f"{topic}怎么配置？"},
         call={"role": "assistant", "content": None, "tool_calls": [call]},
-        result=manual(topic, number),
+        result=build_manual(topic, number),
         answer={
             "role": "assistant",
             "content": f"{topic}的配置步骤如下：先登记，再核对，最后归档。",
@@ -100,20 +100,31 @@ def _turn(number: int) -> _Turn:
     )
 
 
-def run(ask: Ask, conversation: str) -> list[Way]:
-    """All ways, over results that were sent to the API one by one."""
+def run_scenario(client: Client, conversation: str) -> list[ModeResult]:
+    """Run all modes on results that are sent to the API one by one."""
     turns = [_turn(number) for number in range(TURNS)]
-    kept = [_kept(ask, turn, number, conversation) for number, turn in enumerate(turns)]
+    archived = [
+        _archive_result(client, turn, number, conversation) for number, turn in enumerate(turns)
+    ]
     return [
-        Way(name="accumulated", tokens=_cost(turns, [turn.result for turn in turns], [])),
-        Way(name="placeholders", tokens=_cost(turns, [each["content"] for each in kept], [])),
-        _loading(ask, turns, kept, "one load a turn, whole", {}),
-        _loading(ask, turns, kept, "one load a turn, passages", {"max_tokens": PASSAGES}),
+        ModeResult(
+            name="accumulated", tokens=_count_turns(turns, [turn.result for turn in turns], [])
+        ),
+        ModeResult(
+            name="placeholders",
+            tokens=_count_turns(turns, [archive["content"] for archive in archived], []),
+        ),
+        _run_with_loads(client, turns, archived, "one load a turn, whole", {}),
+        _run_with_loads(
+            client, turns, archived, "one load a turn, passages", {"max_tokens": PASSAGE_TOKENS}
+        ),
     ]
 
 
-def _kept(ask: Ask, turn: _Turn, number: int, conversation: str) -> Mapping[str, Any]:
-    return ask(
+def _archive_result(
+    client: Client, turn: _Turn, number: int, conversation: str
+) -> Mapping[str, Any]:
+    return client(
         "POST",
         "tool-results",
         {
@@ -127,48 +138,47 @@ def _kept(ask: Ask, turn: _Turn, number: int, conversation: str) -> Mapping[str,
     )
 
 
-def _loading(
-    ask: Ask,
+def _run_with_loads(
+    client: Client,
     turns: list[_Turn],
-    kept: list[Mapping[str, Any]],
+    archived: list[Mapping[str, Any]],
     name: str,
     part: Mapping[str, Any],
-) -> Way:
-    """In each turn but the first, the result of the turn before is loaded once."""
+) -> ModeResult:
+    """Load the previous turn's result once in each turn but the first."""
     loads: list[str] = [""]
-    found = 0
+    fact_hits = 0
     for number in range(1, TURNS):
         topic = _TOPICS[number - 1]
         query = {**part, "query": QUESTION.format(topic=topic)} if part else {}
-        answer = ask("GET", f"tool-results/{kept[number - 1]['archive']['uuid']}", query)
-        loads.append(answer["content"])
-        found += fact(topic, number - 1) in answer["content"]
-    tokens_of = _cost(turns, [each["content"] for each in kept], loads)
-    return Way(name=name, tokens=tokens_of, found=found)
+        response = client("GET", f"tool-results/{archived[number - 1]['archive']['uuid']}", query)
+        loads.append(response["content"])
+        fact_hits += render_fact(topic, number - 1) in response["content"]
+    tokens_of = _count_turns(turns, [archive["content"] for archive in archived], loads)
+    return ModeResult(name=name, tokens=tokens_of, fact_hits=fact_hits)
 
 
-def _cost(turns: list[_Turn], past: list[str], loads: list[str]) -> tuple[int, ...]:
-    """Tokens of each turn's call: the past as it stands, this turn's result whole, what is loaded.
+def _count_turns(turns: list[_Turn], past: list[str], loads: list[str]) -> tuple[int, ...]:
+    """Count the tokens of each turn: past, current result in full, and loads.
 
-    The whole result of a turn is read once, in that turn.
+    The full result of a turn is sent only in that turn.
     """
     system = {"role": "system", "content": PARAGRAPHS["zh"]}
     costs = []
     for number, turn in enumerate(turns):
-        before = [m for at in range(number) for m in turns[at].messages(past[at])]
-        sent = of_messages([system, *before, *turn.messages(turn.result)[:-1]])
-        costs.append(sent + (tokens.count(loads[number]) if loads else 0))
+        earlier = [m for index in range(number) for m in turns[index].messages(past[index])]
+        count = count_messages([system, *earlier, *turn.messages(turn.result)[:-1]])
+        costs.append(count + (tokens.count(loads[number]) if loads else 0))
     return tuple(costs)
 
 
-def table(ways: list[Way]) -> str:
-    """As the docs show it."""
-    whole = ways[0].total
+def render_table(modes: list[ModeResult]) -> str:
+    baseline = modes[0].total
     lines = ["| way | turn 1 | turn 5 | turn 10 | all ten turns | saved | facts found |"]
     lines.append("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for way in ways:
-        shown = " | ".join(f"{way.tokens[at]:,}" for at in (0, 4, 9))
-        found = f"{way.found} of {TURNS - 1}" if way.found else "–"
-        saved = f"{1 - way.total / whole:.1%}"
-        lines.append(f"| {way.name} | {shown} | {way.total:,} | {saved} | {found} |")
+    for mode in modes:
+        columns = " | ".join(f"{mode.tokens[index]:,}" for index in (0, 4, 9))
+        fact_hits = f"{mode.fact_hits} of {TURNS - 1}" if mode.fact_hits else "–"
+        saved = f"{1 - mode.total / baseline:.1%}"
+        lines.append(f"| {mode.name} | {columns} | {mode.total:,} | {saved} | {fact_hits} |")
     return "\n".join(lines)

@@ -1,25 +1,25 @@
-"""What context does when something was kept."""
+"""Outbox handlers of context."""
 
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from context.actions.archives import EMBED
-from context.actions.comparisons import COMPARE, run
+from context.actions.comparisons import COMPARE, run_comparison
 from context.actions.embeddings import embed_archives
 from context.actions.model_summaries import (
-    RETELL_CONVERSATION,
-    RETELL_RESULT,
-    Summed,
-    retell_conversation,
-    retell_result,
-    stays_extractive,
+    SUMMARISE_CONVERSATION,
+    SUMMARISE_RESULT,
+    Summarised,
+    record_failure,
+    summarise_conversation,
+    summarise_result,
 )
 from context.models import ContextComparison, ContextSummary, Extractive, ToolResultArchive
 from kmapp.outbox.registry import FailureHook, Job, JobErrors, RetryLater, on
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout
 
-PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
+PROVIDER_PAUSE = 5  # seconds before an unavailable provider is called again
 
 
 @on(EMBED, name="context.handlers.embed", batch=4, queue="embedding")
@@ -29,8 +29,8 @@ def embed(jobs: Sequence[Job]) -> JobErrors:
         failed = embed_archives(jobs[0].account_id, archives)
     except ProviderError as error:
         if isinstance(error, Faulted) and len(jobs) == 1:
-            raise  # perhaps this very text: after some attempts a person looks at it
-        # Nobody's fault here: however long the provider is away, nothing is given up.
+            raise  # the text may be the cause: after some attempts the job fails for review
+        # The provider is unavailable: retry without counting an attempt.
         raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
     return {
         job.id: failed[archive]
@@ -39,52 +39,54 @@ def embed(jobs: Sequence[Job]) -> JobErrors:
     }
 
 
-def _break_off(job: Job) -> None:
+def _fail_comparison(job: Job) -> None:
     ContextComparison.break_off(job.account_id, UUID(job.payload["comparison"]))
 
 
-@on(COMPARE, name="context.handlers.compare", on_permanent_failure=_break_off)
+@on(COMPARE, name="context.handlers.compare", on_permanent_failure=_fail_comparison)
 def compare(jobs: Sequence[Job]) -> None:
     for job in jobs:
-        run(job.account_id, UUID(job.payload["comparison"]))
+        run_comparison(job.account_id, UUID(job.payload["comparison"]))
 
 
-def _failed(rows: Summed) -> FailureHook:
-    def keep_the_first(job: Job) -> None:
-        stays_extractive(job.account_id, rows, UUID(job.payload["id"]), Extractive.FAILED)
+def _record_failure_of(rows: Summarised) -> FailureHook:
+    def handle_failure(job: Job) -> None:
+        record_failure(job.account_id, rows, UUID(job.payload["id"]), Extractive.FAILED)
 
-    return keep_the_first
+    return handle_failure
 
 
 @on(
-    RETELL_RESULT,
+    SUMMARISE_RESULT,
     name="context.handlers.sum_up_results",
     queue="extraction",
-    on_permanent_failure=_failed(ToolResultArchive),
+    on_permanent_failure=_record_failure_of(ToolResultArchive),
 )
-def sum_up_results(jobs: Sequence[Job]) -> None:
-    _sum_up(jobs, ToolResultArchive, retell_result)
+def summarise_results(jobs: Sequence[Job]) -> None:
+    _summarise_each(jobs, ToolResultArchive, summarise_result)
 
 
 @on(
-    RETELL_CONVERSATION,
+    SUMMARISE_CONVERSATION,
     name="context.handlers.sum_up_conversations",
     queue="extraction",
-    on_permanent_failure=_failed(ContextSummary),
+    on_permanent_failure=_record_failure_of(ContextSummary),
 )
-def sum_up_conversations(jobs: Sequence[Job]) -> None:
-    _sum_up(jobs, ContextSummary, retell_conversation)
+def summarise_conversations(jobs: Sequence[Job]) -> None:
+    _summarise_each(jobs, ContextSummary, summarise_conversation)
 
 
-def _sum_up(jobs: Sequence[Job], rows: Summed, retell: Callable[[UUID, UUID], None]) -> None:
-    """A model that is away costs nothing; one that breaks, an attempt."""
+def _summarise_each(
+    jobs: Sequence[Job], rows: Summarised, summarise: Callable[[UUID, UUID], None]
+) -> None:
+    """Summarise each row. An unavailable model costs no attempt; a failing one does."""
     for job in jobs:
         pk = UUID(job.payload["id"])
-        if not chat.configured():  # any more
-            stays_extractive(job.account_id, rows, pk, Extractive.NO_CHAT_MODEL)
+        if not chat.configured():  # the model may have been removed
+            record_failure(job.account_id, rows, pk, Extractive.NO_CHAT_MODEL)
             continue
         try:
-            retell(job.account_id, pk)
+            summarise(job.account_id, pk)
         except (Faulted, ProviderTimeout):
             raise
         except ProviderError as error:

@@ -1,10 +1,7 @@
-"""The rows of context."""
+"""The models of context."""
 
 from context.models.archives import ArchiveQuerySet, Extractive, ToolResultArchive
-from context.models.comparisons import (
-    ContextComparison,
-    ContextDifference,
-)
+from context.models.comparisons import ContextComparison, ContextDifference
 from context.models.reports import (
     ContextBody,
     ContextCitation,

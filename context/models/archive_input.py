@@ -1,4 +1,4 @@
-"""A tool result that somebody wants kept, before it is: made at the door, read by the actions."""
+"""Input of an archive, before it is stored."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from kmapp.database.content_digests import keyed_digest, keyed_digests
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewResult:
-    """What a tool returned, to what. Empty strings mean: not given."""
+    """The result of a tool call. Empty strings are missing values."""
 
     text: str
     tool_name: str
@@ -24,19 +24,19 @@ class NewResult:
     language: str = ""
 
     def key_in(self, account_id: UUID) -> UUID:
-        """Its id: what one call returned in one conversation is kept once, however often sent."""
-        whose = (self.conversation_id, self.thread_id, self.user_id)
-        what = (self.tool_name, self.tool_call_id, sent_sha256(account_id, self.text))
-        return uuid5(account_id, "\x1f".join([*whose, *what]))
+        """Return its id, which is equal for the same result of the same call."""
+        owner = (self.conversation_id, self.thread_id, self.user_id)
+        content = (self.tool_name, self.tool_call_id, sent_sha256(account_id, self.text))
+        return uuid5(account_id, "\x1f".join([*owner, *content]))
 
 
 def sent_sha256(account_id: UUID, text: str) -> str:
-    """Of a text as it was sent, with a secret, so that nobody guesses what was blacked out."""
+    """Return a keyed digest of the original text, from which redacted text cannot be guessed."""
     return keyed_digest(_purpose(account_id), text)
 
 
 def sent_sha256s(account_id: UUID, text: str) -> Iterator[str]:
-    """The same, as it may have been kept before the secret was exchanged, too."""
+    """Yield the digest under each secret, including rotated ones."""
     return keyed_digests(_purpose(account_id), text)
 
 

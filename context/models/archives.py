@@ -1,4 +1,4 @@
-"""A tool's result that was too long for the conversation: kept whole, found again by its id."""
+"""Archived tool results, stored whole and loaded by id."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,47 +9,52 @@ from django.db import models
 from django.db.models import OuterRef, Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
-from context.archives.placeholders import SOURCES, Archived
+from context.archives.placeholders import MAX_SOURCES, Archived
 from context.models.archive_input import sent_sha256s
 from kmapp.accounts.models import AccountQuerySet, SealedModel
 
-COLLECTION = "context.archive"  # postings of archives, and vectors of their passages
+COLLECTION = "context.archive"  # of term postings and of passage vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Within:
-    """The archives a caller asks among. An empty id says nothing."""
+class ArchiveScope:
+    """Filter of archives by their origin. Empty ids do not filter."""
 
     conversation_id: str = ""
     thread_id: str = ""
     user_id: str = ""
     tool_name: str = ""
 
+    def ids(self) -> dict[str, str]:
+        """Return the columns of a row in this scope."""
+        names = ("conversation_id", "thread_id", "user_id")
+        return {name: getattr(self, name) for name in names}
+
 
 class ArchiveQuerySet(AccountQuerySet["ToolResultArchive"]):
-    def among(self, within: Within) -> Self:
-        named = ("conversation_id", "thread_id", "tool_name")
-        given = {name: value for name in named if (value := getattr(within, name))}
-        rows = self.filter(**given)
-        # A user's results are that user's; those of nobody are anybody's.
+    def in_scope(self, within: ArchiveScope) -> Self:
+        names = ("conversation_id", "thread_id", "tool_name")
+        ids = {name: value for name in names if (value := getattr(within, name))}
+        rows = self.filter(**ids)
+        # Results without a user are visible to every user.
         return rows.filter(user_id__in=("", within.user_id)) if within.user_id else rows
 
     def older_than(self, moment: datetime) -> Self:
         return self.filter(created_at__lt=moment).order_by("created_at", "pk")
 
     def after(self, last: UUID) -> Self:
-        """Those that come after this one, newest first."""
-        then = self.model.objects.filter(pk=last, account_id=OuterRef("account_id"))
-        at = Subquery(then.values("created_at"))
-        return self.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=last))
+        """Return the archives after this one, newest first."""
+        cursor = self.model.objects.filter(pk=last, account_id=OuterRef("account_id"))
+        created_at = Subquery(cursor.values("created_at"))
+        return self.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=last))
 
     def briefly(self) -> Self:
-        """Without the results themselves."""
+        """Defer the results themselves."""
         return self.defer("result_full", "tool_input")
 
 
 class Extractive(models.TextChoices):
-    """Why a summary is made of a text's own sentences. Nothing: the chat model wrote it."""
+    """Why a summary quotes the text. Empty if the chat model wrote it."""
 
     NO_CHAT_MODEL = "no_chat_model", _("There is no chat model")
     WAITING = "waiting", _("The chat model has not answered yet")
@@ -59,8 +64,6 @@ class Extractive(models.TextChoices):
 
 
 class ToolResultArchive(SealedModel):
-    """One tool result, whole."""
-
     unsealed_fields = ("commit_id", "load_count", "last_loaded_at", "extractive")
 
     conversation_id = models.CharField(_("conversation"), max_length=200, blank=True)
@@ -80,7 +83,7 @@ class ToolResultArchive(SealedModel):
     result_length = models.PositiveIntegerField(_("characters"))
     sources = models.JSONField(_("sources"), default=list)
     sha256 = models.CharField(_("SHA-256"), max_length=64)
-    # Of the result as it was sent, with a secret: the same result again is this archive.
+    # Keyed digest of the original result, to recognise it when it is sent again.
     sent_sha256 = models.CharField(max_length=64, editable=False)
     language = models.CharField(_("language"), max_length=10)
     created_by = models.CharField(_("written by"), max_length=50)
@@ -93,9 +96,7 @@ class ToolResultArchive(SealedModel):
     class Meta:
         verbose_name = _("tool result")
         verbose_name_plural = _("tool results")
-        constraints = [
-            models.UniqueConstraint(fields=["account", "id"], name="archive_in_account"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["account", "id"], name="archive_in_account")]
         indexes = [
             models.Index(fields=["account", "-created_at", "-id"], name="archives_newest_first"),
             models.Index(fields=["account", "conversation_id"], name="archives_of_conversation"),
@@ -108,13 +109,12 @@ class ToolResultArchive(SealedModel):
     def __str__(self) -> str:
         return f"{self.tool_name}: {self.query_summary[:60]}"
 
-    def marks(self) -> list[str]:
-        """By what a part of a call is known to hold it: as sent, as kept, or by its name."""
-        as_kept = sent_sha256s(self.account_id, self.result_full)
-        return [str(self.pk), self.sent_sha256, *as_kept]
+    def markers(self) -> list[str]:
+        """Return the markers by which parts of calls refer to this archive."""
+        stored_digests = sent_sha256s(self.account_id, self.result_full)
+        return [str(self.pk), self.sent_sha256, *stored_digests]
 
-    def told(self) -> Archived:
-        """What its placeholder says."""
+    def to_placeholder(self) -> Archived:
         return Archived(
             uuid=self.pk,
             tool_name=self.tool_name,
@@ -122,5 +122,5 @@ class ToolResultArchive(SealedModel):
             time=self.created_at.strftime("%Y-%m-%d %H:%M:%S"),
             length=self.result_length,
             summary=self.result_summary,
-            sources=tuple(map(str, self.sources[:SOURCES])),
+            sources=tuple(map(str, self.sources[:MAX_SOURCES])),
         )

@@ -1,4 +1,4 @@
-"""Two policies compared over calls that were recorded: the job, and what came out call by call."""
+"""Comparisons of two policies over recorded calls, with the difference of each call."""
 
 from typing import Self
 
@@ -12,7 +12,7 @@ from kmapp.outbox.measurements import Measurement
 
 
 class ContextComparison(Measurement):
-    """Both sides say what is to be different from the calls as they were recorded."""
+    """A comparison; both sides are changes to the recorded calls."""
 
     # As `Changes` takes them: policy, window, reserve, profile, variant.
     left = models.JSONField(_("one side"))
@@ -40,7 +40,7 @@ class ContextComparison(Measurement):
 
 
 FITTING = Q(fits_before=True, fits_after=True)
-# What a call can be listed and counted as.
+# Kinds of differences, for filters and counts.
 KINDS = {
     "changed": Q(is_same=False),
     "losing_evidence": Q(evidence_lost__gt=0),
@@ -51,13 +51,13 @@ KINDS = {
 
 
 class DifferenceQuerySet(AccountQuerySet["ContextDifference"]):
-    def listed(self, made: ContextComparison, kind: str) -> Self:
-        """The calls of a kind, or all of them; the largest change first."""
-        return self.filter(KINDS.get(kind, Q()), comparison=made).order_by("-size", "pk")
+    def of_kind(self, comparison: ContextComparison, kind: str) -> Self:
+        """Return the calls of a kind, or all of them; largest change first."""
+        return self.filter(KINDS.get(kind, Q()), comparison=comparison).order_by("-size", "pk")
 
 
 class ContextDifference(AccountOwned):
-    """One call under both sides. Of a side that it does not fit, tokens and cost say nothing."""
+    """One call under both sides. Tokens and cost of a side are undefined if it does not fit."""
 
     comparison = models.ForeignKey(
         ContextComparison,

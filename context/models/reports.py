@@ -1,7 +1,7 @@
-"""What model calls were given and what they cost, and for a while what they were made of.
+"""Reports of model calls, and for some days the inputs of the calls.
 
-A report stays. Its inputs go after some days; what they hold is kept once for each account, so
-that a conversation of many calls does not keep its messages many times.
+A report is permanent. Inputs expire; their parts are stored once per account, so that the calls of
+a conversation share its messages.
 """
 
 from __future__ import annotations
@@ -24,31 +24,29 @@ class ReportQuerySet(AccountQuerySet["ContextCostReport"]):
         return self.order_by("-created_at", "-pk")
 
     def after(self, last: UUID) -> Self:
-        """Those that come after this one, newest first."""
-        then = self.model.objects.filter(pk=last, account_id=OuterRef("account_id"))
-        at = Subquery(then.values("created_at"))
-        return self.filter(Q(created_at__lt=at) | Q(created_at=at, pk__lt=last))
+        """Return the reports after this one, newest first."""
+        cursor = self.model.objects.filter(pk=last, account_id=OuterRef("account_id"))
+        created_at = Subquery(cursor.values("created_at"))
+        return self.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=last))
 
     def ids(self) -> models.QuerySet[ContextCostReport, UUID]:
-        """Of which an index alone knows the most: see `these`."""
+        """Return the ids alone, from the index; see `load_page`."""
         return self.values_list("pk", flat=True)
 
-    def these(self, ids: Iterable[UUID]) -> Self:
-        """The calls of a page that was found by its ids."""
+    def load_page(self, ids: Iterable[UUID]) -> Self:
         return self.filter(pk__in=list(ids)).briefly().newest_first()
 
     def briefly(self) -> Self:
-        """Without the account itself: what a list shows stands in columns."""
+        """Defer the large columns that lists do not show."""
         return self.defer("report", "tool_tokens", "called_tools")
 
     def citing(self, pk: UUID) -> Self:
-        """Those that cite this memory, passage, lore or rule."""
-        cited = ContextCitation.objects.filter(account_id=OuterRef("account_id"), ref=pk)
-        return self.filter(Exists(cited.filter(report_id=OuterRef("pk"))))
+        citations = ContextCitation.objects.filter(account_id=OuterRef("account_id"), ref=pk)
+        return self.filter(Exists(citations.filter(report_id=OuterRef("pk"))))
 
 
 class ContextCostReport(AccountOwned):
-    """One call: the columns are for finding it and adding up, `report` is the whole account."""
+    """One call: columns for filters and sums, and the full report as JSON."""
 
     conversation_id = models.CharField(_("conversation"), max_length=200, blank=True)
     thread_id = models.CharField(_("thread"), max_length=200, blank=True)
@@ -70,8 +68,8 @@ class ContextCostReport(AccountOwned):
     actions = ArrayField(
         models.CharField(max_length=50), verbose_name=_("decisions"), default=list, blank=True
     )
-    # Of the tools that were offered, and of those that the conversation had calls of: what they
-    # cost is added up over thousands of calls, whose reports are too long to be read for it.
+    # Offered tools and called tools as columns: costs add them up over thousands of calls, whose
+    # reports are too large to be read for it.
     tool_tokens = models.JSONField(_("tokens by tool"), default=dict, blank=True)
     called_tools = ArrayField(
         models.TextField(), verbose_name=_("tools called"), default=list, blank=True
@@ -79,7 +77,7 @@ class ContextCostReport(AccountOwned):
     report = models.JSONField(_("report"))
     created_by = models.CharField(_("asked by"), max_length=50)
     created_at = models.DateTimeField(_("asked"))
-    # How it went, as the caller tells it afterwards.
+    # The outcome, reported by the caller afterwards.
     success = models.BooleanField(_("succeeded"), null=True, blank=True)
     input_tokens = models.PositiveIntegerField(_("input tokens, by the provider"), null=True)
     output_tokens = models.PositiveIntegerField(_("output tokens, by the provider"), null=True)
@@ -108,7 +106,7 @@ class ContextCostReport(AccountOwned):
             ),
         ]
         indexes = [
-            # With the decisions: a rare one is found without reading the calls of all others.
+            # Includes the decisions, so that rare ones are found without reading every call.
             models.Index(
                 fields=["account", "-created_at", "-id"],
                 include=["actions"],
@@ -130,7 +128,7 @@ class ContextCostReport(AccountOwned):
 
 
 class ContextCitation(AccountOwned):
-    """That a call cites a thing: its report says how. For whoever asks where a thing was used."""
+    """A citation of an object in a call, to list the uses of the object."""
 
     report = models.ForeignKey(
         ContextCostReport,
@@ -149,7 +147,7 @@ class ContextCitation(AccountOwned):
         verbose_name = _("use in a call")
         verbose_name_plural = _("uses in calls")
         constraints = [
-            # Ids of calls are in time order: whoever knows the thing has its calls in theirs.
+            # Ids of calls are ordered by time, so that this index lists the calls of a ref by time.
             models.UniqueConstraint(
                 fields=["account", "ref", "report"], name="one_citation_per_call"
             )
@@ -160,12 +158,12 @@ class ContextCitation(AccountOwned):
 
 
 class ContextBody(AccountOwned):
-    """A message, a tool or a retrieved text, kept once. Its id is a salted digest of it."""
+    """A message, tool or retrieved text, stored once under a salted digest."""
 
-    text = models.TextField(_("text"))  # JSON, in the order in which it came
+    text = models.TextField(_("text"))  # JSON with keys in their original order
     used_on = models.DateField(_("last used"))
-    # Marks of the tool results in it, by which it is found when one of those is erased. NULL: it
-    # was kept by a release that made none, and they are made before somebody asks for them.
+    # Markers of the tool results in it, by which it is deleted when one of those is erased. NULL
+    # for rows of older releases; they are backfilled before the next erasure.
     results = ArrayField(models.CharField(max_length=64), null=True, editable=False)
 
     objects = AccountQuerySet["ContextBody"].as_manager()
@@ -176,7 +174,7 @@ class ContextBody(AccountOwned):
         constraints = [models.UniqueConstraint(fields=["account", "id"], name="body_in_account")]
         indexes = [
             models.Index(fields=["account", "used_on"], name="bodies_by_use"),
-            # Few hold a result. Row-level security keeps `&&` from using an index of the marks.
+            # Few rows hold a result. Row-level security prevents `&&` from using a GIN index.
             models.Index(
                 fields=["account", "id"], condition=Q(results__gt=[]), name="bodies_with_results"
             ),
@@ -192,7 +190,7 @@ class ContextBody(AccountOwned):
 
 
 class ContextInput(AccountOwned):
-    """What a call was made of, as references: enough to assemble it again."""
+    """The inputs of a call as references, to assemble it again."""
 
     report = models.ForeignKey(
         ContextCostReport,
@@ -225,12 +223,12 @@ class ContextInput(AccountOwned):
 
 
 class ContextSummary(AccountOwned):
-    """The summary that stands for the first messages of a conversation, used again and again."""
+    """A summary of the first messages of a conversation, reused by later calls."""
 
     conversation_id = models.CharField(_("conversation"), max_length=200)
     thread_id = models.CharField(_("thread"), max_length=200, blank=True)
     user_id = models.CharField(_("user"), max_length=200, blank=True)
-    # A salted digest of the messages, in the language of the summary.
+    # A salted digest of the messages and of the language.
     digest = models.UUIDField(_("digest of the messages"))
     covers = models.PositiveIntegerField(_("number of messages"))
     bodies = ArrayField(models.UUIDField(), verbose_name=_("messages"), default=list, blank=True)

@@ -1,4 +1,4 @@
-"""What an account wants done with its context. An account without a row goes by the defaults."""
+"""Context settings of an account; without a row, the defaults apply."""
 
 from typing import Any
 from uuid import UUID
@@ -10,17 +10,17 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from context.assembly.policies import DEFAULT, BadPolicy, Policy
+from context.assembly.policies import DEFAULT, InvalidPolicy, Policy
 from context.assembly.retrieval_requests import REMOTE_SOURCES, Remote
-from context.assembly.variant_assignment import WHOLE
+from context.assembly.variant_assignment import PERCENT
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
 from kmapp.search.variants import VARIANTS
 
-LONGEST = 1_000_000  # characters
-LONGEST_KEPT = 36_500  # days
-MOST_TOOLS = 200
-MOST_MODELS = 200
-INPUTS_DAYS = 30  # where nothing else is set
+MAX_LENGTH = 1_000_000  # characters
+MAX_RETENTION_DAYS = 36_500  # days
+MAX_TOOLS = 200
+MAX_MODELS = 200
+DEFAULT_INPUTS_DAYS = 30  # unless the account sets another number
 PRICES = frozenset({"input", "output", "cached"})
 
 
@@ -30,63 +30,64 @@ class Language(models.TextChoices):
 
 
 def check_thresholds(value: Any) -> None:
-    """Characters by tool."""
-    if not isinstance(value, dict) or len(value) > MOST_TOOLS:
+    """Validate thresholds in characters by tool."""
+    if not isinstance(value, dict) or len(value) > MAX_TOOLS:
         raise ValidationError(_("Give characters by tool."))
     for characters in value.values():
-        if type(characters) is not int or not 0 <= characters <= LONGEST:
+        if type(characters) is not int or not 0 <= characters <= MAX_LENGTH:
             raise ValidationError(
-                _("Give whole numbers of characters, up to %(most)d.") % {"most": LONGEST}
+                _("Give whole numbers of characters, up to %(most)d.") % {"most": MAX_LENGTH}
             )
 
 
 def check_prices(value: Any) -> None:
-    """Of a million tokens, by model."""
-    if not isinstance(value, dict) or len(value) > MOST_MODELS:
+    """Validate prices per million tokens by model."""
+    if not isinstance(value, dict) or len(value) > MAX_MODELS:
         raise ValidationError(_("Give prices by model."))
     for price in value.values():
         if not isinstance(price, dict) or not {"input"} <= price.keys() <= PRICES:
             raise ValidationError(_("A price has input, and may have output and cached."))
-        if not all(type(each) in (int, float) and 0 <= each < LONGEST for each in price.values()):
+        if not all(
+            type(amount) in (int, float) and 0 <= amount < MAX_LENGTH for amount in price.values()
+        ):
             raise ValidationError(_("Prices are numbers, for a million tokens."))
 
 
 def check_variants(value: Any) -> None:
-    """Shares in percent, by variant: all of them together, or none."""
+    """Validate shares in percent by variant: in total 100, or none."""
     if not isinstance(value, dict) or not value.keys() <= VARIANTS.keys():
         raise ValidationError(
             _("Give shares by variant: %(names)s.") % {"names": ", ".join(VARIANTS)}
         )
-    if not all(type(share) is int and 0 < share <= WHOLE for share in value.values()):
+    if not all(type(share) is int and 0 < share <= PERCENT for share in value.values()):
         raise ValidationError(_("A share is a whole number of percent, from 1 to 100."))
-    if value and sum(value.values()) != WHOLE:
+    if value and sum(value.values()) != PERCENT:
         raise ValidationError(_("Shares add up to 100 percent."))
 
 
 def check_policy(value: Any) -> None:
-    """Changes of the policy by which calls are assembled."""
     if not isinstance(value, dict):
         raise ValidationError(_("Give values by name."))
     try:
         DEFAULT.with_changes(value)
-    except BadPolicy as error:
+    except InvalidPolicy as error:
         raise ValidationError(str(error)) from error
 
 
 class SettingsQuerySet(AccountQuerySet["ContextSettings"]):
     def here(self, account_id: UUID) -> "ContextSettings":
-        """The account's settings with their account, or the defaults, which nobody saved."""
-        found = self.of(account_id).select_related("account").first()
-        return found or ContextSettings(account=Account.objects.get(pk=account_id))
+        """Return the account's settings with their account, or unsaved defaults."""
+        row = self.of(account_id).select_related("account").first()
+        return row or ContextSettings(account=Account.objects.get(pk=account_id))
 
 
 class ContextSettings(SealedModel):
-    """One row for each account that changed something."""
+    """One row for each account that changed a setting."""
 
     archive_threshold = models.PositiveIntegerField(
         _("characters above which a tool result is kept apart"),
         default=10_000,
-        validators=[MaxValueValidator(LONGEST)],
+        validators=[MaxValueValidator(MAX_LENGTH)],
     )
     tool_thresholds = models.JSONField(
         _("other thresholds, by tool"), default=dict, blank=True, validators=[check_thresholds]
@@ -96,7 +97,7 @@ class ContextSettings(SealedModel):
         null=True,
         blank=True,
         default=90,
-        validators=[MinValueValidator(1), MaxValueValidator(LONGEST_KEPT)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
     )
     across_conversations = models.BooleanField(
         _("agents may find tool results of other conversations"), default=False
@@ -108,7 +109,7 @@ class ContextSettings(SealedModel):
         _("days that inputs of calls are kept"),
         null=True,
         blank=True,
-        validators=[MinValueValidator(1), MaxValueValidator(LONGEST_KEPT)],
+        validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
     )
     policy = models.JSONField(
         _("how calls are assembled"), default=dict, blank=True, validators=[check_policy]
@@ -119,7 +120,7 @@ class ContextSettings(SealedModel):
     variants = models.JSONField(
         _("shares of variants"), default=dict, blank=True, validators=[check_variants]
     )
-    # Another kmapp that is asked first. What opens it is sealed: see kmapp.database.encryption.
+    # Another kmapp that is queried first. Its key is encrypted: see kmapp.database.encryption.
     remote_url = models.CharField(_("address of another kmapp"), max_length=500, blank=True)
     remote_key = models.TextField(_("key of another kmapp"), blank=True, editable=False)
     remote_sources = ArrayField(
@@ -153,15 +154,12 @@ class ContextSettings(SealedModel):
         return int(self.tool_thresholds.get(tool_name, self.archive_threshold))
 
     def remote(self) -> Remote | None:
-        """The other kmapp, if it answers for anything."""
+        """Return the other kmapp, if it serves any source."""
         if not self.remote_url or not self.remote_sources:
             return None
         return Remote(
-            base_url=self.remote_url,
-            sealed_key=self.remote_key,
-            sources=tuple(self.remote_sources),
+            base_url=self.remote_url, sealed_key=self.remote_key, sources=tuple(self.remote_sources)
         )
 
-    def assembly(self) -> Policy:
-        """How the account wants its calls assembled."""
+    def assembly_policy(self) -> Policy:
         return DEFAULT.with_changes(self.policy)

@@ -1,18 +1,17 @@
-"""The account of one call: tokens by section and by item, decisions, citations, cost. Pure.
+"""The report of one call: tokens by section and by item, decisions, citations, cost. Pure.
 
-Key names of `context_cost` are those that agents' frameworks agreed on. The parts sum up: `total`
-is `system` + `history` + `tools_schema` + `tool_results` + `injections` + `memory_knowledge`, and
-each of these is the sum of its items.
+The keys of `context_cost` follow agent frameworks. `total` is `system` + `history` + `tools_schema`
++ `tool_results` + `injections` + `memory_knowledge`, and each of these is the sum of its items.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from context.assembly.budget import Draft, Row
+from context.assembly.budget import Draft, MessageRow
 from context.assembly.calls import Snippet
-from context.assembly.messages import calls_of
-from context.assembly.prompt import REFERENCES, Part, prefix_sha256, tokens_of
-from context.assembly.token_counts import of_results
+from context.assembly.messages import list_calls
+from context.assembly.prompt import REFERENCES, Part, count_tokens, prefix_digest
+from context.assembly.token_counts import count_results
 
 SECTIONS = (
     *("system", "tools_schema", "history", "tool_results", "injections", "memory_knowledge"),
@@ -21,13 +20,12 @@ MILLION = 1_000_000
 Item = dict[str, Any]
 
 
-def reported(draft: Draft) -> dict[str, Any]:
-    """The report of a call that fits."""
-    items = items_of(draft)
+def build_report(draft: Draft) -> dict[str, Any]:
+    items = list_items(draft)
     estimated = dict.fromkeys(SECTIONS, 0)
     for item in items:
         estimated[item["section"]] += item["tokens"]
-    prefix, tail = tokens_of(draft.prefix), tokens_of(draft.tail)
+    prefix, tail = count_tokens(draft.prefix), count_tokens(draft.tail)
     schema = estimated["tools_schema"]
     return {
         "context_window_tokens": draft.material.window,
@@ -35,17 +33,17 @@ def reported(draft: Draft) -> dict[str, Any]:
         "estimated_tokens": {"total": sum(estimated.values()), **estimated},
         "prefix_tokens": prefix + schema,
         "tail_tokens": tail,
-        "prefix_sha256": prefix_sha256(draft.prefix, draft.tools),
+        "prefix_sha256": prefix_digest(draft.prefix, draft.tools),
         "decisions": list(draft.decisions),
         "items": items,
-        "citations": citations_of(draft),
+        "citations": list_citations(draft),
         "tool_profile": draft.profile,
     }
 
 
-def items_of(draft: Draft) -> list[Item]:
+def list_items(draft: Draft) -> list[Item]:
     return [
-        *(_part("system", part) for part in draft.prefix),
+        *(_section_item("system", part) for part in draft.prefix),
         *(
             {
                 "section": "tools_schema",
@@ -58,86 +56,86 @@ def items_of(draft: Draft) -> list[Item]:
             }
             for tool in draft.tools
         ),
-        *(item for row in draft.rows for item in _row(row)),
-        *(item for part in draft.tail for item in _tail(part, draft.snippets)),
+        *(item for row in draft.rows for item in _message_items(row)),
+        *(item for part in draft.tail for item in _tail_items(part, draft.snippets)),
     ]
 
 
-def _part(section: str, part: Part) -> Item:
+def _section_item(section: str, part: Part) -> Item:
     return {"section": section, "kind": "section", "name": part.name, "tokens": part.tokens}
 
 
-def _row(row: Row) -> list[Item]:
-    """A message: its own words, and apart from them what tools returned in it."""
-    results = of_results(row.message)
-    common: Item = {"at": row.at, "role": row.message["role"], "state": row.state}
+def _message_items(row: MessageRow) -> list[Item]:
+    """Return the items of a message: its text, and separately its tool results."""
+    results = count_results(row.message)
+    common: Item = {"at": row.index, "role": row.message["role"], "state": row.state}
     items: list[Item] = [
         {"section": "history", "kind": "message", **common, "tokens": row.tokens - results}
     ]
-    if names := [call.name for call in calls_of(row.message)]:
+    if names := [call.name for call in list_calls(row.message)]:
         items[0]["calls"] = names
     if results:
         items.append({"section": "tool_results", "kind": "result", **common, "tokens": results})
     return items
 
 
-def _tail(part: Part, snippets: Sequence[Snippet]) -> list[Item]:
+def _tail_items(part: Part, snippets: Sequence[Snippet]) -> list[Item]:
     if part.name != REFERENCES:
-        return [_part("injections", part)]
-    shown: list[Item] = [
+        return [_section_item("injections", part)]
+    snippet_items: list[Item] = [
         {
             "section": "memory_knowledge",
             "kind": "snippet",
-            "source": each.source,
-            "ref": each.ref,
-            "score": each.score,
-            "trust": each.trust,
-            "why": dict(each.why),
-            "tokens": each.tokens,
+            "source": snippet.source,
+            "ref": snippet.ref,
+            "score": snippet.score,
+            "trust": snippet.trust,
+            "why": dict(snippet.why),
+            "tokens": snippet.tokens,
         }
-        for each in snippets
+        for snippet in snippets
     ]
-    fence = part.tokens - sum(item["tokens"] for item in shown)
+    fence = part.tokens - sum(item["tokens"] for item in snippet_items)
     return [
-        *shown,
+        *snippet_items,
         {"section": "memory_knowledge", "kind": "fence", "name": part.name, "tokens": fence},
     ]
 
 
-def citations_of(draft: Draft) -> list[Mapping[str, Any]]:
-    """Of every memory, passage, lore and rule that is in the call."""
-    found = [
-        {**each.citation, "source": each.source, "trust": each.trust} for each in draft.snippets
+def list_citations(draft: Draft) -> list[Mapping[str, Any]]:
+    citations = [
+        {**snippet.citation, "source": snippet.source, "trust": snippet.trust}
+        for snippet in draft.snippets
     ]
     rules = [
-        {**each, "source": "rules", "trust": "trusted"} for each in draft.material.bound.citations
+        {**snippet, "source": "rules", "trust": "trusted"}
+        for snippet in draft.material.bound.citations
     ]
-    return [*found, *rules]
+    return [*citations, *rules]
 
 
-def tool_tokens(items: Iterable[Item]) -> dict[str, int]:
-    """By tool, what its schema took."""
-    found: dict[str, int] = {}
+def tokens_by_tool(items: Iterable[Item]) -> dict[str, int]:
+    result: dict[str, int] = {}
     for item in items:
         if item["kind"] == "tool":
-            found[item["name"]] = found.get(item["name"], 0) + item["tokens"]
-    return found
+            result[item["name"]] = result.get(item["name"], 0) + item["tokens"]
+    return result
 
 
-def called_tools(items: Iterable[Item]) -> list[str]:
-    """The tools that the conversation, as far as it was sent, has calls of."""
+def list_called_tools(items: Iterable[Item]) -> list[str]:
+    """Return the names of the tools that the sent conversation calls."""
     return sorted({name for item in items for name in item.get("calls", ())})
 
 
-def cost_of(price: Mapping[str, Any] | None, tokens: Mapping[str, int]) -> float | None:
-    """Money for these tokens, or None where no price is known.
+def calculate_cost(price: Mapping[str, Any] | None, tokens: Mapping[str, int]) -> float | None:
+    """Return the cost of these tokens, or None without a price.
 
-    `input`, `output` and `cached` are prices for a million; `cached` tokens are among `input`.
+    `input`, `output` and `cached` are prices per million tokens; `input` includes `cached` tokens.
     """
     if not price:
         return None
     cached = min(tokens.get("cached", 0), tokens.get("input", 0))
-    fresh = tokens.get("input", 0) - cached
-    cost = fresh * price.get("input", 0.0) + tokens.get("output", 0) * price.get("output", 0.0)
+    uncached = tokens.get("input", 0) - cached
+    cost = uncached * price.get("input", 0.0) + tokens.get("output", 0) * price.get("output", 0.0)
     cost += cached * price.get("cached", price.get("input", 0.0))
     return float(round(cost / MILLION, 8))

@@ -1,4 +1,4 @@
-"""Tokens as they are drawn: bars of parts, and steps from before to after. Pure."""
+"""Chart data: bars of sections, steps of decisions, columns of days. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,14 +6,12 @@ from typing import Any
 
 from context.reports.call_report import SECTIONS
 
-WIDE, TALL = 1_000, 200  # units of a drawing
-OTHERS = 8  # the colour of what has none of its own
+WIDTH, HEIGHT = 1_000, 200  # units of the SVG view box
+OTHER_COLOUR = 8  # the colour of all remaining parts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One part of a bar."""
-
+class BarSegment:
     name: str
     colour: int
     tokens: int
@@ -22,13 +20,13 @@ class Piece:
     width: float
 
 
-def pieces(tokens: Mapping[str, int], whole: int) -> list[Piece]:
-    """The sections of a call, side by side; `whole` is what the width of the drawing stands for."""
-    total, x, drawn = sum(tokens[name] for name in SECTIONS), 0.0, []
+def build_bar(tokens: Mapping[str, int], full_width: int) -> list[BarSegment]:
+    """Return the sections of a call as segments; `whole` is the value of the full width."""
+    total, x, segments = sum(tokens[name] for name in SECTIONS), 0.0, []
     for colour, name in enumerate(SECTIONS, 1):
-        width = WIDE * tokens[name] / whole if whole else 0.0
+        width = WIDTH * tokens[name] / full_width if full_width else 0.0
         share = 100 * tokens[name] / total if total else 0.0
-        piece = Piece(
+        piece = BarSegment(
             name=name,
             colour=colour,
             tokens=tokens[name],
@@ -36,48 +34,50 @@ def pieces(tokens: Mapping[str, int], whole: int) -> list[Piece]:
             x=round(x, 2),
             width=round(width, 2),
         )
-        drawn.append(piece)
+        segments.append(piece)
         x += width
-    return drawn
+    return segments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One decision: what it was, what it did to the tokens, and what else is known of it."""
-
     action: str
     before: int | None
     after: int | None
-    left: float  # of what is left, and of what went, in the drawing
+    left: float  # widths of the remaining and of the removed tokens
     went: float
     fits: bool
     details: Mapping[str, Any]
 
 
-def steps(decisions: Sequence[Mapping[str, Any]], budget: int) -> tuple[list[Step], float]:
-    """Every decision, and where the budget stands in the drawing."""
-    most = max([budget, *(each.get("tokens_before", 0) for each in decisions)], default=budget)
-    return [_step(each, budget, most) for each in decisions], round(WIDE * budget / most, 2)
+def build_steps(decisions: Sequence[Mapping[str, Any]], budget: int) -> tuple[list[Step], float]:
+    """Return every decision, and the position of the budget."""
+    maximum = max(
+        [budget, *(decision.get("tokens_before", 0) for decision in decisions)], default=budget
+    )
+    return [_build_step(decision, budget, maximum) for decision in decisions], round(
+        WIDTH * budget / maximum, 2
+    )
 
 
-def _step(decision: Mapping[str, Any], budget: int, most: int) -> Step:
+def _build_step(decision: Mapping[str, Any], budget: int, maximum: int) -> Step:
     before, after = decision.get("tokens_before"), decision.get("tokens_after")
-    known = {"action", "tokens_before", "tokens_after"}
-    kept = min(before or 0, after or 0)
+    own_keys = {"action", "tokens_before", "tokens_after"}
+    remaining = min(before or 0, after or 0)
     return Step(
         action=str(decision["action"]),
         before=before,
         after=after,
-        left=round(WIDE * kept / most, 2),
-        went=round(WIDE * abs((before or 0) - (after or 0)) / most, 2),
+        left=round(WIDTH * remaining / maximum, 2),
+        went=round(WIDTH * abs((before or 0) - (after or 0)) / maximum, 2),
         fits=after is None or after <= budget,
-        details={name: value for name, value in decision.items() if name not in known},
+        details={name: value for name, value in decision.items() if name not in own_keys},
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """One part of a day, or for None the others together."""
+    """One part of a day; None is the sum of the remaining parts."""
 
     name: str | None
     colour: int
@@ -88,35 +88,37 @@ class Layer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One day: its layers, the first at the foot."""
-
     x: float
     width: float
     pieces: Sequence[Layer]
 
 
-def columns(
+def build_columns(
     days: Sequence[Mapping[str | None, int]], names: Sequence[str]
 ) -> tuple[list[Column], int]:
-    """Days side by side in a drawing of WIDE by TALL, and the tokens that its height stands for."""
-    most = max((sum(day.values()) for day in days), default=0)
-    wide = WIDE / max(len(days), 1)
-    gap = min(4.0, wide / 5)
-    drawn = [
-        Column(x=round(at * wide, 2), width=round(wide - gap, 2), pieces=_layers(day, names, most))
-        for at, day in enumerate(days)
+    """Return one column per day, and the tokens of the full height."""
+    maximum = max((sum(day.values()) for day in days), default=0)
+    column_width = WIDTH / max(len(days), 1)
+    gap = min(4.0, column_width / 5)
+    columns_ = [
+        Column(
+            x=round(index * column_width, 2),
+            width=round(column_width - gap, 2),
+            pieces=_build_layers(day, names, maximum),
+        )
+        for index, day in enumerate(days)
     ]
-    return drawn, most
+    return columns_, maximum
 
 
-def _layers(day: Mapping[str | None, int], names: Sequence[str], most: int) -> list[Layer]:
-    foot, found = float(TALL), []
-    for colour, name in [*enumerate(names, 1), (OTHERS, None)]:
+def _build_layers(day: Mapping[str | None, int], names: Sequence[str], maximum: int) -> list[Layer]:
+    y, layers = float(HEIGHT), []
+    for colour, name in [*enumerate(names, 1), (OTHER_COLOUR, None)]:
         if tokens := day.get(name, 0):
-            height = TALL * tokens / most
-            foot -= height
+            height = HEIGHT * tokens / maximum
+            y -= height
             layer = Layer(
-                name=name, colour=colour, tokens=tokens, y=round(foot, 2), height=round(height, 2)
+                name=name, colour=colour, tokens=tokens, y=round(y, 2), height=round(height, 2)
             )
-            found.append(layer)
-    return found
+            layers.append(layer)
+    return layers

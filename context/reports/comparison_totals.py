@@ -1,4 +1,4 @@
-"""What a comparison says altogether: sums of both sides, and how changes are distributed. Pure."""
+"""Totals of a comparison and the distribution of its changes. Pure."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ EDGES = (-50.0, -25.0, -10.0, -1.0, 1.0, 10.0, 25.0, 50.0)  # percent
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One call that fits both sides."""
+    """Tokens of one call that fits both sides."""
 
     before: int
     after: int
@@ -22,7 +22,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
-    """Calls whose tokens changed by `least` percent or more and by less than `most`."""
+    """Calls whose tokens changed by at least `least` and less than `most` percent."""
 
     least: float | None
     most: float | None
@@ -30,7 +30,7 @@ class Bucket:
 
     @property
     def tone(self) -> str:
-        """Whether these calls take fewer tokens, as many, or more."""
+        """Return whether these calls take fewer, equally many or more tokens."""
         if self.most is not None and self.most <= 0:
             return "fewer"
         return "more" if self.least is not None and self.least >= 0 else "same"
@@ -38,7 +38,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """Of the change in tokens, in percent, over the calls that fit both sides."""
+    """Distribution of the change in tokens, in percent, over calls that fit both sides."""
 
     before: int = 0
     after: int = 0
@@ -53,20 +53,20 @@ class Distribution:
         return Pair(self.before, self.after).percent
 
 
-def distribution(pairs: Iterable[Pair]) -> Distribution:
-    known = list(pairs)
-    if not known:
+def summarise_changes(pairs: Iterable[Pair]) -> Distribution:
+    all_pairs = list(pairs)
+    if not all_pairs:
         return Distribution()
-    changes = sorted(pair.percent for pair in known)
-    cuts = quantiles(changes, n=10, method="inclusive") if len(changes) > 1 else changes * 9
+    changes = sorted(pair.percent for pair in all_pairs)
+    deciles = quantiles(changes, n=10, method="inclusive") if len(changes) > 1 else changes * 9
     edges = [None, *EDGES, None]
     return Distribution(
-        before=sum(pair.before for pair in known),
-        after=sum(pair.after for pair in known),
-        calls=len(known),
-        tenth=cuts[0],
-        median=cuts[4],
-        ninetieth=cuts[8],
+        before=sum(pair.before for pair in all_pairs),
+        after=sum(pair.after for pair in all_pairs),
+        calls=len(all_pairs),
+        tenth=deciles[0],
+        median=deciles[4],
+        ninetieth=deciles[8],
         buckets=[
             Bucket(least=least, most=most, calls=sum(_within(x, least, most) for x in changes))
             for least, most in pairwise(edges)

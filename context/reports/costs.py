@@ -1,6 +1,6 @@
-"""What calls cost over time: by section, agent, tool, model or variant.
+"""Costs of calls over time by section, agent, tool, model or variant.
 
-Everything is read from the columns of the newest calls of a period, never from their reports.
+Read from the columns of the newest calls of a period, never from their reports.
 """
 
 import json
@@ -16,10 +16,10 @@ from django.utils import timezone
 from context.models import ContextSettings
 from context.reports.call_report import MILLION, SECTIONS
 
-MOST_CALLS = 10_000  # that are added up; where a period has more, the newest
-USUAL_DAYS, MOST_DAYS = 30, 365
+MAX_CALLS = 10_000  # the newest ones of a period with more
+DEFAULT_DAYS, MAX_DAYS = 30, 365
 
-# Prices are the account's of today; `uncached` is what a token costs more that no cache gave.
+# Prices are today's; `uncached` is the surcharge of a token that was not cached.
 CALLS = f"""
 WITH priced AS (
   SELECT key AS model, (value ->> 'input')::float / {MILLION} AS price,
@@ -40,8 +40,8 @@ WITH priced AS (
 )
 """  # noqa: S608
 
-# Most calls offer the tools that others offer: each set of them is read once.
-TOOLS = """
+# Most calls share their set of tools, so that each set is expanded once.
+TOOL_PARTS = """
 (SELECT tool.key AS name, day, calls, tool.value::int * calls AS tokens,
   tool.value::int * paid_each AS paid, tool.value::int * price * calls AS money
  FROM (
@@ -51,26 +51,26 @@ TOOLS = """
 ) part
 """
 _SECTIONS = ", ".join(f"('{name}', {name})" for name in SECTIONS)
-_OF_SECTIONS = f"""
+_SECTION_PARTS = f"""
 (SELECT section.name, day, 1 AS calls, section.tokens, paid * section.tokens / total AS paid
  FROM calls CROSS JOIN LATERAL (VALUES {_SECTIONS}) AS section (name, tokens)
  WHERE section.tokens > 0
 ) part
 """  # noqa: S608
-_WHOLE = "(SELECT {} AS name, day, 1 AS calls, total AS tokens, paid FROM calls) part"
-# What calls fall into: names, calls, tokens and money, for which no call counts twice.
+_CALL_PARTS = "(SELECT {} AS name, day, 1 AS calls, total AS tokens, paid FROM calls) part"
+# Groupings of calls: name, calls, tokens and cost, without double counting.
 PARTS = {
-    "section": _OF_SECTIONS,
-    "agent": _WHOLE.format("agent_id"),
-    "tool": TOOLS,
-    "model": _WHOLE.format("model"),
-    "variant": _WHOLE.format("variant"),
+    "section": _SECTION_PARTS,
+    "agent": _CALL_PARTS.format("agent_id"),
+    "tool": TOOL_PARTS,
+    "model": _CALL_PARTS.format("model"),
+    "variant": _CALL_PARTS.format("variant"),
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """Which calls: those of the last days, perhaps of one agent or one model."""
+    """The calls of the last days, optionally of one agent or one model."""
 
     account_id: UUID
     days: int
@@ -79,18 +79,17 @@ class Period:
     model: str = ""
 
     @classmethod
-    def of(cls, settings: ContextSettings, asked: Mapping[str, Any]) -> Self:
-        """The one asked for, at the account's prices."""
+    def of(cls, settings: ContextSettings, params: Mapping[str, Any]) -> Self:
         return cls(
             account_id=settings.account_id,
-            days=asked.get("days") or USUAL_DAYS,
+            days=params.get("days") or DEFAULT_DAYS,
             prices=settings.prices,
-            agent_id=asked.get("agent_id") or "",
-            model=asked.get("model") or "",
+            agent_id=params.get("agent_id") or "",
+            model=params.get("model") or "",
         )
 
-    def rows(self, query: str, **more: Any) -> list[tuple[Any, ...]]:
-        """What a query over these calls gives. Inside `acting`."""
+    def query(self, query: str, **values_: Any) -> list[tuple[Any, ...]]:
+        """Return the result of a query over these calls. Inside `acting`."""
         today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
         values: dict[str, Any] = {
             "account": self.account_id,
@@ -98,78 +97,78 @@ class Period:
             "agent_id": self.agent_id,
             "model": self.model,
             "prices": json.dumps(self.prices),
-            "most": MOST_CALLS,
+            "most": MAX_CALLS,
             "zone": timezone.get_current_timezone_name(),
         }
         with connection.cursor() as cursor:
-            cursor.execute(CALLS + query, {**values, **more})
+            cursor.execute(CALLS + query, {**values, **values_})
             return list(cursor.fetchall())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What one section, agent, tool, model or variant took. `paid` is its share of the cost."""
+    """Totals of one section, agent, tool, model or variant; `cost` is its share by tokens."""
 
     name: str
     calls: int
     tokens: int
-    paid: float | None
+    cost: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """All the calls together; `cut` when there were more than are added up."""
+    """Totals of all calls; `truncated` if the period has more calls than are counted."""
 
     calls: int
     tokens: int
-    paid: float | None
+    cost: float | None
     agents: int
 
     @property
-    def cut(self) -> bool:
-        return self.calls >= MOST_CALLS
+    def truncated(self) -> bool:
+        return self.calls >= MAX_CALLS
 
 
-def totals(period: Period) -> Totals:
-    [(calls, tokens, paid, agents)] = period.rows(
+def calculate_totals(period: Period) -> Totals:
+    [(calls, tokens, costs, agents)] = period.query(
         "SELECT count(*), coalesce(sum(total), 0), sum(paid), count(DISTINCT agent_id) FROM calls"
     )
-    return Totals(calls=calls, tokens=tokens, paid=paid, agents=agents)
+    return Totals(calls=calls, tokens=tokens, cost=costs, agents=agents)
 
 
-def parts(period: Period, by: str, *, limit: int, offset: int = 0) -> tuple[list[Part], int]:
-    """The dearest first, and how many there are in all."""
-    found = period.rows(
+def list_parts(period: Period, by: str, *, limit: int, offset: int = 0) -> tuple[list[Part], int]:
+    """Return a page of parts with most tokens first, and the number of all parts."""
+    rows = period.query(
         "SELECT name, sum(calls)::int, sum(tokens)::bigint, sum(paid), count(*) OVER ()"  # noqa: S608
         f" FROM {PARTS[by]} GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT %(limit)s OFFSET %(offset)s",
         limit=limit,
         offset=offset,
     )
-    shown = [Part(name=row[0], calls=row[1], tokens=row[2], paid=row[3]) for row in found]
-    return shown, found[0][4] if found else 0
+    parts_ = [Part(name=row[0], calls=row[1], tokens=row[2], cost=row[3]) for row in rows]
+    return parts_, rows[0][4] if rows else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """What one day's calls took, by name; under None what falls to other names."""
+    """Totals of one day, by name; None is the sum of the other names."""
 
     day: date
     tokens: Mapping[str | None, int]
-    paid: float | None
+    cost: float | None
 
 
-def by_day(period: Period, by: str, names: Sequence[str]) -> list[Day]:
-    """Every day of the period, oldest first."""
-    found = period.rows(
+def list_days(period: Period, by: str, names: Sequence[str]) -> list[Day]:
+    """Return every day of the period, oldest first."""
+    rows = period.query(
         "SELECT day, CASE WHEN name = ANY (%(names)s) THEN name END, sum(tokens)::bigint, sum(paid)"  # noqa: S608
         f" FROM {PARTS[by]} GROUP BY 1, 2",
         names=list(names),
     )
     tokens: dict[date, dict[str | None, int]] = {}
-    paid: dict[date, float | None] = {}
-    for day, name, size, cost in found:
+    costs: dict[date, float | None] = {}
+    for day, name, size, cost in rows:
         tokens.setdefault(day, {})[name] = size
-        paid[day] = paid.get(day) if cost is None else (paid.get(day) or 0.0) + cost
+        costs[day] = costs.get(day) if cost is None else (costs.get(day) or 0.0) + cost
     today = timezone.localdate()
     days = [today - timedelta(days=ago) for ago in reversed(range(period.days))]
-    return [Day(day=day, tokens=tokens.get(day, {}), paid=paid.get(day)) for day in days]
+    return [Day(day=day, tokens=tokens.get(day, {}), cost=costs.get(day)) for day in days]

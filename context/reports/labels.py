@@ -1,4 +1,4 @@
-"""What people read for the names that reports use."""
+"""Labels of the names used in reports."""
 
 from django.utils.translation import gettext_lazy as _
 

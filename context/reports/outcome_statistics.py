@@ -1,4 +1,4 @@
-"""How calls went, by variant: as often as their callers told it."""
+"""Outcome statistics by variant, from the outcomes that callers report."""
 
 from dataclasses import dataclass
 
@@ -8,21 +8,21 @@ from kmapp.search.confidence import Interval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """Of one variant. Latency in milliseconds; None where nobody told any."""
+    """Statistics of one variant. Latency in milliseconds; None without any report."""
 
     variant: str
     calls: int
     conversations: int
-    success: Interval  # of the calls whose success was told
+    success: Interval  # of the calls with a reported outcome
     latency: float | None  # the median
     latency_p95: float | None
-    tokens: float  # of a call
-    cost: float | None  # of a call that has one
+    tokens: float  # per call
+    cost: float | None  # per call with a price
 
 
-def results(period: Period) -> list[Result]:
-    """One query. Inside `acting`."""
-    found = period.rows(
+def list_results(period: Period) -> list[Result]:
+    """Return the statistics of each variant. Inside `acting`."""
+    rows = period.query(
         "SELECT variant, count(*),"
         " count(DISTINCT conversation_id) FILTER (WHERE conversation_id <> ''),"
         " count(*) FILTER (WHERE success), count(success),"
@@ -35,11 +35,11 @@ def results(period: Period) -> list[Result]:
             variant=variant,
             calls=calls,
             conversations=conversations,
-            success=Interval(succeeded, told),
+            success=Interval(succeeded, reported),
             latency=latency,
             latency_p95=p95,
             tokens=tokens,
             cost=cost,
         )
-        for variant, calls, conversations, succeeded, told, latency, p95, tokens, cost in found
+        for variant, calls, conversations, succeeded, reported, latency, p95, tokens, cost in rows
     ]

@@ -1,20 +1,20 @@
-"""What calls could do without: tools that nobody calls, prefixes that move, results sent again."""
+"""Possible savings: unused tools, unstable prefixes, repeated results."""
 
 from dataclasses import dataclass
 
-from context.reports.costs import TOOLS, Period, Totals
+from context.reports.costs import TOOL_PARTS, Period, Totals
 
-LEAST_CALLS = 20  # before anything is said
-LEAST_SHARE = 0.01  # of all tokens
-MOST_TOOLS = 5
+MIN_CALLS = 20  # needed for an estimate
+MIN_SHARE = 0.01  # of all tokens
+MAX_TOOLS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saving:
-    """Something to be saved, at most `tokens` of the period; money at today's input prices.
+    """A possible saving of at most `tokens`; `cost` at today's input prices.
 
-    `calls` are those that it was seen in: that offered the tool, whose prefix was another one than
-    in the call before, that sent results again. `among` are those that could have been so.
+    `calls` are the affected calls: they offered the tool, changed the prefix or repeated results;
+    `among` are the calls that could be affected.
     """
 
     kind: str  # idle_tool, moving_prefix, repeated_results
@@ -23,49 +23,48 @@ class Saving:
     among: int
     tokens: int
     share: float  # of all tokens, 0..1
-    money: float | None
+    cost: float | None
 
 
-def savings(period: Period, whole: Totals) -> list[Saving]:
-    """The biggest first. Two queries."""
-    if whole.calls < LEAST_CALLS:
+def find_savings(period: Period, totals: Totals) -> list[Saving]:
+    """Return the possible savings, largest first. Two queries."""
+    if totals.calls < MIN_CALLS:
         return []
-    found = [*_idle_tools(period, whole), *_repeated(period, whole)]
-    return sorted(found, key=lambda each: -each.tokens)
+    candidates = [*_idle_tools(period, totals), *_repeated_content(period, totals)]
+    return sorted(candidates, key=lambda saving: -saving.tokens)
 
 
-def _idle_tools(period: Period, whole: Totals) -> list[Saving]:
-    """Tools that were offered again and again, and never called."""
-    rows = period.rows(
+def _idle_tools(period: Period, totals: Totals) -> list[Saving]:
+    """Return tools that were offered often and never called."""
+    rows = period.query(
         "SELECT name, sum(calls)::int, sum(tokens)::bigint, sum(money)"  # noqa: S608
-        f" FROM {TOOLS} WHERE name NOT IN (SELECT unnest(called_tools) FROM calls) GROUP BY 1"
+        f" FROM {TOOL_PARTS} WHERE name NOT IN (SELECT unnest(called_tools) FROM calls) GROUP BY 1"
         " HAVING sum(calls) >= %(least)s AND sum(tokens) >= %(tokens)s"
         " ORDER BY 3 DESC, 1 LIMIT %(limit)s",
-        least=LEAST_CALLS,
-        tokens=LEAST_SHARE * whole.tokens,
-        limit=MOST_TOOLS,
+        least=MIN_CALLS,
+        tokens=MIN_SHARE * totals.tokens,
+        limit=MAX_TOOLS,
     )
     return [
         Saving(
             kind="idle_tool",
             name=name,
             calls=calls,
-            among=whole.calls,
+            among=totals.calls,
             tokens=tokens,
-            share=tokens / whole.tokens,
-            money=money,
+            share=tokens / totals.tokens,
+            cost=money,
         )
         for name, calls, tokens, money in rows
     ]
 
 
-def _repeated(period: Period, whole: Totals) -> list[Saving]:
-    """What a call repeats of the call before it in its conversation, and what it could have kept.
+def _repeated_content(period: Period, totals: Totals) -> list[Saving]:
+    """Compare each call with the previous one of its conversation.
 
-    A prefix that moved is one that the provider's cache could not give; results that were there
-    before could stand as placeholders.
+    A changed prefix misses the provider's cache; repeated results could be placeholders.
     """
-    [row] = period.rows(
+    [row] = period.query(
         "SELECT count(*),"
         " count(*) FILTER (WHERE moved), sum(prefix) FILTER (WHERE moved),"
         " sum(prefix * uncached) FILTER (WHERE moved),"
@@ -78,8 +77,10 @@ def _repeated(period: Period, whole: Totals) -> list[Saving]:
         "   (PARTITION BY conversation_id, thread_id, user_id ORDER BY created_at, id)) one"
         " WHERE moved IS NOT NULL"
     )
-    among, *found = row
-    told = zip(("moving_prefix", "repeated_results"), (found[:3], found[3:]), strict=True)
+    among, *candidates = row
+    kinds = zip(
+        ("moving_prefix", "repeated_results"), (candidates[:3], candidates[3:]), strict=True
+    )
     return [
         Saving(
             kind=kind,
@@ -87,9 +88,9 @@ def _repeated(period: Period, whole: Totals) -> list[Saving]:
             calls=calls,
             among=among,
             tokens=tokens,
-            share=tokens / whole.tokens,
-            money=money,
+            share=tokens / totals.tokens,
+            cost=money,
         )
-        for kind, (calls, tokens, money) in told
-        if calls >= LEAST_CALLS and tokens >= LEAST_SHARE * whole.tokens
+        for kind, (calls, tokens, money) in kinds
+        if calls >= MIN_CALLS and tokens >= MIN_SHARE * totals.tokens
     ]

@@ -1,4 +1,4 @@
-"""Parts of calls as they are kept: once for each account, under a salted digest of their text."""
+"""Storage of call parts: once per account, under a salted digest of their text."""
 
 import json
 import marshal
@@ -10,42 +10,43 @@ from uuid import UUID
 
 from django.utils.crypto import salted_hmac
 
-MOST = 100_000  # digests that are remembered
-PLAIN = 2  # the version of marshal that writes equal values alike: without references
+MAX_DIGESTS = 100_000  # cached digests
+MARSHAL_VERSION = 2  # without references, so that equal values have equal bytes
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def written(value: Any) -> str:
-    """As JSON, in the order in which it came: models read tools in it."""
+def encode_json(value: Any) -> str:
+    """Encode as JSON with keys in order, because models read tools in that order."""
     return _encode(value)
 
 
-def digest_of(account_id: UUID, text: str) -> UUID:
-    """The same for the same text in one account; nobody can tell the text from it."""
-    made = _salted(account_id).copy()
-    made.update(text.encode())
-    return UUID(bytes=made.digest()[:16], version=5)
+def salted_digest(account_id: UUID, text: str) -> UUID:
+    """Return the account's salted digest of the text. It does not reveal the text."""
+    mac = _keyed_hmac(account_id).copy()
+    mac.update(text.encode())
+    return UUID(bytes=mac.digest()[:16], version=5)
 
 
-def body_of(account_id: UUID, value: Any) -> UUID:
-    """The digest of a part as it is written. A conversation brings its parts with every call.
+def body_digest(account_id: UUID, value: Any) -> UUID:
+    """Return the digest of a part as it is stored.
 
-    So they are remembered, by what they hold: neither they nor what is written of them is kept.
+    A conversation repeats its parts in every call, so that digests are cached by a fingerprint;
+    neither the parts nor their text stay in memory.
     """
-    held = blake2b(marshal.dumps(value, PLAIN), digest_size=16).digest()
-    known = _known.get((account_id, held))
-    if known is None:
-        if len(_known) >= MOST:
-            _known.clear()  # rare, and made anew in no time
-        known = _known[account_id, held] = digest_of(account_id, written(value))
-    return known
+    fingerprint = blake2b(marshal.dumps(value, MARSHAL_VERSION), digest_size=16).digest()
+    digest = _digests.get((account_id, fingerprint))
+    if digest is None:
+        if len(_digests) >= MAX_DIGESTS:
+            _digests.clear()  # rare, and cheap to rebuild
+        digest = _digests[account_id, fingerprint] = salted_digest(account_id, encode_json(value))
+    return digest
 
 
-_known: dict[tuple[UUID, bytes], UUID] = {}
+_digests: dict[tuple[UUID, bytes], UUID] = {}
 
 
 @lru_cache(maxsize=1_000)
-def _salted(account_id: UUID) -> HMAC:
-    """The key is made once, not for each of the hundreds of parts of a call."""
+def _keyed_hmac(account_id: UUID) -> HMAC:
+    """Return the keyed HMAC of the account; cached, because a call has hundreds of parts."""
     return salted_hmac(f"context.body.{account_id}", "", algorithm="sha256")

@@ -1,4 +1,4 @@
-"""Where memories, passages, lore and rules were used: in which calls."""
+"""Usage of memories, passages, lore and rules in calls."""
 
 from uuid import UUID
 
@@ -9,10 +9,10 @@ from kmapp.web.usage_registry import Usage, UsageEntry, register_usage
 
 
 @register_usage
-def uses_in_calls(account_id: UUID, pk: UUID, limit: int) -> Usage:
-    """The latest calls that cite it. Inside `acting`."""
+def list_usage(account_id: UUID, pk: UUID, limit: int) -> Usage:
+    """Return the latest calls that cite the object. Inside `acting`."""
     rows = ContextCostReport.objects.of(account_id).citing(pk).briefly().newest_first()
-    found = list(rows[: limit + 1])
+    latest = list(rows[: limit + 1])
     return Usage(
         latest=[
             UsageEntry(
@@ -20,8 +20,8 @@ def uses_in_calls(account_id: UUID, pk: UUID, limit: int) -> Usage:
                 by=row.conversation_id or row.agent_id,
                 url=reverse("context:call", args=[row.pk]),
             )
-            for row in found[:limit]
+            for row in latest[:limit]
         ],
         url=f"{reverse('context:calls')}?cites={pk}",
-        more=len(found) > limit,
+        more=len(latest) > limit,
     )

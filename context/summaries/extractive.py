@@ -1,4 +1,4 @@
-"""Short accounts of long texts, made of their own sentences. Pure."""
+"""Extractive summaries of long texts. Pure."""
 
 import json
 import math
@@ -10,13 +10,13 @@ from typing import Any
 
 from kmapp.text.terms import terms
 
-LEAST, MOST = 200, 500  # characters of a summary of a text that is longer
-QUERY = 500
-SOURCES = 10
-LONGEST_PIECE = 240  # a "sentence" of JSON or code has no end
-ASKED = 10.0  # what a word of the question counts, against how often a word occurs
-SHORTEST_NAME, LONGEST_NAME = 2, 200  # characters of a source that a line names
-CONSIDERED = 1_500  # pieces of a text; the rest is like them
+MIN_LENGTH, MAX_LENGTH = 200, 500  # characters of a summary
+MAX_QUERY = 500
+MAX_SOURCES = 10
+MAX_SENTENCE = 240  # because JSON and code have no sentence ends
+QUERY_WEIGHT = 10.0  # weight of a query term against the log frequency
+MIN_SOURCE, MAX_SOURCE = 2, 200  # characters of a source's name
+MAX_SENTENCES = 1_500  # per text, for speed
 
 _END = re.compile(r"(?<=[。！？!?])|(?<=\.)\s+|\n+")
 _LINK = re.compile(r"https?://[^\s\"'<>()\[\]，。；、）】]+")
@@ -25,78 +25,83 @@ _NAMED = re.compile(
     r"[^\S\n]*+[:：]([^\n]*+)",
     re.IGNORECASE | re.MULTILINE,
 )
-# What a tool's input calls its question.
-_QUESTIONS = ("query", "question", "q", "search", "keyword", "keywords", "prompt", "url", "path")
+# Keys of a tool's input that hold its query.
+_QUERY_KEYS = ("query", "question", "q", "search", "keyword", "keywords", "prompt", "url", "path")
 
 
-def summary(text: str, query: str = "") -> str:
-    """From 200 to 500 characters of the text's own sentences; a shorter text whole, on one line.
+def summarise_text(text: str, query: str = "") -> str:
+    """Return 200 to 500 characters of the text's own sentences; a shorter text on one line.
 
-    The sentences that hold most of the words that the text keeps repeating and that were asked
-    for, in the order of the text.
+    Selects the sentences with most frequent terms and query terms, in the order of the text.
     """
     line = " ".join(text.split())
-    if len(line) <= LEAST:
+    if len(line) <= MIN_LENGTH:
         return line
-    pieces = list(islice(_pieces(text), CONSIDERED))
-    chosen = _chosen(pieces, _weights(pieces, query))
-    told = " ".join(pieces[at] for at in sorted(chosen))
-    return told if len(told) >= LEAST else f"{told} {line}"[:MOST]
+    pieces = list(islice(_split_sentences(text), MAX_SENTENCES))
+    selected = _select_sentences(pieces, _weigh_sentences(pieces, query))
+    result = " ".join(pieces[index] for index in sorted(selected))
+    return result if len(result) >= MIN_LENGTH else f"{result} {line}"[:MAX_LENGTH]
 
 
-def _pieces(text: str) -> list[str]:
-    found = (" ".join(piece.split()) for piece in _END.split(text))
+def _split_sentences(text: str) -> list[str]:
+    sentences = (" ".join(piece.split()) for piece in _END.split(text))
     return [
-        piece[at : at + LONGEST_PIECE]
-        for piece in found
-        for at in range(0, len(piece), LONGEST_PIECE)
+        piece[index : index + MAX_SENTENCE]
+        for piece in sentences
+        for index in range(0, len(piece), MAX_SENTENCE)
     ]
 
 
-def _weights(pieces: list[str], query: str) -> list[float]:
+def _weigh_sentences(pieces: list[str], query: str) -> list[float]:
     words = [frozenset(terms(piece)) for piece in pieces]
-    often = Counter(word for each in words for word in each)
-    asked = frozenset(terms(query))
+    frequencies = Counter(word for sentence_terms in words for word in sentence_terms)
+    query_terms = frozenset(terms(query))
     return [
-        sum(math.log1p(often[word]) + ASKED * (word in asked) for word in each) / (8 + len(each))
-        for each in words
+        sum(
+            math.log1p(frequencies[word]) + QUERY_WEIGHT * (word in query_terms)
+            for word in sentence_terms
+        )
+        / (8 + len(sentence_terms))
+        for sentence_terms in words
     ]
 
 
-def _chosen(pieces: list[str], weights: list[float]) -> set[int]:
-    best = sorted(range(len(pieces)), key=lambda at: (-weights[at], at))
-    chosen: set[int] = set()
+def _select_sentences(pieces: list[str], weights: list[float]) -> set[int]:
+    best = sorted(range(len(pieces)), key=lambda index: (-weights[index], index))
+    selected: set[int] = set()
     seen: set[str] = set()
     length = -1  # the first piece needs no space before it
-    for at in best:
-        longer = length + 1 + len(pieces[at])
-        if longer > MOST or pieces[at] in seen:
+    for index in best:
+        new_length = length + 1 + len(pieces[index])
+        if new_length > MAX_LENGTH or pieces[index] in seen:
             continue
-        chosen.add(at)
-        seen.add(pieces[at])
-        length = longer
-        if length >= LEAST:
+        selected.add(index)
+        seen.add(pieces[index])
+        length = new_length
+        if length >= MIN_LENGTH:
             break
-    return chosen
+    return selected
 
 
-def query_summary(tool_input: Any) -> str:
-    """What a tool was asked, in one line."""
+def summarise_query(tool_input: Any) -> str:
+    """Return the query of a tool's input on one line."""
     if isinstance(tool_input, Mapping):
-        for name in _QUESTIONS:
-            said = tool_input.get(name)
-            if isinstance(said, str) and said.strip():
-                return " ".join(said.split())[:QUERY]
+        for name in _QUERY_KEYS:
+            value = tool_input.get(name)
+            if isinstance(value, str) and value.strip():
+                return " ".join(value.split())[:MAX_QUERY]
     if not tool_input:
         return ""
-    said = tool_input if isinstance(tool_input, str) else json.dumps(tool_input, ensure_ascii=False)
-    return " ".join(said.split())[:QUERY]
+    value = (
+        tool_input if isinstance(tool_input, str) else json.dumps(tool_input, ensure_ascii=False)
+    )
+    return " ".join(value.split())[:MAX_QUERY]
 
 
-def sources_of(text: str) -> list[str]:
-    """Where a text says that it comes from: named sources, then links, most frequent first."""
-    names = (found[1].strip() for found in _NAMED.finditer(text))
-    named = Counter(name for name in names if SHORTEST_NAME <= len(name) <= LONGEST_NAME)
-    links = Counter(found[0].rstrip(".,;:!?") for found in _LINK.finditer(text))
-    best = [name for name, _ in (*named.most_common(SOURCES), *links.most_common(SOURCES))]
-    return list(dict.fromkeys(best))[:SOURCES]
+def extract_sources(text: str) -> list[str]:
+    """Return named sources, then links, most frequent first."""
+    names = (match[1].strip() for match in _NAMED.finditer(text))
+    named = Counter(name for name in names if MIN_SOURCE <= len(name) <= MAX_SOURCE)
+    links = Counter(match[0].rstrip(".,;:!?") for match in _LINK.finditer(text))
+    best = [name for name, _ in (*named.most_common(MAX_SOURCES), *links.most_common(MAX_SOURCES))]
+    return list(dict.fromkeys(best))[:MAX_SOURCES]

@@ -1,11 +1,11 @@
-"""What a chat model is given to sum up, and which of its answers are summaries. Pure."""
+"""Requests for summaries by the chat model, and validation of its responses. Pure."""
 
 from collections.abc import Sequence
 
-from context.archives.placeholders import folded
-from context.assembly.fence import disarmed
-from context.assembly.messages import Message, words_of
-from context.summaries.extractive import LEAST, MOST
+from context.archives.placeholders import fold_text
+from context.assembly.fence import escape_tags
+from context.assembly.messages import Message, message_text
+from context.summaries.extractive import MAX_LENGTH, MIN_LENGTH
 from kmapp.prompt_injection import detect_flags
 from kmapp.text import tokens
 from kmapp.text.terms import chinese_share
@@ -14,14 +14,14 @@ from memory.extraction.conversation import render_transcript
 from memory.extraction.prompt_echo import repeats_prompt
 from memory.extraction.response_schema import InvalidResponse, ResponseModel, parse_one
 
-READ = 24_000  # characters of a text that a model is given
-PIECES = 12
-MESSAGE = 2_000  # characters of one message
+MAX_SOURCE_LENGTH = 24_000  # characters of the text in a request
+EXCERPTS = 12
+MAX_MESSAGE = 2_000  # characters of one message
 GAP = "\n…\n"
-APART = 0.5  # between the shares of Chinese in a text and in its summary
-# A summary that speaks to the model instead of saying what a text holds.
-HOSTILE = frozenset({"instructions", "role_markup", "tool_call", "tag_characters"})
-FORM = {
+MAX_SHARE_DIFFERENCE = 0.5  # of Chinese characters in the text and in its summary
+# Flags of a summary that contains instructions to a model.
+INJECTION_FLAGS = frozenset({"instructions", "role_markup", "tool_call", "tag_characters"})
+RESPONSE_SCHEMA = {
     "type": "object",
     "properties": {"summary": {"type": "string"}},
     "required": ["summary"],
@@ -29,49 +29,52 @@ FORM = {
 }
 
 
-class Summary(ResponseModel):
-    """What a model answers."""
-
+class SummaryResponse(Shape):
     summary: str
 
 
-def excerpt(text: str) -> str:
-    """The text, or as much of it as a model is given: evenly, with its beginning and its end."""
-    if len(text) <= READ:
+def take_excerpt(text: str) -> str:
+    """Return the text, or evenly spaced excerpts that include its start and end."""
+    if len(text) <= MAX_SOURCE_LENGTH:
         return text
-    size = READ // PIECES
-    starts = (at * (len(text) - size) // (PIECES - 1) for at in range(PIECES))
+    size = MAX_SOURCE_LENGTH // EXCERPTS
+    starts = (index * (len(text) - size) // (EXCERPTS - 1) for index in range(EXCERPTS))
     return GAP.join(text[start : start + size] for start in starts)
 
 
-def conversation(messages: Sequence[Message]) -> str:
-    """What was said, each message and the whole no longer than a model is given."""
-    said = [Said(role=each["role"], text=folded(words_of(each), MESSAGE)) for each in messages]
-    return excerpt(render_transcript([each for each in said if each.text.strip()]))
+def render_conversation(messages: Sequence[Message]) -> str:
+    """Return the transcript, with each message and the whole limited in length."""
+    lines = [
+        Said(role=message["role"], text=fold_text(message_text(message), MAX_MESSAGE))
+        for message in messages
+    ]
+    return take_excerpt(transcript([message for message in lines if message.text.strip()]))
 
 
-def of_result(raw: str, prompt: str, source: str) -> str:
-    """The summary of a tool's result. Raises Unusable."""
-    told = " ".join(_summary(raw, prompt, source).split())
-    if not LEAST <= len(told) <= MOST:
-        raise InvalidResponse(f"the summary has {len(told)} characters, not {LEAST} to {MOST}")
-    return told
+def parse_result_summary(raw: str, prompt: str, source: str) -> str:
+    """Return the summary of a tool result. Raises Unusable."""
+    summary = " ".join(_parse_summary(raw, prompt, source).split())
+    if not MIN_LENGTH <= len(summary) <= MAX_LENGTH:
+        raise Unusable(
+            f"the summary has {len(summary)} characters, not {MIN_LENGTH} to {MAX_LENGTH}"
+        )
+    return summary
 
 
-def of_conversation(raw: str, prompt: str, source: str, most: int) -> str:
-    """The summary of a conversation, of at most that many tokens. Raises Unusable."""
-    told = disarmed(_summary(raw, prompt, source))
-    if not 0 < (size := tokens.count(told)) <= most:
-        raise InvalidResponse(f"the summary has {size} tokens, not 1 to {most}")
-    return told
+def parse_conversation_summary(raw: str, prompt: str, source: str, most: int) -> str:
+    """Return the summary of a conversation of at most `most` tokens. Raises Unusable."""
+    summary = escape_tags(_parse_summary(raw, prompt, source))
+    if not 0 < (size := tokens.count(summary)) <= most:
+        raise Unusable(f"the summary has {size} tokens, not 1 to {most}")
+    return summary
 
 
-def _summary(raw: str, prompt: str, source: str) -> str:
-    told = parse_one(raw, Summary).summary.strip()
-    if repeats_prompt(told, prompt, source):
-        raise InvalidResponse("it repeats the prompt")
-    if HOSTILE & set(detect_flags(told)):
-        raise InvalidResponse("it speaks to its reader instead of summing up")
-    if abs(chinese_share(told) - chinese_share(source)) > APART:
-        raise InvalidResponse("it is not in the language of what it sums up")
-    return told
+def _parse_summary(raw: str, prompt: str, source: str) -> str:
+    summary = read_one(raw, SummaryResponse).summary.strip()
+    if echoes(summary, prompt, source):
+        raise Unusable("it repeats the prompt")
+    if INJECTION_FLAGS & set(detect_flags(summary)):
+        raise Unusable("it contains instructions instead of a summary")
+    if abs(chinese_share(summary) - chinese_share(source)) > MAX_SHARE_DIFFERENCE:
+        raise Unusable("it is not in the language of the text")
+    return summary

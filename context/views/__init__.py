@@ -1,1 +1,1 @@
-"""The pages of context."""
+"""Pages of context."""

@@ -1,4 +1,4 @@
-"""Calls: found, and looked into: what each was given, what gave way, and what it cost."""
+"""Pages of calls: list and detail."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from context.actions.replays import Recording, again, recordings
+from context.actions.replays import RecordedCall, load_recorded_calls, replay
 from context.assembly.budget import Draft
 from context.models import ContextCostReport
 from context.reports import labels
 from context.reports.call_report import SECTIONS
-from context.reports.chart_data import pieces, steps
-from context.views.call_prompt import PromptPart, prompt_of
+from context.reports.chart_data import build_bar, build_steps
+from context.views.call_prompt import PromptPart, list_prompt_parts
 from context.views.filters import CallFilter
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, fragment, uuid_or_404
@@ -35,17 +35,16 @@ PAGES = {
 @require_safe
 @reviewer_required
 def calls(request: WebRequest) -> HttpResponse:
-    """Newest first; each with a bar of what it was made of."""
     rows = ContextCostReport.objects.of(account_id_for(request))
-    narrowed = CallFilter(request.GET, queryset=rows.newest_first())
-    page = Paginator(narrowed.qs.ids(), PAGE).get_page(request.GET.get("page"))
-    found = list(rows.these(page.object_list))
-    most = max((row.total for row in found), default=0)
+    filtered = CallFilter(request.GET, queryset=rows.newest_first())
+    page = Paginator(filtered.qs.ids(), PAGE).get_page(request.GET.get("page"))
+    rows_ = list(rows.load_page(page.object_list))
+    largest = max((row.total for row in rows_), default=0)
     context = {
-        "filter": narrowed,
+        "filter": filtered,
         "page": page,
-        "shown": [{"row": row, "bar": _bar(row, most)} for row in found],
-        "narrowed": any(request.GET.get(name) for name in narrowed.filters),
+        "shown": [{"row": row, "bar": _label_bar(row, largest)} for row in rows_],
+        "narrowed": any(request.GET.get(name) for name in filtered.filters),
         "sections": labels.SECTIONS,
         "actions": labels.ACTIONS,
         "first_command": _first_command(request),
@@ -53,13 +52,12 @@ def calls(request: WebRequest) -> HttpResponse:
     return render(request, fragment(request, "context/calls/index.html", "list"), context)
 
 
-def _bar(row: ContextCostReport, most: int) -> list[dict[str, Any]]:
-    parts = pieces({name: getattr(row, name) for name in SECTIONS}, most)
+def _label_bar(row: ContextCostReport, largest: int) -> list[dict[str, Any]]:
+    parts = build_bar({name: getattr(row, name) for name in SECTIONS}, largest)
     return [{"piece": part, "label": labels.SECTIONS[part.name]} for part in parts]
 
 
 def _first_command(request: WebRequest) -> str:
-    """What an empty list teaches: how a first call is assembled."""
     address = request.build_absolute_uri(reverse("context:api_assemble"))
     body = '{"messages": [{"role": "user", "content": "When does the tea room open?"}]}'
     return (
@@ -71,27 +69,27 @@ def _first_command(request: WebRequest) -> str:
 @require_safe
 @reviewer_required
 def call(request: WebRequest, pk: UUID) -> HttpResponse:
-    """One call: its tokens, its decisions, what was found for it, and the prompt itself."""
+    """Show one call: its tokens, decisions, evidence and prompt."""
     account_id = account_id_for(request)
     rows = ContextCostReport.objects.of(account_id)
     row = get_object_or_404(rows, pk=pk)
-    other = _compared(request, row)
-    known = recordings(account_id, [row])
-    draft = again(known[row.pk]).before if row.pk in known else None
-    drawn, budget_at = steps(row.report["decisions"], row.window - row.reserve)
+    other = _get_compared(request, row)
+    recorded_calls = load_recorded_calls(account_id, [row])
+    draft = replay(recorded_calls[row.pk]).before if row.pk in recorded_calls else None
+    steps_, budget_at = build_steps(row.report["decisions"], row.window - row.reserve)
     context = {
         "call": row,
         "budget": row.window - row.reserve,
-        "bar": _bar(row, max(row.total, 1)),
-        "steps": [{"step": step, "label": _label(step.action)} for step in drawn],
+        "bar": _label_bar(row, max(row.total, 1)),
+        "steps": [{"step": step, "label": _label(step.action)} for step in steps_],
         "budget_at": budget_at,
-        "evidence": _evidence(row.report, known.get(row.pk)),
-        "tools": _tools(row.report),
-        "prompt": _prompt(draft),
+        "evidence": _evidence(row.report, recorded_calls.get(row.pk)),
+        "tools": _largest_tools(row.report),
+        "prompt": _list_prompt(draft),
         "kept": draft is not None,
         "previous": _previous(row),
         "other": other,
-        "compared": _differences(row, other) if other else [],
+        "compared": _compare_sections(row, other) if other else [],
         "names": list_actor_names([row.created_by]),
     }
     return render(request, "context/calls/detail.html", context)
@@ -102,22 +100,22 @@ def _label(action: str) -> str:
 
 
 def _previous(row: ContextCostReport) -> ContextCostReport | None:
-    """The call before this one in its conversation."""
+    """Return the previous call of the conversation."""
     if not row.conversation_id:
         return None
     rows = ContextCostReport.objects.of(row.account_id).briefly().newest_first()
-    mine = {"conversation_id": row.conversation_id, "thread_id": row.thread_id}
-    return rows.filter(**mine, created_at__lt=row.created_at).first()
+    same_conversation = {"conversation_id": row.conversation_id, "thread_id": row.thread_id}
+    return rows.filter(**same_conversation, created_at__lt=row.created_at).first()
 
 
-def _compared(request: WebRequest, row: ContextCostReport) -> ContextCostReport | None:
-    said = request.GET.get("with")
-    if not said:
+def _get_compared(request: WebRequest, row: ContextCostReport) -> ContextCostReport | None:
+    other_id = request.GET.get("with")
+    if not other_id:
         return None
-    return get_object_or_404(ContextCostReport.objects.of(row.account_id), pk=uuid_or_404(said))
+    return get_object_or_404(ContextCostReport.objects.of(row.account_id), pk=uuid_or_404(other_id))
 
 
-def _differences(row: ContextCostReport, other: ContextCostReport) -> list[dict[str, Any]]:
+def _compare_sections(row: ContextCostReport, other: ContextCostReport) -> list[dict[str, Any]]:
     return [
         {
             "label": labels.SECTIONS[name],
@@ -129,23 +127,29 @@ def _differences(row: ContextCostReport, other: ContextCostReport) -> list[dict[
     ]
 
 
-def _evidence(report: Mapping[str, Any], known: Recording | None) -> list[dict[str, Any]]:
-    """What was retrieved and is in the call, with its text as long as that is kept."""
-    texts = {each.ref: each.text for each in known.material.snippets} if known else {}
+def _evidence(
+    report: Mapping[str, Any], recorded_call: RecordedCall | None
+) -> list[dict[str, Any]]:
+    """Return the retrieved texts of the call; their text only while inputs exist."""
+    texts = (
+        {citation.ref: citation.text for citation in recorded_call.material.snippets}
+        if recorded_call
+        else {}
+    )
     items = {i["ref"]: i for i in report["items"] if i["kind"] == "snippet"}
     return [
         {
-            "citation": each,
-            "source": labels.SOURCES[each["source"]],
-            "item": items.get(each["ref"]),
-            "text": texts.get(each["ref"], ""),
-            "url": _page(each),
+            "citation": citation,
+            "source": labels.SOURCES[citation["source"]],
+            "item": items.get(citation["ref"]),
+            "text": texts.get(citation["ref"], ""),
+            "url": _citation_url(citation),
         }
-        for each in report["citations"]
+        for citation in report["citations"]
     ]
 
 
-def _page(citation: Mapping[str, Any]) -> str:
+def _citation_url(citation: Mapping[str, Any]) -> str:
     ref = citation["ref"]
     if "remote" in citation:  # it stands in another kmapp
         return ""
@@ -154,10 +158,10 @@ def _page(citation: Mapping[str, Any]) -> str:
     return reverse(PAGES[citation["source"]], args=[ref])
 
 
-def _tools(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _largest_tools(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     tools = [item for item in report["items"] if item["kind"] == "tool"]
     return sorted(tools, key=lambda item: -item["tokens"])[:LARGEST_TOOLS]
 
 
-def _prompt(draft: Draft | None) -> Sequence[PromptPart]:
-    return prompt_of(draft) if draft else ()
+def _list_prompt(draft: Draft | None) -> Sequence[PromptPart]:
+    return list_prompt_parts(draft) if draft else ()

@@ -1,4 +1,4 @@
-"""What calls cost over time, by what they are made of or who made them, and what could be saved."""
+"""Page of costs over time and possible savings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,9 +17,16 @@ from django.views.decorators.http import require_safe
 from context.models import ContextSettings
 from context.reports import labels as words
 from context.reports.call_report import SECTIONS
-from context.reports.chart_data import OTHERS, Column, columns
-from context.reports.costs import USUAL_DAYS, Part, Period, by_day, parts, totals
-from context.reports.savings import Saving, savings
+from context.reports.chart_data import OTHER_COLOUR, Column, build_columns
+from context.reports.costs import (
+    DEFAULT_DAYS,
+    Part,
+    Period,
+    calculate_totals,
+    list_days,
+    list_parts,
+)
+from context.reports.savings import Saving, find_savings
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, account_id_for
 from kmapp.web.page_access import reviewer_required
@@ -49,8 +56,6 @@ def _periods() -> list[tuple[int, str]]:
 
 
 class CostsForm(Styled):
-    """Which calls are added up."""
-
     days = forms.TypedChoiceField(label=_("Period"), choices=_periods, coerce=int, required=False)
     agent_id = forms.CharField(label=_("Agent"), max_length=200, required=False)
     model = forms.CharField(label=_("Model"), max_length=100, required=False)
@@ -60,61 +65,60 @@ class CostsForm(Styled):
 @require_safe
 @reviewer_required
 def costs(request: WebRequest) -> HttpResponse:
-    """The drawing, the table, and the biggest savings."""
-    form = CostsForm({"days": USUAL_DAYS, "by": "section"} | request.GET.dict())
-    said = form.cleaned_data if form.is_valid() else {}
-    by = said.get("by") or "section"
-    period = Period.of(ContextSettings.objects.here(account_id_for(request)), said)
-    whole = totals(period)
+    form = CostsForm({"days": DEFAULT_DAYS, "by": "section"} | request.GET.dict())
+    filters = form.cleaned_data if form.is_valid() else {}
+    by = filters.get("by") or "section"
+    period = Period.of(ContextSettings.objects.here(account_id_for(request)), filters)
+    totals_ = calculate_totals(period)
     context = {
         "form": form,
         "by": by,
         "noun": NOUNS[by],
         "tabs": TABS,
         "period": period,
-        "whole": whole,
-        "per_call": whole.tokens // whole.calls if whole.calls else 0,
+        "whole": totals_,
+        "per_call": totals_.tokens // totals_.calls if totals_.calls else 0,
         "narrowed": bool(period.agent_id or period.model),
     }
-    if whole.calls:
-        context |= _shown(period, by, whole.tokens, request.GET.get("page"))
-        context["savings"] = [_saving(each) for each in savings(period, whole)]
+    if totals_.calls:
+        context |= _build_details(period, by, totals_.tokens, request.GET.get("page"))
+        context["savings"] = [_describe_saving(saving) for saving in find_savings(period, totals_)]
     return render(request, "context/costs/index.html", context)
 
 
-def _shown(period: Period, by: str, tokens: int, number: str | None) -> dict[str, Any]:
-    first, there = parts(period, by, limit=PAGE)
-    page = Paginator(range(there), PAGE).get_page(number)
-    start = page.start_index() - 1 if there else 0
-    shown = parts(period, by, limit=PAGE, offset=start)[0] if start else first
+def _build_details(period: Period, by: str, tokens: int, number: str | None) -> dict[str, Any]:
+    first_page, count = list_parts(period, by, limit=PAGE)
+    page = Paginator(range(count), PAGE).get_page(number)
+    start = page.start_index() - 1 if count else 0
+    page_parts = list_parts(period, by, limit=PAGE, offset=start)[0] if start else first_page
     # Sections have the colours that they have in a call.
-    names = list(SECTIONS) if by == "section" else [part.name for part in first[:COLOURS]]
-    days = by_day(period, by, names)
-    drawn, most = columns([day.tokens for day in days], names)
+    names = list(SECTIONS) if by == "section" else [part.name for part in first_page[:COLOURS]]
+    days = list_days(period, by, names)
+    columns_, largest = build_columns([day.tokens for day in days], names)
     return {
         "page": page,
-        "rows": [_row(part, by, names, tokens, period) for part in shown],
-        "drawn": [_drawn(column, by) for column in drawn],
-        "legend": _legend(names, by, others=there > len(names)),
+        "rows": [_row(part, by, names, tokens, period) for part in page_parts],
+        "drawn": [_build_column(column, by) for column in columns_],
+        "legend": _legend(names, by, others=count > len(names)),
         "days": [{"day": day, "tokens": sum(day.tokens.values())} for day in days],
-        "most": most,
+        "most": largest,
     }
 
 
 def _row(part: Part, by: str, names: Sequence[str], tokens: int, period: Period) -> dict[str, Any]:
-    named = FILTERS.get(by)
+    filter_name = FILTERS.get(by)
     query = {"agent_id": period.agent_id, "model": period.model}
-    if named and part.name:
-        query[named] = part.name
-    listed = urlencode({name: value for name, value in query.items() if value})
+    if filter_name and part.name:
+        query[filter_name] = part.name
+    query_string = urlencode({name: value for name, value in query.items() if value})
     return {
         "part": part,
         "label": _label(part.name, by),
         "ours": by == "section",
-        "colour": names.index(part.name) + 1 if part.name in names else OTHERS,
+        "colour": names.index(part.name) + 1 if part.name in names else OTHER_COLOUR,
         "share": 100 * part.tokens / tokens,
         "each": part.tokens / part.calls,
-        "url": f"{reverse('context:calls')}?{listed}" if named and part.name else "",
+        "url": f"{reverse('context:calls')}?{query_string}" if filter_name and part.name else "",
     }
 
 
@@ -125,16 +129,20 @@ def _label(name: str, by: str) -> str:
 
 
 def _legend(names: Sequence[str], by: str, *, others: bool) -> list[dict[str, Any]]:
-    shown = [{"colour": at, "label": _label(name, by)} for at, name in enumerate(names, 1)]
-    return [*shown, {"colour": OTHERS, "label": _("all others")}] if others else shown
+    page_parts = [
+        {"colour": colour, "label": _label(name, by)} for colour, name in enumerate(names, 1)
+    ]
+    return (
+        [*page_parts, {"colour": OTHER_COLOUR, "label": _("all others")}] if others else page_parts
+    )
 
 
-def _drawn(column: Column, by: str) -> dict[str, Any]:
+def _build_column(column: Column, by: str) -> dict[str, Any]:
     labels = [
         _("all others") if piece.name is None else _label(piece.name, by) for piece in column.pieces
     ]
     return {"column": column, "pieces": list(zip(column.pieces, labels, strict=True))}
 
 
-def _saving(saving: Saving) -> dict[str, Any]:
+def _describe_saving(saving: Saving) -> dict[str, Any]:
     return {"saving": saving, "share": 100 * saving.share}

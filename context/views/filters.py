@@ -1,4 +1,4 @@
-"""What a list of tool results can be narrowed to. The state of a list is its address."""
+"""Filters of the lists of tool results and calls."""
 
 from uuid import UUID
 
@@ -23,8 +23,6 @@ class _Money(forms.NumberInput):
 
 
 class ArchiveFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
-    """Each field narrows, by equality only."""
-
     conversation_id = text(_("Conversation"))
     thread_id = text(_("Thread"))
     tool_name = text(_("Tool"))
@@ -35,13 +33,11 @@ class ArchiveFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has n
 
 
 class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
-    """Each field narrows."""
-
     agent_id = text(_("Agent"))
     conversation_id = text(_("Conversation"))
     model = text(_("Model"))
     variant = choice(_("Variant"), [(name, name) for name in VARIANTS])
-    action = choice(_("Decision"), list(labels.ACTIONS.items()), method="taken")
+    action = choice(_("Decision"), list(labels.ACTIONS.items()), method="filter_action")
     cites = django_filters.UUIDFilter(method="citing", widget=forms.HiddenInput)
     total = django_filters.NumberFilter(
         label=_("At least, in tokens"), lookup_expr="gte", widget=_Number, max_value=2_000_000_000
@@ -54,10 +50,8 @@ class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no t
         model = ContextCostReport
         fields: list[str] = []
 
-    def taken(self, rows: ReportQuerySet, _name: str, action: str) -> ReportQuerySet:
-        """Calls for which something was decided."""
+    def filter_action(self, rows: ReportQuerySet, _name: str, action: str) -> ReportQuerySet:
         return rows.filter(actions__contains=[action])
 
     def citing(self, rows: ReportQuerySet, _name: str, pk: UUID) -> ReportQuerySet:
-        """Calls in which a memory, passage, lore or rule was used."""
         return rows.citing(pk)

@@ -1,4 +1,4 @@
-"""The forms of context's pages."""
+"""Form of the retention settings."""
 
 from typing import Any
 
@@ -8,54 +8,50 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from context.models import ContextSettings
-from context.models.settings import LONGEST, LONGEST_KEPT, Language, check_thresholds
+from context.models.settings import MAX_LENGTH, MAX_RETENTION_DAYS, Language, check_thresholds
 from kmapp.web.forms import Styled
 
-NAMES = (
+RETENTION_FIELDS = (
     *("archive_threshold", "tool_thresholds", "retention_days"),
     *("across_conversations", "language"),
 )
 
 
-class ByTool(forms.CharField):
-    """A number for each tool, one a line: `search_manual 20000`."""
+class ThresholdsField(forms.CharField):
+    """A number for each tool, one per line: `search_manual 20000`."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, widget=forms.Textarea(attrs={"rows": 3}), **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        """The lines of what is set."""
         if not isinstance(value, dict):
             return value
         return "\n".join(f"{name} {number}" for name, number in sorted(value.items()))
 
     def clean(self, value: Any) -> dict[str, int]:
-        """Names and numbers."""
-        found = {}
+        thresholds = {}
         for line in super().clean(value).splitlines():
             name, _space, number = line.strip().rpartition(" ")
             if line.strip():
-                if not name or not number.isdecimal() or len(number) > len(str(LONGEST)):
+                if not name or not number.isdecimal() or len(number) > len(str(MAX_LENGTH)):
                     raise ValidationError(_now("Write a tool and a number on each line."))
-                found[name.strip()] = int(number)
-        check_thresholds(found)
-        return found
+                thresholds[name.strip()] = int(number)
+        check_thresholds(thresholds)
+        return thresholds
 
 
-class KeepingForm(Styled):
-    """From which length a tool result is kept apart, and how long it stays."""
-
+class RetentionForm(Styled):
     archive_threshold = forms.IntegerField(
-        label=_("Kept apart above, in characters"), min_value=0, max_value=LONGEST
+        label=_("Kept apart above, in characters"), min_value=0, max_value=MAX_LENGTH
     )
-    tool_thresholds = ByTool(
+    tool_thresholds = ThresholdsField(
         label=_("Other lengths, by tool"),
         help_text=_("One a line: the tool and its characters, such as “search_manual 20000”."),
     )
     retention_days = forms.IntegerField(
         label=_("Kept for, in days"),
         min_value=1,
-        max_value=LONGEST_KEPT,
+        max_value=MAX_RETENTION_DAYS,
         required=False,
         help_text=_("Then they are erased for good. Empty: they stay."),
     )
@@ -65,5 +61,5 @@ class KeepingForm(Styled):
     language = forms.ChoiceField(label=_("Language of placeholders"), choices=Language.choices)
 
     @classmethod
-    def of(cls, settings: ContextSettings) -> "KeepingForm":
-        return cls(initial={name: getattr(settings, name) for name in NAMES})
+    def of(cls, settings: ContextSettings) -> "RetentionForm":
+        return cls(initial={name: getattr(settings, name) for name in RETENTION_FIELDS})

@@ -1,4 +1,4 @@
-"""The fields of a policy: what is left empty stays as it is."""
+"""Form fields of the assembly policy. Empty fields keep the current value."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -8,47 +8,46 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from context.assembly.policies import DEFAULT, BadPolicy
+from context.assembly.policies import DEFAULT, InvalidPolicy
 from context.assembly.tool_offer import PROFILES
 from context.reports import labels
 from kmapp.search.variants import VARIANTS
 from kmapp.web.forms import Styled
 from kmapp.web.templatetags.web import display_value
 
-MOST_TOKENS = 10_000_000
+MAX_TOKENS = 10_000_000
 _FLAGS = {"yes": _("yes"), "no": _("no")}
 
 
-def _field(name: str, default: Any, limits: Mapping[str, Any], shown: Any) -> forms.Field:
-    """`shown` is what holds where nothing is chosen."""
+def _build_field(name: str, default: Any, limits: Mapping[str, Any], current: Any) -> forms.Field:
+    """Return the field of a policy value; `current` is the value that applies if it is empty."""
     label = labels.POLICY[name]
     choices = labels.PRUNING if name == "prune" else _FLAGS if isinstance(default, bool) else None
     if choices:
-        nothing = "–" if shown is None else f"– ({choices[said(shown)]})"
-        every = [("", nothing), *choices.items()]
-        return forms.ChoiceField(label=label, required=False, choices=every)
-    box = {} if shown is None else {"placeholder": said(shown)}
+        empty_label = "–" if current is None else f"– ({choices[format_input(current)]})"
+        options = [("", empty_label), *choices.items()]
+        return forms.ChoiceField(label=label, required=False, choices=options)
+    attrs = {} if current is None else {"placeholder": format_input(current)}
     if isinstance(default, int):
         least, most = limits["least"], limits["most"]
-        number = forms.NumberInput(attrs=box)
+        number = forms.NumberInput(attrs=attrs)
         return forms.IntegerField(
             label=label, required=False, min_value=least, max_value=most, widget=number
         )
     if isinstance(default, float):
-        number = forms.NumberInput(attrs={**box, "step": "any"})
+        number = forms.NumberInput(attrs={**attrs, "step": "any"})
         return forms.FloatField(
             label=label, required=False, min_value=0, max_value=1, widget=number
         )
     return forms.CharField(
         label=label,
         required=False,
-        widget=forms.TextInput(attrs=box if shown else {"placeholder": "–"}),
+        widget=forms.TextInput(attrs=attrs if current else {"placeholder": "–"}),
         help_text=_("Names, with commas."),
     )
 
 
-def said(value: Any) -> Any:
-    """A value of a policy as its field says it."""
+def format_input(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
@@ -56,61 +55,60 @@ def said(value: Any) -> Any:
     return value
 
 
-def in_words(name: str, value: Any) -> str:
-    """A value of a policy as it is told."""
+def format_value(name: str, value: Any) -> str:
     if name == "prune":
-        return str(labels.PRUNING[said(value)])
-    return str(_FLAGS[said(value)]) if isinstance(value, bool) else display_value(value)
+        return str(labels.PRUNING[format_input(value)])
+    return str(_FLAGS[format_input(value)]) if isinstance(value, bool) else display_value(value)
 
 
 class PolicyForm(Styled):
-    """Every value of a policy. Empty: as it is; the field shows what that is."""
+    """All values of a policy; placeholders show the current ones."""
 
-    def __init__(self, *args: Any, shown: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, current: Mapping[str, Any] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for each in fields(DEFAULT):
-            holds = (shown or {}).get(each.name)
-            field = _field(each.name, each.default, each.metadata, holds)
+        for field_ in fields(DEFAULT):
+            value = (current or {}).get(field_.name)
+            field = _build_field(field_.name, field_.default, field_.metadata, value)
             select = isinstance(field.widget, forms.Select)
             field.widget.attrs["class"] = "form-select" if select else "form-control"
-            self.fields[each.name] = field
+            self.fields[field_.name] = field
 
     def changes(self) -> dict[str, Any]:
-        """The values that were given, as a policy takes them."""
-        given = {
+        """Return the entered values as changes of a policy."""
+        entered = {
             name: self.cleaned_data[name]
             for name in labels.POLICY
             if self.cleaned_data.get(name) not in (None, "")
         }
-        return {name: _read(name, value) for name, value in given.items()}
+        return {name: _parse_input(name, value) for name, value in entered.items()}
 
     def clean(self) -> dict[str, Any]:
-        """Calls can be assembled by it."""
+        """Validate the values as a policy."""
         cleaned = super().clean() or {}
         if not self.errors:
             try:
                 DEFAULT.with_changes(self.changes())
-            except BadPolicy as error:
+            except InvalidPolicy as error:
                 self.add_error(error.name, ValidationError(error.reason))
         return cleaned
 
 
-def _read(name: str, value: Any) -> Any:
+def _parse_input(name: str, value: Any) -> Any:
     if name == "prune":
         return [] if value == "none" else value.split(",")
     if isinstance(getattr(DEFAULT, name), tuple):
-        return [each.strip() for each in value.split(",") if each.strip()]
+        return [name_.strip() for name_ in value.split(",") if name_.strip()]
     return {"yes": True, "no": False}.get(value, value)
 
 
 class SideForm(PolicyForm):
-    """One side of a comparison: how it differs from the calls as they were recorded."""
+    """One side of a comparison: changes to the recorded calls."""
 
     window = forms.IntegerField(
-        label=labels.SIDE["window"], required=False, min_value=1, max_value=MOST_TOKENS
+        label=labels.SIDE["window"], required=False, min_value=1, max_value=MAX_TOKENS
     )
     reserve = forms.IntegerField(
-        label=labels.SIDE["reserve"], required=False, min_value=0, max_value=MOST_TOKENS
+        label=labels.SIDE["reserve"], required=False, min_value=0, max_value=MAX_TOKENS
     )
     profile = forms.ChoiceField(
         label=labels.SIDE["profile"],
@@ -124,19 +122,18 @@ class SideForm(PolicyForm):
         choices=[("", "–"), *((n, n) for n in VARIANTS)],
     )
 
-    def __init__(self, *args: Any, spoken: str, **kwargs: Any) -> None:
-        """The fields stand in a table of both sides: each says of which it is."""
+    def __init__(self, *args: Any, label: str, **kwargs: Any) -> None:
+        """Add the side to each label, because both sides share one table."""
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
-            field.widget.attrs["aria-label"] = f"{field.label}: {spoken}"
+            field.widget.attrs["aria-label"] = f"{field.label}: {label}"
             field.help_text = ""
 
-    def wished(self) -> dict[str, Any]:
-        """As `Changes` takes it."""
-        own = {
+    def to_changes(self) -> dict[str, Any]:
+        values = {
             "window": self.cleaned_data["window"],
             "reserve": self.cleaned_data["reserve"],
             "profile": self.cleaned_data["profile"] or None,
             "variant": self.cleaned_data["variant"] or None,
         }
-        return {"policy": self.changes(), **own}
+        return {"policy": self.changes(), **values}

@@ -1,4 +1,4 @@
-"""The sections of the page of settings: each knows how it is filled and what it sets."""
+"""Forms of the settings page, one for each section."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,44 +14,41 @@ from context.assembly.policies import DEFAULT
 from context.assembly.retrieval_requests import REMOTE_SOURCES
 from context.models import ContextSettings
 from context.models.settings import (
-    INPUTS_DAYS,
-    LONGEST_KEPT,
+    DEFAULT_INPUTS_DAYS,
+    MAX_RETENTION_DAYS,
     check_prices,
     check_variants,
 )
 from context.reports.labels import SOURCES
-from context.views.policy_forms import PolicyForm, said
+from context.views.policy_forms import PolicyForm, format_input
 from kmapp.search.variants import VARIANTS
 from kmapp.web.forms import Styled
 
-PRICED = ("input", "output", "cached")
+PRICE_FIELDS = ("input", "output", "cached")
 
 
 class InputsForm(Styled):
-    """How long calls can be made again."""
-
     inputs_days = forms.IntegerField(
-        label=_("Kept for, in days"), min_value=1, max_value=LONGEST_KEPT, required=False
+        label=_("Kept for, in days"), min_value=1, max_value=MAX_RETENTION_DAYS, required=False
     )
 
     @classmethod
     def of(cls, settings: ContextSettings, data: Any = None) -> "InputsForm":
         form = cls(data, initial={"inputs_days": settings.inputs_days})
-        form.fields["inputs_days"].widget.attrs["placeholder"] = INPUTS_DAYS
+        form.fields["inputs_days"].widget.attrs["placeholder"] = DEFAULT_INPUTS_DAYS
         return form
 
     def values(self) -> dict[str, Any]:
-        """What it sets."""
         return {"inputs_days": self.cleaned_data["inputs_days"]}
 
 
-def prices_line(model: str, price: Mapping[str, float]) -> str:
-    """As a person writes them."""
-    return " ".join([model, *(f"{price[name]:g}" for name in PRICED if name in price)])
+def format_price(model: str, price: Mapping[str, float]) -> str:
+    """Return a price as a line of the form."""
+    return " ".join([model, *(f"{price[name]:g}" for name in PRICE_FIELDS if name in price)])
 
 
 class PricesForm(Styled):
-    """One model a line: its name, then what a million tokens cost."""
+    """Prices, one model per line: its name, then prices per million tokens."""
 
     prices = forms.CharField(
         label=_("Prices of a million tokens"),
@@ -64,11 +61,11 @@ class PricesForm(Styled):
 
     @classmethod
     def of(cls, settings: ContextSettings, data: Any = None) -> "PricesForm":
-        lines = [prices_line(model, price) for model, price in sorted(settings.prices.items())]
+        lines = [format_price(model, price) for model, price in sorted(settings.prices.items())]
         return cls(data, initial={"prices": "\n".join(lines)})
 
     def clean_prices(self) -> dict[str, dict[str, float]]:
-        found = {}
+        prices_ = {}
         for line in filter(None, map(str.strip, self.cleaned_data["prices"].splitlines())):
             model, *numbers = line.split()
             try:
@@ -77,26 +74,27 @@ class PricesForm(Styled):
                 raise ValidationError(
                     _now("“%(line)s”: write a model and its prices."), params={"line": line}
                 ) from error
-            if not 1 <= len(prices) <= len(PRICED):
+            if not 1 <= len(prices) <= len(PRICE_FIELDS):
                 raise ValidationError(
                     _now("“%(line)s”: write a model and its prices."), params={"line": line}
                 )
-            found[model] = dict(zip(PRICED, prices, strict=False))
-        check_prices(found)
-        return found
+            prices_[model] = dict(zip(PRICE_FIELDS, prices, strict=False))
+        check_prices(prices_)
+        return prices_
 
     def values(self) -> dict[str, Any]:
-        """What it sets."""
         return {"prices": self.cleaned_data["prices"]}
 
 
 class VariantsForm(Styled):
-    """A share for each variant."""
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name, each in VARIANTS.items():
-            words = {"name": name, "index": each.index_version, "algorithm": each.algo_version}
+        for name, variant in VARIANTS.items():
+            words = {
+                "name": name,
+                "index": variant.index_version,
+                "algorithm": variant.algo_version,
+            }
             self.fields[name] = forms.IntegerField(
                 label=_now("%(name)s: index %(index)s, ranking %(algorithm)s") % words,
                 min_value=0,
@@ -110,19 +108,18 @@ class VariantsForm(Styled):
         return cls(data, initial=settings.variants)
 
     def clean(self) -> dict[str, Any]:
-        """All together are a hundred, or nothing."""
+        """Validate that the shares add up to 100."""
         cleaned = super().clean() or {}
         if not self.errors:
             check_variants(self.values()["variants"])
         return cleaned
 
     def values(self) -> dict[str, Any]:
-        """What it sets."""
         return {"variants": {n: share for n in VARIANTS if (share := self.cleaned_data.get(n))}}
 
 
 class RemoteForm(Styled):
-    """Another kmapp: one of those that the operator allows."""
+    """The connection to another kmapp that the operator allows."""
 
     remote_key = forms.CharField(
         label=_("Key"),
@@ -138,13 +135,13 @@ class RemoteForm(Styled):
         widget=forms.CheckboxSelectMultiple,
     )
 
-    def __init__(self, *args: Any, present: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, current_url: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        known = dict.fromkeys([*filter(None, [present]), *conf.REMOTE_BASE_URLS])
+        urls = dict.fromkeys([*filter(None, [current_url]), *conf.REMOTE_BASE_URLS])
         self.fields["remote_url"] = forms.ChoiceField(
             label=_("Address"),
             required=False,
-            choices=[("", _("none")), *((url, url) for url in known)],
+            choices=[("", _("none")), *((url, url) for url in urls)],
             widget=forms.Select(attrs={"class": "form-select"}),
             help_text=_("Which there are, the operator says: REMOTE_BASE_URLS."),
         )
@@ -153,30 +150,30 @@ class RemoteForm(Styled):
     @classmethod
     def of(cls, settings: ContextSettings, data: Any = None) -> "RemoteForm":
         initial = {"remote_url": settings.remote_url, "remote_sources": settings.remote_sources}
-        return cls(data, initial=initial, present=settings.remote_url)
+        return cls(data, initial=initial, current_url=settings.remote_url)
 
     def values(self) -> dict[str, Any]:
-        """What it sets."""
         return {
-            name: said for name, said in self.cleaned_data.items() if name != "remote_key" or said
+            name: value
+            for name, value in self.cleaned_data.items()
+            if name != "remote_key" or value
         }
 
 
 class AccountPolicyForm(PolicyForm):
-    """The account's policy: what is left empty is the default."""
+    """The account's policy; empty fields use the default."""
 
     @classmethod
     def of(cls, settings: ContextSettings, data: Any = None) -> "AccountPolicyForm":
-        initial = {name: said(value) for name, value in settings.policy.items()}
-        return cls(data, initial=initial, shown=DEFAULT.body())
+        initial = {name: format_input(value) for name, value in settings.policy.items()}
+        return cls(data, initial=initial, current=DEFAULT.body())
 
     def values(self) -> dict[str, Any]:
-        """What it sets."""
         return {"policy": self.changes()}
 
 
 Form = AccountPolicyForm | InputsForm | PricesForm | RemoteForm | VariantsForm
-# By name: the form, its title, and what it is about.
+# Section name -> form, title, description.
 SECTIONS: Mapping[str, tuple[Callable[..., Form], str | Promise, str | Promise]] = {
     "policy": (
         AccountPolicyForm.of,

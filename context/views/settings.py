@@ -1,4 +1,4 @@
-"""How calls are assembled, kept and priced: reviewers look, admins change."""
+"""Page of the settings for call assembly, retention and prices."""
 
 from http import HTTPStatus
 from typing import Any
@@ -12,8 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 from context.actions.settings import INPUT, change_settings
 from context.models import ContextInput, ContextSettings
 from context.reports import labels
-from context.views.policy_forms import in_words
-from context.views.setting_forms import SECTIONS, Form, prices_line
+from context.views.policy_forms import format_value
+from context.views.setting_forms import SECTIONS, Form, format_price
 from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
@@ -29,20 +29,19 @@ REASON = 500
 @require_safe
 @reviewer_required
 def settings(request: WebRequest) -> HttpResponse:
-    return _page(request, ContextSettings.objects.here(account_id_for(request)))
+    return _render_page(request, ContextSettings.objects.here(account_id_for(request)))
 
 
 @require_POST
 @admin_required
 def set_settings(request: WebRequest) -> HttpResponse:
-    """One section of them."""
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("There is no such section of the settings."))
     row = ContextSettings.objects.here(account_id_for(request))
     form = SECTIONS[section][0](row, request.POST)
     if not form.is_valid():
-        return _page(request, row, {section: form})
+        return _render_page(request, row, {section: form})
     changed = change_settings(
         row.account_id,
         form.values(),
@@ -57,37 +56,39 @@ def set_settings(request: WebRequest) -> HttpResponse:
     return redirect(f"{reverse('context:settings')}#{section}")
 
 
-def _page(
-    request: WebRequest, row: ContextSettings, wrong: dict[str, Form] | None = None
+def _render_page(
+    request: WebRequest, row: ContextSettings, invalid_forms: dict[str, Form] | None = None
 ) -> HttpResponse:
-    steps = list_changes(row, INPUT, format_value=_said)
+    steps = list_changes(row, INPUT, format_value=_format_setting)
     context = {
         "settings": row,
         "sections": [
             {
                 "name": name,
-                "form": (wrong or {}).get(name) or make(row),
+                "form": (invalid_forms or {}).get(name) or build_form(row),
                 "title": title,
                 "lead": lead,
             }
-            for name, (make, title, lead) in SECTIONS.items()
+            for name, (build_form, title, lead) in SECTIONS.items()
         ],
         "kept": ContextInput.objects.of(row.account_id).count(),
         "may_change": request.access.role == Membership.Role.ADMIN,
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if invalid_forms else HTTPStatus.OK
     return render(request, "context/settings/index.html", context, status=status)
 
 
-def _said(name: str, value: Any) -> str:
+def _format_setting(name: str, value: Any) -> str:
     if not value or name not in ("policy", "prices", "variants", "remote_sources"):
         return display_value(value)
     if name == "remote_sources":
-        return display_value([str(labels.SOURCES[each]) for each in value])
+        return display_value([str(labels.SOURCES[source]) for source in value])
     if name == "policy":
-        return "; ".join(f"{labels.POLICY[one]}: {in_words(one, it)}" for one, it in value.items())
+        return "; ".join(
+            f"{labels.POLICY[name_]}: {format_value(name_, item)}" for name_, item in value.items()
+        )
     if name == "prices":
-        return "; ".join(prices_line(model, price) for model, price in sorted(value.items()))
+        return "; ".join(format_price(model, price) for model, price in sorted(value.items()))
     return ", ".join(f"{variant} {share} %" for variant, share in sorted(value.items()))

@@ -19,8 +19,8 @@ urlpatterns = [
     path("calls/comparisons/<uuid:pk>/progress/", comparisons.progress, name="comparison_progress"),
     path("calls/<uuid:pk>/", calls.call, name="call"),
     path("tool-results/", pages.archives, name="archives"),
-    path("tool-results/keeping/", pages.keeping, name="keeping"),
-    path("tool-results/keeping/set/", pages.set_keeping, name="keeping_set"),
+    path("tool-results/keeping/", pages.retention, name="keeping"),
+    path("tool-results/keeping/set/", pages.update_retention, name="keeping_set"),
     path("tool-results/<uuid:pk>/", pages.archive, name="archive"),
     path("tool-results/<uuid:pk>/erase/", pages.erase_archive, name="archive_erase"),
 ]

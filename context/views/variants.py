@@ -1,4 +1,4 @@
-"""Variants beside each other: how their calls went, and which conversations they get."""
+"""Page of variant statistics."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from context.models import ContextSettings
-from context.reports.costs import USUAL_DAYS, Period, totals
-from context.reports.outcome_statistics import Result, results
+from context.reports.costs import DEFAULT_DAYS, Period, calculate_totals
+from context.reports.outcome_statistics import Result, list_results
 from context.views.costs import CostsForm
 from kmapp.search.variants import VARIANTS
 from kmapp.web.http import WebRequest, account_id_for
@@ -18,29 +18,28 @@ from kmapp.web.page_access import reviewer_required
 @require_safe
 @reviewer_required
 def variants(request: WebRequest) -> HttpResponse:
-    """Of the calls of some days. What nobody told, nobody knows."""
-    form = CostsForm({"days": USUAL_DAYS} | request.GET.dict())
-    said = form.cleaned_data if form.is_valid() else {}
+    form = CostsForm({"days": DEFAULT_DAYS} | request.GET.dict())
+    filters = form.cleaned_data if form.is_valid() else {}
     settings = ContextSettings.objects.here(account_id_for(request))
-    period = Period.of(settings, said)
-    found = results(period)
+    period = Period.of(settings, filters)
+    results_ = list_results(period)
     context = {
         "form": form,
-        "rows": [_row(result, settings) for result in found],
-        "whole": totals(period),
+        "rows": [_row(result, settings) for result in results_],
+        "whole": calculate_totals(period),
         "settings": settings,
         "shares": settings.variants.items(),
         "narrowed": bool(period.agent_id or period.model),
-        "told": any(result.success.total for result in found),
+        "told": any(result.success.total for result in results_),
     }
     return render(request, "context/variants/index.html", context)
 
 
 def _row(result: Result, settings: ContextSettings) -> dict[str, Any]:
-    known, success = VARIANTS.get(result.variant), result.success
+    variant, success = VARIANTS.get(result.variant), result.success
     return {
         "result": result,
-        "known": known,
+        "known": variant,
         "share": settings.variants.get(result.variant),
         "percent": 100 * success.share,
         "low": 100 * success.low,

@@ -7,12 +7,12 @@ from uuid import uuid4
 from django.utils import timezone
 
 from context.actions.assemble import PIPELINE
-from context.actions.comparisons import Wished, run, start
-from context.actions.replays import AS_IT_WAS, Changes
+from context.actions.comparisons import ComparisonRequest, run_comparison, start_comparison
+from context.actions.replays import NO_CHANGES, Changes
 from context.actions.settings import change_settings
 from context.assembly.stages import Recorded, Request
 from context.models import ContextCitation
-from context.models.archives import Within
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
@@ -45,7 +45,12 @@ def priced(account: Account, **prices: Mapping[str, float]) -> None:
 
 def call(account: Account, messages: list[dict[str, Any]], **more: Any) -> Recorded:
     """Assemble it without looking for anything, unless that is asked for."""
-    asked = {"window": 20_000, "reserve": 1_000, "within": Within(conversation_id="c1"), **more}
+    asked = {
+        "window": 20_000,
+        "reserve": 1_000,
+        "within": ArchiveScope(conversation_id="c1"),
+        **more,
+    }
     request = Request(account_id=account.pk, actor=SYSTEM, messages=messages, **asked)
     return PIPELINE.run(request).recorded
 
@@ -58,7 +63,7 @@ def fill_calls(account: Account, number: int = 2, *, word: str = "kiln") -> None
             talk(6, characters=600, word=f"{word}{each}"),
             window=1_000,
             reserve=100,
-            within=Within(conversation_id=f"run-{word}-{each}", user_id=f"user-{word}"),
+            within=ArchiveScope(conversation_id=f"run-{word}-{each}", user_id=f"user-{word}"),
             policy={"least_turns": 6, "summary_tokens": 100, "prune": []},
         )
         with acting(account):
@@ -71,5 +76,7 @@ def fill_calls(account: Account, number: int = 2, *, word: str = "kiln") -> None
     for each in range(number):
         right = Changes(policy={"summary_tokens": 60 + each})
         with acting(account):
-            made = start(account.pk, SYSTEM, Wished(left=AS_IT_WAS, right=right, calls=1))
-        run(account.pk, made.pk)
+            made = start_comparison(
+                account.pk, SYSTEM, ComparisonRequest(left=NO_CHANGES, right=right, calls=1)
+            )
+        run_comparison(account.pk, made.pk)

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from context.actions.archives import erase, outlived, remove_outlived
+from context.actions.archives import erase_archives, expired_archives, remove_expired_archives
 from context.actions.settings import change_settings
 from context.models import ToolResultArchive
 from kmapp.accounts.acting import acting
@@ -153,9 +153,9 @@ def test_what_outlived_its_time_is_erased(agent: Agent, acme: Account) -> None:
         rows = ToolResultArchive.objects.of(acme)
         change_settings(acme.pk, {"retention_days": 30}, actor=SYSTEM)
         rows.filter(pk=old).update(created_at=timezone.now() - timedelta(days=31))
-        assert [str(row.pk) for row in outlived(acme.pk, 30)] == [old]
-    assert remove_outlived(acme.pk) == 1
-    assert remove_outlived(acme.pk) == 0
+        assert [str(row.pk) for row in expired_archives(acme.pk, 30)] == [old]
+    assert remove_expired_archives(acme.pk) == 1
+    assert remove_expired_archives(acme.pk) == 0
     agent.get(f"tool-results/{old}", 404)
     assert agent.get(f"tool-results/{young}")["part"] == "whole"
     with acting(acme):
@@ -171,7 +171,7 @@ def test_what_outlived_its_time_is_erased(agent: Agent, acme: Account) -> None:
 def test_where_nothing_goes_nothing_is_looked_through(agent: Agent, acme: Account) -> None:
     send(agent)
     with CaptureQueriesContext(connection) as asked:
-        assert remove_outlived(acme.pk) == 0
+        assert remove_expired_archives(acme.pk) == 0
     read = " ".join(each["sql"] for each in asked)
     assert "context_toolresultarchive" in read
     for others in ("api_idempotentrequest", "outbox_delivery", "context_contextbody"):
@@ -187,7 +187,7 @@ def test_what_was_answered_about_an_erased_result_is_erased_too(
         [kept] = IdempotentRequest.objects.of(acme)
         assert kept.answer
         reason = "Asked by m@example.test"
-        erase(acme.pk, SYSTEM, list(ToolResultArchive.objects.of(acme)), reason=reason)
+        erase_archives(acme.pk, SYSTEM, list(ToolResultArchive.objects.of(acme)), reason=reason)
         kept.refresh_from_db()
         assert (kept.state, kept.answer) == ("forgotten", "")
         assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
@@ -199,7 +199,7 @@ def test_nothing_is_erased_where_no_days_are_set(agent: Agent, acme: Account) ->
         change_settings(acme.pk, {"retention_days": None}, actor=SYSTEM)
         long_ago = timezone.now() - timedelta(days=9_000)
         ToolResultArchive.objects.of(acme).update(created_at=long_ago)
-    assert remove_outlived(acme.pk) == 0
+    assert remove_expired_archives(acme.pk) == 0
 
 
 def test_requests_take_few_queries(

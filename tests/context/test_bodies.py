@@ -5,7 +5,7 @@ from uuid import uuid4
 from hypothesis import given
 from hypothesis import strategies as st
 
-from context.reports.stored_inputs import body_of, digest_of, written
+from context.reports.stored_inputs import body_digest, encode_json, salted_digest
 
 ACCOUNT, OTHER = uuid4(), uuid4()
 leaves = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
@@ -16,11 +16,11 @@ values = st.recursive(
 
 @given(values)
 def test_a_remembered_digest_is_that_of_what_is_written(value: object) -> None:
-    fresh = digest_of(ACCOUNT, written(value))
-    assert body_of(ACCOUNT, value) == body_of(ACCOUNT, value) == fresh
-    assert body_of(OTHER, value) != fresh
+    fresh = salted_digest(ACCOUNT, encode_json(value))
+    assert body_digest(ACCOUNT, value) == body_digest(ACCOUNT, value) == fresh
+    assert body_digest(OTHER, value) != fresh
 
 
 def test_what_is_written_otherwise_is_another() -> None:
     alike = [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": True, "b": 2}, {"a": 1.0, "b": 2}]
-    assert len({body_of(ACCOUNT, value) for value in alike}) == len(alike)
+    assert len({body_digest(ACCOUNT, value) for value in alike}) == len(alike)

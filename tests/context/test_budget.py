@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from context.assembly.budget import LADDER, DoesNotFit, Draft, fitted
-from context.assembly.calls import Bound, Material, Section, Snippet
-from context.assembly.fence import disarmed, nonce_for
+from context.assembly.budget import STEPS, BudgetExceeded, Draft, fit_into_budget
+from context.assembly.calls import Material, RuleOutcome, Section, Snippet
+from context.assembly.fence import create_nonce, escape_tags
 from context.assembly.messages import Message
 from context.assembly.policies import STRATEGIES, Policy
-from context.assembly.prompt import sent
+from context.assembly.prompt import build_messages
 from context.assembly.pruning import CITATION
-from context.reports.call_report import SECTIONS, reported
+from context.reports.call_report import SECTIONS, build_report
 from kmapp.text.tokens import count
 from tests.context.messages_made import conversations, unpaired, words
 from tests.promises.plugin import Measured
@@ -69,7 +69,7 @@ def materials(draw: Any) -> Material:
         sections=[*stable, *moving],
         tools=[_tool(name, draw(texts)) for name in draw(st.lists(st.sampled_from(names)))],
         snippets=found,
-        bound=Bound(text=draw(words), barred=tuple(draw(st.lists(st.sampled_from(names))))),
+        bound=RuleOutcome(text=draw(words), barred=tuple(draw(st.lists(st.sampled_from(names))))),
         provider=draw(st.sampled_from(["openai", "anthropic"])),
         language=draw(st.sampled_from(["en", "zh"])),
         profile=draw(st.sampled_from(["full", "coding", "minimal"])),
@@ -115,25 +115,25 @@ def counted(messages: list[Message], tools: list[Mapping[str, Any]]) -> int:
 
 def whole(draft: Draft) -> tuple[list[Message], list[Mapping[str, Any]]]:
     history = [row.message for row in draft.rows]
-    messages = sent("openai", draft.prefix, draft.tail, history)
+    messages = build_messages("openai", draft.prefix, draft.tail, history)
     return messages, [tool.schema for tool in draft.tools]
 
 
-def tried(material: Material, policy: Policy) -> Draft | DoesNotFit:
+def tried(material: Material, policy: Policy) -> Draft | BudgetExceeded:
     """Whether it fits or not, it does the same again."""
-    outcomes: list[Draft | DoesNotFit] = []
+    outcomes: list[Draft | BudgetExceeded] = []
     for _each in range(2):
         try:
-            outcomes.append(fitted(material, policy))
-        except DoesNotFit as error:
+            outcomes.append(fit_into_budget(material, policy))
+        except BudgetExceeded as error:
             outcomes.append(error)
     assert said(outcomes[0]) == said(outcomes[1])
     return outcomes[0]
 
 
-def said(outcome: Draft | DoesNotFit) -> str:
+def said(outcome: Draft | BudgetExceeded) -> str:
     if isinstance(outcome, Draft):
-        return json.dumps([whole(outcome), reported(outcome)])
+        return json.dumps([whole(outcome), build_report(outcome)])
     return str(outcome)
 
 
@@ -193,7 +193,7 @@ def check(draft: Draft) -> None:
     """It is within its budget by our own count, and its report accounts for every token."""
     material = draft.material
     messages, tools = whole(draft)
-    report = reported(draft)
+    report = build_report(draft)
     estimated = report["estimated_tokens"]
     assert estimated["total"] == counted(messages, tools) <= material.budget
     assert estimated["total"] == sum(estimated[name] for name in SECTIONS)
@@ -215,17 +215,23 @@ def test_references_hold_whole_snippets_behind_one_fence(found: list[Snippet]) -
         window=100_000,
         reserve=0,
         snippets=found,
-        nonce=nonce_for([each.text for each in found]),
+        nonce=create_nonce([each.text for each in found]),
     )
-    draft = fitted(material, Policy())
+    draft = fit_into_budget(material, Policy())
     text = "".join(part.text for part in draft.tail)
     assert text.count(f'</references nonce="{material.nonce}">') == bool(draft.snippets)
     assert text.lower().count("</references") == bool(draft.snippets)
     for snippet in draft.snippets:
-        for citation in CITATION.findall(disarmed(snippet.text)):
+        for citation in CITATION.findall(escape_tags(snippet.text)):
             assert citation in text
 
 
 def test_the_steps_of_the_ladder_stand_in_their_order() -> None:
-    names = [step.__name__ for step in LADDER]
-    assert names == ["drop_snippets", "prune", "limit_turns", "compact", "narrow_tools"]
+    names = [step.__name__ for step in STEPS]
+    assert names == [
+        "drop_snippets",
+        "prune_tool_results",
+        "limit_turns",
+        "compact_history",
+        "narrow_tools",
+    ]

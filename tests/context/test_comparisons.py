@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from context.actions import comparisons
-from context.actions.retention import remove_old_inputs
+from context.actions.comparisons import run_comparison
+from context.actions.retention import remove_expired_inputs
 from context.models import ContextComparison, ContextDifference, ContextInput
-from context.models.archives import Within
-from context.reports.comparison_totals import EDGES, Pair, distribution
+from context.models.archives import ArchiveScope
+from context.reports.comparison_totals import EDGES, Pair, summarise_changes
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.actions import deliver_due, replay
@@ -35,7 +36,9 @@ def test_differences_are_those_that_are_known_before(agent: Agent, acme: Account
     priced(acme, small={"input": 2})
     memory = agent.post("memory/store", {"text": "The kiln is by the pond.", "user_id": "u"}, 201)
     plain = call(acme, talk(1), model="small")
-    found = call(acme, talk(1), sources=("memory",), within=Within(user_id="u"), model="small")
+    found = call(
+        acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"), model="small"
+    )
     nothing = {"snippet_tokens": 0, "most_snippet_tokens": 0}
     made = compared(agent, right={"policy": nothing})
     total = found.report["estimated_tokens"]["total"]
@@ -86,13 +89,12 @@ def test_calls_are_chosen_and_those_without_inputs_are_counted(agent: Agent, acm
 
 
 def test_a_comparison_that_runs_twice_counts_once(agent: Agent, acme: Account) -> None:
-    from context.actions.comparisons import run
 
     call(acme, talk(1))
     made = compared(agent, right={})
     with acting(acme):
         ContextComparison.objects.of(acme).update(status="running")
-    run(acme.pk, made["id"])
+    run_comparison(acme.pk, made["id"])
     with acting(acme):
         assert ContextDifference.objects.of(acme).count() == 1
 
@@ -103,7 +105,7 @@ def test_one_that_broke_off_says_so_until_it_is_tried_again(
     call(acme, talk(1))
     made = agent.post("context/comparisons", {"right": {}}, 202)
     with monkeypatch.context() as broken:
-        broken.setattr(comparisons, "beside", _gives_up)
+        broken.setattr(comparisons, "compare_changes", _gives_up)
         deliver_due("default", seconds=30)
     assert agent.get(f"context/comparisons/{made['id']}")["status"] == "failed"
     with acting(acme):
@@ -120,11 +122,11 @@ def _gives_up(*_anything: object) -> Any:
 def test_they_go_with_what_calls_were_made_of(agent: Agent, acme: Account) -> None:
     call(acme, talk(1))
     compared(agent, right={})
-    remove_old_inputs(acme.pk)
+    remove_expired_inputs(acme.pk)
     with acting(acme):
         assert ContextDifference.objects.of(acme).count() == 1
         ContextComparison.objects.of(acme).update(created_at="2026-01-01T00:00:00Z")
-    remove_old_inputs(acme.pk)
+    remove_expired_inputs(acme.pk)
     with acting(acme):
         assert not ContextComparison.objects.of(acme).exists()
         assert not ContextDifference.objects.of(acme).exists()
@@ -152,8 +154,8 @@ def test_what_makes_no_sense_is_refused(agent: Agent, wrong: Any) -> None:
 
 def test_every_change_is_in_one_bucket() -> None:
     pairs = [Pair(1_000, after) for after in (0, 500, 899, 900, 989, 990, 1_000, 1_010, 2_000)]
-    found = distribution(pairs)
+    found = summarise_changes(pairs)
     assert sum(bucket.calls for bucket in found.buckets) == len(pairs)
     assert [bucket.calls for bucket in found.buckets] == [1, 1, 0 + 1, 2, 2, 1, 0, 0, 1]
     assert len(found.buckets) == len(EDGES) + 1
-    assert distribution([]).buckets == ()
+    assert summarise_changes([]).buckets == ()

@@ -11,8 +11,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from context.assembly.calls import Section
 from context.models import ContextCostReport
-from context.models.archives import Within
-from context.reports.costs import Period, totals
+from context.models.archives import ArchiveScope
+from context.reports.costs import Period, calculate_totals
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from tests.agent import Agent
@@ -81,7 +81,7 @@ def test_a_tool_that_nobody_calls_is_named_with_what_it_costs(agent: Agent, acme
     priced(acme, small={"input": 2})
     for number in range(20):
         assert asked(agent)["savings"] == []
-        within = Within(conversation_id=f"c{number}")
+        within = ArchiveScope(conversation_id=f"c{number}")
         call(acme, talk(2), within=within, model="small", tools=[CALLED, IDLE])
     [saving] = asked(agent)["savings"]
     with acting(acme):
@@ -130,7 +130,7 @@ def test_what_makes_no_sense_is_refused(agent: Agent, wrong: dict[str, Any]) -> 
 def test_the_period_is_read_by_an_index(acme: Account) -> None:
     period = Period(account_id=acme.pk, days=7, prices={})
     with acting(acme), CaptureQueriesContext(connection) as heard, connection.cursor() as cursor:
-        totals(period)
+        calculate_totals(period)
         # Any plan is cheap over so few rows: one that neither reads all nor sorts is left.
         for dear in ("seqscan", "bitmapscan", "sort"):
             cursor.execute(f"SET LOCAL enable_{dear} = off")

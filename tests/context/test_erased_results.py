@@ -10,11 +10,11 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from context.actions import backfill_markers
-from context.actions.archives import erase
+from context.actions.archives import erase_archives
 from context.assembly.pruning import soft_trim
 from context.jobs.tasks import keep_to_retention
 from context.models import ContextBody, ContextInput, ContextSummary, ToolResultArchive
-from context.models.archives import Within
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
@@ -56,7 +56,7 @@ def erase_all(account: Account, **which: Any) -> None:
     with acting(account):
         rows = list(ToolResultArchive.objects.of(account).filter(**which))
         assert rows
-        erase(account.pk, SYSTEM, rows, reason="asked for")
+        erase_archives(account.pk, SYSTEM, rows, reason="asked for")
 
 
 def kept(account: Account, word: str) -> int:
@@ -187,9 +187,9 @@ def test_a_summary_of_it_goes(agent: Agent, acme: Account) -> None:
     messages = [*said(SECRET)[:-1], *talk(6, characters=600)]
     tight: dict[str, Any] = {"window": 1_000, "reserve": 100, "policy": policy}
     for user in ("", "ben"):
-        within = Within(conversation_id="c1", user_id=user)
+        within = ArchiveScope(conversation_id="c1", user_id=user)
         call(acme, messages if not user else talk(6, characters=600), within=within, **tight)
-    call(acme, messages, within=Within(conversation_id="c1"), **tight)
+    call(acme, messages, within=ArchiveScope(conversation_id="c1"), **tight)
     keep(agent)
     with acting(acme):
         assert ContextSummary.objects.of(acme).count() == 2
@@ -210,8 +210,8 @@ def test_marks_are_digests_that_nobody_can_make(
         [marks] = ContextBody.objects.of(acme).exclude(results=[]).values_list("results", flat=True)
         [archive] = ToolResultArchive.objects.of(acme)
     assert marks == [archive.sent_sha256]
-    assert archive.sha256 not in archive.marks()
-    assert UUID(archive.marks()[0]) == archive.pk
+    assert archive.sha256 not in archive.markers()
+    assert UUID(archive.markers()[0]) == archive.pk
 
 
 def test_only_parts_that_hold_results_are_read(agent: Agent, acme: Account) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from context.actions.retention import remove_old_inputs
+from context.actions.retention import remove_expired_inputs
 from context.actions.settings import change_settings
 from context.models import ContextBody, ContextCostReport, ContextInput
 from kmapp.accounts.acting import acting
@@ -33,12 +33,12 @@ def test_inputs_go_and_the_account_stays(agent: Agent, acme: Account) -> None:
     with acting(acme):
         assert not ContextBody.objects.of(acme).filter(text__contains="ada@example").exists()
         change_settings(acme.pk, {"inputs_days": 3}, actor=SYSTEM)
-    assert remove_old_inputs(acme.pk) == 0
+    assert remove_expired_inputs(acme.pk) == 0
     with acting(acme):
         long_ago = "2026-01-01T00:00:00Z"
         ContextInput.objects.of(acme).update(created_at=long_ago)
         ContextBody.objects.of(acme).update(used_on="2026-01-01")
-    assert remove_old_inputs(acme.pk) == 1
+    assert remove_expired_inputs(acme.pk) == 1
     with acting(acme):
         assert not ContextBody.objects.of(acme).exists()
         assert ContextCostReport.objects.of(acme).count() == 1

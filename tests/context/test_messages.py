@@ -48,23 +48,23 @@ ANTHROPIC: list[m.Message] = [
 
 
 def test_both_makes_are_read() -> None:
-    assert [(slot.at, slot.call_id, slot.text) for slot in m.slots(OPENAI)] == [
+    assert [(slot.index, slot.call_id, slot.text) for slot in m.list_slots(OPENAI)] == [
         (3, "c1", "At nine.")
     ]
-    assert [slot.text for slot in m.slots(ANTHROPIC)] == ["At nine.", "Or ten."]
-    assert m.calls(OPENAI)["c1"].input == {"q": 1}
-    assert m.calls(ANTHROPIC)["u1"].name == "look"
-    assert m.turns(OPENAI) == [range(1, 5), range(5, 6)]
-    assert m.turns(ANTHROPIC) == [range(4)]
-    assert (m.is_anthropic(OPENAI), m.is_anthropic(ANTHROPIC)) == (False, True)
-    assert [m.words_of(each) for each in ANTHROPIC] == ["When?", "", "", "At nine."]
+    assert [slot.text for slot in m.list_slots(ANTHROPIC)] == ["At nine.", "Or ten."]
+    assert m.index_calls(OPENAI)["c1"].input == {"q": 1}
+    assert m.index_calls(ANTHROPIC)["u1"].name == "look"
+    assert m.split_turns(OPENAI) == [range(1, 5), range(5, 6)]
+    assert m.split_turns(ANTHROPIC) == [range(4)]
+    assert (m.uses_anthropic_format(OPENAI), m.uses_anthropic_format(ANTHROPIC)) == (False, True)
+    assert [m.message_text(each) for each in ANTHROPIC] == ["When?", "", "", "At nine."]
 
 
 def test_a_place_is_changed_and_nothing_else() -> None:
-    slot = m.slots(ANTHROPIC)[1]
-    changed = m.replaced(ANTHROPIC, {(slot.at, slot.path): "gone"})
-    assert [each.text for each in m.slots(changed)] == ["At nine.", "gone"]
-    assert m.slots(ANTHROPIC)[1].text == "Or ten."
+    slot = m.list_slots(ANTHROPIC)[1]
+    changed = m.replace_texts(ANTHROPIC, {(slot.index, slot.path): "gone"})
+    assert [each.text for each in m.list_slots(changed)] == ["At nine.", "gone"]
+    assert m.list_slots(ANTHROPIC)[1].text == "Or ten."
     assert changed[0] is ANTHROPIC[0]
 
 
@@ -97,18 +97,18 @@ def test_a_place_is_changed_and_nothing_else() -> None:
     ],
 )
 def test_what_is_no_message_is_named(message: Any, path: str) -> None:
-    with pytest.raises(m.NotMessages) as refused:
-        m.check([message])
+    with pytest.raises(m.InvalidMessages) as refused:
+        m.check_messages([message])
     assert refused.value.path == path
 
 
 @given(conversations())
 @settings(max_examples=200)
 def test_a_sound_conversation_stays_as_it_is(messages: list[dict[str, Any]]) -> None:
-    m.check(messages)
+    m.check_messages(messages)
     assert unpaired(messages) == []
-    assert m.without_orphans(messages) == messages
-    assert [at for turn in m.turns(messages) for at in turn] == [
+    assert m.drop_orphans(messages) == messages
+    assert [at for turn in m.split_turns(messages) for at in turn] == [
         at for at, each in enumerate(messages) if each["role"] != "system"
     ]
 
@@ -119,14 +119,14 @@ def test_whatever_is_cut_no_half_of_a_call_is_left(
     messages: list[dict[str, Any]], data: st.DataObject
 ) -> None:
     kept = [each for each in messages if data.draw(st.booleans())]
-    sound = m.without_orphans(kept)
+    sound = m.drop_orphans(kept)
     assert unpaired(sound) == []
-    assert m.without_orphans(sound) == sound
+    assert m.drop_orphans(sound) == sound
 
 
 def test_calls_that_are_still_to_be_answered_stay() -> None:
-    assert m.without_orphans(OPENAI[:3]) == OPENAI[:3]
-    assert [each["role"] for each in m.without_orphans([*OPENAI[:3], OPENAI[5]])] == [
+    assert m.drop_orphans(OPENAI[:3]) == OPENAI[:3]
+    assert [each["role"] for each in m.drop_orphans([*OPENAI[:3], OPENAI[5]])] == [
         "system",
         "user",
         "user",

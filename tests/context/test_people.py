@@ -11,7 +11,7 @@ from context.models import (
     ContextSummary,
     ToolResultArchive,
 )
-from context.models.archives import Within
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from rules.models import RuleDecision, RuleFeedback
@@ -38,7 +38,7 @@ def two(agent: Agent, acme: Account) -> Account:
             [{"role": "user", "content": f"I am {user}."}, *talk(6, characters=600)],
             window=1_000,
             reserve=100,
-            within=Within(conversation_id=user, user_id=user),
+            within=ArchiveScope(conversation_id=user, user_id=user),
             policy={"least_turns": 6, "summary_tokens": 100, "prune": []},
         )
         asked = {"context": {"who": user}, "candidates": ["bash"], "user_id": user}

@@ -29,5 +29,5 @@ def test_each_measure_says_what_it_took(asked: tuple[str, ...], said: str) -> No
 def test_the_conversation_is_as_large_as_the_figure_says() -> None:
     messages = fixtures.conversation()
     assert len(messages) == 200
-    assert fixtures.size_of(messages) == pytest.approx(100_000, rel=0.02)
+    assert fixtures.count_tokens(messages) == pytest.approx(100_000, rel=0.02)
     assert len(fixtures.tools()) == 60

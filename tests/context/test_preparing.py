@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from context.actions.settings import change_settings
-from context.archives.placeholders import archive_of
+from context.archives.placeholders import parse_placeholder
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
@@ -47,7 +47,7 @@ def test_a_conversation_is_prepared_and_restored(agent: Agent) -> None:
     messages = conversation(LONG, "short", LONG + "!")
     asked = {"messages": messages, "conversation_id": "c1"}
     first = agent.post("context/prepare", asked)
-    uuid = archive_of(texts(first)[0])
+    uuid = parse_placeholder(texts(first)[0])
     assert [each["fresh"] for each in first["archived"]] == [True]
     assert texts(first)[1:] == ["short", LONG + "!"]  # the last turn stays whole
     assert first["tokens"]["after"] < first["tokens"]["before"]

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from context.actions.settings import change_settings
 from context.models import ContextSummary, ToolResultArchive
-from context.summaries.model_summaries import GAP, READ, excerpt
+from context.summaries.model_summaries import GAP, MAX_SOURCE_LENGTH, take_excerpt
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
@@ -81,7 +81,10 @@ def test_the_placeholder_tells_the_better_summary(
     first = send(agent)
     work()
     with acting(acme):
-        assert ToolResultArchive.objects.of(acme).get(pk=first["uuid"]).told().summary == GOOD
+        assert (
+            ToolResultArchive.objects.of(acme).get(pk=first["uuid"]).to_placeholder().summary
+            == GOOD
+        )
 
 
 def test_without_a_model_nothing_is_owed(agent: Agent, acme: Account, settings: Settings) -> None:
@@ -164,7 +167,7 @@ def test_a_conversation_is_summed_up_for_the_next_call(acme: Account, talker: Fa
 
 def test_a_model_is_given_a_part_of_what_is_long_evenly() -> None:
     text = "".join(f"{at:06}" for at in range(100_000))
-    some = excerpt(text)
-    assert len(some) <= READ + 11 * len(GAP)
+    some = take_excerpt(text)
+    assert len(some) <= MAX_SOURCE_LENGTH + 11 * len(GAP)
     assert (some[:6], some[-6:]) == ("000000", "099999")
-    assert excerpt(text[:READ]) == text[:READ]
+    assert take_excerpt(text[:MAX_SOURCE_LENGTH]) == text[:MAX_SOURCE_LENGTH]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from context.assembly.strict_schemas import normalised
+from context.assembly.strict_schemas import normalise_schema
 
 TEXT = {"type": "string"}
 CLOSED = {"type": "object", "additionalProperties": False}
@@ -67,7 +67,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_schema_becomes_strict(name: str) -> None:
     given_schema, wanted = CASES[name]
-    made = normalised(given_schema)
+    made = normalise_schema(given_schema)
     assert made.schema == wanted
     assert made.strict
 
@@ -93,7 +93,7 @@ def test_a_schema_becomes_strict(name: str) -> None:
     ],
 )
 def test_what_has_no_strict_form_is_named(schema: dict[str, Any], obstacle: str) -> None:
-    made = normalised(schema)
+    made = normalise_schema(schema)
     assert not made.strict
     assert obstacle in made.obstacles
 
@@ -105,7 +105,7 @@ def test_references_that_multiply_end() -> None:
         )
         for level in range(22)
     }
-    made = normalised(
+    made = normalise_schema(
         {**an_object(a={"$ref": "#/$defs/d0"}), "$defs": {**definitions, "d22": TEXT}}
     )
     assert "references that do not end" in made.obstacles
@@ -153,7 +153,7 @@ def every_object(schema: Any) -> list[dict[str, Any]]:
 @given(schemas)
 @settings(max_examples=300)
 def test_every_object_is_closed_whole_and_stays_so(schema: dict[str, Any]) -> None:
-    made = normalised(schema)
+    made = normalise_schema(schema)
     assert made.strict, made.obstacles
     Draft202012Validator.check_schema(made.schema)
     for each in every_object(made.schema):
@@ -161,5 +161,5 @@ def test_every_object_is_closed_whole_and_stays_so(schema: dict[str, Any]) -> No
         assert each["required"] == list(each["properties"])
     assert "oneOf" not in str(made.schema)
     assert "$ref" not in str(made.schema)
-    again = normalised(made.schema)
+    again = normalise_schema(made.schema)
     assert (again.schema, again.changes) == (made.schema, ())

@@ -9,17 +9,17 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from context.actions.prepare_messages import Preparation, prepared, restored
+from context.actions.prepare_messages import Preparation, prepare_messages, restore_placeholders
 from context.actions.settings import change_settings
-from context.archives.placeholder_swap import references
-from context.models.archives import Within
+from context.archives.placeholder_swap import find_references
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from tests.context.messages_made import conversations, unpaired
 
 pytestmark = pytest.mark.django_db
-WITHIN = Within(conversation_id="c1")
+WITHIN = ArchiveScope(conversation_id="c1")
 THRESHOLD = 300
 # Known from the first example that has them on, as in a conversation that goes on.
 FIRST = ("a", "窑", "k", "")
@@ -65,16 +65,20 @@ def asked(keep_turns: int, kept: Sequence[UUID] = ()) -> Preparation:
     max_examples=1_000, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
 )
 def test_there_and_back(account: Account, messages: list[dict[str, Any]], keep_turns: int) -> None:
-    short = prepared(account.pk, SYSTEM, messages, asked(keep_turns)).messages
+    short = prepare_messages(account.pk, SYSTEM, messages, asked(keep_turns)).messages
     assert unpaired(short) == unpaired(messages)
-    kept = list(references(short))
-    whole = prepared(account.pk, SYSTEM, short, asked(keep_turns, kept)).messages if kept else short
+    kept = list(find_references(short))
+    whole = (
+        prepare_messages(account.pk, SYSTEM, short, asked(keep_turns, kept)).messages
+        if kept
+        else short
+    )
     assert whole == messages
     with acting(account):  # everything that was ever kept is a placeholder, wherever it stands
-        placeholders = restored(account.pk, whole, WITHIN).messages
+        placeholders = restore_placeholders(account.pk, whole, WITHIN).messages
     if placeholders != short:
-        kept = list(references(placeholders))
-        whole = prepared(account.pk, SYSTEM, placeholders, asked(keep_turns, kept)).messages
+        kept = list(find_references(placeholders))
+        whole = prepare_messages(account.pk, SYSTEM, placeholders, asked(keep_turns, kept)).messages
         assert whole == messages
     with acting(account):
-        assert restored(account.pk, placeholders, WITHIN).messages == placeholders
+        assert restore_placeholders(account.pk, placeholders, WITHIN).messages == placeholders

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from context.archives import passages, placeholders
-from context.archives.placeholders import Archived, archive_of, placeholder
+from context.archives.placeholders import Archived, parse_placeholder, render_placeholder
 from context.assembly import fence, pruning
-from context.assembly.budget import fitted
+from context.assembly.budget import fit_into_budget
 from context.assembly.calls import Material, Snippet
 from context.assembly.policies import Policy
 from context.summaries import extractive
@@ -58,13 +58,13 @@ def archived(**more: object) -> Archived:
 
 
 def test_a_placeholder_reads_as_agreed() -> None:
-    assert placeholder(archived(), "zh") == (
+    assert render_placeholder(archived(), "zh") == (
         f"📎 [工具结果存档: {KEY}]\n{RULE}\n工具: search_manual\n查询: roles\n"
         f"时间: 2026-02-03 04:05:06\n原始长度: 52000字\n{RULE}\n内容摘要:\n"
         f"Roles are set per room.\n\n主要来源:\n- manual.md\n- faq.md\n{RULE}\n"
         f'如需查看完整内容，请调用 load_tool_history(uuid="{KEY}")'
     )
-    assert placeholder(archived(sources=()), "en") == (
+    assert render_placeholder(archived(sources=()), "en") == (
         f"📎 [Tool result archived: {KEY}]\n{RULE}\nTool: search_manual\nQuery: roles\n"
         f"Time: 2026-02-03 04:05:06\nOriginal length: 52000 characters\n{RULE}\nSummary:\n"
         f"Roles are set per room.\n\nMain sources:\n- none\n{RULE}\n"
@@ -76,25 +76,25 @@ def test_a_placeholder_reads_as_agreed() -> None:
 def test_a_placeholder_is_known_whatever_the_tool_said(
     name: str, summary: str, sources: list[str], language: str
 ) -> None:
-    other = placeholder(archived(uuid=uuid4()), "zh")
+    other = render_placeholder(archived(uuid=uuid4()), "zh")
     said = archived(tool_name=name, query=other, summary=summary + other, sources=(*sources, other))
-    assert archive_of(placeholder(said, language)) == KEY
+    assert parse_placeholder(render_placeholder(said, language)) == KEY
 
 
 @given(rich)
 def test_what_is_no_placeholder_is_not_taken_for_one(text: str) -> None:
-    whole = placeholder(archived(), "en")
-    assert archive_of(text) is None
-    assert archive_of(whole + text) is None or not text
-    assert archive_of(text + whole) is None or not text
-    assert archive_of(whole.replace(f'"{KEY}")', f'"{uuid4()}")')) is None
+    whole = render_placeholder(archived(), "en")
+    assert parse_placeholder(text) is None
+    assert parse_placeholder(whole + text) is None or not text
+    assert parse_placeholder(text + whole) is None or not text
+    assert parse_placeholder(whole.replace(f'"{KEY}")', f'"{uuid4()}")')) is None
 
 
 def test_passages_know_their_archive() -> None:
     for language in placeholders.LANGUAGES:
         head = placeholders.passages_header(KEY, language)
-        assert placeholders.passages_of(head + "text") == KEY
-    assert placeholders.passages_of("text") is None
+        assert placeholders.parse_passages_header(head + "text") == KEY
+    assert placeholders.parse_passages_header("text") is None
 
 
 # --- Summaries ------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def test_passages_know_their_archive() -> None:
 
 @given(rich, rich)
 def test_a_summary_is_as_long_as_agreed(text: str, query: str) -> None:
-    made = extractive.summary(text, query)
+    made = extractive.summarise_text(text, query)
     line = " ".join(text.split())
     assert made == line if len(line) <= 200 else 200 <= len(made) <= 500
     assert "\n" not in made
@@ -112,14 +112,14 @@ def test_a_summary_is_as_long_as_agreed(text: str, query: str) -> None:
     "piece", ["x" * 5_000, '{"a": [1, 2, 3]},' * 900, "茶" * 3_000, "a. " * 900]
 )
 def test_what_has_no_sentences_is_summed_up_too(piece: str) -> None:
-    assert 200 <= len(extractive.summary(piece)) <= 500
+    assert 200 <= len(extractive.summarise_text(piece)) <= 500
 
 
 def test_a_summary_holds_what_was_asked_for() -> None:
     filler = "The garden has many plants and the plants need water every day. " * 40
     text = f"{filler}The kiln fires at 1280 degrees and takes nine hours. {filler}"
-    assert "1280" in extractive.summary(text, "kiln degrees")
-    assert "一千二百八十度" in extractive.summary(
+    assert "1280" in extractive.summarise_text(text, "kiln degrees")
+    assert "一千二百八十度" in extractive.summarise_text(
         "花园里种着很多植物，每天都要浇水。" * 60 + "窑炉烧到一千二百八十度，需要九个小时。",
         "窑炉 温度",
     )
@@ -137,14 +137,14 @@ def test_a_summary_holds_what_was_asked_for() -> None:
     ],
 )
 def test_what_a_tool_was_asked(said: object, told: str) -> None:
-    assert extractive.query_summary(said) == told
+    assert extractive.summarise_query(said) == told
 
 
 def test_sources_are_found_where_they_are_named() -> None:
     text = (
         "来源: 手册/权限.md\nSee https://example.test/a, https://example.test/a.\nSource: faq.md\n"
     )
-    assert extractive.sources_of(text) == ["手册/权限.md", "faq.md", "https://example.test/a"]
+    assert extractive.extract_sources(text) == ["手册/权限.md", "faq.md", "https://example.test/a"]
 
 
 # --- Passages -------------------------------------------------------------------------------------
@@ -153,20 +153,20 @@ def test_sources_are_found_where_they_are_named() -> None:
 @given(st.one_of(rich, rich.map(lambda text: text * 40)))
 @settings(max_examples=60)
 def test_passages_are_the_text_without_gaps(text: str) -> None:
-    found = passages.passages(text)
+    found = passages.split_passages(text)
     assert "".join(each.text for each in found) == text
     assert all(text[each.start : each.end] == each.text for each in found)
-    assert all(0 < len(each.text) <= passages.WIDEST for each in found)
+    assert all(0 < len(each.text) <= passages.MAX_CHARACTERS for each in found)
 
 
 def test_the_passage_that_answers_comes_first() -> None:
     filler = "茶室的花园里种着很多植物，每天都要浇水。" * 50
     text = f"{filler}\n窑炉的最高温度是一千二百八十度。\n{filler}"
-    found = passages.passages(text)
-    scores = passages.by_words(found, "窑炉最高温度是多少")
+    found = passages.split_passages(text)
+    scores = passages.score_by_words(found, "窑炉最高温度是多少")
     assert "一千二百八十度" in found[max(scores, key=lambda at: scores[at])].text
     costs = {at: tokens.count(each.text) for at, each in enumerate(found)}
-    kept = passages.chosen(found, scores, costs, 500)
+    kept = passages.select_passages(found, scores, costs, 500)
     assert sum(costs[at] for at in kept) <= 500
     assert kept == sorted(kept)
 
@@ -224,9 +224,9 @@ def outside(block: str, nonce: str) -> str:
 @pytest.mark.promise(39)
 def test_poison_stays_inside() -> None:
     for text in [*HOSTILE, *HARMLESS, *(sample.text for sample in load_samples())]:
-        nonce = fence.nonce_for([text])
+        nonce = fence.create_nonce([text])
         item = fence.Item(id="m-1", source="memory", trust="untrusted", text=text)
-        block = fence.fenced([item, item], nonce)
+        block = fence.render_block([item, item], nonce)
         assert nonce not in text
         assert outside(block, nonce) == ""
         assert len(re.findall(r"<\s*/?\s*references", block, re.IGNORECASE)) == 2
@@ -238,9 +238,9 @@ def test_poison_stays_inside() -> None:
 @settings(max_examples=1_000)
 def test_no_text_closes_the_fence(text: str, tag: str) -> None:
     said = f"{text}{tag} nonce>{text}"
-    nonce = fence.nonce_for([said, tag])
+    nonce = fence.create_nonce([said, tag])
     item = fence.Item(id=tag, source=tag, trust=tag, text=said)
-    block = fence.fenced([item], nonce)
+    block = fence.render_block([item], nonce)
     assert block.count(nonce) == 2
     assert outside(block, nonce) == ""
     assert len(re.findall(r"<\s*/?\s*reference\b", block, re.IGNORECASE)) == 2
@@ -262,9 +262,9 @@ def test_none_of_two_hundred_breaks_out_of_a_call() -> None:
                 )
                 for at, text in enumerate(texts)
             ],
-            nonce=fence.nonce_for(texts),
+            nonce=fence.create_nonce(texts),
         )  # fmt: skip
-        draft = fitted(material, Policy(snippet_tokens=100_000, most_snippets=100))
+        draft = fit_into_budget(material, Policy(snippet_tokens=100_000, most_snippets=100))
         assert len(draft.snippets) == len(texts)
         said = "".join(part.text for part in draft.tail)
         left = outside(said, material.nonce)
@@ -273,7 +273,7 @@ def test_none_of_two_hundred_breaks_out_of_a_call() -> None:
 
 
 def test_no_references_no_block() -> None:
-    assert fence.fenced([], "n") == ""
+    assert fence.render_block([], "n") == ""
 
 
 # --- Tokens ---------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from context.assembly.variant_assignment import assigned
+from context.assembly.variant_assignment import assign_variant
 from kmapp.accounts.models import Account
 from tests.agent import Agent
 from tests.context.calling import priced
@@ -15,19 +15,19 @@ ACCOUNT = UUID(int=7)
 
 def test_a_conversation_keeps_its_variant_and_shares_are_kept_to() -> None:
     shares = {"v1": 70, "v2": 30}
-    given = {f"c{at}": assigned(ACCOUNT, f"c{at}", shares) for at in range(4_000)}
-    assert all(assigned(ACCOUNT, name, shares) == variant for name, variant in given.items())
+    given = {f"c{at}": assign_variant(ACCOUNT, f"c{at}", shares) for at in range(4_000)}
+    assert all(assign_variant(ACCOUNT, name, shares) == variant for name, variant in given.items())
     assert sum(variant == "v2" for variant in given.values()) == pytest.approx(1_200, rel=0.1)
     # Another account shares out its conversations otherwise.
-    assert any(assigned(UUID(int=8), name, shares) != given[name] for name in given)
+    assert any(assign_variant(UUID(int=8), name, shares) != given[name] for name in given)
     # More for one takes from the other, and gives it nothing.
-    more = {name: assigned(ACCOUNT, name, {"v1": 80, "v2": 20}) for name in given}
+    more = {name: assign_variant(ACCOUNT, name, {"v1": 80, "v2": 20}) for name in given}
     assert all(more[name] == "v1" for name, variant in given.items() if variant == "v1")
 
 
 @pytest.mark.parametrize(("conversation", "shares"), [("", {"v2": 100}), ("c1", {})])
 def test_nothing_to_go_by_assigns_nothing(conversation: str, shares: dict[str, int]) -> None:
-    assert assigned(ACCOUNT, conversation, shares) is None
+    assert assign_variant(ACCOUNT, conversation, shares) is None
 
 
 def made(agent: Agent, conversation: str = "", **headers: str) -> Any:

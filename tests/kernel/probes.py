@@ -7,7 +7,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from context.archives.placeholders import Archived, placeholder
+from context.archives.placeholders import Archived, render_placeholder
 from tests.kernel.names import Names
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -70,7 +70,7 @@ def _placeholder(names: Names) -> Said:
     said = Archived(
         uuid=names.archive, tool_name="t", query="", time="", length=1, summary="", sources=()
     )
-    return {"role": "tool", "tool_call_id": "a", "content": placeholder(said, "en")}
+    return {"role": "tool", "tool_call_id": "a", "content": render_placeholder(said, "en")}
 
 
 def _quotes(names: Names) -> Sequence[Said]:

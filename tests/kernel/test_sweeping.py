@@ -21,7 +21,7 @@ SWEEPS = [
     ("memory.jobs.tasks.write_down_accesses", "memory.jobs.tasks.flush_access_counts"),
     ("rules.jobs.tasks.suggest", "rules.actions.suggestions.suggest"),
     ("rules.jobs.tasks.delete_expired_decisions", "rules.jobs.tasks.remove_outlived"),
-    ("context.jobs.tasks.keep_to_retention", "context.jobs.tasks.remove_outlived"),
+    ("context.jobs.tasks.keep_to_retention", "context.jobs.tasks.remove_expired_archives"),
     ("kmapp.api.tasks.drop_expired_answers", "kmapp.api.idempotency._drop_expired"),
     ("kmapp.outbox.tasks.drop_old", "kmapp.outbox.purge.purge"),
     ("kmapp.ledger.tasks.checkpoint", "kmapp.ledger.checkpoints._last_signed"),

@@ -15,7 +15,7 @@ import pytest
 from django.db import connection
 from django.utils import translation
 
-from context.assembly.fence import Item, fenced, nonce_for
+from context.assembly.fence import Item, create_nonce, render_block
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from knowledge.actions.prepare_delivery import CODE_AT_ONCE
@@ -241,8 +241,8 @@ def test_a_document_cannot_close_its_fence(agent: Agent, acme: Account, hostile:
         Item(id=f"{i}{each['title']}", source="knowledge", trust=each["trust"], text=each["text"])
         for i, each in enumerate(found)
     ]
-    nonce = nonce_for([item.text for item in items])
-    block = fenced(items, nonce)
+    nonce = create_nonce([item.text for item in items])
+    block = render_block(items, nonce)
     assert block.lower().count("<references") == 1
     assert block.lower().count("</references") == 1
     assert block.count("<reference ") == block.count("</reference>") == len(items)

@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils.timezone import localtime
 
-from context.models.archives import Within
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting, current_account_id
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
@@ -205,10 +205,10 @@ def test_a_chunk_says_in_which_calls_it_was_used(
         )
     asked = [{"role": "user", "content": "Was the oolong harvest good?"}]
     made = [
-        call(acme, asked, sources=("knowledge",), within=Within(conversation_id=f"c{i}"))
+        call(acme, asked, sources=("knowledge",), within=ArchiveScope(conversation_id=f"c{i}"))
         for i in range(12)
     ]
-    call(rival, asked, sources=("knowledge",), within=Within(conversation_id="theirs"))
+    call(rival, asked, sources=("knowledge",), within=ArchiveScope(conversation_id="theirs"))
     for chunk in (first, last):  # both are in one passage
         with django_assert_max_num_queries(14):
             said = page(at_desk.get(f"/knowledge/chunks/{chunk.pk}/"))

@@ -8,7 +8,7 @@ from django.apps import apps
 from django.db.models import Model
 from django.utils import timezone
 
-from context.actions.archives import keep
+from context.actions.archives import store_archives
 from context.actions.settings import change_settings
 from context.models import ContextSettings
 from context.models.archive_input import NewResult
@@ -113,7 +113,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
             )
         fill_knowledge(account, number)
         settings = ContextSettings.objects.here(account.pk)
-        keep(
+        store_archives(
             settings,
             SYSTEM,
             [NewResult(text=f"Result {i}.", tool_name="look") for i in range(number)],

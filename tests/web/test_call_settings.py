@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from context.actions.call_outcomes import record_outcome
 from context.models import ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
@@ -85,13 +86,12 @@ def test_a_reviewer_looks_only(client: Client, alice: User) -> None:
 
 
 def test_variants_are_compared(at_desk: Client, acme: Account) -> None:
-    from context.actions.call_outcomes import tell_outcome
 
     assert "Variants cut and rank documents" in page(at_desk.get("/calls/variants/"))
     made = call(acme, talk(1))
     assert "No outcome was told yet" in page(at_desk.get("/calls/variants/"))
     with acting(acme):
-        tell_outcome(acme.pk, made.report_id, {"success": True, "latency_ms": 1_234})
+        record_outcome(acme.pk, made.report_id, {"success": True, "latency_ms": 1_234})
     said = page(at_desk.get("/calls/variants/"))
     assert "1 of 1" in said
     assert "1,234" in said

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from context.models import ContextCostReport, ContextInput
-from context.models.archives import Within
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
@@ -81,8 +81,8 @@ def test_what_was_found_is_shown_with_its_text(at_desk: Client, acme: Account) -
     with acting(acme):
         draft = NewEntry(text="The kiln is <b>by</b> the pond.", user_id="u")
         batch = Batch(entries=[draft], edges=[], input="", reason="")
-        [entry] = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
-    made = call(acme, talk(1), sources=("memory",), within=Within(user_id="u"))
+        [entry] = write(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
+    made = call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
     said = page(at_desk.get(f"/calls/{made.report_id}/"))
     assert f"/memory/{entry.pk}/" in said
     assert "The kiln is &lt;b&gt;by&lt;/b&gt; the pond." in said

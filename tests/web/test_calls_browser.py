@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from context.actions.call_outcomes import tell_outcome
-from context.actions.comparisons import Wished, run, start
-from context.actions.replays import AS_IT_WAS, Changes
+from context.actions.call_outcomes import record_outcome
+from context.actions.comparisons import ComparisonRequest, run_comparison, start_comparison
+from context.actions.replays import NO_CHANGES, Changes
 from context.actions.settings import change_settings
 from context.assembly.calls import Section
 from context.models import ContextCostReport
-from context.models.archives import Within
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
@@ -33,8 +33,8 @@ def test_calls_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: 
     fill_calls(acme, 2)
     with acting(acme):
         draft = NewEntry(text="The kiln is by the pond.", user_id="u")
-        write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[draft]))
-    within = Within(user_id="u", conversation_id="c")
+        write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[draft]))
+    within = ArchiveScope(user_id="u", conversation_id="c")
     call(acme, talk(1), sources=("memory",), within=within, tools=[TOOL], model="small")
     made = call(acme, talk(2), sources=("memory",), within=within, tools=[TOOL], agent_id="desk")
     path = f"/calls/{made.report_id}/"
@@ -62,10 +62,12 @@ def test_comparisons_can_be_read_by_everybody(visitor: Visitor, acme: Account, a
     fill_days(acme)
     right = Changes(policy={"head": 200, "tail": 0}, window=2_500, reserve=100)
     with acting(acme):
-        made = start(acme.pk, SYSTEM, Wished(left=AS_IT_WAS, right=right, calls=100))
+        made = start_comparison(
+            acme.pk, SYSTEM, ComparisonRequest(left=NO_CHANGES, right=right, calls=100)
+        )
     path = f"/calls/comparisons/{made.pk}/"
     assert visitor.inspect(path) == []
-    run(acme.pk, made.pk)
+    run_comparison(acme.pk, made.pk)
     assert visitor.inspect(path) == []
     assert visitor.inspect("/calls/comparisons/") == []
     assert visitor.inspect("/calls/comparisons/new/") == []
@@ -84,7 +86,7 @@ def test_settings_and_variants_can_be_read_by_everybody(
         change_settings(acme.pk, {"variants": {"v1": 60, "v3": 40}}, actor=SYSTEM, reason="Try.")
         for at, row in enumerate(ContextCostReport.objects.of(acme)):
             told = {"success": at % 5 > 0, "latency_ms": 700 + 31 * at}
-            tell_outcome(acme.pk, row.pk, told)
+            record_outcome(acme.pk, row.pk, told)
     assert visitor.inspect("/calls/variants/") == []
     assert visitor.inspect("/calls/settings/") == []
     visitor.shoot(variants="/calls/variants/", settings="/calls/settings/")
@@ -102,7 +104,7 @@ def fill_days(account: Account) -> None:
                 agent_id=f"agent-{(ago + number) % 11}",
                 model="small" if number % 3 else "large",
                 tools=tools if number % 2 else tools[1:],
-                within=Within(conversation_id=f"c{ago % 3}"),
+                within=ArchiveScope(conversation_id=f"c{ago % 3}"),
                 sections=[Section(name="manners", text=f"Be kind on day {ago}. " * 40)],
             )
             with acting(account):

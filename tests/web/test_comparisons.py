@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from context.models import ContextComparison
-from context.models.archives import Within
+from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
@@ -42,7 +42,7 @@ def test_a_comparison_is_asked_for_followed_and_read(at_desk: Client, acme: Acco
         batch = Batch(entries=[NewEntry(text="The kiln is by the pond.", user_id="u")], edges=[])
         [entry] = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
     for _ in range(2):
-        call(acme, talk(1), sources=("memory",), within=Within(user_id="u"))
+        call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
     form = {"calls": "100", "right-snippet_tokens": "0", "right-most_snippet_tokens": "0"}
     answer = at_desk.post("/calls/comparisons/new/", form)
     assert answer.status_code == 302

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from context.models.archives import Within
+from context.models.archives import ArchiveScope
 from kmapp.accounts.models import Account, User
 from kmapp.text import tokens
 from tests.context.calling import call, priced, talk, tool
@@ -57,7 +57,7 @@ def test_a_page_of_many_agents(at_desk: Client, acme: Account) -> None:
 
 def test_what_could_be_saved_is_said(at_desk: Client, acme: Account) -> None:
     for number in range(20):
-        call(acme, talk(1), within=Within(conversation_id=f"c{number}"), tools=[tool("dig")])
+        call(acme, talk(1), within=ArchiveScope(conversation_id=f"c{number}"), tools=[tool("dig")])
     said = page(at_desk.get("/calls/costs/"))
     assert "Its schema was offered in 20 calls and never called." in said
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from context.actions.archives import keep
+from context.actions.archives import store_archives
 from context.models import ContextSettings, ToolResultArchive
 from context.models.archive_input import NewResult
 from kmapp.accounts.acting import acting
@@ -34,7 +34,7 @@ def kept(account: Account, *texts: str, **more: Any) -> list[ToolResultArchive]:
     more = {"tool_name": "look", "conversation_id": "c1", "tool_input": {"query": "kiln"}} | more
     with acting(account):
         settings = ContextSettings.objects.here(account.pk)
-        return keep(settings, SYSTEM, [NewResult(text=text, **more) for text in texts])[0]
+        return store_archives(settings, SYSTEM, [NewResult(text=text, **more) for text in texts])[0]
 
 
 def page(answer: Any) -> str:

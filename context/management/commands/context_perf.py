@@ -1,4 +1,4 @@
-"""manage.py context_perf: how long context takes. Leaves nothing behind."""
+"""manage.py context_perf: latency of context. Leaves no data behind."""
 
 import statistics
 from collections.abc import Callable, Iterator
@@ -12,14 +12,19 @@ from django.core.paginator import Paginator
 from django.db import transaction
 
 from context.actions.assemble import PIPELINE
-from context.actions.comparisons import Wished, run, start, summary
-from context.actions.replays import AS_IT_WAS, Changes
+from context.actions.comparisons import (
+    ComparisonRequest,
+    run_comparison,
+    start_comparison,
+    summarise_comparison,
+)
+from context.actions.replays import NO_CHANGES, Changes
 from context.assembly.stages import Request
 from context.benchmarks import fixtures
 from context.models import ContextCostReport, ReportQuerySet
-from context.models.archives import Within
-from context.reports.costs import PARTS, Period, by_day, parts, totals
-from context.reports.savings import savings
+from context.models.archives import ArchiveScope
+from context.reports.costs import PARTS, Period, calculate_totals, list_days, list_parts
+from context.reports.savings import find_savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import create_account
 from kmapp.accounts.actors import SYSTEM
@@ -27,7 +32,7 @@ from kmapp.accounts.models import Account
 from kmapp.text import tokens
 
 WINDOW = 200_000
-CONVERSATIONS = 50  # that calls are made again of
+CONVERSATIONS = 50  # conversations to replay
 PAGE = 50
 
 
@@ -50,70 +55,71 @@ class Command(BaseCommand):
         pages.add_argument("--number", type=int, default=20, help="of each page")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with undone() as account:
+        with temporary_account() as account:
             getattr(self, f"_{options['verb']}")(account, options)
 
     def _assemble(self, account: Account, options: dict[str, Any]) -> None:
         messages, tools = fixtures.conversation(), fixtures.tools()
         self.stdout.write(
-            f"{len(messages)} messages, {fixtures.size_of(messages):,} tokens, {len(tools)} tools"
+            f"{len(messages)} messages, {fixtures.count_tokens(messages):,} tokens, "
+            f"{len(tools)} tools"
         )
 
-        def once(at: int) -> dict[str, float]:
-            """The conversation with another last question, as an agent's loop sends it."""
-            asked = [*messages[:-1], {"role": "user", "content": f"And the kiln {at}?"}]
+        def once(number_: int) -> dict[str, float]:
+            """Assemble the conversation with another last question, as an agent does."""
+            conversation = [*messages[:-1], {"role": "user", "content": f"And the kiln {number_}?"}]
             request = Request(
                 account_id=account.pk,
                 actor=SYSTEM,
-                messages=asked,
+                messages=conversation,
                 window=WINDOW,
                 reserve=4_096,
                 tools=tools,
-                within=Within(conversation_id="perf"),
+                within=ArchiveScope(conversation_id="perf"),
             )
             started = perf_counter()
             timings = PIPELINE.run(request).recorded.report["timings_ms"]
-            whole = 1000 * (perf_counter() - started)
-            known = {name: timings[name] for name in ("collect", "assemble")}
-            record = whole - timings["retrieve"] - sum(known.values())
-            return {**known, "record": record, "all but retrieval": whole - timings["retrieve"]}
+            total = 1000 * (perf_counter() - started)
+            stages = {name: timings[name] for name in ("collect", "assemble")}
+            record = total - timings["retrieve"] - sum(stages.values())
+            return {**stages, "record": record, "all but retrieval": total - timings["retrieve"]}
 
-        once(0)  # what is counted once is counted
+        once(0)  # fills the caches
         started, number = process_time(), options["number"]
-        found = [once(at) for at in range(1, number + 1)]
-        taken = 1000 * (process_time() - started) / number
-        self.stdout.write(f"processor time of a call, without the database's: {taken:.1f} ms")
-        for name in found[0]:
-            self.tell(name, [each[name] for each in found])
+        results = [once(number_) for number_ in range(1, number + 1)]
+        cpu_time = 1000 * (process_time() - started) / number
+        self.stdout.write(f"processor time of a call, without the database's: {cpu_time:.1f} ms")
+        for name in results[0]:
+            self.write_timing(name, [stage_times[name] for stage_times in results])
 
     def _replay(self, account: Account, options: dict[str, Any]) -> None:
-        """Conversations of 200 messages and 100,000 tokens, each read in several calls."""
-        asked = options["calls"]
-        for at in range(asked):
-            messages = fixtures.conversation(seed=at % CONVERSATIONS)
+        """Replay conversations of 200 messages and 100,000 tokens, several calls each."""
+        count = options["calls"]
+        for number_ in range(count):
+            messages = fixtures.conversation(seed=number_ % CONVERSATIONS)
             PIPELINE.run(
                 Request(
                     account_id=account.pk,
                     actor=SYSTEM,
-                    messages=messages[: len(messages) - 4 * (at // CONVERSATIONS % 20)],
+                    messages=messages[: len(messages) - 4 * (number_ // CONVERSATIONS % 20)],
                     window=WINDOW,
                     reserve=4_096,
                     tools=fixtures.tools(),
-                    within=Within(conversation_id=f"perf-{at % CONVERSATIONS}"),
+                    within=ArchiveScope(conversation_id=f"perf-{number_ % CONVERSATIONS}"),
                 )
             )
         right = Changes(policy={"head": 200, "tail": 0}, window=50_000, reserve=4_096)
-        wished = Wished(left=AS_IT_WAS, right=right, calls=asked)
-        comparison = start(account.pk, SYSTEM, wished)
-        tokens.forget()  # a worker that has seen none of these calls
+        request = ComparisonRequest(left=NO_CHANGES, right=right, calls=count)
+        comparison = start_comparison(account.pk, SYSTEM, request)
+        tokens.forget()  # as in a worker that has not seen these calls
         started, busy = perf_counter(), process_time()
-        run(account.pk, comparison.pk)
-        taken, busy = perf_counter() - started, process_time() - busy
-        found = summary(comparison)
+        run_comparison(account.pk, comparison.pk)
+        elapsed, busy = perf_counter() - started, process_time() - busy
+        results = summarise_comparison(comparison)
         self.stdout.write(
-            f"{found.distribution.calls:,} calls made again twice in {taken:.1f} s, "
+            f"{results.distribution.calls:,} calls made again twice in {elapsed:.1f} s, "
             f"{busy:.1f} s of the processor; "
-            f"{found.changed:,} differ, {found.distribution.percent:.1f} % tokens"
+            f"{results.changed:,} differ, {results.distribution.percent:.1f} % tokens"
         )
 
     def _pages(self, account: Account, options: dict[str, Any]) -> None:
@@ -121,13 +127,13 @@ class Command(BaseCommand):
         rows = ContextCostReport.objects.of(account)
         for action in ("", "prune_tool_results", "auto_compact"):
             name = f"list of calls, {action or 'all'}"
-            self.measure(name, partial(listed, rows, action), options["number"])
+            self.measure(name, partial(load_list, rows, action), options["number"])
         prices = {"small": {"input": 2, "cached": 0.5}}
         period = Period(account_id=account.pk, days=30, prices=prices)
         for by in PARTS:
-            self.measure(f"costs by {by}", partial(costs, period, by), options["number"])
-        whole = totals(period)
-        self.measure("savings", partial(savings, period, whole), options["number"])
+            self.measure(f"costs by {by}", partial(load_costs, period, by), options["number"])
+        period_totals = calculate_totals(period)
+        self.measure("savings", partial(find_savings, period, period_totals), options["number"])
 
     def measure(self, name: str, work: Callable[[], object], number: int) -> None:
         times = []
@@ -135,27 +141,27 @@ class Command(BaseCommand):
             started = perf_counter()
             work()
             times.append(1000 * (perf_counter() - started))
-        self.tell(name, times)
+        self.write_timing(name, times)
 
-    def tell(self, name: str, times: list[float]) -> None:
+    def write_timing(self, name: str, times: list[float]) -> None:
         p95 = sorted(times)[int(0.95 * len(times))]
         self.stdout.write(f"{name}: median {statistics.median(times):.1f} ms, p95 {p95:.1f} ms")
 
 
-def listed(calls: ReportQuerySet, action: str) -> None:
+def load_list(calls: ReportQuerySet, action: str) -> None:
     rows = calls.filter(actions__contains=[action]) if action else calls
-    list(calls.these(Paginator(rows.newest_first().ids(), PAGE).get_page(1).object_list))
+    list(calls.load_page(Paginator(rows.newest_first().ids(), PAGE).get_page(1).object_list))
 
 
-def costs(period: Period, by: str) -> None:
-    totals(period)
-    found, _there = parts(period, by, limit=PAGE)
-    by_day(period, by, [part.name for part in found])
+def load_costs(period: Period, by: str) -> None:
+    calculate_totals(period)
+    results, _there = list_parts(period, by, limit=PAGE)
+    list_days(period, by, [part.name for part in results])
 
 
 @contextmanager
-def undone() -> Iterator[Account]:
-    """An account that is never committed."""
+def temporary_account() -> Iterator[Account]:
+    """Yield an account that is rolled back at the end."""
     with transaction.atomic():
         account = create_account(name="context perf")
         with acting(account):

@@ -1,4 +1,4 @@
-"""manage.py context_scenario: what placeholders save, measured against an API that runs."""
+"""manage.py context_scenario: token savings of placeholders, measured over a running API."""
 
 import json
 from argparse import ArgumentTypeError
@@ -11,39 +11,39 @@ from uuid import uuid4
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from context.benchmarks.placeholder_scenario import Ask, run, table
+from context.benchmarks.placeholder_scenario import Client, render_table, run_scenario
 
-SECONDS = 60  # that an answer may take
+SECONDS = 60  # timeout of a request
 
 
-def address(text: str) -> SplitResult:
-    """Such as http://127.0.0.1:8000."""
+def parse_url(text: str) -> SplitResult:
+    """Parse a base URL such as http://127.0.0.1:8000."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ArgumentTypeError(f"{text!r}: write an address such as http://127.0.0.1:8000.")
     return parts
 
 
-def asking(base: SplitResult, key: str) -> Ask:
-    """How the scenario asks the API at this address."""
+def create_client(base: SplitResult, key: str) -> Client:
+    """Return a function that sends requests to the API at this URL."""
     kind = HTTPSConnection if base.scheme == "https" else HTTPConnection
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
-    def ask(method: str, path: str, said: Mapping[str, Any]) -> Mapping[str, Any]:
-        query = f"?{urlencode(said)}" if method == "GET" and said else ""
-        body = json.dumps(said) if method == "POST" else None
+    def send(method: str, path: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        query = f"?{urlencode(params)}" if method == "GET" and params else ""
+        body = json.dumps(params) if method == "POST" else None
         connection = kind(str(base.hostname), base.port, timeout=SECONDS)
         try:
             connection.request(method, f"{base.path.rstrip('/')}/v1/{path}{query}", body, headers)
-            answer = connection.getresponse()
-            told: Mapping[str, Any] = json.load(answer)
+            response = connection.getresponse()
+            body_: Mapping[str, Any] = json.load(response)
         finally:
             connection.close()
-        if answer.status >= HTTPStatus.BAD_REQUEST:
-            raise CommandError(f"{method} {path}: {answer.status} {told.get('message')}")
-        return told
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            raise CommandError(f"{method} {path}: {response.status} {body_.get('message')}")
+        return body_
 
-    return ask
+    return send
 
 
 class Command(BaseCommand):
@@ -54,9 +54,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--url", type=address, default=urlsplit("http://127.0.0.1:8000"))
+        parser.add_argument("--url", type=parse_url, default=urlsplit("http://127.0.0.1:8000"))
         parser.add_argument("--key", required=True, help="that may read and write context")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        ask = asking(options["url"], options["key"])
-        self.stdout.write(table(run(ask, f"scenario-{uuid4()}")))
+        send = create_client(options["url"], options["key"])
+        self.stdout.write(render_table(run_scenario(send, f"scenario-{uuid4()}")))

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management import CommandError, call_command
 
-from context.actions.archives import keep
+from context.actions.archives import store_archives
 from context.actions.settings import change_settings
 from context.models import ContextSettings
 from context.models.archive_input import NewResult
@@ -114,7 +114,7 @@ def live_a_little(account: Account) -> None:
             )
             for n in (8, 9)
         ]
-        keep(ContextSettings.objects.here(account.pk), SYSTEM, results)
+        store_archives(ContextSettings.objects.here(account.pk), SYSTEM, results)
         values = {
             "across_conversations": True,
             "tool_thresholds": {"look": 9},
