@@ -21,6 +21,7 @@ from context.reports.stored_inputs import body_digest, encode_json
 from kmapp.accounts.acting import acting
 from kmapp.pii import redact, redact_json
 
+SCALAR_FIELDS = ("profile", "provider", "language", "nonce")  # of the material, stored as they are
 MOST_ACTIONS = 30
 
 
@@ -122,10 +123,7 @@ def _store_inputs(request: Request, assembled: Assembled, row: ContextCostReport
         "bound": asdict(material.bound),
         "groups": dict(material.groups),
         "required_tools": list(material.required_tools),
-        "profile": material.profile,
-        "provider": material.provider,
-        "language": material.language,
-        "nonce": material.nonce,
+        **{name: getattr(material, name) for name in SCALAR_FIELDS},
         "pointers": {key: str(pk) for key, pk in material.pointers.items()},
         "query": redact(collected.query, kinds)[0],
         "wanted": build_retrieval_request(request, collected).replay_settings(),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
+from context.actions.record_call import SCALAR_FIELDS
 from context.assembly.budget import BudgetExceeded, Draft, fit_into_budget
 from context.assembly.calls import Material, RuleOutcome, Section, Snippet, StoredSummary
 from context.assembly.fence import create_nonce
@@ -27,7 +28,6 @@ RETRIEVAL_MS = 10_000  # no caller waits
 FAILURES = frozenset(
     {"km_timeout", "km_circuit_open", "km_provider_error", "km_fallback_local", "retrieval_failed"}
 )
-SCALAR_FIELDS = ("profile", "provider", "language", "nonce")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,16 +170,9 @@ class Replay:
 
 def _summarise_draft(draft: Draft | None) -> dict[str, Any]:
     if draft is None:
-        empty: set[Any] = set()
         tokens = dict.fromkeys(("total", *SECTIONS), 0)
-        return {
-            "tokens": tokens,
-            "evidence": empty,
-            "tools": empty,
-            "messages": empty,
-            "dropped": 0,
-            "actions": [],
-        }
+        content = dict.fromkeys(("evidence", "tools", "messages"), frozenset[Any]())
+        return {"tokens": tokens, **content, "dropped": 0, "actions": []}
     report, material = build_report(draft), draft.material
     # A message that is shortened counts as lost.
     complete = {row.index for row in draft.rows if row.state == "whole"}
@@ -211,31 +204,21 @@ def retrieve_again(
             "This call was recorded without retrieval settings, so it has no variants.",
             code="inputs_expired",
         )
-    return replace(
-        recorded_call,
-        snippets_by_variant={
-            name: _retrieve_variant(account_id, recorded_call, name) for name in names
-        },
-    )
+    snippets = {name: _retrieve_variant(account_id, recorded_call, name) for name in names}
+    return replace(recorded_call, snippets_by_variant=snippets)
 
 
 def _retrieve_variant(account_id: UUID, recorded_call: RecordedCall, variant: str) -> list[Snippet]:
-    report, retrieval, material = (
-        recorded_call.report,
-        recorded_call.retrieval or {},
-        recorded_call.material,
-    )
+    report, retrieval = recorded_call.report, recorded_call.retrieval or {}
+    ids = {name: getattr(report, name) for name in ("account_id", "user_id", "agent_id", "app_id")}
     sources = tuple(name for name in retrieval["sources"] if name in VARIED_SOURCES)
     with acting(account_id):
         remote = ContextSettings.objects.here(account_id).remote()
     retrieved = retrieve(
         RetrievalRequest(
-            account_id=account_id,
+            **ids,
             query=recorded_call.query,
             sources=sources,
-            user_id=report.user_id,
-            agent_id=report.agent_id,
-            app_id=report.app_id,
             run_id=report.conversation_id,
             scope=retrieval["scope"],
             limit=retrieval["limit"],
@@ -249,7 +232,9 @@ def _retrieve_variant(account_id: UUID, recorded_call: RecordedCall, variant: st
     )
     if failed := [item for item in retrieved.decisions if item["action"] in FAILURES]:
         raise ProviderError(f"A source did not answer: {failed[0]['action']}.")
-    unvaried = [item for item in material.snippets if item.source not in VARIED_SOURCES]
+    unvaried = [
+        item for item in recorded_call.material.snippets if item.source not in VARIED_SOURCES
+    ]
     return [*unvaried, *retrieved.snippets]
 
 

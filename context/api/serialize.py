@@ -39,35 +39,29 @@ def serialize_range(row: ToolResultArchive, start: int | None, end: int | None) 
     first = min(start or 0, row.result_length)
     last = row.result_length if end is None else min(end, row.result_length)
     text = row.result_full[first:last]
-    return {
-        "archive": serialize_archive(row),
-        "tool_input": row.tool_input,
-        "content": text,
-        "part": "whole" if len(text) == row.result_length else "range",
-        "start": first,
-        "end": last,
-        "tokens": tokens.count(text),
-        "passages": [],
-        "decisions": [],
-    }
+    part = "whole" if len(text) == row.result_length else "range"
+    place = {"part": part, "start": first, "end": last, "tokens": tokens.count(text)}
+    return _serialize_loaded(row, content=text, passages=[], decisions=[], **place)
 
 
 def serialize_passages(loaded: LoadedPassages, decisions: Sequence[Mapping[str, Any]]) -> Loaded:
-    passages_ = [
-        cast("ArchivePassage", {**asdict(passage), "score": round(score, 6)})
-        for passage, score in loaded.passages
-    ]
-    return {
-        "archive": serialize_archive(loaded.archive),
-        "tool_input": loaded.archive.tool_input,
-        "content": loaded.text,
-        "part": "passages",
-        "start": passages_[0]["start"] if passages_ else 0,
-        "end": passages_[-1]["end"] if passages_ else 0,
-        "tokens": loaded.tokens,
-        "passages": passages_,
-        "decisions": [dict(item) for item in decisions],
-    }
+    scored = [{**asdict(passage), "score": round(score, 6)} for passage, score in loaded.passages]
+    first, last = (scored[0]["start"], scored[-1]["end"]) if scored else (0, 0)
+    return _serialize_loaded(
+        loaded.archive,
+        content=loaded.text,
+        part="passages",
+        start=first,
+        end=last,
+        tokens=loaded.tokens,
+        passages=scored,
+        decisions=[dict(item) for item in decisions],
+    )
+
+
+def _serialize_loaded(row: ToolResultArchive, **content: Any) -> Loaded:
+    loaded = {"archive": serialize_archive(row), "tool_input": row.tool_input, **content}
+    return cast("Loaded", loaded)
 
 
 def serialize_hit(hit: Hit) -> ArchiveHit:

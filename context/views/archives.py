@@ -132,7 +132,7 @@ def update_retention(request: WebRequest) -> HttpResponse:
         expired_archives(settings.account_id, days).count() if _is_shorter(settings, days) else 0
     )
     if expired_count and parse_row_number(request.POST.get("count", "")) != expired_count:
-        context = {"form": form, "doomed": expired_count}
+        context = {"form": form, "expired_count": expired_count}
         return render(request, "context/archives/confirm.html", context)
     changed = change_settings(
         settings.account_id,
@@ -161,10 +161,10 @@ def _render_retention(
     context = {
         "settings": settings,
         "form": invalid_form or RetentionForm.of(settings),
-        "kept": rows.count(),
+        "archive_count": rows.count(),
         "due": expired.count(),
-        "going": expired.briefly()[:MAX_EXPIRED],
-        "soon": rows.order_by("created_at", "pk")[:10],
+        "expired": expired.briefly()[:MAX_EXPIRED],
+        "oldest": rows.order_by("created_at", "pk")[:10],
         "may_change": request.access.role == Membership.Role.ADMIN,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if invalid_form else HTTPStatus.OK

@@ -43,7 +43,7 @@ def calls(request: WebRequest) -> HttpResponse:
     context = {
         "filter": filtered,
         "page": page,
-        "shown": [{"row": row, "bar": _label_bar(row, largest)} for row in rows_],
+        "rows": [{"row": row, "bar": _label_bar(row, largest)} for row in rows_],
         "narrowed": any(request.GET.get(name) for name in filtered.filters),
         "sections": labels.SECTIONS,
         "actions": labels.ACTIONS,
@@ -86,7 +86,7 @@ def call(request: WebRequest, pk: UUID) -> HttpResponse:
         "evidence": _evidence(row.report, recorded_calls.get(row.pk)),
         "tools": _largest_tools(row.report),
         "prompt": _list_prompt(draft),
-        "kept": draft is not None,
+        "has_inputs": draft is not None,
         "previous": _previous(row),
         "other": other,
         "compared": _compare_sections(row, other) if other else [],

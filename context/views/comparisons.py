@@ -69,7 +69,7 @@ def comparisons(request: WebRequest) -> HttpResponse:
         "page": page,
         "rows": [
             {
-                "made": comparison,
+                "comparison": comparison,
                 "left": describe_side(comparison.left),
                 "right": describe_side(comparison.right),
             }
@@ -149,8 +149,8 @@ def _get_or_404(request: WebRequest, pk: UUID) -> ContextComparison:
 def _progress(comparison: ContextComparison) -> dict[str, Any]:
     totals = summarise_comparison(comparison)
     return {
-        "made": comparison,
-        "found": totals,
+        "comparison": comparison,
+        "totals": totals,
         **_build_chart(totals.distribution),
         "sums": _list_totals(totals),
     }

@@ -76,7 +76,7 @@ def costs(request: WebRequest) -> HttpResponse:
         "noun": NOUNS[by],
         "tabs": TABS,
         "period": period,
-        "whole": totals_,
+        "totals": totals_,
         "per_call": totals_.tokens // totals_.calls if totals_.calls else 0,
         "narrowed": bool(period.agent_id or period.model),
     }
@@ -98,7 +98,7 @@ def _build_details(period: Period, by: str, tokens: int, number: str | None) -> 
     return {
         "page": page,
         "rows": [_row(part, by, names, tokens, period) for part in page_parts],
-        "drawn": [_build_column(column, by) for column in columns_],
+        "columns": [_build_column(column, by) for column in columns_],
         "legend": _legend(names, by, others=count > len(names)),
         "days": [{"day": day, "tokens": sum(day.tokens.values())} for day in days],
         "most": largest,

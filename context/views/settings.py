@@ -71,7 +71,7 @@ def _render_page(
             }
             for name, (build_form, title, lead) in SECTIONS.items()
         ],
-        "kept": ContextInput.objects.of(row.account_id).count(),
+        "input_count": ContextInput.objects.of(row.account_id).count(),
         "may_change": request.access.role == Membership.Role.ADMIN,
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),

@@ -26,11 +26,11 @@ def variants(request: WebRequest) -> HttpResponse:
     context = {
         "form": form,
         "rows": [_row(result, settings) for result in results_],
-        "whole": calculate_totals(period),
+        "totals": calculate_totals(period),
         "settings": settings,
         "shares": settings.variants.items(),
         "narrowed": bool(period.agent_id or period.model),
-        "told": any(result.success.total for result in results_),
+        "has_outcomes": any(result.success.total for result in results_),
     }
     return render(request, "context/variants/index.html", context)
 
@@ -39,7 +39,7 @@ def _row(result: Result, settings: ContextSettings) -> dict[str, Any]:
     variant, success = VARIANTS.get(result.variant), result.success
     return {
         "result": result,
-        "known": variant,
+        "variant": variant,
         "share": settings.variants.get(result.variant),
         "percent": 100 * success.share,
         "low": 100 * success.low,

@@ -67,16 +67,8 @@ class Command(BaseCommand):
 
         def once(number_: int) -> dict[str, float]:
             """Assemble the conversation with another last question, as an agent does."""
-            conversation = [*messages[:-1], {"role": "user", "content": f"And the kiln {number_}?"}]
-            request = Request(
-                account_id=account.pk,
-                actor=SYSTEM,
-                messages=conversation,
-                window=WINDOW,
-                reserve=4_096,
-                tools=tools,
-                within=ArchiveScope(conversation_id="perf"),
-            )
+            question = {"role": "user", "content": f"And the kiln {number_}?"}
+            request = build_request(account, [*messages[:-1], question], "perf")
             started = perf_counter()
             timings = PIPELINE.run(request).recorded.report["timings_ms"]
             total = 1000 * (perf_counter() - started)
@@ -97,17 +89,8 @@ class Command(BaseCommand):
         count = options["calls"]
         for number_ in range(count):
             messages = fixtures.conversation(seed=number_ % CONVERSATIONS)
-            PIPELINE.run(
-                Request(
-                    account_id=account.pk,
-                    actor=SYSTEM,
-                    messages=messages[: len(messages) - 4 * (number_ // CONVERSATIONS % 20)],
-                    window=WINDOW,
-                    reserve=4_096,
-                    tools=fixtures.tools(),
-                    within=ArchiveScope(conversation_id=f"perf-{number_ % CONVERSATIONS}"),
-                )
-            )
+            part = messages[: len(messages) - 4 * (number_ // CONVERSATIONS % 20)]
+            PIPELINE.run(build_request(account, part, f"perf-{number_ % CONVERSATIONS}"))
         right = Changes(policy={"head": 200, "tail": 0}, window=50_000, reserve=4_096)
         request = ComparisonRequest(left=NO_CHANGES, right=right, calls=count)
         comparison = start_comparison(account.pk, SYSTEM, request)
@@ -146,6 +129,18 @@ class Command(BaseCommand):
     def write_timing(self, name: str, times: list[float]) -> None:
         p95 = sorted(times)[int(0.95 * len(times))]
         self.stdout.write(f"{name}: median {statistics.median(times):.1f} ms, p95 {p95:.1f} ms")
+
+
+def build_request(account: Account, messages: list[Any], conversation_id: str) -> Request:
+    return Request(
+        account_id=account.pk,
+        actor=SYSTEM,
+        messages=messages,
+        window=WINDOW,
+        reserve=4_096,
+        tools=fixtures.tools(),
+        within=ArchiveScope(conversation_id=conversation_id),
+    )
 
 
 def load_list(calls: ReportQuerySet, action: str) -> None:
