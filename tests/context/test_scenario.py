@@ -43,4 +43,4 @@ def test_the_script_runs_it_against_a_server(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(CommandError, match="401"):
             call_command("context_scenario", "--url", url, "--key", "none", stdout=out)
     assert "name='accumulated'" in out.getvalue()
-    assert "found=1" in out.getvalue()
+    assert "fact_hits=1" in out.getvalue()
