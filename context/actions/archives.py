@@ -126,7 +126,7 @@ def expired_archives(account_id: UUID, days: int | None) -> ArchiveQuerySet:
 def remove_expired_archives(account_id: UUID, *, most: int = MAX_PER_RUN) -> int:
     """Erase expired archives. Opens `acting` itself, once for each batch."""
     with acting(account_id):
-        days = ContextSettings.objects.here(account_id).retention_days
+        days = ContextSettings.objects.get_or_default(account_id).retention_days
     removed = 0
     while removed < most and (done := _remove_batch(account_id, days)):
         removed += done

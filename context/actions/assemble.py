@@ -88,7 +88,7 @@ def collect_input(request: Request) -> Collected:
     bodies = [body_digest(request.account_id, message) for message in messages]
     sizes = [count_message(message) for message in messages]
     with acting(request.account_id):
-        settings = ContextSettings.objects.here(request.account_id)
+        settings = ContextSettings.objects.get_or_default(request.account_id)
         policy = settings.assembly_policy().with_changes(request.policy)
         may_exceed = _may_exceed_budget(request, count_messages(leading) + sum(sizes), policy)
         older = (

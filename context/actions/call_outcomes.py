@@ -32,7 +32,7 @@ def record_outcome(account_id: UUID, pk: UUID, outcome: Mapping[str, Any]) -> Co
     for name in names:
         if outcome.get(name) is not None:
             setattr(row, name, outcome[name])
-    row.cost = calculate_call_cost(ContextSettings.objects.here(account_id), row)
+    row.cost = calculate_call_cost(ContextSettings.objects.get_or_default(account_id), row)
     row.outcome_at = timezone.now()
     row.save(update_fields=[*names, "cost", "outcome_at"])
     return row

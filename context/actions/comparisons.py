@@ -109,7 +109,7 @@ def run_comparison(account_id: UUID, pk: UUID) -> None:
             return
         ContextDifference.objects.of(account_id).filter(comparison=comparison).delete()
         ids = list(_selected_calls(comparison).newest_first().ids()[: comparison.wanted])
-        prices = ContextSettings.objects.here(account_id).prices
+        prices = ContextSettings.objects.get_or_default(account_id).prices
         comparison.begin(total=len(ids), done=0, gone=0)
     for first in range(0, len(ids), BATCH):
         _compare_batch(comparison, ids[first : first + BATCH], prices)

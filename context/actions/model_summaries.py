@@ -69,8 +69,8 @@ def summarise_result(account_id: UUID, pk: UUID) -> None:
         return
     system = prompt("tool_result", least=str(MIN_LENGTH), most=str(MAX_LENGTH))
     source = take_excerpt(row.result_full)
-    question = [fenced("question", row.query_summary)] if row.query_summary else []
-    user_prompt = "\n\n".join([*question, fenced("text", source)])
+    question = [fence_text("question", row.query_summary)] if row.query_summary else []
+    user_prompt = "\n\n".join([*question, fence_text("text", source)])
     summary = _request_summary(
         system, user_prompt, lambda raw: parse_result_summary(raw, system, source)
     )
@@ -78,7 +78,7 @@ def summarise_result(account_id: UUID, pk: UUID) -> None:
         record_failure(account_id, ToolResultArchive, pk, Extractive.BAD_ANSWER)
         return
     with acting(account_id):
-        kinds = ContextSettings.objects.here(account_id).account.redact
+        kinds = ContextSettings.objects.get_or_default(account_id).account.redact
         rows = ToolResultArchive.objects.of(account_id).filter(pk=pk, summary_by="")
         for archive in rows.select_for_update(
             no_key=True
@@ -96,7 +96,7 @@ def summarise_conversation(account_id: UUID, pk: UUID) -> None:
     with acting(account_id):
         row = ContextSummary.objects.of(account_id).filter(pk=pk, summary_by="").first()
         messages = _load_messages(account_id, row.bodies) if row else []
-        settings_row = ContextSettings.objects.here(account_id)
+        settings_row = ContextSettings.objects.get_or_default(account_id)
     if row is None:
         return
     if not messages:
@@ -107,7 +107,7 @@ def summarise_conversation(account_id: UUID, pk: UUID) -> None:
         "conversation", most=str(max_tokens), words=str(int(WORDS_PER_TOKEN * max_tokens))
     )
     source = render_conversation(messages)
-    user_prompt = fenced("conversation", source)
+    user_prompt = fence_text("conversation", source)
     summary = _request_summary(
         system, user_prompt, lambda raw: parse_conversation_summary(raw, system, source, max_tokens)
     )
@@ -133,6 +133,6 @@ def _load_messages(account_id: UUID, bodies: Sequence[UUID]) -> list[Message]:
 def _request_summary(system: str, user_prompt: str, read: Callable[[str], str]) -> str | None:
     """Return the model's summary; None if its response is not usable."""
     try:
-        return storable(ask(system, user_prompt, read, RESPONSE_SCHEMA).read)
-    except (BadAnswer, Refused):
+        return sanitize_answer(request_answer(system, user_prompt, read, RESPONSE_SCHEMA).read)
+    except (InvalidAnswer, Refused):
         return None

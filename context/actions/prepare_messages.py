@@ -146,7 +146,7 @@ def prepare_messages(
 ) -> Prepared:
     """Insert placeholders, then load the selected results. Opens `acting` itself."""
     with acting(account_id):
-        settings = ContextSettings.objects.here(account_id)
+        settings = ContextSettings.objects.get_or_default(account_id)
         archived = archive_results(settings, actor, messages, preparation)
     question = Question(account_id=account_id, text=preparation.query, decisions=archived.decisions)
     selected = _select_archives(question, archived.messages, preparation)

@@ -213,7 +213,7 @@ def _retrieve_variant(account_id: UUID, recorded_call: RecordedCall, variant: st
     ids = {name: getattr(report, name) for name in ("account_id", "user_id", "agent_id", "app_id")}
     sources = tuple(name for name in retrieval["sources"] if name in VARIED_SOURCES)
     with acting(account_id):
-        remote = ContextSettings.objects.here(account_id).remote()
+        remote = ContextSettings.objects.get_or_default(account_id).remote()
     retrieved = retrieve(
         RetrievalRequest(
             **ids,

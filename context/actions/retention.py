@@ -58,7 +58,7 @@ def remove_expired_inputs(account_id: UUID) -> int:
     period and one more day has no references. Opens `acting` itself.
     """
     with acting(account_id):
-        days = inputs_days(ContextSettings.objects.here(account_id))
+        days = inputs_days(ContextSettings.objects.get_or_default(account_id))
         cutoff = timezone.now() - timedelta(days=days)
         ContextComparison.objects.of(account_id).filter(created_at__lt=cutoff).delete()
     removed = 0

@@ -30,7 +30,7 @@ def change_settings(
     reason: str = "",
 ) -> dict[str, tuple[Any, Any]]:
     """Change settings. Return the previous and the new value by name."""
-    values = _prepare_remote(values, ContextSettings.objects.here(account_id))
+    values = _prepare_remote(values, ContextSettings.objects.get_or_default(account_id))
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
     settings = ContextSettings.objects.of(account_id).first() or ContextSettings(account=account)
     if version is not None and settings.version != version:

@@ -92,8 +92,8 @@ def _flush_messages(request: Request, messages: Sequence[Message]) -> dict[str, 
         return {"action": "memory_flush", "skipped": f"it failed: {type(error).__name__}"}
 
 
-def _message_batch(request: Request) -> Told:
-    return Told(
+def _message_batch(request: Request) -> MessageContext:
+    return MessageContext(
         account_id=request.account_id,
         actor=request.actor,
         scope=request.scope,

@@ -71,7 +71,7 @@ class Results(AgentView):
         )
         token_count = tokens.count(new_result.text)
         with acting(self.account):
-            settings = ContextSettings.objects.here(self.account)
+            settings = ContextSettings.objects.get_or_default(self.account)
             threshold = params.get("threshold", settings.threshold_of(new_result.tool_name))
             if len(new_result.text) <= threshold:
                 return self.seal(Response(_serialize_unarchived(new_result.text, token_count)))

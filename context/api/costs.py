@@ -104,7 +104,7 @@ class CostsOfCalls(AgentView):
         params = parse(CostsInput, request)
         by, limit, offset = params["by"], params["limit"], params["offset"]
         with acting(self.account):
-            period = Period.of(ContextSettings.objects.here(self.account), params)
+            period = Period.of(ContextSettings.objects.get_or_default(self.account), params)
             totals_ = calculate_totals(period)
             parts_, count = list_parts(period, by, limit=limit, offset=offset)
             days = list_days(period, by, [part.name for part in parts_])

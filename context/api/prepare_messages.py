@@ -72,6 +72,6 @@ class LoadTool(AgentView):
     def get(self, request: Request) -> Response:
         params = parse(LanguageInput, request)
         with acting(self.account):
-            settings = ContextSettings.objects.here(self.account)
+            settings = ContextSettings.objects.get_or_default(self.account)
         language = params.get("language") or settings.language
         return Response({"tool": build_load_tool(language), "system": PARAGRAPHS[language]})

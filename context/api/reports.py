@@ -95,7 +95,7 @@ class OneReport(AgentView):
 
 
 def _serialize_report(account_id: UUID, row: ContextCostReport) -> Report:
-    settings = ContextSettings.objects.here(account_id)
+    settings = ContextSettings.objects.get_or_default(account_id)
     return serialize_reports.serialize_report(
         row, settings, has_inputs=has_inputs(account_id, row.pk)
     )

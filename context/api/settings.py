@@ -72,7 +72,9 @@ class SettingsOfCalls(AgentView):
     @extend_schema(responses={200: CallSettings})
     def get(self, request: Request) -> Response:
         with acting(self.account):
-            return Response(_serialize_settings(ContextSettings.objects.here(self.account)))
+            return Response(
+                _serialize_settings(ContextSettings.objects.get_or_default(self.account))
+            )
 
     @extend_schema(request=SettingsInput, responses={200: CallSettings})
     def post(self, request: Request) -> Response:
@@ -81,7 +83,7 @@ class SettingsOfCalls(AgentView):
         with acting(self.account):
             change_settings(self.account, params, actor=self.actor, version=version, reason=reason)
             return self.seal(
-                Response(_serialize_settings(ContextSettings.objects.here(self.account)))
+                Response(_serialize_settings(ContextSettings.objects.get_or_default(self.account)))
             )
 
 

@@ -50,7 +50,7 @@ class ResultsOfVariants(AgentView):
     def get(self, request: Request) -> Response:
         params = parse(PeriodInput, request)
         with acting(self.account):
-            settings = ContextSettings.objects.here(self.account)
+            settings = ContextSettings.objects.get_or_default(self.account)
             period = Period.of(settings, params)
             results_ = [_serialize_result(result) for result in list_results(period)]
         body: VariantResults = {

@@ -38,7 +38,7 @@ def readable_archives(account_id: UUID, within: ArchiveScope) -> ArchiveQuerySet
     Ids cannot be guessed, so that the caller need not name the user; a named user is enforced.
     Archives of other conversations are included if the account allows it.
     """
-    shared = ContextSettings.objects.here(account_id).across_conversations
+    shared = ContextSettings.objects.get_or_default(account_id).across_conversations
     return ToolResultArchive.objects.of(account_id).in_scope(
         replace(within, conversation_id="", thread_id="") if shared else within
     )
@@ -54,7 +54,7 @@ def searchable_archives(account_id: UUID, within: ArchiveScope, *, across: bool)
                 issues=[{"path": "conversation_id", "message": "is missing"}],
             )
         return rows.in_scope(within)
-    if not ContextSettings.objects.here(account_id).across_conversations:
+    if not ContextSettings.objects.get_or_default(account_id).across_conversations:
         raise Denied(
             "This account does not allow searches across conversations.",
             code="across_conversations_off",

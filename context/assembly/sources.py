@@ -185,7 +185,7 @@ def _statement_timeout(account_id: UUID, left: float) -> Iterator[None]:
 
 
 def search_memory(request: RetrievalRequest, meaning: Meaning | None, results: Retrieved) -> None:
-    policy = MemorySettings.objects.here(request.account_id)
+    policy = MemorySettings.objects.get_or_default(request.account_id)
     if not policy.memory_enabled:
         results.decisions.append({"action": OFF["code"], "source": "memory"})
         return
@@ -270,9 +270,9 @@ def add_rule_outcome(
 # --- Flush to memory ------------------------------------------------------------------------------
 
 
-def flush_to_memory(batch: Told, messages: Sequence[Message]) -> dict[str, Any]:
+def flush_to_memory(batch: MessageContext, messages: Sequence[Message]) -> dict[str, Any]:
     """Hand messages to memory; return the decision about it. Inside `acting`."""
-    policy = MemorySettings.objects.here(batch.account_id)
+    policy = MemorySettings.objects.get_or_default(batch.account_id)
     if not policy.memory_enabled or not policy.auto_store:
         return {"skipped": "the account's policy: memories are not stored by themselves"}
     texts = [
@@ -282,7 +282,7 @@ def flush_to_memory(batch: Told, messages: Sequence[Message]) -> dict[str, Any]:
     ]
     if not any(not message_.is_system for message_ in texts):
         return {"messages": 0}
-    event = add(batch, texts)
+    event = enqueue_conversation(batch, texts)
     return {"messages": len(texts), "event_id": str(event.event_id)}
 
 

@@ -75,7 +75,7 @@ def check_policy(value: Any) -> None:
 
 
 class SettingsQuerySet(AccountQuerySet["ContextSettings"]):
-    def here(self, account_id: UUID) -> "ContextSettings":
+    def get_or_default(self, account_id: UUID) -> "ContextSettings":
         """Return the account's settings with their account, or unsaved defaults."""
         row = self.of(account_id).select_related("account").first()
         return row or ContextSettings(account=Account.objects.get(pk=account_id))

@@ -29,7 +29,7 @@ RESPONSE_SCHEMA = {
 }
 
 
-class SummaryResponse(Shape):
+class SummaryResponse(ResponseModel):
     summary: str
 
 
@@ -48,33 +48,33 @@ def render_conversation(messages: Sequence[Message]) -> str:
         Said(role=message["role"], text=fold_text(message_text(message), MAX_MESSAGE))
         for message in messages
     ]
-    return take_excerpt(transcript([message for message in lines if message.text.strip()]))
+    return take_excerpt(render_transcript([message for message in lines if message.text.strip()]))
 
 
 def parse_result_summary(raw: str, prompt: str, source: str) -> str:
-    """Return the summary of a tool result. Raises Unusable."""
+    """Return the summary of a tool result. Raises InvalidResponse."""
     summary = " ".join(_parse_summary(raw, prompt, source).split())
     if not MIN_LENGTH <= len(summary) <= MAX_LENGTH:
-        raise Unusable(
+        raise InvalidResponse(
             f"the summary has {len(summary)} characters, not {MIN_LENGTH} to {MAX_LENGTH}"
         )
     return summary
 
 
 def parse_conversation_summary(raw: str, prompt: str, source: str, most: int) -> str:
-    """Return the summary of a conversation of at most `most` tokens. Raises Unusable."""
+    """Return the summary of a conversation of at most `most` tokens. Raises InvalidResponse."""
     summary = escape_tags(_parse_summary(raw, prompt, source))
     if not 0 < (size := tokens.count(summary)) <= most:
-        raise Unusable(f"the summary has {size} tokens, not 1 to {most}")
+        raise InvalidResponse(f"the summary has {size} tokens, not 1 to {most}")
     return summary
 
 
 def _parse_summary(raw: str, prompt: str, source: str) -> str:
-    summary = read_one(raw, SummaryResponse).summary.strip()
-    if echoes(summary, prompt, source):
-        raise Unusable("it repeats the prompt")
+    summary = parse_one(raw, SummaryResponse).summary.strip()
+    if repeats_prompt(summary, prompt, source):
+        raise InvalidResponse("it repeats the prompt")
     if INJECTION_FLAGS & set(detect_flags(summary)):
-        raise Unusable("it contains instructions instead of a summary")
+        raise InvalidResponse("it contains instructions instead of a summary")
     if abs(chinese_share(summary) - chinese_share(source)) > MAX_SHARE_DIFFERENCE:
-        raise Unusable("it is not in the language of the text")
+        raise InvalidResponse("it is not in the language of the text")
     return summary

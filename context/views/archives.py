@@ -45,7 +45,7 @@ def archives(request: WebRequest) -> HttpResponse:
     account_id = account_id_for(request)
     rows = ToolResultArchive.objects.of(account_id).briefly().order_by("-created_at", "-pk")
     filtered = ArchiveFilter(request.GET, queryset=rows)
-    settings = ContextSettings.objects.here(account_id)
+    settings = ContextSettings.objects.get_or_default(account_id)
     context = {
         "filter": filtered,
         "page": Paginator(filtered.qs, PAGE).get_page(request.GET.get("page")),
@@ -116,14 +116,16 @@ def erase_archive(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def retention(request: WebRequest) -> HttpResponse:
     """Show the retention settings and the results that expire."""
-    return _render_retention(request, ContextSettings.objects.here(account_id_for(request)))
+    return _render_retention(
+        request, ContextSettings.objects.get_or_default(account_id_for(request))
+    )
 
 
 @require_POST
 @admin_required
 def update_retention(request: WebRequest) -> HttpResponse:
     """Change the settings. A period that expires results now needs confirmation of their number."""
-    settings = ContextSettings.objects.here(account_id_for(request))
+    settings = ContextSettings.objects.get_or_default(account_id_for(request))
     form = RetentionForm(request.POST)
     if not form.is_valid():
         return _render_retention(request, settings, form)

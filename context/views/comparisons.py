@@ -76,7 +76,7 @@ def comparisons(request: WebRequest) -> HttpResponse:
             for comparison in page_rows
         ],
         "names": list_actor_names(comparison.asked_by for comparison in page_rows),
-        "days": inputs_days(ContextSettings.objects.here(account_id_for(request))),
+        "days": inputs_days(ContextSettings.objects.get_or_default(account_id_for(request))),
     }
     return render(request, INDEX, context)
 
@@ -87,7 +87,7 @@ def compare(request: WebRequest) -> HttpResponse:
     """Create a comparison; a worker runs it."""
     account_id = account_id_for(request)
     data = request.POST if request.method == "POST" else None
-    policy = ContextSettings.objects.here(account_id).assembly_policy().body()
+    policy = ContextSettings.objects.get_or_default(account_id).assembly_policy().body()
     selection = SelectionForm(data)
     left, right = (
         SideForm(data, prefix=name, current=policy, label=label)

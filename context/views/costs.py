@@ -68,7 +68,7 @@ def costs(request: WebRequest) -> HttpResponse:
     form = CostsForm({"days": DEFAULT_DAYS, "by": "section"} | request.GET.dict())
     filters = form.cleaned_data if form.is_valid() else {}
     by = filters.get("by") or "section"
-    period = Period.of(ContextSettings.objects.here(account_id_for(request)), filters)
+    period = Period.of(ContextSettings.objects.get_or_default(account_id_for(request)), filters)
     totals_ = calculate_totals(period)
     context = {
         "form": form,

@@ -29,7 +29,7 @@ REASON = 500
 @require_safe
 @reviewer_required
 def settings(request: WebRequest) -> HttpResponse:
-    return _render_page(request, ContextSettings.objects.here(account_id_for(request)))
+    return _render_page(request, ContextSettings.objects.get_or_default(account_id_for(request)))
 
 
 @require_POST
@@ -38,7 +38,7 @@ def set_settings(request: WebRequest) -> HttpResponse:
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("There is no such section of the settings."))
-    row = ContextSettings.objects.here(account_id_for(request))
+    row = ContextSettings.objects.get_or_default(account_id_for(request))
     form = SECTIONS[section][0](row, request.POST)
     if not form.is_valid():
         return _render_page(request, row, {section: form})

@@ -20,7 +20,7 @@ from kmapp.web.page_access import reviewer_required
 def variants(request: WebRequest) -> HttpResponse:
     form = CostsForm({"days": DEFAULT_DAYS} | request.GET.dict())
     filters = form.cleaned_data if form.is_valid() else {}
-    settings = ContextSettings.objects.here(account_id_for(request))
+    settings = ContextSettings.objects.get_or_default(account_id_for(request))
     period = Period.of(settings, filters)
     results_ = list_results(period)
     context = {

@@ -192,14 +192,14 @@ def test_only_allowed_addresses_and_never_the_key(
     assert (told["remote_url"], told["remote_key_set"]) == ("https://kb.example.org", True)
     assert SECRET not in json.dumps(told)
     with acting(acme):
-        row = ContextSettings.objects.here(acme.pk)
+        row = ContextSettings.objects.get_or_default(acme.pk)
         assert SECRET not in row.remote_key
         assert unseal(row.remote_key) == SECRET
         # Another address is not sent the key of the first.
         with pytest.raises(Invalid, match="key"):
             change_settings(acme.pk, {"remote_url": "https://other.example.org"}, actor=SYSTEM)
         change_settings(acme.pk, {"remote_url": ""}, actor=SYSTEM)
-        row = ContextSettings.objects.here(acme.pk)
+        row = ContextSettings.objects.get_or_default(acme.pk)
     assert (row.remote_key, row.remote_sources, row.remote()) == ("", [], None)
 
 
@@ -239,5 +239,5 @@ def test_the_page_sets_it_and_shows_no_key(
     assert "https://kb.example.org" in page
     assert SECRET not in page
     with acting(acme):
-        sealed = ContextSettings.objects.here(acme.pk).remote_key
+        sealed = ContextSettings.objects.get_or_default(acme.pk).remote_key
     assert sealed not in page

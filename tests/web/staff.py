@@ -112,7 +112,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
                 **common,
             )
         fill_knowledge(account, number)
-        settings = ContextSettings.objects.here(account.pk)
+        settings = ContextSettings.objects.get_or_default(account.pk)
         store_archives(
             settings,
             SYSTEM,

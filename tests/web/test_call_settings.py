@@ -32,7 +32,7 @@ def page(answer: Any, status: int = 200) -> str:
 
 def kept(account: Account) -> ContextSettings:
     with acting(account):
-        return ContextSettings.objects.here(account.pk)
+        return ContextSettings.objects.get_or_default(account.pk)
 
 
 def saved(at_desk: Client, section: str, version: int, **said: Any) -> Any:

@@ -81,7 +81,7 @@ def test_what_was_found_is_shown_with_its_text(at_desk: Client, acme: Account) -
     with acting(acme):
         draft = NewEntry(text="The kiln is <b>by</b> the pond.", user_id="u")
         batch = Batch(entries=[draft], edges=[], input="", reason="")
-        [entry] = write(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
+        [entry] = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
     made = call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
     said = page(at_desk.get(f"/calls/{made.report_id}/"))
     assert f"/memory/{entry.pk}/" in said

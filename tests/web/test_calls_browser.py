@@ -33,7 +33,7 @@ def test_calls_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: 
     fill_calls(acme, 2)
     with acting(acme):
         draft = NewEntry(text="The kiln is by the pond.", user_id="u")
-        write(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[draft]))
+        write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[draft]))
     within = ArchiveScope(user_id="u", conversation_id="c")
     call(acme, talk(1), sources=("memory",), within=within, tools=[TOOL], model="small")
     made = call(acme, talk(2), sources=("memory",), within=within, tools=[TOOL], agent_id="desk")

@@ -33,7 +33,7 @@ def at_desk(client: Client, ada: User) -> Client:
 def kept(account: Account, *texts: str, **more: Any) -> list[ToolResultArchive]:
     more = {"tool_name": "look", "conversation_id": "c1", "tool_input": {"query": "kiln"}} | more
     with acting(account):
-        settings = ContextSettings.objects.here(account.pk)
+        settings = ContextSettings.objects.get_or_default(account.pk)
         return store_archives(settings, SYSTEM, [NewResult(text=text, **more) for text in texts])[0]
 
 
@@ -109,7 +109,7 @@ def test_other_thresholds_are_kept_by_tool(at_desk: Client, acme: Account) -> No
     form = {**FORM, "tool_thresholds": "look 900\n\nask me 20"}
     assert at_desk.post("/tool-results/keeping/set/", form).status_code == 302
     with acting(acme):
-        settings = ContextSettings.objects.here(acme.pk)
+        settings = ContextSettings.objects.get_or_default(acme.pk)
         assert settings.tool_thresholds == {"look": 900, "ask me": 20}
     assert "look 900" in page(at_desk.get("/tool-results/keeping/"))
     assert at_desk.post("/tool-results/keeping/set/", form).status_code == 409

@@ -114,7 +114,7 @@ def live_a_little(account: Account) -> None:
             )
             for n in (8, 9)
         ]
-        store_archives(ContextSettings.objects.here(account.pk), SYSTEM, results)
+        store_archives(ContextSettings.objects.get_or_default(account.pk), SYSTEM, results)
         values = {
             "across_conversations": True,
             "tool_thresholds": {"look": 9},
