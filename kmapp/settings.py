@@ -212,7 +212,7 @@ CELERY_BEAT_SCHEDULE = {
     "write down what was told": _every(
         timedelta(seconds=30), "memory.jobs.tasks.write_down_accesses"
     ),
-    "keep to retention": _every(HOUR, "memory.jobs.tasks.keep_to_retention"),
+    "keep to retention": _every(HOUR, "memory.jobs.tasks.forget_expired_memories"),
     "let memories cool": _every(HOUR, "memory.jobs.tasks.let_cool"),
     "let topics grow": _every(timedelta(minutes=10), "memory.jobs.tasks.let_topics_grow"),
     "suggest what to do with rules": _every(HOUR, "rules.jobs.tasks.suggest"),

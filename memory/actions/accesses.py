@@ -9,7 +9,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
 from memory.actions.versions import lock_entry, update_entry
 from memory.models import MemoryEntry, MemoryVersion
-from memory.retrieval.access_counters import taken
+from memory.retrieval.access_counters import take_counts
 
 Tier = MemoryEntry.Tier
 _WRITE = """
@@ -27,22 +27,24 @@ WHERE account_id = %s AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[]
 
 def flush_access_counts(account_id: UUID) -> int:
     """Add what was counted to the memories. Returns how many of them were told."""
-    told = taken(account_id)
-    if told:
+    access_counts = take_counts(account_id)
+    if access_counts:
         with acting(account_id):
             with connection.cursor() as cursor:
-                cursor.execute(_WRITE, [list(told), list(told.values()), account_id])
-                cursor.execute(_JOINED, [account_id, list(told), list(told)])
-            _warm(account_id, list(told))
-    return len(told)
+                cursor.execute(
+                    _WRITE, [list(access_counts), list(access_counts.values()), account_id]
+                )
+                cursor.execute(_JOINED, [account_id, list(access_counts), list(access_counts)])
+            _warm(account_id, list(access_counts))
+    return len(access_counts)
 
 
 def _warm(account_id: UUID, ids: list[UUID]) -> None:
     cold = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=Tier.COLD)
-    found = sorted(cold.values_list("pk", flat=True))
-    if found:
+    warmed = sorted(cold.values_list("pk", flat=True))
+    if warmed:
         with recording(account_id, SYSTEM, reason="used again") as commit:
-            for pk in found:
+            for pk in warmed:
                 update_entry(
                     lock_entry(account_id, pk),
                     actor=SYSTEM,

@@ -36,22 +36,26 @@ JUDGED, DERIVED, MENTIONED = 1.0, 0.5, 0.5  # weights of edges
 
 def remember(
     row: Extraction,
-    deeds: Sequence[FactOutcome],
+    operations: Sequence[FactOutcome],
     refused: Sequence[Mapping[str, Any]],
-    told: Mapping[str, Any],
+    result_details: Mapping[str, Any],
 ) -> None:
     """Do what was settled. Memories that changed since they were compared: a Conflict."""
     held = held_open(row.account_id, row.pk)
     if held is None:
         return
     actor = Actor.parse(held.actor)
-    touched = {deed.near.id: deed.near for deed in deeds if deed.near and deed.event != "NONE"}
+    touched = {
+        operation.similar.id: operation.similar
+        for operation in operations
+        if operation.similar and operation.event != "NONE"
+    }
     with recording(held.account_id, actor, reason=EXTRACTED) as commit:
         # In the order of their ids, as all who hold several do.
         old = {pk: _still(held, pk, touched[pk].version) for pk in sorted(touched)}
-        scene = _Scene(held, commit, old, deeds)
-        results = [scene.do(deed) for deed in deeds]
-    close(held, {"results": results, "refused": list(refused), **told})
+        scene = _Scene(held, commit, old, operations)
+        results = [scene.do(operation) for operation in operations]
+    close(held, {"results": results, "refused": list(refused), **result_details})
 
 
 class _Scene:
@@ -62,69 +66,79 @@ class _Scene:
         row: Extraction,
         commit: Recording,
         old: Mapping[UUID, MemoryEntry],
-        deeds: Sequence[FactOutcome],
+        operations: Sequence[FactOutcome],
     ) -> None:
         self.row, self.commit, self.old = row, commit, old
         self.settings = MemorySettings.objects.get_or_default(row.account_id)
         self.stored = [UUID(pk) for pk in row.said.get("stored", [])]
-        self.named = _entities(row, {name for deed in deeds for name in deed.fact.entities})
+        self.named = _entities(
+            row, {name for operation in operations for name in operation.fact.entities}
+        )
 
-    def do(self, deed: FactOutcome) -> dict[str, Any]:
-        reason = redact_text(deed.reason, self.settings.account.redact)
-        near = self.old.get(deed.near.id) if deed.near and deed.event != "NONE" else None
-        if deed.event == "NONE":
-            known = deed.near.id if deed.near else None
-            return _told(deed, known, "NONE", reason)
-        if near and deed.event in ("UPDATE", "DELETE") and self._waits(near):
-            return self._propose(deed, near, reason)
-        if near and deed.event == "UPDATE":
-            return self._update(deed, near, reason)
-        return self._add(deed, near, reason)
+    def do(self, operation: FactOutcome) -> dict[str, Any]:
+        reason = redact_text(operation.reason, self.settings.account.redact)
+        target = (
+            self.old.get(operation.similar.id)
+            if operation.similar and operation.event != "NONE"
+            else None
+        )
+        if operation.event == "NONE":
+            previous_id = operation.similar.id if operation.similar else None
+            return _result(operation, previous_id, "NONE", reason)
+        if target and operation.event in ("UPDATE", "DELETE") and self._needs_review(target):
+            return self._propose(operation, target, reason)
+        if target and operation.event == "UPDATE":
+            return self._update(operation, target, reason)
+        return self._add(operation, target, reason)
 
-    def _waits(self, entry: MemoryEntry) -> bool:
+    def _needs_review(self, entry: MemoryEntry) -> bool:
         """Whether a person decides about changes of this memory."""
         return needs_review(self.settings, self.commit.actor, entry.visibility, entry.kind)
 
-    def _add(self, deed: FactOutcome, near: MemoryEntry | None, reason: str) -> dict[str, Any]:
+    def _add(
+        self, operation: FactOutcome, target: MemoryEntry | None, reason: str
+    ) -> dict[str, Any]:
         """Remember the fact. With DELETE it takes the place of a memory, which stays on record."""
-        if waiting := self._proposed_already(deed):
-            return _told(deed, waiting, "NONE", "It waits for a person already.")
-        draft = self._draft(deed)
-        edges = [*self._around(draft), *_judging(draft, near, deed)]
+        if waiting := self._proposed_already(operation):
+            return _result(operation, waiting, "NONE", "It waits for a person already.")
+        draft = self._draft(operation)
+        edges = [*self._edges_of(draft), *_judging(draft, target, operation)]
         written = write_within_commit(
             self.commit, Batch(entries=[draft], edges=edges, reason=reason)
         )
         entry = written.entries[0]
         # While it waits for a person, what it contradicts goes on holding.
-        if near and deed.event == "DELETE" and entry.status == Status.ACTIVE:
-            self._change(near, Event.SUPERSEDE, {"status": Status.SUPERSEDED}, reason)
-        result = _told(deed, entry.pk, "ADD", reason, status=entry.status)
-        return result | ({"supersedes": str(near.pk)} if near and deed.event == "DELETE" else {})
+        if target and operation.event == "DELETE" and entry.status == Status.ACTIVE:
+            self._change(target, Event.SUPERSEDE, {"status": Status.SUPERSEDED}, reason)
+        result = _result(operation, entry.pk, "ADD", reason, status=entry.status)
+        return result | (
+            {"supersedes": str(target.pk)} if target and operation.event == "DELETE" else {}
+        )
 
-    def _update(self, deed: FactOutcome, near: MemoryEntry, reason: str) -> dict[str, Any]:
-        names = list(dict.fromkeys([*near.entities, *deed.fact.entities]))
-        text = redact_text(deed.text, self.settings.account.redact)
-        self._change(near, Event.UPDATE, {"content": text, "entities": names}, reason)
-        return _told(deed, near.pk, "UPDATE", reason)
+    def _update(self, operation: FactOutcome, target: MemoryEntry, reason: str) -> dict[str, Any]:
+        names = list(dict.fromkeys([*target.entities, *operation.fact.entities]))
+        text = redact_text(operation.text, self.settings.account.redact)
+        self._change(target, Event.UPDATE, {"content": text, "entities": names}, reason)
+        return _result(operation, target.pk, "UPDATE", reason)
 
-    def _propose(self, deed: FactOutcome, near: MemoryEntry, reason: str) -> dict[str, Any]:
+    def _propose(self, operation: FactOutcome, target: MemoryEntry, reason: str) -> dict[str, Any]:
         """What more people see than the conversation was had by, a person decides about."""
-        text = redact_text(deed.text or deed.fact.text, self.settings.account.redact)
-        there = _proposals(near).filter(content=text).first()
+        text = redact_text(operation.text or operation.fact.text, self.settings.account.redact)
+        there = _proposals(target).filter(content=text).first()
         if there:
-            return _told(deed, there.pk, "NONE", "It waits for a person already.")
-        batch = build_update_proposal(near, {"content": text}, reason=reason)
-        if deed.event == "DELETE":
+            return _result(operation, there.pk, "NONE", "It waits for a person already.")
+        batch = build_update_proposal(target, {"content": text}, reason=reason)
+        if operation.event == "DELETE":
             edge = NewEdge(
                 type=Type.CONTRADICTS,
                 src=EdgeEnd(id=batch.entries[0].id),
-                dst=EdgeEnd(id=near.pk),
+                dst=EdgeEnd(id=target.pk),
                 weight=JUDGED,
             )
             batch = Batch(entries=batch.entries, edges=[*batch.edges, edge], reason=reason)
         entry = write_within_commit(self.commit, batch).entries[0]
-        told = _told(deed, entry.pk, deed.event, reason, status=entry.status)
-        return told | {"supersedes": str(near.pk)}
+        result_details = _result(operation, entry.pk, operation.event, reason, status=entry.status)
+        return result_details | {"supersedes": str(target.pk)}
 
     def _change(
         self, entry: MemoryEntry, event: str, values: Mapping[str, Any], reason: str
@@ -138,8 +152,8 @@ class _Scene:
             commit=self.commit,
         )
 
-    def _draft(self, deed: FactOutcome) -> NewEntry:
-        row, fact = self.row, deed.fact
+    def _draft(self, operation: FactOutcome) -> NewEntry:
+        row, fact = self.row, operation.fact
         tags = dict.fromkeys([*([fact.category] if fact.category else []), *fact.tags])
         return NewEntry(
             id=uuid7(),
@@ -153,10 +167,10 @@ class _Scene:
             **ids_of(row),
         )
 
-    def _around(self, draft: NewEntry) -> list[NewEdge]:
+    def _edges_of(self, draft: NewEntry) -> list[NewEdge]:
         """Where it was said, and the entities that it names."""
         src = EdgeEnd(id=draft.id)
-        said = [
+        summary_parts = [
             NewEdge(type=Type.DERIVED_FROM, src=src, dst=EdgeEnd(id=pk), weight=DERIVED)
             for pk in self.stored
         ]
@@ -164,27 +178,27 @@ class _Scene:
             self.named[name.casefold()] for name in draft.entities if name.casefold() in self.named
         }
         return [
-            *said,
+            *summary_parts,
             *(
                 NewEdge(type=Type.MENTIONS, src=src, dst=EdgeEnd(id=pk), weight=MENTIONED)
                 for pk in sorted(named)
             ),
         ]
 
-    def _proposed_already(self, deed: FactOutcome) -> UUID | None:
+    def _proposed_already(self, operation: FactOutcome) -> UUID | None:
         """The same fact, said before and not decided yet: it is not asked about twice."""
-        text = redact_text(deed.fact.text, self.settings.account.redact)
+        text = redact_text(operation.fact.text, self.settings.account.redact)
         waiting = MemoryEntry.objects.of(self.row.account_id).awaiting_review()
         return waiting.filter(content=text, **ids_of(self.row)).values_list("pk", flat=True).first()
 
 
-def _judging(draft: NewEntry, near: MemoryEntry | None, deed: FactOutcome) -> list[NewEdge]:
-    if near is None:
+def _judging(draft: NewEntry, target: MemoryEntry | None, operation: FactOutcome) -> list[NewEdge]:
+    if target is None:
         return []
-    kinds = [Type.SUPERSEDES] if deed.event == "DELETE" else []
-    if deed.contradicts:
+    kinds = [Type.SUPERSEDES] if operation.event == "DELETE" else []
+    if operation.contradicts:
         kinds.append(Type.CONTRADICTS)
-    src, dst = EdgeEnd(id=draft.id), EdgeEnd(id=near.pk)
+    src, dst = EdgeEnd(id=draft.id), EdgeEnd(id=target.pk)
     return [NewEdge(type=kind, weight=JUDGED, src=src, dst=dst) for kind in kinds]
 
 
@@ -202,10 +216,10 @@ def _entities(row: Extraction, names: set[str]) -> dict[str, UUID]:
     alone = not (row.user_id or row.agent_id)
     viewer = Viewer(user_id=row.user_id, agent_id=row.agent_id, run_id=row.run_id if alone else "")
     rows = MemoryEntry.objects.of(row.account_id).current().visible_to(viewer)
-    found = rows.filter(
+    stale_rows = rows.filter(
         Q(title__in=names) | Q(content__in=names), kind=MemoryEntry.Kind.ENTITY
     ).order_by("-pk")
-    return {(entry.title or entry.content).casefold(): entry.pk for entry in found[:200]}
+    return {(entry.title or entry.content).casefold(): entry.pk for entry in stale_rows[:200]}
 
 
 def _still(row: Extraction, pk: UUID, version: int) -> MemoryEntry:
@@ -215,8 +229,13 @@ def _still(row: Extraction, pk: UUID, version: int) -> MemoryEntry:
     return entry
 
 
-def _told(
-    deed: FactOutcome, pk: UUID | None, event: str, reason: str, status: str = Status.ACTIVE
+def _result(
+    operation: FactOutcome, pk: UUID | None, event: str, reason: str, status: str = Status.ACTIVE
 ) -> dict[str, Any]:
-    told = {"item": deed.item, "id": str(pk) if pk else None, "event": event, "reason": reason}
-    return told | ({"status": str(status)} if event != "NONE" else {})
+    result_details = {
+        "item": operation.item,
+        "id": str(pk) if pk else None,
+        "event": event,
+        "reason": reason,
+    }
+    return result_details | ({"status": str(status)} if event != "NONE" else {})

@@ -65,17 +65,17 @@ class Progress:
 def start_run(
     account_id: UUID,
     actor: Actor,
-    deed: BulkRun.Operation,
+    operation: BulkRun.Operation,
     chosen: Sequence[EntryVersion],
     reason: str,
 ) -> StartedRun:
     """Decide the same about all of these; what changed since it was chosen is left alone."""
-    kept = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
+    stored_reason = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
     run = BulkRun.objects.create(
         account_id=account_id,
-        deed=deed,
+        deed=operation,
         actor=str(actor),
-        reason=kept,
+        reason=stored_reason,
         asked=len(chosen),
         created_at=timezone.now(),
     )
@@ -92,7 +92,7 @@ def start_run(
     if len(parts) == 1:
         _decide(run, parts[0])
         return StartedRun(run=run)
-    return StartedRun(run=run, events=_owe(account_id, BULK, parts))
+    return StartedRun(run=run, events=_enqueue_parts(account_id, BULK, parts))
 
 
 def run_part(account_id: UUID, part_id: UUID) -> None:
@@ -115,7 +115,7 @@ def undo_run(account_id: UUID, run_id: UUID, actor: Actor) -> BulkRun:
     if len(parts) == 1:
         _restore(run, parts[0])
     else:
-        _owe(account_id, BULK_UNDO, parts)
+        _enqueue_parts(account_id, BULK_UNDO, parts)
     return run
 
 
@@ -140,7 +140,7 @@ def get_progress(run: BulkRun) -> Progress:
     )
 
 
-def _owe(account_id: UUID, topic: str, parts: Sequence[BulkPart]) -> list[UUID]:
+def _enqueue_parts(account_id: UUID, topic: str, parts: Sequence[BulkPart]) -> list[UUID]:
     tasks = [Task(job_key=f"{part.pk}:1", payload={"part": str(part.pk)}) for part in parts]
     events = publish(account_id, topic, tasks)
     return [events[task.job_key] for task in tasks]
@@ -184,10 +184,10 @@ def _restore(run: BulkRun, part: BulkPart) -> None:
     decision = Decision(account_id=run.account_id, entry_id=run.pk, actor=actor)
     restored: list[MemoryEntry] = []
     if part.decided_in:
-        made = MemoryVersion.objects.of(run.account_id).filter(
+        new_versions = MemoryVersion.objects.of(run.account_id).filter(
             commit_id=part.decided_in, version__gt=1, entry__version=F("version")
         )
         with recording(run.account_id, actor, input={review.BULK_INPUT: str(run.pk)}) as commit:
-            restored = review.undo_versions(decision, made, commit)
+            restored = review.undo_versions(decision, new_versions, commit)
     part.restored = len(restored)
     part.save(update_fields=["restored"])

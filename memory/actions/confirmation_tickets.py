@@ -27,17 +27,17 @@ class Confirmation:
 
     @property
     def ticket(self) -> str:
-        return signing.dumps(self._said, salt=self.operation)
+        return signing.dumps(self._signed_fields, salt=self.operation)
 
     @property
-    def _said(self) -> list[str]:
+    def _signed_fields(self) -> list[str]:
         named = sha256("".join([self.person, *map(str, self.ids)]).encode()).hexdigest()
         return [str(self.account_id), str(self.actor), named]
 
     def verify(self, ticket: str) -> None:
         """Go on only with a ticket for the very same."""
         try:
-            said = signing.loads(ticket, salt=self.operation, max_age=TICKET_LIFETIME)
+            payload = signing.loads(ticket, salt=self.operation, max_age=TICKET_LIFETIME)
         except signing.SignatureExpired as error:
             raise Conflict(
                 _("It was counted too long ago. Nothing was done: count again."),
@@ -45,9 +45,9 @@ class Confirmation:
             ) from error
         except signing.BadSignature as error:
             raise Invalid(_("Count first: the confirmation is not one of ours.")) from error
-        if said[:2] != self._said[:2]:
+        if payload[:2] != self._signed_fields[:2]:
             raise Invalid(_("Count first: the confirmation was made for somebody else."))
-        if said != self._said:
+        if payload != self._signed_fields:
             raise Conflict(
                 _("These are not the memories that were counted. Nothing was done: count again."),
                 code="count_changed",

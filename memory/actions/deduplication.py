@@ -33,22 +33,22 @@ def find_existing(
                 if key in erased
             ],
         )
-    known = _written_before(account_id, drafts, keys)
+    existing = _written_before(account_id, drafts, keys)
     other = [
         i
         for i, (key, draft) in enumerate(zip(keys, drafts, strict=True))
-        if key in known and not draft.matches_digest(known[key].written_sha256)
+        if key in existing and not draft.matches_digest(existing[key].written_sha256)
     ]
     if other:
         raise Conflict(
             "An entry with this client_id exists with another body: update it, or use another id.",
             code="client_id_conflict",
             issues=[
-                {"path": f"nodes.{i}.client_id", "message": f"exists as {known[keys[i]].pk}"}
+                {"path": f"nodes.{i}.client_id", "message": f"exists as {existing[keys[i]].pk}"}
                 for i in other
             ],
         )
-    return known
+    return existing
 
 
 def _written_before(
@@ -60,13 +60,13 @@ def _written_before(
         scope__in={scope for scope, _ in names}, client_id__in={name for _, name in names if name}
     )
     rows = MemoryEntry.objects.of(account_id).filter(Q(pk__in=keys) | named)
-    wanted = set(keys)
-    found = {
-        row.pk if row.pk in wanted else names.get((row.scope, row.client_id or "")): row
+    requested_ids = set(keys)
+    matches = {
+        row.pk if row.pk in requested_ids else names.get((row.scope, row.client_id or "")): row
         for row in rows
     }
     # Two scopes may know one name, of which the batch asked for one.
-    return {key: row for key, row in found.items() if key}
+    return {key: row for key, row in matches.items() if key}
 
 
 def find_identical(
@@ -84,9 +84,9 @@ def find_identical(
     rows = MemoryEntry.objects.of(settings.account_id).filter(written_sha256__in=nameless)
     # What another key proposed is nobody's to know yet.
     held = rows.current() | rows.filter(status=Status.PROPOSED, created_by=str(actor))
-    found = {}
+    matches = {}
     for row in held.order_by("-pk"):  # of several the first, so that it stays the same one
         key, text = nameless[row.written_sha256]
         if row.content == text:  # nobody has changed it since
-            found[key] = row
-    return found
+            matches[key] = row
+    return matches

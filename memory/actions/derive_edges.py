@@ -35,14 +35,14 @@ from memory.topics.names import named_in
 
 Kind, Type = MemoryEntry.Kind, MemoryEdge.Type
 NAMES = (Kind.ENTITY,)  # what stands for something that others name
-MADE_OF_OTHERS = (Kind.ENTITY, Kind.TOPIC)
-NEAR = 0.3  # see `closeness`: from here on a memory is near another
+DERIVED_KINDS = (Kind.ENTITY, Kind.TOPIC)
+MIN_CLOSENESS = 0.3  # see `closeness`: from here on a memory is near another
 MAX_RELATED = 5  # that a memory leads to, at most
 MAX_INCOMING = 10  # memories that lead to one, at most: no hub grows
-LOOKED_AT = 20  # of the nearest: some are led to often enough
+MAX_INSPECTED = 20  # of the nearest: some are led to often enough
 MENTIONED = 10  # by one memory, at most
 MENTIONING = 50  # memories that are looked through for a new name
-KNOWN_NAMES = 500  # of one audience, the newest
+MAX_NAMES = 500  # of one audience, the newest
 RELATED_WEIGHT, MENTION_WEIGHT = 0.4, 0.3  # less than what people or agents drew
 
 
@@ -59,8 +59,8 @@ def derive_edges(account_id: UUID, ids: Sequence[UUID]) -> int:
         _redraw(account_id, gone, {})
         drawn = 0
         for entry in entries:
-            wanted = _related(entry, model) | _mentions(entry)
-            drawn += _redraw(account_id, [entry.pk], wanted)
+            target_edges = _related(entry, model) | _mentions(entry)
+            drawn += _redraw(account_id, [entry.pk], target_edges)
         return drawn
 
 
@@ -72,7 +72,7 @@ def _current(account_id: UUID) -> EntryQuerySet:
     return MemoryEntry.objects.of(account_id).current()
 
 
-def _beside(entry: MemoryEntry) -> EntryQuerySet:
+def _comparable_entries(entry: MemoryEntry) -> EntryQuerySet:
     """Other memories that the very same people are told."""
     own = Audience.of_entry(entry).fields
     return _current(entry.account_id).filter(**own).exclude(pk=entry.pk)
@@ -80,22 +80,23 @@ def _beside(entry: MemoryEntry) -> EntryQuerySet:
 
 def _related(entry: MemoryEntry, model: EmbeddingModel) -> _Edges:
     """The nearest, each with how near it is."""
-    meaning = None if entry.kind in MADE_OF_OTHERS else _meaning(entry, model)
+    meaning = None if entry.kind in DERIVED_KINDS else _meaning(entry, model)
     if meaning is None:
         return {}
     collection = Collection(account_id=entry.account_id, name=COLLECTION)
-    within = Within.of(_beside(entry).exclude(kind__in=MADE_OF_OTHERS))
-    near = nearest(collection, meaning, within=within, limit=LOOKED_AT)
+    within = Within.of(_comparable_entries(entry).exclude(kind__in=DERIVED_KINDS))
+    nearest_ids = nearest(collection, meaning, within=within, limit=MAX_INSPECTED)
     scale = scale_of(model)
     close = {
         UUID(pk): how
-        for pk, cosine in near.items()
-        if (how := closeness(cosine, low=scale.low, high=scale.high)) >= NEAR
+        for pk, cosine in nearest_ids.items()
+        if (how := closeness(cosine, low=scale.low, high=scale.high)) >= MIN_CLOSENESS
     }
     open_to = _open_to(entry, close)
-    kept = [pk for pk in close if pk in open_to][:MAX_RELATED]
+    related = [pk for pk in close if pk in open_to][:MAX_RELATED]
     return {
-        (entry.pk, pk, Type.RELATED_TO.value): round(RELATED_WEIGHT * close[pk], 3) for pk in kept
+        (entry.pk, pk, Type.RELATED_TO.value): round(RELATED_WEIGHT * close[pk], 3)
+        for pk in related
     }
 
 
@@ -111,14 +112,14 @@ def _open_to(entry: MemoryEntry, ids: Iterable[UUID]) -> set[UUID]:
 
 
 def _meaning(entry: MemoryEntry, model: EmbeddingModel) -> Meaning | None:
-    made = Vector.objects.of(entry.account_id).filter(
+    vectors = Vector.objects.of(entry.account_id).filter(
         collection=COLLECTION,
         object_id=entry.pk,
         model=model,
         part=0,
         state=Vector.State.READY,
     )
-    vector = made.values_list("embedding", flat=True).first()
+    vector = vectors.values_list("embedding", flat=True).first()
     return None if vector is None else Meaning.of(model, list(vector))
 
 
@@ -134,34 +135,34 @@ def _mentions(entry: MemoryEntry) -> _Edges:
 
 
 def _named(entry: MemoryEntry) -> list[UUID]:
-    rows = _beside(entry).filter(kind__in=NAMES).order_by("-pk")
+    rows = _comparable_entries(entry).filter(kind__in=NAMES).order_by("-pk")
     has = named_in(f"{entry.title}\n{entry.content}", entry.entities)
-    known = rows.values_list("pk", "title", "content")[:KNOWN_NAMES]
-    return [pk for pk, title, content in known if has(title or content)][:MENTIONED]
+    candidates = rows.values_list("pk", "title", "content")[:MAX_NAMES]
+    return [pk for pk, title, content in candidates if has(title or content)][:MENTIONED]
 
 
 def _naming(entity: MemoryEntry) -> list[UUID]:
     """Memories with the words of its name, of which those are kept that really name it."""
     name = entity.title or entity.content
     collection = Collection(account_id=entity.account_id, name=COLLECTION)
-    within = Within.of(_beside(entity).exclude(kind__in=MADE_OF_OTHERS))
+    within = Within.of(_comparable_entries(entity).exclude(kind__in=DERIVED_KINDS))
     words = weigh(collection, terms(name))
-    found = best_by_words(collection, words, within=within, limit=MENTIONING)
+    matches = best_by_words(collection, words, within=within, limit=MENTIONING)
     # And those that were drawn from the other side: what they name may have another name now.
     drawn = MemoryEdge.objects.of(entity.account_id).filter(dst=entity, type=Type.MENTIONS)
-    known = drawn.filter(origin=MemoryEdge.Origin.DERIVED).values_list("src_id", flat=True)
-    rows = _beside(entity).filter(pk__in={*found, *known}).order_by("pk")
+    candidates = drawn.filter(origin=MemoryEdge.Origin.DERIVED).values_list("src_id", flat=True)
+    rows = _comparable_entries(entity).filter(pk__in={*matches, *candidates}).order_by("pk")
     return [row.pk for row in rows if named_in(f"{row.title}\n{row.content}", row.entities)(name)]
 
 
-def _redraw(account_id: UUID, ids: Sequence[UUID], wanted: Mapping[_Name, float]) -> int:
+def _redraw(account_id: UUID, ids: Sequence[UUID], target_edges: Mapping[_Name, float]) -> int:
     """Make these the derived edges that belong to these memories."""
     own = Q(src__in=ids) | Q(dst__in=ids, type=Type.MENTIONS)
     rows = MemoryEdge.objects.of(account_id).filter(
         own, origin=MemoryEdge.Origin.DERIVED, type__in=(Type.RELATED_TO, Type.MENTIONS)
     )
     there = {(edge.src_id, edge.dst_id, edge.type): edge for edge in rows}
-    stale = [edge.pk for name, edge in there.items() if wanted.get(name) != edge.weight]
+    stale = [edge.pk for name, edge in there.items() if target_edges.get(name) != edge.weight]
     if stale:
         MemoryEdge.objects.of(account_id).filter(pk__in=stale).delete()
     now = timezone.now()
@@ -177,12 +178,12 @@ def _redraw(account_id: UUID, ids: Sequence[UUID], wanted: Mapping[_Name, float]
                 origin=MemoryEdge.Origin.DERIVED,
                 created_at=now,
             )
-            for (src, dst, kind), weight in wanted.items()
+            for (src, dst, kind), weight in target_edges.items()
             if (src, dst, kind) not in there or there[src, dst, kind].weight != weight
         ],
         ignore_conflicts=True,  # an agent may have drawn it
     )
-    return len(wanted)
+    return len(target_edges)
 
 
 def _hold(account_id: UUID) -> None:

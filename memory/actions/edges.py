@@ -20,7 +20,7 @@ def write_edges(
     account_id: UUID,
     batch: Batch,
     entries: Sequence[MemoryEntry],
-    made: Container[UUID],
+    new_entries: Container[UUID],
     commit: Recording,
 ) -> list[MemoryEdge]:
     """Write edges between entries of a batch, of which some are `made` by it, and known ones.
@@ -38,21 +38,21 @@ def write_edges(
     for i, (src, dst) in enumerate(pairs):
         validate_edge_ends(i, src, dst)
     there = _there(account_id, pairs)
-    known = {name: edge for name, edge in there.items() if edge.origin == Origin.WRITTEN}
+    written_edges = {name: edge for name, edge in there.items() if edge.origin == Origin.WRITTEN}
     edges, fresh = [], []
     for i, (draft, (src, dst)) in enumerate(zip(drafts, pairs, strict=True)):
         name = (src.pk, dst.pk, draft.type)
-        if name not in known:
-            if commit.actor.kind == "key" and src.pk not in made:
+        if name not in written_edges:
+            if commit.actor.kind == "key" and src.pk not in new_entries:
                 _refuse_judging(i, draft)
-            known[name] = _edge(account_id, draft, src, dst, commit)
-            fresh.append(known[name])
-        edges.append(known[name])
-    given_way = [
-        there[name].pk for name in known if name in there and there[name].commit_id is None
+            written_edges[name] = _edge(account_id, draft, src, dst, commit)
+            fresh.append(written_edges[name])
+        edges.append(written_edges[name])
+    replaced = [
+        there[name].pk for name in written_edges if name in there and there[name].commit_id is None
     ]
-    if given_way:
-        MemoryEdge.objects.of(account_id).filter(pk__in=given_way).delete()
+    if replaced:
+        MemoryEdge.objects.of(account_id).filter(pk__in=replaced).delete()
     MemoryEdge.objects.bulk_create(fresh, batch_size=500)
     commit.add_all(fresh, "ADD")
     return edges
@@ -118,16 +118,16 @@ class _Ends:
     def __init__(self, account_id: UUID, batch: Batch, entries: Sequence[MemoryEntry]) -> None:
         self.by_id = {entry.pk: entry for entry in entries}
         self.by_client_id = {entry.client_id: entry for entry in entries if entry.client_id}
-        wanted = [end for draft in batch.edges for end in (draft.src, draft.dst)]
+        endpoints = [end for draft in batch.edges for end in (draft.src, draft.dst)]
         rows = MemoryEntry.objects.of(account_id)
-        ids = {end.id for end in wanted if end.id} - self.by_id.keys()
-        names = {end.client_id for end in wanted if end.client_id} - self.by_client_id.keys()
+        ids = {end.id for end in endpoints if end.id} - self.by_id.keys()
+        names = {end.client_id for end in endpoints if end.client_id} - self.by_client_id.keys()
         self.by_id |= rows.in_bulk(list(ids)) if ids else {}
         if names:
             scopes = {batch.scope, *(entry.scope for entry in entries)}
-            found = rows.filter(client_id__in=names, scope__in=scopes)
+            matches = rows.filter(client_id__in=names, scope__in=scopes)
             # Where two scopes know one name, the batch's own scope is meant: it comes last.
-            ordered = sorted(found, key=lambda entry: entry.scope == batch.scope)
+            ordered = sorted(matches, key=lambda entry: entry.scope == batch.scope)
             self.by_client_id |= {str(entry.client_id): entry for entry in ordered}
 
     def find(self, end: EdgeEnd, i: int, side: str) -> MemoryEntry:

@@ -64,11 +64,11 @@ def _texts(
     template = Template(model.passage_template)
     entries = list(rows.filter(pk__in=ids).exclude(tier__in=COLD).order_by("pk"))
     # Asked once they are held, where they are: what came before may have been erased meanwhile.
-    said_before = {row.pk: row.before for row in neighbours(account_id, ids)}
+    previous_texts = {row.pk: row.before for row in neighbours(account_id, ids)}
     for entry in entries:
         passage = passage_of(entry)
         for number, text in enumerate(renderings(template, passage)):
             yield Text.of(COLLECTION, entry.pk, number, text)
-        if before := said_before.get(entry.pk):
+        if before := previous_texts.get(entry.pk):
             text = in_context(template, passage, before)
             yield Text.of(CONTEXT_COLLECTION, entry.pk, 0, text)

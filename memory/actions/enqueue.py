@@ -20,7 +20,7 @@ BULK_UNDO = "memory.review.bulk_undo"
 
 
 def enqueue_embeddings(
-    account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID, *, known: bool = True
+    account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID, *, is_published: bool = True
 ) -> list[UUID]:
     """Queue entries to be embedded, and their runs to be put in order; `known`: they are not new.
 
@@ -32,7 +32,7 @@ def enqueue_embeddings(
         Part(object_id=entry.pk, part=0, text_sha256="") for entry in entries if not entry.is_cold
     ]
     for model in models_in_use():
-        await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=known)
+        await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=is_published)
     return enqueue_ordering(account_id, entries, commit_id)
 
 

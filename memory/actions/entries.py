@@ -28,7 +28,7 @@ from memory.retrieval.indexed_text import words_of
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status
-MADE_OF_NAMES = 5  # the version of UUIDs that are digests
+NAME_BASED_UUID_VERSION = 5  # the version of UUIDs that are digests
 RACES = 3  # two writers of one client id meet at most once; a third try is for bad luck
 
 
@@ -73,8 +73,10 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
     settings = MemorySettings.objects.get_or_default(account_id)
     account = settings.account
     reason = redact_text(batch.reason, account.redact)
-    said = redact_text(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
-    with recording(account_id, actor, input=said, reason=reason) as commit:
+    stored_input = (
+        redact_text(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
+    )
+    with recording(account_id, actor, input=stored_input, reason=reason) as commit:
         written = _write_with_settings(commit, batch, settings)
     nodes: list[MemoryEntry | HostedNode] = [*written.entries, *written.hosted_nodes.values()]
     return replace(written, commit=commit.commit or _first_commit(account_id, nodes))
@@ -92,42 +94,44 @@ def _write_with_settings(commit: Recording, batch: Batch, settings: MemorySettin
     drafts = [replace(draft, scope=draft.scope or batch.scope) for draft in batch.entries]
     keys = [draft.resolve_id(account_id) for draft in drafts]
     _refuse_twins(drafts, keys)
-    known = find_existing(account_id, drafts, keys)
-    _refuse_foreign_ids(drafts, keys, known)
+    existing = find_existing(account_id, drafts, keys)
+    _refuse_foreign_ids(drafts, keys, existing)
     if batch.dedupe:
-        known |= find_identical(settings, actor, drafts, keys)
-    made = {
+        existing |= find_identical(settings, actor, drafts, keys)
+    new_entries = {
         key: _entry(settings, actor, draft, key, position, commit.id)
         for position, (key, draft) in enumerate(zip(keys, drafts, strict=True))
-        if key not in known
+        if key not in existing
     }
-    for entry in made.values() if batch.status else ():
+    for entry in new_entries.values() if batch.status else ():
         entry.status = batch.status
-    enforce_quotas(settings, actor, list(made.values()))
+    enforce_quotas(settings, actor, list(new_entries.values()))
     # In the order of their ids: two batches with the same ids wait instead of deadlocking.
     MemoryEntry.objects.bulk_create(
-        sorted(made.values(), key=lambda entry: entry.pk), batch_size=500
+        sorted(new_entries.values(), key=lambda entry: entry.pk), batch_size=500
     )
-    entries = [known.get(key) or made[key] for key in keys]
-    commit.add_all(made.values(), Event.ADD)
+    entries = [existing.get(key) or new_entries[key] for key in keys]
+    commit.add_all(new_entries.values(), Event.ADD)
     record_versions(
-        made.values(), commit, actor, redact_text(batch.reason, settings.account.redact)
+        new_entries.values(), commit, actor, redact_text(batch.reason, settings.account.redact)
     )
-    edges = write_edges(account_id, batch, entries, made, commit)
+    edges = write_edges(account_id, batch, entries, new_entries, commit)
     guests = write_all(batch.hosted_nodes, settings.account, batch.scope, commit)
-    index_terms(account_id, COLLECTION, {entry.pk: words_of(entry) for entry in made.values()})
-    wanted = entries if batch.reembed else list(made.values())
+    index_terms(
+        account_id, COLLECTION, {entry.pk: words_of(entry) for entry in new_entries.values()}
+    )
+    to_embed = entries if batch.reembed else list(new_entries.values())
     queued = (
-        enqueue_embeddings(account_id, wanted, commit.id, known=batch.reembed)
+        enqueue_embeddings(account_id, to_embed, commit.id, is_published=batch.reembed)
         if batch.embed
         else []
     )
-    waiting = [entry.pk for entry in made.values() if entry.status == Status.PROPOSED]
+    waiting = [entry.pk for entry in new_entries.values() if entry.status == Status.PROPOSED]
     enqueue_triage(account_id, waiting, commit.id)
     return WriteResult(
         entries=entries,
         edges=edges,
-        created_ids=frozenset(made)
+        created_ids=frozenset(new_entries)
         | {edge.pk for edge in edges if edge.commit_id == commit.id}
         | {guest.id for guest in guests.values() if guest.fresh},
         commit=commit.commit,
@@ -153,7 +157,7 @@ def _refuse_twins(drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> None:
 
 
 def _refuse_foreign_ids(
-    drafts: Sequence[NewEntry], keys: Sequence[UUID], known: Mapping[UUID, MemoryEntry]
+    drafts: Sequence[NewEntry], keys: Sequence[UUID], existing: Mapping[UUID, MemoryEntry]
 ) -> None:
     """An id beside a client id must be the one it has; alone it must not look like such a one.
 
@@ -162,10 +166,10 @@ def _refuse_foreign_ids(
     """
     issues = []
     for i, (draft, key) in enumerate(zip(drafts, keys, strict=True)):
-        own = known[key].pk if key in known else key
+        own = existing[key].pk if key in existing else key
         if draft.client_id and draft.id not in (None, own):
             issues.append({"path": f"nodes.{i}.id", "message": "is not the id of this client_id"})
-        elif draft.id and not draft.client_id and draft.id.version == MADE_OF_NAMES:
+        elif draft.id and not draft.client_id and draft.id.version == NAME_BASED_UUID_VERSION:
             issues.append({"path": f"nodes.{i}.id", "message": "is a version 5 UUID: use 4 or 7"})
     if issues:
         raise Invalid("Send a client_id, or an id of your own making.", issues=issues)

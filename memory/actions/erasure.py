@@ -114,8 +114,8 @@ def erase_entries(
     if not entries.keys() >= {*ids}:
         raise Conflict(_("Somebody erased some of them first: count again."), code="count_changed")
     gone = [entries[pk] for pk in ids]
-    kept = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
-    with recording(account_id, actor, input={"erased": len(ids)}, reason=kept) as commit:
+    stored_reason = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
+    with recording(account_id, actor, input={"erased": len(ids)}, reason=stored_reason) as commit:
         _mark(account_id, gone, commit)
         _remove(account_id, ids, commit)
         forget_people(account_id, {person, *(row.user_id for row in gone)}, commit)
@@ -182,21 +182,21 @@ def _successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
     drawn = MemoryEdge.objects.of(account_id).filter(
         src__any_of=Ids(ids), type=MemoryEdge.Type.NEXT
     )
-    found = {row.after_id for row in neighbours(account_id, list(ids)) if row.after_id}
-    return {*found, *drawn.values_list("dst_id", flat=True)} - {*ids}
+    affected = {row.after_id for row in neighbours(account_id, list(ids)) if row.after_id}
+    return {*affected, *drawn.values_list("dst_id", flat=True)} - {*ids}
 
 
 def _mark(account_id: UUID, gone: Sequence[MemoryEntry], commit: Recording) -> None:
     """Their ids stay taken; also the id that a client id stands for, where it was another one."""
-    taken = {entry.pk for entry in gone}
-    taken |= {
+    reserved_ids = {entry.pk for entry in gone}
+    reserved_ids |= {
         derive_entry_id(account_id, row.scope, row.client_id) for row in gone if row.client_id
     }
     now, before = timezone.now(), _commits_of(account_id, [row.pk for row in gone])
     ErasedEntry.objects.bulk_create(
         [ErasedEntry(id=pk, account_id=account_id, erased_at=now, commit_id=commit.id,
                      commits=before[pk])
-         for pk in sorted(taken)],
+         for pk in sorted(reserved_ids)],
         ignore_conflicts=True,  # a client id whose first memory was erased before
         batch_size=500,
     )  # fmt: skip
@@ -209,11 +209,11 @@ def _commits_of(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]
     seals = Seal.objects.of(account_id).filter(
         object_type=MemoryEntry._meta.label_lower, object_id__any_of=Ids(ids)
     )
-    found = defaultdict[UUID, list[UUID]](list)
+    affected = defaultdict[UUID, list[UUID]](list)
     for pk, commit in seals.order_by("commit_id").values_list("object_id", "commit_id"):
-        if len(found[pk]) < NAMED:
-            found[pk].append(commit)
-    return found
+        if len(affected[pk]) < NAMED:
+            affected[pk].append(commit)
+    return affected
 
 
 def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
@@ -235,7 +235,7 @@ def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
 
 def _hanging(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
     """Sealed rows of other tables that go with these memories: edges, and what is added later."""
-    found: dict[UUID, SealedModel] = {}
+    affected: dict[UUID, SealedModel] = {}
     for relation in MemoryEntry._meta.related_objects:
         model = relation.related_model
         if relation.on_delete is CASCADE and issubclass(model, SealedModel):
@@ -243,5 +243,5 @@ def _hanging(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
             rows: AccountQuerySet[SealedModel] = (
                 AccountQuerySet(model).of(account_id).filter(**named)
             )
-            found |= {row.pk: row for row in rows.exclude(commit=None)}
-    return list(found.values())
+            affected |= {row.pk: row for row in rows.exclude(commit=None)}
+    return list(affected.values())

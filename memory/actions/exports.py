@@ -15,7 +15,7 @@ def record_export(
 ) -> MemoryExport:
     """Write down that these memories leave, before the first of them does."""
     with recording(account_id, actor, reason="export") as commit:
-        taken = MemoryExport(
+        export_row = MemoryExport(
             id=uuid7(),
             account_id=account_id,
             commit_id=commit.id,
@@ -25,6 +25,6 @@ def record_export(
             number=number,
             created_at=timezone.now(),
         )
-        taken.save(force_insert=True)
-        commit.add(taken, "EXPORT")
-    return taken
+        export_row.save(force_insert=True)
+        commit.add(export_row, "EXPORT")
+    return export_row

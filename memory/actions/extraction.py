@@ -67,92 +67,100 @@ def run_extraction(account_id: UUID, pk: UUID) -> None:
     """Do what was asked for, unless it is done. BadAnswer: nothing changed, and it is kept."""
     with acting(account_id):
         row = Extraction.objects.of(account_id).filter(pk=pk, finished_at=None).first()
-        ways = load_extraction_settings(account_id)
+        extraction_settings = load_extraction_settings(account_id)
     if row is None:
         return
     try:
-        _READERS[row.kind](row, ways)
+        _READERS[row.kind](row, extraction_settings)
     except InvalidAnswer as error:
         with acting(account_id):
             fail(account_id, pk, error)
         raise
 
 
-def _conversation(row: Extraction, ways: ExtractionSettings) -> None:
-    messages = [_in_words(Message.of(kept)) for kept in row.said["messages"]]
+def _conversation(row: Extraction, extraction_settings: ExtractionSettings) -> None:
+    messages = [_in_words(Message.of(stored)) for stored in row.said["messages"]]
     agents = is_about_agent(messages, row.agent_id)
     role = ASSISTANT if agents else USER
     if not any(message.role == role and message.text.strip() for message in messages):
         return _done(row, [], {"note": f"The {role} said nothing."})
-    categories = dict(ways.categories) or (AGENT_CATEGORIES if agents else USER_CATEGORIES)
+    categories = dict(extraction_settings.categories) or (
+        AGENT_CATEGORIES if agents else USER_CATEGORIES
+    )
     system = prompt(
         "facts_of_agent" if agents else "facts_of_user",
         today=_day(row),
         categories="\n".join(f"- {name}: {what}" for name, what in categories.items()),
-        instructions=ways.told,
+        instructions=extraction_settings.prompt_text,
     )
-    said = render_transcript(messages)
+    input_text = render_transcript(messages)
     answer = request_answer(
         system,
-        fence_text("conversation", said),
+        fence_text("conversation", input_text),
         lambda raw: parse_items(raw, "facts", Fact),
         facts_schema(list(categories)),
     )
-    kept = _trustworthy(answer, system, said, categories)
-    return _compare(row, kept, {})
+    stored = _trustworthy(answer, system, input_text, categories)
+    return _compare(row, stored, {})
 
 
-def _task(row: Extraction, ways: ExtractionSettings) -> None:
-    if not ways.auto_store:
+def _task(row: Extraction, extraction_settings: ExtractionSettings) -> None:
+    if not extraction_settings.auto_store:
         return _done(row, [], {"note": "The account does not store by itself (auto_store)."})
-    system = prompt("worthwhile", today=_day(row), instructions=ways.told)
-    said = "\n\n".join(
+    system = prompt("worthwhile", today=_day(row), instructions=extraction_settings.prompt_text)
+    input_text = "\n\n".join(
         fence_text(name, row.said[name]) for name in ("goal", "result", "log") if row.said[name]
     )
-    answer = request_answer(system, said, parse_task_assessment, TASK_ASSESSMENT_SCHEMA)
+    answer = request_answer(system, input_text, parse_task_assessment, TASK_ASSESSMENT_SCHEMA)
     whole = answer.read.whole
-    told = {"should_store": whole["should_store"], "reasoning": whole["reasoning"]}
+    decision_details = {"should_store": whole["should_store"], "reasoning": whole["reasoning"]}
     if not whole["should_store"]:
-        return _done(row, [], told)
-    kept = _trustworthy(answer, system, said, {})
-    small = {n: fact for n, fact in kept.items.items() if fact.importance < ways.store_threshold}
-    least = f"importance below {ways.store_threshold:g}"
+        return _done(row, [], decision_details)
+    stored = _trustworthy(answer, system, input_text, {})
+    small = {
+        n: fact
+        for n, fact in stored.items.items()
+        if fact.importance < extraction_settings.store_threshold
+    }
+    least = f"importance below {extraction_settings.store_threshold:g}"
     dropped = [
         {"item": n, "importance": fact.importance, "reason": least} for n, fact in small.items()
     ]
-    kept = replace(kept, items={n: f for n, f in kept.items.items() if n not in small})
-    return _compare(row, kept, {**told, "dropped": dropped})
+    stored = replace(stored, items={n: f for n, f in stored.items.items() if n not in small})
+    return _compare(row, stored, {**decision_details, "dropped": dropped})
 
 
-def _procedure(row: Extraction, ways: ExtractionSettings) -> None:
-    messages = [_in_words(Message.of(kept)) for kept in row.said["messages"]]
+def _procedure(row: Extraction, extraction_settings: ExtractionSettings) -> None:
+    messages = [_in_words(Message.of(stored)) for stored in row.said["messages"]]
     own = row.said.get("prompt", "")
     system = own or prompt("procedure", today=_day(row))
-    said = render_transcript(messages)
-    asked = f"{fence_text('conversation', said)}\n\nWrite the record of the conversation above."
-    answer = request_answer(system, asked, lambda raw: parse_procedure(raw, numbered=not own))
-    if repeats_prompt(answer.read, system, said):
+    input_text = render_transcript(messages)
+    prompt_text = (
+        f"{fence_text('conversation', input_text)}\n\nWrite the record of the conversation above."
+    )
+    answer = request_answer(system, prompt_text, lambda raw: parse_procedure(raw, numbered=not own))
+    if repeats_prompt(answer.read, system, input_text):
         raise InvalidAnswer("it repeats the prompt", answer.raw)
     with acting(row.account_id):
         remember_procedure(row, answer.read)
 
 
-def _rewrite(row: Extraction, ways: ExtractionSettings) -> None:
+def _rewrite(row: Extraction, extraction_settings: ExtractionSettings) -> None:
     with acting(row.account_id):
         entry = MemoryEntry.objects.of(row.account_id).filter(pk=row.said["entry"]).first()
     if entry is None or entry.version != row.said["version"]:
         raise InvalidAnswer("somebody changed or erased the memory meanwhile: ask again", "")
     system = prompt("rewrite", today=_day(row))
-    said = "\n\n".join(
+    input_text = "\n\n".join(
         (
             fence_text("memory", entry.content),
             f"Importance: {entry.importance:g}",
             fence_text("instruction", row.said["instruction"]),
         )
     )
-    answer = request_answer(system, said, lambda raw: parse_one(raw, Rewrite), REWRITE_SCHEMA)
-    known = (entry.content, row.said["instruction"])
-    if wrong := _wrong(answer.read.content, system, said, known):
+    answer = request_answer(system, input_text, lambda raw: parse_one(raw, Rewrite), REWRITE_SCHEMA)
+    known_texts = (entry.content, row.said["instruction"])
+    if wrong := _wrong(answer.read.content, system, input_text, known_texts):
         raise InvalidAnswer(f"it {wrong}", answer.raw)
     with acting(row.account_id):
         rewrite(row, entry, answer.read)
@@ -166,9 +174,9 @@ _READERS: Mapping[str, Callable[[Extraction, ExtractionSettings], None]] = {
 }
 
 
-def _done(row: Extraction, results: Sequence[Any], told: Mapping[str, Any]) -> None:
+def _done(row: Extraction, results: Sequence[Any], decision_details: Mapping[str, Any]) -> None:
     with acting(row.account_id):
-        finish(row.account_id, row.pk, {"results": list(results), **told})
+        finish(row.account_id, row.pk, {"results": list(results), **decision_details})
 
 
 def _day(row: Extraction) -> str:
@@ -186,70 +194,77 @@ def _in_words(message: Message) -> Message:
 
 
 def _trustworthy(
-    answer: Answer[ParsedItems[Fact]], system: str, said: str, categories: Mapping[str, str]
+    answer: Answer[ParsedItems[Fact]], system: str, input_text: str, categories: Mapping[str, str]
 ) -> ParsedItems[Fact]:
     """Without the facts that are none. An answer of nothing else is no answer: a person sees it."""
-    kept, refused = {}, []
+    stored, refused = {}, []
     for item, fact in answer.read.items.items():
-        wrong = _wrong(fact.text, system, said)
+        wrong = _wrong(fact.text, system, input_text)
         if not wrong and categories and fact.category not in categories:
             wrong = "names no category it was given"
         if wrong:
             refused.append(Refusal(item=item, reason=wrong))
         else:
-            kept[item] = fact
-    if refused and not kept:
+            stored[item] = fact
+    if refused and not stored:
         reasons = dict.fromkeys(each.reason for each in refused)
         raise InvalidAnswer(f"it {' and '.join(reasons)}", answer.raw)
-    return replace(answer.read, items=kept, refused=[*answer.read.refused, *refused])
+    return replace(answer.read, items=stored, refused=[*answer.read.refused, *refused])
 
 
-def _wrong(text: str, system: str, said: str, known: Sequence[str] = ()) -> str:
+def _wrong(text: str, system: str, input_text: str, known_texts: Sequence[str] = ()) -> str:
     """Why a text is not remembered; empty if it may be. What was known before is no news."""
-    if repeats_prompt(text, system, said):
+    if repeats_prompt(text, system, input_text):
         return "repeats the prompt"
-    before = {flag for each in known for flag in detect_flags(each)}
+    before = {flag for each in known_texts for flag in detect_flags(each)}
     return "speaks to the model" if HOSTILE & set(detect_flags(text)) - before else ""
 
 
-def _compare(row: Extraction, read: ParsedItems[Fact], told: Mapping[str, Any]) -> None:
+def _compare(row: Extraction, read: ParsedItems[Fact], decision_details: Mapping[str, Any]) -> None:
     """Find what is known already, have it decided, and remember."""
-    near = {item: _near(row, fact.text) for item, fact in read.items.items()}
-    numbered = number_memories(near)
+    similar = {item: _find_similar(row, fact.text) for item, fact in read.items.items()}
+    numbered = number_memories(similar)
     decided: ParsedItems[Decision] = ParsedItems(items={})
     open_to_question = {
         item: fact
         for item, fact in read.items.items()
-        if near[item] and not find_identical_memory(fact, near[item])
+        if similar[item] and not find_identical_memory(fact, similar[item])
     }
     if open_to_question:
-        decided = _decisions(open_to_question, near, numbered)
-    settled = _sifted(resolve_facts(read.items, near, numbered, list(decided.items.values())))
-    refused = [*read.refused, *decided.refused, *settled.refused]
+        decided = _decisions(open_to_question, similar, numbered)
+    decided_operations = _sifted(
+        resolve_facts(read.items, similar, numbered, list(decided.items.values()))
+    )
+    refused = [*read.refused, *decided.refused, *decided_operations.refused]
     with acting(row.account_id):
-        remember(row, settled.deeds, [_told(each) for each in refused], told)
+        remember(
+            row,
+            decided_operations.operations,
+            [_serialize_refusal(each) for each in refused],
+            decision_details,
+        )
 
 
-def _sifted(settled: ResolvedFacts) -> ResolvedFacts:
+def _sifted(decided_operations: ResolvedFacts) -> ResolvedFacts:
     """Without the changes whose new text is no better than a fact may be: the memory stays."""
-    kept, refused = [], list(settled.refused)
-    for deed in settled.deeds:
+    stored, refused = [], list(decided_operations.refused)
+    for operation in decided_operations.operations:
         wrong = ""
-        if deed.event == "UPDATE" and deed.near:
-            known = (deed.near.text, deed.fact.text)
-            wrong = _wrong(deed.text, prompt("decide"), "\n".join(known), known)
+        if operation.event == "UPDATE" and operation.similar:
+            known_texts = (operation.similar.text, operation.fact.text)
+            wrong = _wrong(operation.text, prompt("decide"), "\n".join(known_texts), known_texts)
         if wrong:
-            refused.append(Refusal(item=deed.item, reason=wrong))
+            refused.append(Refusal(item=operation.item, reason=wrong))
         else:
-            kept.append(deed)
-    return ResolvedFacts(deeds=kept, refused=refused)
+            stored.append(operation)
+    return ResolvedFacts(operations=stored, refused=refused)
 
 
-def _told(refusal: Refusal) -> dict[str, Any]:
+def _serialize_refusal(refusal: Refusal) -> dict[str, Any]:
     return {"item": refusal.item, "reason": refusal.reason}
 
 
-def _near(row: Extraction, text: str) -> list[SimilarMemory]:
+def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
     """What those who will see the fact are told already. By words alone it would miss twins."""
     alone = not (row.user_id or row.agent_id)
     viewer = Viewer(
@@ -259,10 +274,10 @@ def _near(row: Extraction, text: str) -> list[SimilarMemory]:
         run_id=row.run_id if alone else "",
         scope=row.scope or None,
     )
-    found = search(
+    matches = search(
         row.account_id, Search(query=text, viewer=viewer, limit=NEAREST, kinds=CHANGEABLE)
     )
-    if any(decision["code"] in BLIND for decision in found.decisions):
+    if any(decision["code"] in BLIND for decision in matches.decisions):
         raise ProviderError("The embedder is away: what is known already cannot be found.")
     return [
         SimilarMemory(
@@ -271,7 +286,7 @@ def _near(row: Extraction, text: str) -> list[SimilarMemory]:
             version=hit.entry.version,
             fixed=hit.entry.pinned,
         )
-        for hit in found.hits
+        for hit in matches.hits
     ]
 
 
@@ -280,19 +295,19 @@ BLIND = frozenset({"km_timeout", "km_circuit_open", "km_provider_error"})
 
 def _decisions(
     facts: Mapping[int, Fact],
-    near: Mapping[int, Sequence[SimilarMemory]],
+    similar: Mapping[int, Sequence[SimilarMemory]],
     numbered: Sequence[SimilarMemory],
 ) -> ParsedItems[Decision]:
     number = {each.id: place for place, each in enumerate(numbered)}
-    asked = {
+    prompt_text = {
         "memories": [{"memory": place, "text": each.text} for place, each in enumerate(numbered)],
         "facts": [
-            {"fact": item, "text": fact.text, "near": [number[each.id] for each in near[item]]}
+            {"fact": item, "text": fact.text, "near": [number[each.id] for each in similar[item]]}
             for item, fact in facts.items()
         ],
     }
-    said = fence_text("data", json.dumps(asked, ensure_ascii=False, indent=1))
-    return request_answer(prompt("decide"), said, _read_decisions, DECISIONS_SCHEMA).read
+    input_text = fence_text("data", json.dumps(prompt_text, ensure_ascii=False, indent=1))
+    return request_answer(prompt("decide"), input_text, _read_decisions, DECISIONS_SCHEMA).read
 
 
 def _read_decisions(raw: str) -> ParsedItems[Decision]:

@@ -22,7 +22,7 @@ from memory.actions.versions import record_versions
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry
 from memory.models.entries import COLLECTION
 from memory.retrieval.indexed_text import words_of
-from memory.transfer.jsonl import Unreadable, edge_from, entry_from, told
+from memory.transfer.jsonl import Unreadable, edge_from, entry_from, serialize_row
 
 Row = TypeVar("Row", MemoryEntry, MemoryEdge)
 # Found anew in the text by whoever imports it; and statistics, which go on.
@@ -70,7 +70,7 @@ def import_lines(
     """
     try:
         with transaction.atomic():
-            return _Block(account, actor, source).take(lines)
+            return _Block(account, actor, source).import_batch(lines)
     except IntegrityError as error:
         if len(lines) == 1:
             return ImportResult(
@@ -94,9 +94,9 @@ class _Block:
     def __init__(self, account: Account, actor: Actor, source: str) -> None:
         self.account, self.actor, self.source = account, actor, source
         self.result = ImportResult()
-        self.said: dict[int, Mapping[str, Any]] = {}  # by the number of the line
+        self.raw_lines: dict[int, Mapping[str, Any]] = {}  # by the number of the line
 
-    def take(self, lines: Sequence[Line]) -> ImportResult:
+    def import_batch(self, lines: Sequence[Line]) -> ImportResult:
         about = [line for line in lines if line.value.get("object") != "memories"]
         edge_lines = [line for line in about if line.value.get("object") == "edge"]
         entry_lines = [line for line in about if line.value.get("object") != "edge"]
@@ -115,7 +115,7 @@ class _Block:
         """Rows by the number of their line."""
         rows = {}
         for line in lines:
-            self.said[line.number] = line.value
+            self.raw_lines[line.number] = line.value
             try:
                 rows[line.number] = read(line.value)
             except Unreadable as error:
@@ -140,9 +140,9 @@ class _Block:
         rows = MemoryEntry.objects.of(self.account)
         ids = [entry.pk for entry in read.values()]
         names = [entry.client_id for entry in read.values() if entry.client_id]
-        known = rows.in_bulk(ids)
+        existing = rows.in_bulk(ids)
         erased = set(ErasedEntry.objects.of(self.account).filter(pk__in=ids).values_list("pk"))
-        taken = {
+        existing_ids = {
             (scope, client_id): pk
             for scope, client_id, pk in rows.filter(client_id__in=names).values_list(
                 "scope", "client_id", "pk"
@@ -153,13 +153,15 @@ class _Block:
             name = (entry.scope, entry.client_id)
             if (entry.pk,) in erased:
                 self._problem(number, f"{entry.pk} was erased here")
-            elif entry.pk in known or entry.pk in fresh:
-                self._compare(number, known.get(entry.pk) or fresh[entry.pk], entry)
-            elif entry.client_id and name in taken:
-                self._problem(number, f"client_id {entry.client_id} belongs to {taken[name]} here")
+            elif entry.pk in existing or entry.pk in fresh:
+                self._compare(number, existing.get(entry.pk) or fresh[entry.pk], entry)
+            elif entry.client_id and name in existing_ids:
+                self._problem(
+                    number, f"client_id {entry.client_id} belongs to {existing_ids[name]} here"
+                )
             else:
                 fresh[entry.pk] = entry
-                taken[name] = entry.pk
+                existing_ids[name] = entry.pk
         return fresh
 
     def _fresh_edges(
@@ -169,13 +171,13 @@ class _Block:
         here = MemoryEntry.objects.of(self.account).in_bulk(list(ends - entries.keys()))
         here |= entries
         rows = MemoryEdge.objects.of(self.account)
-        known = rows.in_bulk([edge.pk for edge in read.values()])
+        existing = rows.in_bulk([edge.pk for edge in read.values()])
         drawn = {(e.src_id, e.dst_id, e.type) for e in rows.filter(src__in=ends, dst__in=ends)}
         fresh: dict[UUID, MemoryEdge] = {}
         for number, edge in read.items():
             name = (edge.src_id, edge.dst_id, edge.type)
-            if edge.pk in known or edge.pk in fresh:
-                self._compare(number, known.get(edge.pk) or fresh[edge.pk], edge)
+            if edge.pk in existing or edge.pk in fresh:
+                self._compare(number, existing.get(edge.pk) or fresh[edge.pk], edge)
             elif name in drawn:
                 self.result.unchanged += 1
             elif self._possible(number, edge, here):
@@ -185,9 +187,9 @@ class _Block:
 
     def _compare(self, number: int, here: Row, line: Row) -> None:
         """The same again is no news; something else is not taken over what is here."""
-        ours, theirs = told(here), told(line)
-        said = sorted(self.said[number].keys() & ours.keys() - NOT_COMPARED)
-        other = [name for name in said if canonical(ours[name]) != canonical(theirs[name])]
+        ours, theirs = serialize_row(here), serialize_row(line)
+        raw_lines = sorted(self.raw_lines[number].keys() & ours.keys() - NOT_COMPARED)
+        other = [name for name in raw_lines if canonical(ours[name]) != canonical(theirs[name])]
         if other:
             self._problem(number, f"{line.pk} is here already with another {', '.join(other)}")
         else:
@@ -220,7 +222,7 @@ class _Block:
             record_versions(entries, commit, self.actor, "import")
             texts = {entry.pk: words_of(entry) for entry in entries}
             index_terms(self.account.pk, COLLECTION, texts)
-            enqueue_embeddings(self.account.pk, entries, commit.id, known=False)
+            enqueue_embeddings(self.account.pk, entries, commit.id, is_published=False)
 
 
 def _key(row: models.Model) -> Any:

@@ -39,7 +39,7 @@ class LeasedByOther(Conflict):
 
 # One statement, so that of two who ask at once one gets it: a live lease of another stays. Who has
 # it already keeps the token: two windows of one person are one person. What they had before goes.
-_TAKE = """
+_ACQUIRE = """
 WITH gone AS (
   DELETE FROM memory_reviewlease
   WHERE account_id = %(account)s AND holder = %(holder)s AND entry_id <> %(entry)s
@@ -68,7 +68,7 @@ def acquire_lease(
         "by_force": by_force,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_TAKE, values)
+        cursor.execute(_ACQUIRE, values)
         row = cursor.fetchone()
     return Lease(entry_id=row[0], holder=row[1], token=row[2], until=row[3]) if row else None
 

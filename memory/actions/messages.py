@@ -53,19 +53,19 @@ class QueuedExtraction:
     stored: Sequence[MemoryEntry] = ()
 
 
-def store_messages(told: MessageContext, messages: Sequence[Message]) -> WriteResult:
+def store_messages(source: MessageContext, messages: Sequence[Message]) -> WriteResult:
     """Remember each message as it was said, but for the system's."""
     entries = [
         NewEntry(
             text=message.text,
             kind=MemoryEntry.Kind.EVENT,
             metadata={
-                **told.metadata,
+                **source.metadata,
                 "role": message.role,
                 **({"speaker": message.name} if message.name else {}),
             },
-            observed_at=told.observed_at,
-            **told.ids(),
+            observed_at=source.observed_at,
+            **source.ids(),
         )
         for message in messages
         if not message.is_system and message.text.strip()
@@ -75,47 +75,51 @@ def store_messages(told: MessageContext, messages: Sequence[Message]) -> WriteRe
             "There is nothing to remember: every message is empty or the system's.",
             issues=[{"path": "messages", "message": "holds no words of anybody"}],
         )
-    return write_batch(account_id=told.account_id, actor=told.actor, batch=Batch(entries=entries))
+    return write_batch(
+        account_id=source.account_id, actor=source.actor, batch=Batch(entries=entries)
+    )
 
 
-def enqueue_conversation(told: MessageContext, messages: Sequence[Message]) -> QueuedExtraction:
+def enqueue_conversation(source: MessageContext, messages: Sequence[Message]) -> QueuedExtraction:
     """Have facts taken from a conversation.
 
     Where there is no chat model its messages are memories at once, and the facts come later.
     """
     stored: Sequence[MemoryEntry] = ()
     if not chat.configured() and _has_words(messages):
-        stored = store_messages(told, messages).entries
-    said = {
-        "messages": [message.kept() for message in messages],
+        stored = store_messages(source, messages).entries
+    inputs = {
+        "messages": [message.as_stored() for message in messages],
         "stored": [str(entry.pk) for entry in stored],
     }
-    return _hand_over(told, Kind.CONVERSATION, said, stored)
+    return _hand_over(source, Kind.CONVERSATION, inputs, stored)
 
 
 def enqueue_procedure(
-    told: MessageContext, messages: Sequence[Message], *, prompt: str = ""
+    source: MessageContext, messages: Sequence[Message], *, prompt: str = ""
 ) -> QueuedExtraction:
     """Have a complete record made of what an agent did."""
     stored: Sequence[MemoryEntry] = ()
     if not chat.configured() and _has_words(messages):
-        stored = store_messages(told, messages).entries
-    said = {
-        "messages": [message.kept() for message in messages],
+        stored = store_messages(source, messages).entries
+    inputs = {
+        "messages": [message.as_stored() for message in messages],
         "stored": [str(entry.pk) for entry in stored],
         "prompt": prompt,
     }
-    return _hand_over(told, Kind.PROCEDURE, said, stored)
+    return _hand_over(source, Kind.PROCEDURE, inputs, stored)
 
 
 def enqueue_task(
-    told: MessageContext, *, goal: str, result: str, log: str = ""
+    source: MessageContext, *, goal: str, result: str, log: str = ""
 ) -> QueuedExtraction:
     """Have it decided whether a completed task left anything worth keeping."""
-    return _hand_over(told, Kind.TASK, {"goal": goal, "result": result, "log": log})
+    return _hand_over(source, Kind.TASK, {"goal": goal, "result": result, "log": log})
 
 
-def enqueue_rewrite(told: MessageContext, entry: MemoryEntry, instruction: str) -> QueuedExtraction:
+def enqueue_rewrite(
+    source: MessageContext, entry: MemoryEntry, instruction: str
+) -> QueuedExtraction:
     """Have a memory changed as somebody says."""
     if entry.status != MemoryEntry.Status.ACTIVE:
         raise Conflict(
@@ -123,8 +127,8 @@ def enqueue_rewrite(told: MessageContext, entry: MemoryEntry, instruction: str) 
             code="wrong_status",
             details={"status": entry.status, "version": entry.version},
         )
-    said = {"entry": str(entry.pk), "version": entry.version, "instruction": instruction}
-    return _hand_over(told, Kind.REWRITE, said)
+    inputs = {"entry": str(entry.pk), "version": entry.version, "instruction": instruction}
+    return _hand_over(source, Kind.REWRITE, inputs)
 
 
 def _has_words(messages: Sequence[Message]) -> bool:
@@ -132,26 +136,26 @@ def _has_words(messages: Sequence[Message]) -> bool:
 
 
 def _hand_over(
-    told: MessageContext, kind: str, said: Mapping[str, Any], stored: Sequence[MemoryEntry] = ()
+    source: MessageContext, kind: str, inputs: Mapping[str, Any], stored: Sequence[MemoryEntry] = ()
 ) -> QueuedExtraction:
     """Keep what was said, without what the account wants blacked out, and owe the reading of it."""
-    kinds = Account.objects.get(pk=told.account_id).redact
-    about = [said["entry"]] if "entry" in said else []
+    kinds = Account.objects.get(pk=source.account_id).redact
+    about = [inputs["entry"]] if "entry" in inputs else []
     now = timezone.now()
     row = Extraction.objects.create(
-        account_id=told.account_id,
+        account_id=source.account_id,
         kind=kind,
-        actor=str(told.actor),
-        metadata=redact_json(dict(told.metadata), kinds)[0],
-        said=_cleaned(said, kinds),
-        memories=[UUID(pk) for pk in (*said.get("stored", ()), *about)],
-        observed_at=told.observed_at or now,
+        actor=str(source.actor),
+        metadata=redact_json(dict(source.metadata), kinds)[0],
+        said=_cleaned(inputs, kinds),
+        memories=[UUID(pk) for pk in (*inputs.get("stored", ()), *about)],
+        observed_at=source.observed_at or now,
         created_at=now,
-        **told.ids(),
+        **source.ids(),
     )
     job_key = f"{row.pk}:1"
     events = publish(
-        told.account_id, EXTRACT, [Task(job_key=job_key, payload={"extraction": str(row.pk)})]
+        source.account_id, EXTRACT, [Task(job_key=job_key, payload={"extraction": str(row.pk)})]
     )
     reason = "" if chat.configured() else NO_CHAT_MODEL
     return QueuedExtraction(event_id=events[job_key], reason=reason, stored=stored)

@@ -33,12 +33,12 @@ class InvalidAnswer(Exception):
 
 
 def request_answer(
-    system: str, said: str, read: Callable[[str], T], form: Mapping[str, Any] | None = None
+    system: str, user_text: str, read: Callable[[str], T], form: Mapping[str, Any] | None = None
 ) -> Answer[T]:
     """The model's answer as `read` understands it. Outside transactions: this takes its time."""
     messages: list[Message] = [
         {"role": "system", "content": system},
-        {"role": "user", "content": said},
+        {"role": "user", "content": user_text},
     ]
     raw = _complete(messages, form)
     try:

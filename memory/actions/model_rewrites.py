@@ -49,16 +49,16 @@ def remember_procedure(row: Extraction, text: str) -> None:
     close(held, {"results": [result]})
 
 
-def rewrite(row: Extraction, seen: MemoryEntry, wanted: Rewrite) -> None:
+def rewrite(row: Extraction, seen: MemoryEntry, rewriting: Rewrite) -> None:
     """Change one memory, or propose it: as an update by its text does."""
     held = held_open(row.account_id, row.pk)
     if held is None:
         return None
-    values: dict[str, Any] = {"content": wanted.content}
-    if wanted.importance is not None:
-        values["importance"] = wanted.importance
+    values: dict[str, Any] = {"content": rewriting.content}
+    if rewriting.importance is not None:
+        values["importance"] = rewriting.importance
     if (
-        normalize_for_comparison(wanted.content) == normalize_for_comparison(seen.content)
+        normalize_for_comparison(rewriting.content) == normalize_for_comparison(seen.content)
         and len(values) == 1
     ):
         return close(held, {"results": [{"item": 0, "id": str(seen.pk), "event": "NONE"}]})

@@ -12,7 +12,7 @@ from kmapp.accounts.personal_data import erase_personal_data
 from kmapp.ledger.actions import Recording
 from memory.models import Extraction, MemoryEntry, MemoryExport, SavedView
 
-Kept = TypeVar("Kept", SavedView, MemoryExport)
+StoredRow = TypeVar("StoredRow", SavedView, MemoryExport)
 
 
 def forget_people(account_id: UUID, people: Collection[str], commit: Recording) -> None:
@@ -33,7 +33,7 @@ def forget_people(account_id: UUID, people: Collection[str], commit: Recording) 
     MemoryExport.objects.of(account_id).filter(pk__in=[row.pk for row in exports]).delete()
 
 
-def _naming(rows: "QuerySet[Kept]", people: Iterable[str]) -> Iterator[Kept]:
+def _naming(rows: "QuerySet[StoredRow]", people: Iterable[str]) -> Iterator[StoredRow]:
     """Those whose address or name has one of these as a word."""
     may = Q(pk__in=[])
     words = []
@@ -43,7 +43,7 @@ def _naming(rows: "QuerySet[Kept]", people: Iterable[str]) -> Iterator[Kept]:
             may |= Q(name__contains=each)
         words.append(re.compile(rf"(?<!\w){re.escape(each)}(?!\w)"))
     for row in rows.filter(may):
-        said = [value for _, value in parse_qsl(row.query)]
-        said.append(getattr(row, "name", ""))
-        if any(word.search(text) for word in words for text in said):
+        query_values = [value for _, value in parse_qsl(row.query)]
+        query_values.append(getattr(row, "name", ""))
+        if any(word.search(text) for word in words for text in query_values):
             yield row

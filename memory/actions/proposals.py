@@ -11,7 +11,7 @@ from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 
 # What a proposal takes over from the memory that it would supersede.
-KEPT = (
+COPIED_FIELDS = (
     *("scope", "user_id", "agent_id", "app_id", "run_id", "visibility", "kind", "title"),
     *("tags", "entities", "sources", "raw_ref", "evidence_ref", "importance", "confidence"),
     *("salience", "half_life_days", "tier", "observed_at", "valid_from", "valid_to", "expires_at"),
@@ -31,16 +31,16 @@ def build_update_proposal(
     old: MemoryEntry, values: Mapping[str, Any], *, reason: str = ""
 ) -> Batch:
     """What to write so that these values are proposed for a memory."""
-    said = {name: getattr(old, name) for name in (*KEPT, *RENAMED)} | dict(values)
-    wanted = NewEntry(
-        id=uuid7(), **{RENAMED.get(name, name): value for name, value in said.items()}
+    fields = {name: getattr(old, name) for name in (*COPIED_FIELDS, *RENAMED)} | dict(values)
+    proposal_input = NewEntry(
+        id=uuid7(), **{RENAMED.get(name, name): value for name, value in fields.items()}
     )
     return Batch(
-        entries=[wanted],
+        entries=[proposal_input],
         edges=[
             NewEdge(
                 type=MemoryEdge.Type.SUPERSEDES,
-                src=EdgeEnd(id=wanted.id),
+                src=EdgeEnd(id=proposal_input.id),
                 dst=EdgeEnd(id=old.pk),
                 weight=1.0,
             )

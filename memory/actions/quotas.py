@@ -20,35 +20,37 @@ Status = MemoryEntry.Status
 DAY = timedelta(days=1)
 TOO_MANY = "too_many_proposals"
 HOUR = 3600  # seconds until asking again makes sense: a day's writes leave it hour by hour
-NEAR = 0.9  # of the limit: from here on each write counts exactly
+EXACT_FROM = 0.9  # of the limit: from here on each write counts exactly
 REMEMBERED_SECONDS = 60
 
 _written: Memo[list[int]] = Memo()
 
 
-def enforce_quotas(settings: MemorySettings, actor: Actor, made: Sequence[MemoryEntry]) -> None:
+def enforce_quotas(
+    settings: MemorySettings, actor: Actor, new_entries: Sequence[MemoryEntry]
+) -> None:
     """Refuse what a key would write too much. Before it is inserted, inside `acting`."""
-    if actor.kind != "key" or not made:
+    if actor.kind != "key" or not new_entries:
         return
-    _refuse_writes(settings, actor, len(made))
-    _refuse_proposals(settings, actor, sum(each.status == Status.PROPOSED for each in made))
+    _refuse_writes(settings, actor, len(new_entries))
+    _refuse_proposals(settings, actor, sum(each.status == Status.PROPOSED for each in new_entries))
 
 
 def _refuse_writes(settings: MemorySettings, actor: Actor, number: int) -> None:
     limit, key = settings.daily_write_limit, (settings.account_id, str(actor))
-    known = _written.get(key)
-    if known is None or known[0] + number > NEAR * limit:
+    cached_count = _written.get(key)
+    if cached_count is None or cached_count[0] + number > EXACT_FROM * limit:
         rows = _today(settings.account_id).filter(created_by=str(actor))
-        known = _written.put(key, [rows.count()], seconds=REMEMBERED_SECONDS)
-    if known[0] + number > limit:
+        cached_count = _written.put(key, [rows.count()], seconds=REMEMBERED_SECONDS)
+    if cached_count[0] + number > limit:
         raise OverBudget(
-            f"This key has written {known[0]} memories within a day, and may write {limit}."
+            f"This key has written {cached_count[0]} memories within a day, and may write {limit}."
             " Write less, or ask an admin to allow more under Memory → Policy.",
             code="daily_quota",
             retry_after=HOUR,
-            details={"limit": limit, "written": known[0]},
+            details={"limit": limit, "written": cached_count[0]},
         )
-    known[0] += number
+    cached_count[0] += number
 
 
 def _refuse_proposals(settings: MemorySettings, actor: Actor, number: int) -> None:

@@ -96,19 +96,22 @@ def approve(
     What it supersedes stops counting, in the same commit.
     """
     better = redact_editable_values(decision.account_id, values) if values else {}
-    with _within(decision, commit) as made:
+    with _within(decision, commit) as versions:
         entry = decision.make(
             Event.APPROVE,
             {**better, "status": Status.ACTIVE},
             when={Status.PROPOSED},
-            commit=made,
+            commit=versions,
         )
         replaced = MemoryEdge.objects.of(decision.account_id).filter(
             src=entry, type=MemoryEdge.Type.SUPERSEDES, dst__status=Status.ACTIVE
         )
         for old in replaced.order_by("dst_id").values_list("dst_id", flat=True):
             replace(decision, entry_id=old, version=None).make(
-                Event.SUPERSEDE, {"status": Status.SUPERSEDED}, when={Status.ACTIVE}, commit=made
+                Event.SUPERSEDE,
+                {"status": Status.SUPERSEDED},
+                when={Status.ACTIVE},
+                commit=versions,
             )
     return entry
 

@@ -33,8 +33,8 @@ def derive_run_order(account_id: UUID, ids: Sequence[UUID], job: UUID) -> int:
     """
     with acting(account_id):
         _hold_runs(account_id, ids)
-        beside = _derived(account_id).filter(Q(src__in=ids) | Q(dst__in=ids))
-        former = {end for edge in beside for end in (edge.src_id, edge.dst_id)}
+        adjacent_edges = _derived(account_id).filter(Q(src__in=ids) | Q(dst__in=ids))
+        former = {end for edge in adjacent_edges for end in (edge.src_id, edge.dst_id)}
         rows = neighbours(account_id, list({*ids, *former}))
         pairs = {Pair(row.before_id, row.pk) for row in rows if row.before_id}
         pairs |= {Pair(row.pk, row.after_id) for row in rows if row.after_id}

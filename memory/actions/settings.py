@@ -47,8 +47,12 @@ def update_policy(
         return {}
     _check(account, settings)
     # What is blacked out from now on is blacked out here, and what was so far.
-    kept = redact_text(reason, {*account.redact, *changed.get("redact", (account.redact,))[0]})
-    with recording(account_id, actor, input={POLICY_INPUT: _told(changed)}, reason=kept) as commit:
+    stored_reason = redact_text(
+        reason, {*account.redact, *changed.get("redact", (account.redact,))[0]}
+    )
+    with recording(
+        account_id, actor, input={POLICY_INPUT: _input_values(changed)}, reason=stored_reason
+    ) as commit:
         if mine := ACCOUNT_FIELDS & changed.keys():
             account.save(update_fields=mine)
             commit.add(account, "UPDATE")
@@ -85,14 +89,16 @@ def _check(account: Account, settings: MemorySettings) -> None:
         account.clean_fields()
         settings.clean_fields(exclude={"account", "commit"})  # the commit is not written yet
     except ValidationError as error:
-        said = error.message_dict
+        messages = error.message_dict
         raise Invalid(
             _("The policy was not set."),
             issues=[
-                {"path": name, "message": text} for name, texts in said.items() for text in texts
+                {"path": name, "message": text}
+                for name, texts in messages.items()
+                for text in texts
             ],
         ) from error
 
 
-def _told(changed: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
+def _input_values(changed: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
     return {name: {"before": old, "after": new} for name, (old, new) in changed.items()}

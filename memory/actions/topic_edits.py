@@ -138,11 +138,13 @@ def accept_suggestion(
 ) -> tuple[TopicSuggestion, MemoryEntry]:
     """Do what a worker suggests. With it, the topic that was merged or founded."""
     lock_topics(account_id)  # before the row, as whoever merges by hand does
-    said = _open(account_id, suggestion)
-    decision = Decision(account_id=account_id, entry_id=said.topic_id, actor=actor)
-    if said.other_id is None:
-        return said, split_topic(decision, [UUID(each) for each in said.members])
-    return said, merge_topics(decision, said.other_id)
+    suggestion_row = _open(account_id, suggestion)
+    decision = Decision(account_id=account_id, entry_id=suggestion_row.topic_id, actor=actor)
+    if suggestion_row.other_id is None:
+        return suggestion_row, split_topic(
+            decision, [UUID(each) for each in suggestion_row.members]
+        )
+    return suggestion_row, merge_topics(decision, suggestion_row.other_id)
 
 
 def decline_suggestion(account_id: UUID, suggestion: UUID, actor: Actor) -> None:
@@ -202,10 +204,10 @@ def _supersede(account_id: UUID, by: UUID, topic: UUID) -> None:
 
 def _open(account_id: UUID, suggestion: UUID) -> TopicSuggestion:
     rows = TopicSuggestion.objects.of(account_id).select_for_update()
-    said = rows.filter(pk=suggestion, state=State.OPEN).first()
-    if said is None:
+    suggestion_row = rows.filter(pk=suggestion, state=State.OPEN).first()
+    if suggestion_row is None:
         raise NotFound(_("There is no such suggestion any more."))
-    return said
+    return suggestion_row
 
 
 def _follow(decision: Decision, topics: set[UUID], kind: str) -> None:

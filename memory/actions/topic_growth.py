@@ -58,9 +58,9 @@ class Group:
 
     def numbered(self, topics: Mapping[UUID, UUID]) -> tuple[list[UUID], list[int]]:
         """The topics that its memories have, and the place of each memory's among them or NONE."""
-        known = sorted({topics[pk] for pk in self.ids if pk in topics})
-        number = {topic: place for place, topic in enumerate(known)}
-        return known, [number[topics[pk]] if pk in topics else NONE for pk in self.ids]
+        member_topics = sorted({topics[pk] for pk in self.ids if pk in topics})
+        number = {topic: place for place, topic in enumerate(member_topics)}
+        return member_topics, [number[topics[pk]] if pk in topics else NONE for pk in self.ids]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
         groups, topics = _groups(account_id), find_topics(account_id)
     run, plans = GrowthResult(groups=groups), list[_Plan]()
     for group in groups:
-        known, before = group.numbered(topics)
+        member_topics, before = group.numbered(topics)
         grown = grow(group.graph, before)
         run.unassigned += grown.topics.count(NONE)
         members: dict[int, list[int]] = defaultdict(list)
@@ -86,7 +86,7 @@ def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
             if topic != before[place]:
                 members[topic].append(place)
         if members:
-            plans.append(_planned(group, known, members))
+            plans.append(_planned(group, member_topics, members))
     if plans:
         with acting(account_id):
             lock_topics(account_id)
@@ -96,14 +96,16 @@ def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
     return run
 
 
-def _planned(group: Group, known: Sequence[UUID], members: Mapping[int, Sequence[int]]) -> _Plan:
+def _planned(
+    group: Group, member_topics: Sequence[UUID], members: Mapping[int, Sequence[int]]
+) -> _Plan:
     """Names are made here, of all the words of the group: nobody's write waits for that."""
     background = Background(group.texts)
     plan = _Plan(audience=group.audience)
     for topic, places in sorted(members.items()):
         ids = [group.ids[place] for place in places]
-        if topic < len(known):
-            plan.joining.append((known[topic], ids))
+        if topic < len(member_topics):
+            plan.joining.append((member_topics[topic], ids))
         else:
             name = background.name([group.texts[place] for place in places])
             plan.founding.append((name, ids))
@@ -115,12 +117,12 @@ def _apply(commit: Recording, plan: _Plan, run: GrowthResult) -> None:
         run.joined += create_member_edges(commit.account_id, topic, ids)
         update_member_count(commit, topic)
     for name, ids in plan.founding:
-        founded = _found(commit, plan.audience, ids, name)
+        founded = _create_topic(commit, plan.audience, ids, name)
         run.created += founded
         run.joined += len(ids) if founded else 0
 
 
-def _found(commit: Recording, audience: Audience, ids: Sequence[UUID], name: str) -> int:
+def _create_topic(commit: Recording, audience: Audience, ids: Sequence[UUID], name: str) -> int:
     """Found the topic that begins with these, unless a person has put an end to it before."""
     client_id = f"topic:{min(ids)}"
     rows = MemoryEntry.objects.of(commit.account_id)
@@ -188,11 +190,13 @@ def create_member_edges(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> i
 
 def member_edges(account_id: UUID, topic: UUID) -> AccountQuerySet[MemoryEdge]:
     """The edges from its members: its own, and those of topics that were merged into it."""
-    whole, found = {topic}, {topic}
-    while found:
-        found = set(_merged(account_id).filter(src__in=found).values_list("dst_id", flat=True))
-        found -= whole
-        whole |= found
+    whole, create_topics = {topic}, {topic}
+    while create_topics:
+        create_topics = set(
+            _merged(account_id).filter(src__in=create_topics).values_list("dst_id", flat=True)
+        )
+        create_topics -= whole
+        whole |= create_topics
     return MemoryEdge.objects.of(account_id).filter(dst__in=whole, type=Type.PART_OF)
 
 
@@ -224,8 +228,8 @@ def _groups(account_id: UUID) -> list[Group]:
     rows = MemoryEntry.objects.of(account_id).current().exclude(kind__in=[Kind.TOPIC, Kind.ENTITY])
     seen: dict[Audience, list[tuple[UUID, str]]] = defaultdict(list)
     names = ("pk", "content", "scope", "visibility", "user_id", "agent_id", "run_id")
-    for pk, text, *whose in rows.order_by("-pk").values_list(*names).iterator():
-        if len(group := seen[Audience.of(*whose)]) < MOST:
+    for pk, text, *audience_values in rows.order_by("-pk").values_list(*names).iterator():
+        if len(group := seen[Audience.of(*audience_values)]) < MOST:
             group.append((pk, text))
     groups = (_group(account_id, each, sorted(some)) for each, some in sorted(seen.items()))
     return [group for group in groups if group.ids]
@@ -241,12 +245,12 @@ def _group(account_id: UUID, audience: Audience, some: Sequence[tuple[UUID, str]
         object_id__in=[pk for pk, _ in some],
     )
     vectors = dict(ready.values_list("object_id", "embedding"))
-    kept = [(pk, text) for pk, text in some if pk in vectors]
+    with_vectors = [(pk, text) for pk, text in some if pk in vectors]
     return Group(
         audience=audience,
-        ids=[pk for pk, _ in kept],
-        texts=[text for _, text in kept],
-        graph=neighbours(np.array([vectors[pk] for pk, _ in kept], dtype=np.float32)),
+        ids=[pk for pk, _ in with_vectors],
+        texts=[text for _, text in with_vectors],
+        graph=neighbours(np.array([vectors[pk] for pk, _ in with_vectors], dtype=np.float32)),
     )
 
 
@@ -266,8 +270,8 @@ def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUI
     living = MemoryEntry.objects.of(account_id).filter(
         pk__in=set(topics.values()), status__in=CURRENT_STATUSES
     )
-    known = set(living.values_list("pk", flat=True))
-    return {memory: topic for memory, topic in topics.items() if topic in known}
+    member_topics = set(living.values_list("pk", flat=True))
+    return {memory: topic for memory, topic in topics.items() if topic in member_topics}
 
 
 def _last(into: Mapping[UUID, UUID], topic: UUID) -> UUID:

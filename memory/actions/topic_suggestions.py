@@ -20,14 +20,14 @@ def refresh_suggestions(account_id: UUID, groups: Sequence[Group]) -> int:
     """
     with acting(account_id):
         topics = find_topics(account_id)
-    found = [row for group in groups for row in _rows(account_id, group, topics)]
+    suggestion_rows = [row for group in groups for row in _rows(account_id, group, topics)]
     with acting(account_id):
         lock_topics(account_id)
         rows = TopicSuggestion.objects.of(account_id)
         declined = rows.filter(state=State.DECLINED)
         decided = {_about(row) for row in declined}
         rows.exclude(state=State.DECLINED).delete()
-        fresh = [row for row in found if _about(row) not in decided]
+        fresh = [row for row in suggestion_rows if _about(row) not in decided]
         TopicSuggestion.objects.bulk_create(fresh)
     return len(fresh)
 
@@ -38,33 +38,35 @@ def _about(row: TopicSuggestion) -> tuple[str, frozenset[UUID | None]]:
 
 
 def _rows(account_id: UUID, group: Group, topics: Mapping[UUID, UUID]) -> Iterator[TopicSuggestion]:
-    known, numbered = group.numbered(topics)
+    topic_ids, numbered = group.numbered(topics)
     sizes = Counter(numbered)
-    for each in suggestions(group.graph, numbered) if known else ():
-        yield _row(account_id, group, known, each, sizes)
+    for each in suggestions(group.graph, numbered) if topic_ids else ():
+        yield _row(account_id, group, topic_ids, each, sizes)
 
 
 def _row(
     account_id: UUID,
     group: Group,
-    known: Sequence[UUID],
-    found: Suggestion,
+    topic_ids: Sequence[UUID],
+    suggestion_rows: Suggestion,
     sizes: Mapping[int, int],
 ) -> TopicSuggestion:
     """Of two topics the smaller one would be merged into the larger."""
-    if found.other == NONE:
+    if suggestion_rows.other == NONE:
         return TopicSuggestion(
             account_id=account_id,
             kind=Kind.SPLIT,
-            topic_id=known[found.topic],
-            members=[str(group.ids[place]) for place in found.leaving],
-            score=found.score,
+            topic_id=topic_ids[suggestion_rows.topic],
+            members=[str(group.ids[place]) for place in suggestion_rows.leaving],
+            score=suggestion_rows.score,
         )
-    smaller, larger = sorted((found.topic, found.other), key=lambda each: (sizes[each], -each))
+    smaller, larger = sorted(
+        (suggestion_rows.topic, suggestion_rows.other), key=lambda each: (sizes[each], -each)
+    )
     return TopicSuggestion(
         account_id=account_id,
         kind=Kind.MERGE,
-        topic_id=known[smaller],
-        other_id=known[larger],
-        score=found.score,
+        topic_id=topic_ids[smaller],
+        other_id=topic_ids[larger],
+        score=suggestion_rows.score,
     )

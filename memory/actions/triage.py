@@ -50,8 +50,8 @@ from memory.review.similarity import Bounds, Likeness, closeness, likeness
 
 Status = MemoryEntry.Status
 TERMS = 24  # the rarest words say most; the others only cost
-LOOKED_AT = 12  # of each list
-KEPT = 5  # the most alike
+MAX_INSPECTED = 12  # of each list
+MAX_FINDINGS = 5  # the most alike
 SIMILAR = Finding.Kind.SIMILAR
 FLOOD = 4  # others that wait, were written by the same within a day, and say nearly the same
 A_DAY = timedelta(days=1)
@@ -61,7 +61,7 @@ NEEDS = (
     (Need.UPDATE, {Finding.Kind.UPDATE}),
     (Need.DUPLICATE, {Finding.Kind.DUPLICATE}),
 )
-SAID = {
+FINDING_OF_EDGE = {
     MemoryEdge.Type.SUPERSEDES: Finding.Kind.UPDATE,
     MemoryEdge.Type.CONTRADICTS: Finding.Kind.CONTRADICTION,
 }
@@ -76,29 +76,29 @@ def triage_entry(account_id: UUID, entry_id: UUID) -> Triage | None:
         if entry is None:  # decided or erased since
             return None
         meaning = _meaning(entry, model)
-        said = list(_said(entry))
-        known = {finding.other_id for finding in said}
-        compared = list(_compared(entry, meaning, _beside(entry)))
-        found = [
+        stated = list(_stated_findings(entry))
+        stated_ids = {finding.other_id for finding in stated}
+        compared = list(_compared(entry, meaning, _comparable_entries(entry)))
+        findings = [
             *_risks(entry),
             *_of_an_imitator(entry),
             *_of_a_flood(entry, compared),
-            *said,
-            *(each for each in compared if each.other_id not in known),
+            *stated,
+            *(each for each in compared if each.other_id not in stated_ids),
         ]
         # Held only now: nobody's decision waits for a comparison. A change has a job of its own.
         held = rows.select_for_update(no_key=True, of=("self",))
         if not held.filter(version=entry.version).exists():
             return None
-        return _keep(entry, found, by_meaning=meaning is not None)
+        return _store(entry, findings, by_meaning=meaning is not None)
 
 
 def find_similar(entry: MemoryEntry) -> list[Finding]:
     """What the same people are told already and reads much like it: by words, unsaved."""
-    told = MemoryEntry.objects.of(entry.account_id).current().exclude(pk=entry.pk)
-    beside = told.filter(**Audience.of_entry(entry).fields)
-    found = _compared(entry, None, beside)
-    return [each for each in found if each.kind != SIMILAR]
+    current_entries = MemoryEntry.objects.of(entry.account_id).current().exclude(pk=entry.pk)
+    comparable = current_entries.filter(**Audience.of_entry(entry).fields)
+    findings = _compared(entry, None, comparable)
+    return [each for each in findings if each.kind != SIMILAR]
 
 
 def enqueue_triage_of_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUID) -> None:
@@ -108,15 +108,15 @@ def enqueue_triage_of_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUI
         enqueue_triage(account_id, waiting.values_list("pk", flat=True), cause)
 
 
-def _keep(entry: MemoryEntry, found: Sequence[Finding], *, by_meaning: bool) -> Triage:
+def _store(entry: MemoryEntry, findings: Sequence[Finding], *, by_meaning: bool) -> Triage:
     Finding.objects.of(entry.account_id).filter(entry=entry).delete()
-    Finding.objects.bulk_create(found)
-    kinds = {each.kind for each in found}
+    Finding.objects.bulk_create(findings)
+    kinds = {each.kind for each in findings}
     return Triage.objects.update_or_create(
         entry=entry,
         defaults={
             "account_id": entry.account_id,
-            "need": next((need for need, asks in NEEDS if kinds & asks), Need.NEW),
+            "need": next((need for need, need_kinds in NEEDS if kinds & need_kinds), Need.NEW),
             "version": entry.version,
             "by_meaning": by_meaning,
             "checked_at": timezone.now(),
@@ -141,12 +141,12 @@ def _of_an_imitator(entry: MemoryEntry) -> Iterator[Finding]:
     """Its agent's name is read as that of one of whom everyone is told something."""
     if not entry.agent_id:
         return
-    told = MemoryEntry.objects.of(entry.account_id).filter(
+    current_entries = MemoryEntry.objects.of(entry.account_id).filter(
         status=Status.ACTIVE,
         visibility=MemoryEntry.Visibility.ACCOUNT,
         agent_id__in=list_confusable(entry.agent_id, agent_names(entry.account_id)),
     )
-    name = told.values_list("agent_id", flat=True).first()
+    name = current_entries.values_list("agent_id", flat=True).first()
     if name is not None:
         yield _finding(entry, Finding.Kind.RISK, name="look_alike", details={"excerpt": name})
 
@@ -162,35 +162,35 @@ def _of_a_flood(entry: MemoryEntry, compared: Sequence[Finding]) -> Iterator[Fin
         yield _finding(entry, Finding.Kind.RISK, name="flood")
 
 
-def _said(entry: MemoryEntry) -> Iterator[Finding]:
+def _stated_findings(entry: MemoryEntry) -> Iterator[Finding]:
     """What its writer said about other memories."""
-    edges = MemoryEdge.objects.of(entry.account_id).filter(src=entry, type__in=SAID)
+    edges = MemoryEdge.objects.of(entry.account_id).filter(src=entry, type__in=FINDING_OF_EDGE)
     for edge in edges.order_by("dst_id"):
-        kind = SAID[MemoryEdge.Type(edge.type)]
+        kind = FINDING_OF_EDGE[MemoryEdge.Type(edge.type)]
         yield _finding(entry, kind, other_id=edge.dst_id, details={"said": True})
 
 
 def _compared(
-    entry: MemoryEntry, meaning: Meaning | None, beside: EntryQuerySet
+    entry: MemoryEntry, meaning: Meaning | None, comparable: EntryQuerySet
 ) -> Iterator[Finding]:
     """Those of these memories that are most like it, each with what it is to them."""
     collection = Collection(account_id=entry.account_id, name=COLLECTION)
     words = weigh(collection, terms(entry.content))
     rarest = sorted(words.idf, key=lambda term: words.idf[term], reverse=True)[:TERMS]
-    within = Within.of(beside)
+    within = Within.of(comparable)
     rare = replace(words, idf={term: words.idf[term] for term in rarest})
-    near = {*best_by_words(collection, rare, within=within, limit=LOOKED_AT)}
+    nearest_ids = {*best_by_words(collection, rare, within=within, limit=MAX_INSPECTED)}
     if meaning:
-        near |= nearest(collection, meaning, within=within, limit=LOOKED_AT).keys()
-    cosines = _cosines(collection, rare, meaning, near)
-    others = MemoryEntry.objects.of(entry.account_id).filter(pk__in=near)
+        nearest_ids |= nearest(collection, meaning, within=within, limit=MAX_INSPECTED).keys()
+    cosines = _cosines(collection, rare, meaning, nearest_ids)
+    others = MemoryEntry.objects.of(entry.account_id).filter(pk__in=nearest_ids)
     bounds = MemorySettings.objects.get_or_default(entry.account_id).bounds
     seen = [
         (other.pk, _likeness(entry, other, words, meaning, cosines.get(str(other.pk)), bounds))
         for other in others
     ]
     alike = sorted(seen, key=lambda pair: (pair[1].relation == "similar", -pair[1].score, pair[0]))
-    for pk, like in [each for each in alike if each[1].relation][:KEPT]:
+    for pk, like in [each for each in alike if each[1].relation][:MAX_FINDINGS]:
         yield _finding(
             entry,
             Finding.Kind(str(like.relation)),
@@ -200,7 +200,7 @@ def _compared(
         )
 
 
-def _beside(entry: MemoryEntry) -> EntryQuerySet:
+def _comparable_entries(entry: MemoryEntry) -> EntryQuerySet:
     """What could say the same to the same people: a user's secret is no twin of a public fact."""
     rows = MemoryEntry.objects.of(entry.account_id).exclude(pk=entry.pk)
     same = Q(visibility=MemoryEntry.Visibility.ACCOUNT)
@@ -222,12 +222,12 @@ def _meaning(entry: MemoryEntry, model: EmbeddingModel) -> Meaning | None:
 
 
 def _cosines(
-    collection: Collection, words: Words, meaning: Meaning | None, near: set[IdText]
+    collection: Collection, words: Words, meaning: Meaning | None, nearest_ids: set[IdText]
 ) -> Mapping[IdText, float]:
     if meaning is None:
         return {}
     return load_exact_scores(
-        collection, words, meaning, near, context_collection=CONTEXT_COLLECTION
+        collection, words, meaning, nearest_ids, context_collection=CONTEXT_COLLECTION
     ).cosine
 
 

@@ -16,7 +16,7 @@ from kmapp.errors import Invalid
 from memory.actions import messages as adding
 from memory.actions.messages import MessageContext, QueuedExtraction
 from memory.api.message_input import MessagesField, refuse_unseen
-from memory.api.request_serializers import TEXT, Ids, given
+from memory.api.request_serializers import TEXT, Ids, provided_values
 from memory.api.response_types import AddAnswer, AddedMessage
 from memory.models import MemoryEntry
 
@@ -75,20 +75,20 @@ class Add(AgentView):
 
     @extend_schema(request=AddInput, responses={201: AddAnswer, 202: AddAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(AddInput, request)
-        messages = asked["messages"]
-        procedural = asked.get("memory_type") == PROCEDURAL
-        infer = asked["infer"] or procedural
+        data = parse(AddInput, request)
+        messages = data["messages"]
+        procedural = data.get("memory_type") == PROCEDURAL
+        infer = data["infer"] or procedural
         refuse_unseen(messages, infer=infer)
-        told = _told_by(self.account, self.actor, asked)
+        source = _source_of(self.account, self.actor, data)
         with acting(self.account):
             if not infer:
-                kept = adding.store_messages(told, messages)
-                return self.seal(Response(_stored(kept.entries), status=201))
+                stored = adding.store_messages(source, messages)
+                return self.seal(Response(_stored(stored.entries), status=201))
             if procedural:
-                handed = adding.enqueue_procedure(told, messages, prompt=asked.get("prompt") or "")
+                handed = adding.enqueue_procedure(source, messages, prompt=data.get("prompt") or "")
             else:
-                handed = adding.enqueue_conversation(told, messages)
+                handed = adding.enqueue_conversation(source, messages)
             return self.seal(Response(handed_output(handed), status=202))
 
 
@@ -110,24 +110,24 @@ class StoreIfWorthwhile(AgentView):
 
     @extend_schema(request=WorthInput, responses={202: AddAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(WorthInput, request)
-        told = _told_by(self.account, self.actor, asked)
+        data = parse(WorthInput, request)
+        source = _source_of(self.account, self.actor, data)
         with acting(self.account):
             handed = adding.enqueue_task(
-                told,
-                goal=asked["task_goal"],
-                result=asked["task_result"],
-                log=asked.get("execution_log") or "",
+                source,
+                goal=data["task_goal"],
+                result=data["task_result"],
+                log=data.get("execution_log") or "",
             )
             return self.seal(Response(handed_output(handed), status=202))
 
 
-def _told_by(account_id: UUID, actor: Actor, asked: dict[str, Any]) -> MessageContext:
+def _source_of(account_id: UUID, actor: Actor, data: dict[str, Any]) -> MessageContext:
     names = ("scope", "user_id", "agent_id", "app_id", "run_id", "metadata", "observed_at")
-    said = given({name: asked.get(name) for name in names})
-    if not isinstance(said.get("metadata", {}), dict):
+    ids = provided_values({name: data.get(name) for name in names})
+    if not isinstance(ids.get("metadata", {}), dict):
         raise Invalid("metadata is an object.")
-    return MessageContext(account_id=account_id, actor=actor, **said)
+    return MessageContext(account_id=account_id, actor=actor, **ids)
 
 
 def _stored(entries: Any) -> AddAnswer:

@@ -10,7 +10,7 @@ from memory.models import MemoryEntry
 KIND = {**text("What sort of memory it is."), "enum": list(MemoryEntry.Kind.values)}
 MAYBE_KIND = {**KIND, "enum": [*KIND["enum"], None]}
 TAGS = {"type": "array", "items": {"type": "string"}, "description": "Short keywords."}
-WHOSE: Mapping[str, Any] = {
+OWNER_IDS: Mapping[str, Any] = {
     "user_id": text("Whose memories, if they belong to one user."),
     "run_id": text("The conversation, if it is about one only."),
 }
@@ -25,7 +25,7 @@ offer(
         required={"query": text("What you want to know, in your own words.")},
         optional={
             "limit": {"type": "integer", "description": "How many memories at most; 10 if null."},
-            **WHOSE,
+            **OWNER_IDS,
         },
     ),
     Tool(
@@ -34,7 +34,7 @@ offer(
         path="/v1/memory/store",
         scope=Scope.MEMORY_WRITE,
         required={"text": text("One self-contained statement.")},
-        optional={"kind": MAYBE_KIND, "tags": TAGS, **WHOSE},
+        optional={"kind": MAYBE_KIND, "tags": TAGS, **OWNER_IDS},
     ),
     Tool(
         name="memory_update",

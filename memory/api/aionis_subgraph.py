@@ -22,9 +22,9 @@ SUMMARY = 500
 DEBUGGED = 5  # seeds
 
 
-def answer(account_id: UUID, found: Recalled, asked: Mapping[str, Any]) -> dict[str, Any]:
+def answer(account_id: UUID, recalled: Recalled, data: Mapping[str, Any]) -> dict[str, Any]:
     """Seeds, subgraph, ranking and context. Embeddings only where the caller was let in."""
-    entries = found.entries
+    entries = recalled.entries
     ranked = [
         {
             "id": pk,
@@ -32,43 +32,43 @@ def answer(account_id: UUID, found: Recalled, asked: Mapping[str, Any]) -> dict[
             "score": round(value, 6),
             "uri": _uri(entries[pk]),
         }
-        for pk, value in found.activation.items()
+        for pk, value in recalled.activation.items()
         if pk in entries
     ]
-    shown: dict[str, Any] = {
+    node: dict[str, Any] = {
         "tenant_id": account_id,
-        "scope": asked.get("scope") or "default",
-        "seeds": [_seed(hit, asked) for hit in found.seeds],
+        "scope": data.get("scope") or "default",
+        "seeds": [_seed(hit, data) for hit in recalled.seeds],
         "subgraph": {
-            "nodes": [_node(entry, asked) for entry in entries.values()],
-            "edges": [_edge(edge, account_id) for edge in found.edges],
+            "nodes": [_node(entry, data) for entry in entries.values()],
+            "edges": [_edge(edge, account_id) for edge in recalled.edges],
         },
-        "ranked": ranked[: asked["ranked_limit"]],
-        "context": _context(found, asked),
-        **found.variant.versions(),
-        "decisions": list(found.decisions),
+        "ranked": ranked[: data["ranked_limit"]],
+        "context": _context(recalled, data),
+        **recalled.variant.versions(),
+        "decisions": list(recalled.decisions),
     }
-    if asked["return_debug"]:
-        shown["debug"] = _debug(account_id, found, asked)
-    return shown
+    if data["return_debug"]:
+        node["debug"] = _debug(account_id, recalled, data)
+    return node
 
 
-def _seed(hit: Hit, asked: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _seed(hit: Hit, data: Mapping[str, Any]) -> dict[str, Any]:
+    recalled: dict[str, Any] = {
         "similarity": round(hit.score, 6),
         "ready": hit.ready,
         "embedding_status": hit.state,
     }
-    if asked["explain"]:
-        found["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
-    return _node(hit.entry, asked) | found
+    if data["explain"]:
+        recalled["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
+    return _node(hit.entry, data) | recalled
 
 
 def _uri(entry: MemoryEntry) -> str:
     return serialize.uri(entry.pk, entry.kind, entry.account_id, entry.scope)
 
 
-def _node(entry: MemoryEntry, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _node(entry: MemoryEntry, data: Mapping[str, Any]) -> dict[str, Any]:
     node: dict[str, Any] = {
         "id": entry.pk,
         "uri": _uri(entry),
@@ -80,7 +80,7 @@ def _node(entry: MemoryEntry, asked: Mapping[str, Any]) -> dict[str, Any]:
         "importance": entry.importance,
         "confidence": entry.confidence,
     }
-    if asked["include_meta"]:
+    if data["include_meta"]:
         node |= {
             "created_at": entry.created_at,
             "updated_at": entry.updated_at,
@@ -89,9 +89,9 @@ def _node(entry: MemoryEntry, asked: Mapping[str, Any]) -> dict[str, Any]:
             "raw_ref": entry.raw_ref or None,
             "evidence_ref": entry.evidence_ref or None,
         }
-    if asked["include_slots"]:
+    if data["include_slots"]:
         node["slots"] = entry.slots
-    elif asked["include_slots_preview"]:
+    elif data["include_slots_preview"]:
         node["slots_preview"] = json.dumps(entry.slots, ensure_ascii=False)[:PREVIEW]
     return node
 
@@ -107,31 +107,31 @@ def _edge(edge: Edge, account_id: UUID) -> dict[str, Any]:
     }
 
 
-def _context(found: Recalled, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _context(recalled: Recalled, data: Mapping[str, Any]) -> dict[str, Any]:
     """The most active memories as lines, as many as fit whole."""
-    most = asked.get("context_token_budget")
-    letters = asked.get("context_char_budget") or CHARACTERS
+    most = data.get("context_token_budget")
+    letters = data.get("context_char_budget") or CHARACTERS
     lines: list[str] = []
-    kept: list[MemoryEntry] = []
+    entries_within: list[MemoryEntry] = []
     used = size = 0
-    for pk in found.activation:
-        if (entry := found.entries.get(pk)) is None:
+    for pk in recalled.activation:
+        if (entry := recalled.entries.get(pk)) is None:
             continue
         line = f"- [{entry.kind}] {entry.title + ': ' if entry.title else ''}{entry.content}\n"
         cost = tokens.count(line) if most else 0
         if size + len(line) > letters or (most and used + cost > most):
             continue
         lines.append(line)
-        kept.append(entry)
+        entries_within.append(entry)
         used, size = used + cost, size + len(line)
     return {
         "text": "".join(lines),
-        "items": [_item(entry) for entry in kept],
-        "citations": [serialize.citation(entry, found.variant) for entry in kept],
+        "items": [_item(entry) for entry in entries_within],
+        "citations": [serialize.citation(entry, recalled.variant) for entry in entries_within],
         "selection_policy": {"token_budget": most, "char_budget": letters},
         "selection_stats": {
-            "considered": len(found.entries),
-            "included": len(kept),
+            "considered": len(recalled.entries),
+            "included": len(entries_within),
             "chars": size,
             "tokens": used or None,
         },
@@ -150,11 +150,11 @@ def _item(entry: MemoryEntry) -> dict[str, Any]:
     }
 
 
-def _debug(account_id: UUID, found: Recalled, asked: Mapping[str, Any]) -> dict[str, Any]:
-    debug: dict[str, Any] = {"hops": asked["neighborhood_hops"], "model": active_model().name}
-    if asked["include_embeddings"]:
-        first = [hit.entry.pk for hit in found.seeds[:DEBUGGED]]
-        debug["embeddings"] = _within(_glimpses(account_id, first), asked["max_debug_bytes"])
+def _debug(account_id: UUID, recalled: Recalled, data: Mapping[str, Any]) -> dict[str, Any]:
+    debug: dict[str, Any] = {"hops": data["neighborhood_hops"], "model": active_model().name}
+    if data["include_embeddings"]:
+        first = [hit.entry.pk for hit in recalled.seeds[:DEBUGGED]]
+        debug["embeddings"] = _within(_glimpses(account_id, first), data["max_debug_bytes"])
     return debug
 
 
@@ -166,11 +166,11 @@ def _glimpses(account_id: UUID, ids: Sequence[UUID]) -> list[dict[str, Any]]:
         ]
 
 
-def _within(shown: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    kept, used = [], 0
-    for each in shown:
+def _within(node: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    entries_within, used = [], 0
+    for each in node:
         used += len(json.dumps(each, default=str).encode())
         if used > most:
             break
-        kept.append(each)
-    return kept
+        entries_within.append(each)
+    return entries_within

@@ -9,7 +9,7 @@ from kmapp.api.serializers import Aliases
 from kmapp.ledger import batch_nodes
 from memory.retrieval.filters import IDS
 
-SAID_OF_ALL = (*IDS, "visibility")
+BATCH_FIELDS = (*IDS, "visibility")
 OF_ONE = ("user_id", "agent_id", "app_id")  # a guest, such as a rule, is for one of these alone
 
 
@@ -17,8 +17,8 @@ def handed_down(batch: Aliases, data: Any) -> Any:
     """The batch as it was sent, and in each node what is said of all."""
     if not isinstance(data, Mapping) or not isinstance(data.get("nodes"), list):
         return data
-    said = {name: value for name in SAID_OF_ALL if (value := _sound(batch, name, data))}
-    return {**data, "nodes": [_with(said, node, batch.aliases) for node in data["nodes"]]}
+    defaults = {name: value for name in BATCH_FIELDS if (value := _sound(batch, name, data))}
+    return {**data, "nodes": [_with(defaults, node, batch.aliases) for node in data["nodes"]]}
 
 
 def _sound(batch: Aliases, name: str, data: Mapping[str, Any]) -> str:
@@ -30,12 +30,12 @@ def _sound(batch: Aliases, name: str, data: Mapping[str, Any]) -> str:
         return ""
 
 
-def _with(said: Mapping[str, str], node: Any, aliases: Mapping[str, str]) -> Any:
+def _with(defaults: Mapping[str, str], node: Any, aliases: Mapping[str, str]) -> Any:
     if not isinstance(node, Mapping):
         return node
     if batch_nodes.kind_of(node) and any(_word(name, node, aliases) for name in OF_ONE):
         return node
-    missing = {name: value for name, value in said.items() if not _word(name, node, aliases)}
+    missing = {name: value for name, value in defaults.items() if not _word(name, node, aliases)}
     return {**node, **missing}
 
 

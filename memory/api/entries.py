@@ -61,30 +61,30 @@ class Write(AgentView):
 
     @extend_schema(request=WriteInput, responses={201: WriteAnswer, 200: WriteAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(WriteInput, request)
-        scope = asked.get("scope") or ""
-        said = asked.get("input_text") or (
-            {"sha256": asked["input_sha256"]} if asked.get("input_sha256") else None
+        data = parse(WriteInput, request)
+        scope = data.get("scope") or ""
+        input_value = data.get("input_text") or (
+            {"sha256": data["input_sha256"]} if data.get("input_sha256") else None
         )
-        guests = guests_of(asked.get("nodes", []))
+        guests = guests_of(data.get("nodes", []))
         for needed in scopes_of(guests):
             demand(self.request.auth, needed)
         batch = Batch(
             entries=[
-                entry_of(node) for node in asked.get("nodes", []) if not isinstance(node, Guest)
+                entry_of(node) for node in data.get("nodes", []) if not isinstance(node, Guest)
             ],
             hosted_nodes=guests,
-            edges=[edge_of(edge) for edge in asked.get("edges", [])],
+            edges=[edge_of(edge) for edge in data.get("edges", [])],
             scope=scope,
-            input=said,
-            embed=asked["auto_embed"],
-            reembed=asked["force_reembed"],
-            dedupe=asked["dedupe"],
+            input=input_value,
+            embed=data["auto_embed"],
+            reembed=data["force_reembed"],
+            dedupe=data["dedupe"],
         )
         with acting(self.account):
             written = write_batch(account_id=self.account, actor=self.actor, batch=batch)
-            shown = _written(written, self.account, scope)
-            return self.seal(Response(shown, status=201 if written.created_ids else 200))
+            output = _written(written, self.account, scope)
+            return self.seal(Response(output, status=201 if written.created_ids else 200))
 
 
 def _written(written: WriteResult, account_id: UUID, scope: str) -> WriteAnswer:
@@ -140,19 +140,19 @@ class Store(AgentView):
 
     @extend_schema(request=StoreInput, responses={201: StoreAnswer, 200: StoreAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(StoreInput, request)
-        embed, dedupe = asked.pop("auto_embed"), asked.pop("dedupe")
-        draft = entry_of(asked)
+        data = parse(StoreInput, request)
+        embed, dedupe = data.pop("auto_embed"), data.pop("dedupe")
+        draft = entry_of(data)
         batch = Batch(entries=[draft], embed=embed, dedupe=dedupe)
         with acting(self.account):
             written = write_batch(account_id=self.account, actor=self.actor, batch=batch)
             [entry] = written.entries
-            shown = serialize.stored_output(
+            output = serialize.stored_output(
                 entry,
                 again=not written.created_ids and not draft.client_id and not draft.id,
                 alike=find_similar(entry) if written.created_ids and dedupe else [],
             )
-            return self.seal(Response(shown, status=201 if written.created_ids else 200))
+            return self.seal(Response(output, status=201 if written.created_ids else 200))
 
 
 class Get(AgentView):
@@ -163,14 +163,14 @@ class Get(AgentView):
 
     @extend_schema(request=Cited, responses={200: MemoryWithVector})
     def post(self, request: Request) -> Response:
-        asked = parse(Cited, request)
+        data = parse(Cited, request)
         with acting(self.account):
-            if at := asked.get("as_of"):
-                was = one_then(self.request.auth, asked, at)
+            if at := data.get("as_of"):
+                was = one_then(self.request.auth, data, at)
                 return Response(serialize.entry_output(was))
-            entry = one(self.account, readable(self.request.auth, asked), asked)
-            shown = serialize.with_vector_output(entry, active_model().name)
-        return Response(shown)
+            entry = one(self.account, readable(self.request.auth, data), data)
+            output = serialize.with_vector_output(entry, active_model().name)
+        return Response(output)
 
 
 # What an update may change, by its wire name.
@@ -225,25 +225,25 @@ class Update(AgentView):
         },
     )
     def post(self, request: Request) -> Response:
-        asked = parse(UpdateInput, request)
-        values = {ours: asked[name] for name, ours in CHANGEABLE.items() if name in asked}
-        if "instruction" in asked:
-            return self._as_told(asked, values)
+        data = parse(UpdateInput, request)
+        values = {ours: data[name] for name, ours in CHANGEABLE.items() if name in data}
+        if "instruction" in data:
+            return self._instruct(data, values)
         if not values:
             raise Invalid(
                 "Say what to change: text, title, kind, metadata or tags.",
                 issues=[{"path": "text", "message": "nothing to change"}],
             )
         with acting(self.account):
-            entry = one(self.account, readable(self.request.auth, asked), asked)
+            entry = one(self.account, readable(self.request.auth, data), data)
             # Nobody decides about it between this look at its state and the change.
-            entry = lock_entry(self.account, entry.pk, asked.get("version"))
+            entry = lock_entry(self.account, entry.pk, data.get("version"))
             decision = Decision(
                 account_id=self.account,
                 entry_id=entry.pk,
                 actor=self.actor,
-                version=asked.get("version"),
-                reason=asked.get("reason", ""),
+                version=data.get("version"),
+                reason=data.get("reason", ""),
             )
             settings = MemorySettings.objects.get_or_default(self.account)
             kinds = {entry.kind, values.get("kind", entry.kind)}
@@ -251,12 +251,12 @@ class Update(AgentView):
                 needs_review(settings, self.actor, entry.visibility, kind) for kind in kinds
             ):
                 proposed = propose_update(decision, values)
-                shown = serialize.proposal_output(proposed, supersedes=entry.pk)
-                return self.seal(Response(shown, status=202))
+                output = serialize.proposal_output(proposed, supersedes=entry.pk)
+                return self.seal(Response(output, status=202))
             changed = review.edit(decision, values)
             return self.seal(Response(serialize.entry_output(changed)))
 
-    def _as_told(self, asked: dict[str, Any], values: dict[str, Any]) -> Response:
+    def _instruct(self, data: dict[str, Any], values: dict[str, Any]) -> Response:
         """Hand the memory and the instruction over to a model."""
         if values:
             raise Invalid(
@@ -264,9 +264,9 @@ class Update(AgentView):
                 issues=[{"path": "instruction", "message": "stands beside what to change"}],
             )
         with acting(self.account):
-            entry = one(self.account, readable(self.request.auth, asked), asked)
-            if asked.get("version") not in (None, entry.version):
+            entry = one(self.account, readable(self.request.auth, data), data)
+            if data.get("version") not in (None, entry.version):
                 raise stale_version_error(entry)
-            told = MessageContext(account_id=self.account, actor=self.actor)
-            handed = enqueue_rewrite(told, entry, asked["instruction"])
+            source = MessageContext(account_id=self.account, actor=self.actor)
+            handed = enqueue_rewrite(source, entry, data["instruction"])
             return self.seal(Response(handed_output(handed), status=202))

@@ -20,9 +20,9 @@ from memory.api.response_types import Erasure, ErasureCount
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry
 from memory.models.entry_input import derive_entry_id
 
-WHOSE = ("user_id", "agent_id", "app_id", "run_id")
+OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
 NAMED = 1_000
-BESIDE = {"user_id", "confirm_token", "reason"}
+OTHER_FIELDS = {"user_id", "confirm_token", "reason"}
 ON_DISK = (
     "No query finds it any more. Files of the database may hold it until an operator has run"
     " manage.py scrub; backups and exports hold what was in them."
@@ -37,7 +37,7 @@ class EraseInput(Exact, Ids):
 
     aliases = {**Ids.aliases, "id": "ids", "memory_ids": "ids", "client_id": "client_ids"}
 
-    together = any_of("ids", "client_ids", *WHOSE)
+    together = any_of("ids", "client_ids", *OWNER_IDS)
 
     ids = OneOrMore(
         child=serializers.UUIDField(), required=False, allow_empty=False, max_length=NAMED
@@ -56,7 +56,7 @@ class EraseInput(Exact, Ids):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Somebody must be meant: nobody erases an account by leaving a field out."""
-        if not any(attrs.get(name) for name in ("ids", "client_ids", *WHOSE)):
+        if not any(attrs.get(name) for name in ("ids", "client_ids", *OWNER_IDS)):
             raise serializers.ValidationError(
                 {"ids": "Say which: ids, client_ids, user_id, agent_id, app_id or run_id."}
             )
@@ -78,60 +78,58 @@ class Erase(AgentView):
 
     @extend_schema(request=EraseInput, responses={200: Erasure | ErasureCount})
     def post(self, request: Request) -> Response:
-        asked = parse(EraseInput, request)
+        data = parse(EraseInput, request)
         with acting(self.account):
-            rows, person = self._rows(asked), _person(asked)
-            if "confirm_token" not in asked:
+            rows, person = self._rows(data), _person(data)
+            if "confirm_token" not in data:
                 return Response(self._counted(rows, person))
             done = erasure.erase_entries(
                 self.account,
                 rows,
                 self.actor,
-                ticket=asked["confirm_token"],
-                reason=asked.get("reason", ""),
+                ticket=data["confirm_token"],
+                reason=data.get("reason", ""),
                 person=person,
             )
             return self.seal(Response(self._erased(done)))
 
-    def _rows(self, asked: dict[str, Any]) -> EntryQuerySet:
+    def _rows(self, data: dict[str, Any]) -> EntryQuerySet:
         rows = MemoryEntry.objects.of(self.account)
-        if asked.get("ids"):
-            rows = rows.filter(pk__in=asked["ids"])
-        if asked.get("client_ids"):
-            scope = asked.get("scope") or ""
-            rows = rows.filter(client_id__in=asked["client_ids"], scope=scope)
-        elif asked.get("scope"):
-            rows = rows.filter(scope=asked["scope"])
-        rows = rows.filter(**{name: asked[name] for name in WHOSE if asked.get(name)})
-        if asked.get("written_before"):
-            rows = rows.filter(created_at__lt=asked["written_before"])
+        if data.get("ids"):
+            rows = rows.filter(pk__in=data["ids"])
+        if data.get("client_ids"):
+            scope = data.get("scope") or ""
+            rows = rows.filter(client_id__in=data["client_ids"], scope=scope)
+        elif data.get("scope"):
+            rows = rows.filter(scope=data["scope"])
+        rows = rows.filter(**{name: data[name] for name in OWNER_IDS if data.get(name)})
+        if data.get("written_before"):
+            rows = rows.filter(created_at__lt=data["written_before"])
         if not rows.exists():
-            self._refuse_erased(asked)
+            self._refuse_erased(data)
         return rows
 
-    def _refuse_erased(self, asked: dict[str, Any]) -> None:
-        scope = asked.get("scope") or ""
-        named = {*asked.get("ids", ())}
-        named |= {
-            derive_entry_id(self.account, scope, name) for name in asked.get("client_ids", ())
-        }
+    def _refuse_erased(self, data: dict[str, Any]) -> None:
+        scope = data.get("scope") or ""
+        named = {*data.get("ids", ())}
+        named |= {derive_entry_id(self.account, scope, name) for name in data.get("client_ids", ())}
         if ErasedEntry.objects.of(self.account).filter(pk__in=named).exists():
             raise Gone("Nothing is left of them: they were erased.")
 
     def _counted(self, rows: EntryQuerySet, person: str) -> ErasureCount:
-        found = erasure.preview_erasure(self.account, rows, self.actor, person=person)
+        extent = erasure.preview_erasure(self.account, rows, self.actor, person=person)
         return {
             "erased": False,
-            "count": found.memories,
+            "count": extent.memories,
             "goes": {
-                "versions": found.versions,
-                "edges": found.edges,
-                "vectors": found.vectors,
-                "stored_answers": found.stored_responses,
-                "inputs_and_reasons": found.notes,
-                "kept_elsewhere": found.personal_records,
+                "versions": extent.versions,
+                "edges": extent.edges,
+                "vectors": extent.vectors,
+                "stored_answers": extent.stored_responses,
+                "inputs_and_reasons": extent.notes,
+                "kept_elsewhere": extent.personal_records,
             },
-            "confirm_token": found.ticket,
+            "confirm_token": extent.ticket,
             "expires_in_seconds": int(TICKET_LIFETIME.total_seconds()),
         }
 
@@ -146,7 +144,7 @@ class Erase(AgentView):
         }
 
 
-def _person(asked: dict[str, Any]) -> str:
+def _person(data: dict[str, Any]) -> str:
     """The person whose everything is meant: named alone, and nothing narrows it."""
-    narrowed = any(value for name, value in asked.items() if name not in BESIDE)
-    return "" if narrowed else str(asked.get("user_id") or "")
+    narrowed = any(value for name, value in data.items() if name not in OTHER_FIELDS)
+    return "" if narrowed else str(data.get("user_id") or "")

@@ -45,17 +45,19 @@ class Feedback(AgentView):
     def post(self, request: Request) -> Response:
         if kind := batch_nodes.rated_by(request.data):
             return self._of_a_guest(kind, request)
-        asked = parse(FeedbackInput, request)
+        data = parse(FeedbackInput, request)
         with acting(self.account):
-            entry = one(self.account, readable(self.request.auth, asked), asked)
+            entry = one(self.account, readable(self.request.auth, data), data)
             decision = Decision(
                 account_id=self.account,
                 entry_id=entry.pk,
                 actor=self.actor,
-                reason=asked.get("reason", ""),
+                reason=data.get("reason", ""),
             )
-            rated = rate_entry(decision, asked["outcome"], used_in=asked.get("used_in") or "")
-            return self.seal(Response(_shown(rated), status=201 if rated.changed else 200))
+            rated = rate_entry(decision, data["outcome"], used_in=data.get("used_in") or "")
+            return self.seal(
+                Response(_serialize_rating(rated), status=201 if rated.changed else 200)
+            )
 
     def _of_a_guest(self, kind: batch_nodes.Kind, request: Request) -> Response:
         """A node that another app keeps is rated by that app."""
@@ -65,7 +67,7 @@ class Feedback(AgentView):
             return self.seal(Response(rated.answer, status=201 if rated.fresh else 200))
 
 
-def _shown(rated: RatingResult) -> Rating:
+def _serialize_rating(rated: RatingResult) -> Rating:
     return {
         "id": rated.rating.pk,
         "memory_id": rated.entry.pk,

@@ -21,7 +21,7 @@ from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.actions.review import Decision
 from memory.api import serialize
 from memory.api.lookup import forgettable, one
-from memory.api.request_serializers import IdField, Narrowing, whose
+from memory.api.request_serializers import IdField, Narrowing, owner_filters
 from memory.api.response_types import Forgetting, ForgettingCount, Memory
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.filters import IDS, condition
@@ -71,27 +71,27 @@ class Forget(AgentView):
         responses={200: Memory | ForgettingCount | Forgetting, 202: Forgetting},
     )
     def post(self, request: Request) -> Response:
-        asked = parse(ForgetInput, request)
+        data = parse(ForgetInput, request)
         with acting(self.account):
-            if asked.get("id") or asked.get("client_id"):
-                return self.seal(Response(serialize.entry_output(self._one(asked))))
-            rows = _meant(self.request.auth, asked)
-            kept = bulk_forget.requiring_review(self.account, self.actor, rows)
-            rows = rows.exclude(pk__in=kept.values("pk"))
-            if not asked.get("confirm_token"):
-                return Response(self._counted(rows, needs_review=kept.count()))
+            if data.get("id") or data.get("client_id"):
+                return self.seal(Response(serialize.entry_output(self._one(data))))
+            rows = _meant(self.request.auth, data)
+            retained = bulk_forget.requiring_review(self.account, self.actor, rows)
+            rows = rows.exclude(pk__in=retained.values("pk"))
+            if not data.get("confirm_token"):
+                return Response(self._counted(rows, needs_review=retained.count()))
             started = bulk_forget.forget_entries(
                 self.account,
                 rows,
                 self.actor,
-                ticket=asked["confirm_token"],
-                reason=asked.get("reason", ""),
+                ticket=data["confirm_token"],
+                reason=data.get("reason", ""),
             )
-            shown = _started(started)
-            return self.seal(Response(shown, status=202 if started.events else 200))
+            output = _started(started)
+            return self.seal(Response(output, status=202 if started.events else 200))
 
-    def _one(self, asked: Mapping[str, Any]) -> MemoryEntry:
-        entry = one(self.account, forgettable(self.request.auth, asked), asked)
+    def _one(self, data: Mapping[str, Any]) -> MemoryEntry:
+        entry = one(self.account, forgettable(self.request.auth, data), data)
         if entry.status == MemoryEntry.Status.FORGOTTEN:
             return entry
         this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)
@@ -105,17 +105,17 @@ class Forget(AgentView):
                 account_id=self.account,
                 entry_id=entry.pk,
                 actor=self.actor,
-                reason=asked.get("reason", ""),
+                reason=data.get("reason", ""),
             )
         )
 
     def _counted(self, rows: EntryQuerySet, *, needs_review: int) -> ForgettingCount:
-        found = bulk_forget.preview_forget(self.account, rows, self.actor)
+        matches = bulk_forget.preview_forget(self.account, rows, self.actor)
         return {
             "forgotten": False,
-            "count": found.memories,
+            "count": matches.memories,
             "needs_review": needs_review,
-            "confirm_token": found.ticket or None,
+            "confirm_token": matches.ticket or None,
             "expires_in_seconds": int(TICKET_LIFETIME.total_seconds()),
         }
 
@@ -130,14 +130,14 @@ def _started(started: StartedRun) -> Forgetting:
     }
 
 
-def _meant(principal: KeyPrincipal, asked: Mapping[str, Any]) -> EntryQuerySet:
+def _meant(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
     """What is asked for, of what a key may read. What everyone is told is nobody's own.
 
     An ordinary key that names nobody means what everyone is told; naming an agent or a run and no
     user, it does not mean memories of users, for two may name a run alike.
     """
     rows = MemoryEntry.objects.of(principal.account_id)
-    named = whose(asked)
+    named = owner_filters(data)
     rows = rows.filter(**named)
     if not principal.may(Scope.ADMIN):
         rows = rows.current_or_written_by(str(principal.actor))
@@ -145,11 +145,11 @@ def _meant(principal: KeyPrincipal, asked: Mapping[str, Any]) -> EntryQuerySet:
             rows = rows.filter(visibility=MemoryEntry.Visibility.ACCOUNT)
         elif "user_id" not in named:
             rows = rows.filter(Q(user_id="") | Q(visibility=MemoryEntry.Visibility.CONVERSATION))
-    return rows.filter(_narrowed(asked))
+    return rows.filter(_narrowed(data))
 
 
-def _narrowed(asked: Mapping[str, Any]) -> Q:
-    found = Q()
+def _narrowed(data: Mapping[str, Any]) -> Q:
+    matches = Q()
     for name, lookup in (
         ("scope", "scope"),
         ("kinds", "kind__in"),
@@ -157,6 +157,6 @@ def _narrowed(asked: Mapping[str, Any]) -> Q:
         ("observed_after", "observed_at__gte"),
         ("observed_before", "observed_at__lt"),
     ):
-        if asked.get(name):
-            found &= Q(**{lookup: asked[name]})
-    return found & condition(asked["filters"]) if asked.get("filters") else found
+        if data.get(name):
+            matches &= Q(**{lookup: data[name]})
+    return matches & condition(data["filters"]) if data.get("filters") else matches

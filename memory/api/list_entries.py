@@ -70,61 +70,65 @@ class ListMemories(AgentView):
 
     @extend_schema(request=ListInput, responses={200: ListAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(ListInput, request)
-        found, limit = _asked_for(asked), asked["limit"]
+        data = parse(ListInput, request)
+        owner_condition, limit = _condition_of(data), data["limit"]
         with acting(self.account):
-            rows = _seen(self.request.auth, asked, asked.get("as_of")).filter(found)
-            if cursor := asked.get("cursor"):
+            rows = _seen(self.request.auth, data, data.get("as_of")).filter(owner_condition)
+            if cursor := data.get("cursor"):
                 rows = rows.filter(_after(cursor))
             rows = rows.order_by("-created_at", "-pk")[: limit + 1]
-            if at := asked.get("as_of"):
-                present = tellable(_seen(self.request.auth, asked, at, told=False))
+            if at := data.get("as_of"):
+                present = tellable(_seen(self.request.auth, data, at, visible_only=False))
                 entries = Past(account_id=self.account, at=at, present=present).entries(rows)
             else:
                 entries = list(rows)
-            shown = [serialize.entry_output(entry) for entry in entries[:limit]]
+            serialized = [serialize.entry_output(entry) for entry in entries[:limit]]
         more = _cursor(entries[limit - 1]) if len(entries) > limit else None
-        return Response({"results": shown, "next_cursor": more})
+        return Response({"results": serialized, "next_cursor": more})
 
 
 def _seen(
-    principal: KeyPrincipal, asked: Mapping[str, Any], at: datetime | None, *, told: bool = True
+    principal: KeyPrincipal,
+    data: Mapping[str, Any],
+    at: datetime | None,
+    *,
+    visible_only: bool = True,
 ) -> EntryQuerySet:
     """What a key may list by the ids it names. Naming none, it is told what everyone is."""
     rows = MemoryEntry.objects.of(principal.account_id)
-    viewer = viewer_of(asked)
+    viewer = viewer_of(data)
     if principal.may(Scope.ADMIN):
-        named = any(asked.get(name) for name in (*IDS, "scope"))  # a filter alone only narrows
+        named = any(data.get(name) for name in (*IDS, "scope"))  # a filter alone only narrows
         return rows.visible_to(viewer) if named else rows
-    if told:
+    if visible_only:
         rows = rows.current_or_written_by(str(principal.actor), at)
     return rows.visible_to(viewer)
 
 
-def _asked_for(asked: Mapping[str, Any]) -> Q:
-    found = Q()
+def _condition_of(data: Mapping[str, Any]) -> Q:
+    owner_condition = Q()
     for name, lookup in (("ids", "pk__in"), ("client_ids", "client_id__in"), ("kinds", "kind__in")):
-        if name in asked:
-            found &= Q(**{lookup: asked[name]})
-    if asked.get("tags"):
-        found &= Q(tags__contains=asked["tags"])
-    if "status" in asked:
-        found &= Q(status=asked["status"])
-    if asked["pinned"] is not None:
-        found &= Q(pinned=asked["pinned"])
-    return found & condition(asked["filters"]) if asked.get("filters") else found
+        if name in data:
+            owner_condition &= Q(**{lookup: data[name]})
+    if data.get("tags"):
+        owner_condition &= Q(tags__contains=data["tags"])
+    if "status" in data:
+        owner_condition &= Q(status=data["status"])
+    if data["pinned"] is not None:
+        owner_condition &= Q(pinned=data["pinned"])
+    return owner_condition & condition(data["filters"]) if data.get("filters") else owner_condition
 
 
 def _cursor(entry: MemoryEntry) -> str:
-    said = f"{entry.created_at.isoformat()} {entry.pk}"
-    return base64.urlsafe_b64encode(said.encode()).decode()
+    cursor_text = f"{entry.created_at.isoformat()} {entry.pk}"
+    return base64.urlsafe_b64encode(cursor_text.encode()).decode()
 
 
 def _after(cursor: str) -> Q:
     """What comes after the last memory of a page."""
     try:
-        said = base64.urlsafe_b64decode(cursor.encode()).decode().rsplit(" ", 1)
-        at, pk = datetime.fromisoformat(said[0]), UUID(said[1])
+        cursor_text = base64.urlsafe_b64decode(cursor.encode()).decode().rsplit(" ", 1)
+        at, pk = datetime.fromisoformat(cursor_text[0]), UUID(cursor_text[1])
         at.astimezone()
     except (ValueError, IndexError, OverflowError, binascii.Error) as error:
         issue = {"path": "cursor", "message": "is not a next_cursor of this list"}

@@ -68,7 +68,7 @@ class Cited(Which):
 
 
 def readable(
-    principal: KeyPrincipal, asked: Mapping[str, Any], at: datetime | None = None
+    principal: KeyPrincipal, data: Mapping[str, Any], at: datetime | None = None
 ) -> EntryQuerySet:
     """What a key may read: what agents are told, and what it wrote itself. An admin key: all.
 
@@ -77,11 +77,11 @@ def readable(
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
         rows = rows.current_or_written_by(str(principal.actor), at)
-    whose = {name: asked.get(name) for name in ("user_id", "agent_id", "app_id", "run_id")}
-    return rows.visible_to(viewer_of(whose)) if any(whose.values()) else rows
+    owner_ids = {name: data.get(name) for name in ("user_id", "agent_id", "app_id", "run_id")}
+    return rows.visible_to(viewer_of(owner_ids)) if any(owner_ids.values()) else rows
 
 
-def forgettable(principal: KeyPrincipal, asked: Mapping[str, Any]) -> EntryQuerySet:
+def forgettable(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
     """What a key may forget: what it may read, and again what it forgot."""
     own = MemoryVersion.objects.filter(
         account_id=OuterRef("account_id"),
@@ -90,41 +90,41 @@ def forgettable(principal: KeyPrincipal, asked: Mapping[str, Any]) -> EntryQuery
         event=MemoryVersion.Event.FORGET,
         actor=str(principal.actor),
     )
-    return readable(principal, asked) | MemoryEntry.objects.of(principal.account_id).filter(
+    return readable(principal, data) | MemoryEntry.objects.of(principal.account_id).filter(
         Exists(own)
     )
 
 
-def one_then(principal: KeyPrincipal, asked: Mapping[str, Any], at: datetime) -> MemoryEntry:
+def one_then(principal: KeyPrincipal, data: Mapping[str, Any], at: datetime) -> MemoryEntry:
     """The memory asked for, as it was. Whoever may not see it now is not told it from then."""
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
         rows = tellable(rows)
-    whose = {name: asked.get(name) for name in ("user_id", "agent_id", "app_id", "run_id")}
-    present = rows.visible_to(viewer_of(whose)) if any(whose.values()) else rows
-    past = Past(account_id=principal.account_id, at=at, present=_named(present, asked))
-    for entry in past.entries(_named(readable(principal, asked, at), asked)):
+    owner_ids = {name: data.get(name) for name in ("user_id", "agent_id", "app_id", "run_id")}
+    present = rows.visible_to(viewer_of(owner_ids)) if any(owner_ids.values()) else rows
+    past = Past(account_id=principal.account_id, at=at, present=_named(present, data))
+    for entry in past.entries(_named(readable(principal, data, at), data)):
         return entry
     raise NotFound("There was no such memory then.")
 
 
-def _named(rows: EntryQuerySet, asked: Mapping[str, Any]) -> EntryQuerySet:
-    if asked.get("id"):
-        return rows.filter(pk=asked["id"])
-    return rows.filter(client_id=asked["client_id"], scope=asked.get("scope") or "")
+def _named(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
+    if data.get("id"):
+        return rows.filter(pk=data["id"])
+    return rows.filter(client_id=data["client_id"], scope=data.get("scope") or "")
 
 
-def one(account_id: UUID, rows: EntryQuerySet, asked: Mapping[str, Any]) -> MemoryEntry:
+def one(account_id: UUID, rows: EntryQuerySet, data: Mapping[str, Any]) -> MemoryEntry:
     """The memory asked for, or the one answer for what is unknown and what may not be read."""
-    entry = _named(rows, asked).with_embedding_state(active_model().pk).first()
+    entry = _named(rows, data).with_embedding_state(active_model().pk).first()
     if entry is None:
-        _refuse_erased(account_id, asked)
+        _refuse_erased(account_id, data)
         raise NotFound("There is no such memory.")
     return entry
 
 
-def _refuse_erased(account_id: UUID, asked: Mapping[str, Any]) -> None:
-    scope = asked.get("scope") or ""
-    key = asked.get("id") or derive_entry_id(account_id, scope, asked["client_id"])
+def _refuse_erased(account_id: UUID, data: Mapping[str, Any]) -> None:
+    scope = data.get("scope") or ""
+    key = data.get("id") or derive_entry_id(account_id, scope, data["client_id"])
     if ErasedEntry.objects.of(account_id).filter(pk=key).exists():
         raise Gone("This memory was erased.")

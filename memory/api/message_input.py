@@ -48,14 +48,14 @@ class MessagesField(serializers.Field[list[Message], Any, Any, Any]):
         """Every message, or what is wrong with the first bad one."""
         if isinstance(data, str):
             data = {"role": USER, "content": data}
-        listed = [data] if isinstance(data, Mapping) else data
-        if not isinstance(listed, list) or not listed:
+        items = [data] if isinstance(data, Mapping) else data
+        if not isinstance(items, list) or not items:
             raise serializers.ValidationError("Give a text, a message, or a list of messages.")
-        if len(listed) > MESSAGES:
+        if len(items) > MESSAGES:
             raise serializers.ValidationError(
-                f"{len(listed)} messages; send at most {MESSAGES} at a time."
+                f"{len(items)} messages; send at most {MESSAGES} at a time."
             )
-        messages = [_message(each, number) for number, each in enumerate(listed)]
+        messages = [_message(each, number) for number, each in enumerate(items)]
         if sum(len(message.images) for message in messages) > PICTURES:
             raise serializers.ValidationError(f"Send at most {PICTURES} pictures at a time.")
         return messages

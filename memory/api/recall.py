@@ -31,19 +31,19 @@ DIMENSIONS = 4_096
 DEBUG_SEEDS = 20
 
 
-def search_of(asked: Mapping[str, Any], variant: Variant) -> Search:
+def search_of(data: Mapping[str, Any], variant: Variant) -> Search:
     """What a request asks for, in the words of retrieval."""
     return Search(
-        query=asked.get("query", ""),
-        viewer=viewer_of(asked),
-        limit=asked["limit"],
-        kinds=tuple(asked.get("kinds", ())),
-        tags=tuple(asked.get("tags", ())),
-        min_score=asked.get("min_score") or 0.0,
-        observed_after=asked.get("observed_after"),
-        observed_before=asked.get("observed_before"),
-        filters=condition(asked["filters"]) if asked.get("filters") else None,
-        as_of=asked.get("as_of"),
+        query=data.get("query", ""),
+        viewer=viewer_of(data),
+        limit=data["limit"],
+        kinds=tuple(data.get("kinds", ())),
+        tags=tuple(data.get("tags", ())),
+        min_score=data.get("min_score") or 0.0,
+        observed_after=data.get("observed_after"),
+        observed_before=data.get("observed_before"),
+        filters=condition(data["filters"]) if data.get("filters") else None,
+        as_of=data.get("as_of"),
         variant=variant,
     )
 
@@ -99,28 +99,28 @@ class _Recalling(AgentView):
     scopes = {"POST": Scope.MEMORY_READ}
     bucket = "recall"
 
-    def answer(self, asked: Mapping[str, Any], meaning: Meaning | None = None) -> dict[str, Any]:
-        self._admit_debugging(asked)
-        wanted = Recall(
-            search=search_of(asked, self.variant),
-            hops=asked["neighborhood_hops"],
-            most_nodes=asked["max_nodes"],
-            most_edges=asked["max_edges"],
-            least_weight=asked["min_edge_weight"],
-            least_confidence=asked["min_edge_confidence"],
+    def answer(self, data: Mapping[str, Any], meaning: Meaning | None = None) -> dict[str, Any]:
+        self._admit_debugging(data)
+        recall_request = Recall(
+            search=search_of(data, self.variant),
+            hops=data["neighborhood_hops"],
+            most_nodes=data["max_nodes"],
+            most_edges=data["max_edges"],
+            least_weight=data["min_edge_weight"],
+            least_confidence=data["min_edge_confidence"],
         )
-        found = recall(self.account, wanted, meaning)
-        accessed(self.account, found.entries)
-        return aionis_subgraph.answer(self.account, found, asked)
+        recalled = recall(self.account, recall_request, meaning)
+        accessed(self.account, recalled.entries)
+        return aionis_subgraph.answer(self.account, recalled, data)
 
-    def _admit_debugging(self, asked: Mapping[str, Any]) -> None:
+    def _admit_debugging(self, data: Mapping[str, Any]) -> None:
         """The one door through which something of a vector leaves. Admins only, little, seldom."""
-        if not (asked["return_debug"] and asked["include_embeddings"]):
+        if not (data["return_debug"] and data["include_embeddings"]):
             return
         principal = self.request.auth
         if not principal.may(Scope.ADMIN):
             raise Denied("Only an admin key may look at embeddings.", code="admin_required")
-        if asked["limit"] > DEBUG_SEEDS:
+        if data["limit"] > DEBUG_SEEDS:
             issue = {"path": "limit", "message": f"at most {DEBUG_SEEDS} with include_embeddings"}
             raise Invalid("Ask for fewer to look at embeddings.", issues=[issue])
         if budget := count("debug", str(principal.key_id)):
@@ -135,10 +135,10 @@ class RecallText(_Recalling):
 
     @extend_schema(request=RecallTextInput, responses={200: RecallTextAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(RecallTextInput, request)
-        shown = self.answer(asked)
-        asking = {"text": asked["query"], "embedding_provider": active_model().name}
-        return Response({**shown, "query": asking})
+        data = parse(RecallTextInput, request)
+        output = self.answer(data)
+        query_output = {"text": data["query"], "embedding_provider": active_model().name}
+        return Response({**output, "query": query_output})
 
 
 class RecallByVector(_Recalling):
@@ -146,9 +146,9 @@ class RecallByVector(_Recalling):
 
     @extend_schema(request=RecallInput, responses={200: RecallAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(RecallInput, request)
+        data = parse(RecallInput, request)
         model = active_model()
-        vector = asked["query_embedding"]
+        vector = data["query_embedding"]
         if len(vector) != model.dimensions or not any(vector) or max(map(abs, vector)) > LARGEST:
             message = (
                 f"must be {model.dimensions} numbers up to {LARGEST:.0f}, not all of them 0:"
@@ -156,7 +156,7 @@ class RecallByVector(_Recalling):
             )
             issue = {"path": "query_embedding", "message": message}
             raise Invalid("This is no vector of the model in use.", issues=[issue])
-        return Response(self.answer(asked, Meaning.of(model, vector)))
+        return Response(self.answer(data, Meaning.of(model, vector)))
 
 
 class InjectInput(Asking):
@@ -187,27 +187,27 @@ class Inject(AgentView):
 
     @extend_schema(request=InjectInput, responses={200: InjectAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(InjectInput, request)
-        made = inject(
+        data = parse(InjectInput, request)
+        injected = inject(
             self.account,
-            search_of({**asked, "limit": 1, "min_score": 0.0}, self.variant),
-            most=asked.get("max_memories"),
-            most_tokens=asked.get("token_budget"),
-            least=asked.get("min_score"),
+            search_of({**data, "limit": 1, "min_score": 0.0}, self.variant),
+            most=data.get("max_memories"),
+            most_tokens=data.get("token_budget"),
+            least=data.get("min_score"),
         )
-        accessed(self.account, [hit.entry.pk for hit in made.hits])
+        accessed(self.account, [hit.entry.pk for hit in injected.hits])
         return Response(
             {
-                "text": made.text,
+                "text": injected.text,
                 "memories": [
-                    serialize.hit_output(hit, self.variant, explain=asked["explain"])
-                    for hit in made.hits
+                    serialize.hit_output(hit, self.variant, explain=data["explain"])
+                    for hit in injected.hits
                 ],
                 **self.variant.versions(),
-                "query": asked["query"],
-                "threshold": made.threshold,
-                "has_relevant": made.has_relevant,
-                "tokens": made.tokens,
-                "decisions": made.decisions,
+                "query": data["query"],
+                "threshold": injected.threshold,
+                "has_relevant": injected.has_relevant,
+                "tokens": injected.tokens,
+                "decisions": injected.decisions,
             }
         )

@@ -37,16 +37,16 @@ class IdField(serializers.CharField):
         super().__init__(max_length=ID, required=False, allow_blank=True, allow_null=True, **kwargs)
 
 
-def guests_of(said: Sequence[Any]) -> list[nodes.Guest]:
+def guests_of(raw_nodes: Sequence[Any]) -> list[nodes.Guest]:
     """The nodes of a batch that other apps keep, each with its place."""
     return [
         replace(node, position=position)
-        for position, node in enumerate(said)
+        for position, node in enumerate(raw_nodes)
         if isinstance(node, nodes.Guest)
     ]
 
 
-def given(data: Mapping[str, Any]) -> dict[str, Any]:
+def provided_values(data: Mapping[str, Any]) -> dict[str, Any]:
     """What was said: null means not given."""
     return {name: value for name, value in data.items() if value is not None}
 
@@ -108,12 +108,12 @@ class EntryInput(Ids):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """A conversation is told by its run."""
-        wanted, run = attrs.get("visibility"), attrs.get("run_id")
-        if wanted == MemoryEntry.Visibility.CONVERSATION and not run:
+        visibility, run = attrs.get("visibility"), attrs.get("run_id")
+        if visibility == MemoryEntry.Visibility.CONVERSATION and not run:
             raise serializers.ValidationError(
                 {"run_id": "visibility conversation needs the run it belongs to."}
             )
-        if wanted == MemoryEntry.Visibility.USER and not (
+        if visibility == MemoryEntry.Visibility.USER and not (
             attrs.get("user_id") or attrs.get("agent_id")
         ):
             raise serializers.ValidationError({"user_id": "visibility user needs the user."})
@@ -121,7 +121,7 @@ class EntryInput(Ids):
 
 
 def entry_of(data: Mapping[str, Any]) -> NewEntry:
-    return NewEntry(**given(data))
+    return NewEntry(**provided_values(data))
 
 
 class EndInput(Typed):
@@ -152,7 +152,9 @@ class EdgeInput(Typed):
 
 
 def edge_of(data: Mapping[str, Any]) -> NewEdge:
-    return NewEdge(**{**given(data), "src": EdgeEnd(**data["src"]), "dst": EdgeEnd(**data["dst"])})
+    return NewEdge(
+        **{**provided_values(data), "src": EdgeEnd(**data["src"]), "dst": EdgeEnd(**data["dst"])}
+    )
 
 
 class NodeInput(EntryInput):
@@ -206,13 +208,13 @@ class WriteInput(Ids):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Something to write, and not too much of it."""
         if attrs.get("memory_lane") == "private":
-            self._keep_private(attrs)
-        said, edges = attrs.get("nodes", []), attrs.get("edges", [])
-        if not said and not edges:
+            self._require_private(attrs)
+        raw_nodes, edges = attrs.get("nodes", []), attrs.get("edges", [])
+        if not raw_nodes and not edges:
             raise serializers.ValidationError({"nodes": "Write at least one node or edge."})
-        if len(said) > BATCH:
+        if len(raw_nodes) > BATCH:
             raise serializers.ValidationError(
-                {"nodes": f"{len(said)} nodes; send at most {BATCH} at a time."}
+                {"nodes": f"{len(raw_nodes)} nodes; send at most {BATCH} at a time."}
             )
         if len(edges) > 2 * BATCH:
             raise serializers.ValidationError(
@@ -220,7 +222,7 @@ class WriteInput(Ids):
             )
         return attrs
 
-    def _keep_private(self, attrs: dict[str, Any]) -> None:
+    def _require_private(self, attrs: dict[str, Any]) -> None:
         owner = attrs.get("owner_agent_id")
         for node in attrs.get("nodes", []):
             if isinstance(node, nodes.Guest) or node.get("visibility"):
@@ -284,11 +286,11 @@ class SearchInput(Asking):
     min_score = Share(default=0.0)
 
 
-def whose(data: Mapping[str, Any]) -> dict[str, str]:
+def owner_filters(data: Mapping[str, Any]) -> dict[str, str]:
     """The ids that a request names; where it names none, those that its filter does."""
     named = {name: data[name] for name in IDS if data.get(name)}
     return named or fixed_ids(data.get("filters") or {})
 
 
 def viewer_of(data: Mapping[str, Any]) -> Viewer:
-    return Viewer(**whose(data), scope=data.get("scope") or None)
+    return Viewer(**owner_filters(data), scope=data.get("scope") or None)

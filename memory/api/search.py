@@ -36,17 +36,17 @@ class SearchMemories(AgentView):
 
     @extend_schema(request=SearchInput, responses={200: SearchAnswer})
     def post(self, request: Request) -> Response:
-        asked = parse(SearchInput, request)
-        found = search(self.account, search_of(asked, self.variant))
-        accessed(self.account, [hit.entry.pk for hit in found.hits])
+        data = parse(SearchInput, request)
+        result = search(self.account, search_of(data, self.variant))
+        accessed(self.account, [hit.entry.pk for hit in result.hits])
         return Response(
             {
                 "results": [
-                    serialize.hit_output(hit, self.variant, explain=asked["explain"])
-                    for hit in found.hits
+                    serialize.hit_output(hit, self.variant, explain=data["explain"])
+                    for hit in result.hits
                 ],
                 **self.variant.versions(),
-                "decisions": found.decisions,
+                "decisions": result.decisions,
             }
         )
 
@@ -82,8 +82,8 @@ class History(AgentView):
                 .order_by("version")[: page["limit"]]
             )
             commits = Commit.objects.of(self.account).in_bulk([row.commit_id for row in rows])
-            shown = [serialize.version_output(row, commits.get(row.commit_id)) for row in rows]
-        return Response({"id": pk, "versions": shown})
+            serialized = [serialize.version_output(row, commits.get(row.commit_id)) for row in rows]
+        return Response({"id": pk, "versions": serialized})
 
 
 class Commits(AgentView):
@@ -97,8 +97,8 @@ class Commits(AgentView):
         page = parse(PageInput, request)
         with acting(self.account):
             rows = Commit.objects.of(self.account).filter(seq__gt=page["after"]).order_by("seq")
-            shown = [serialize.commit_output(row) for row in rows[: page["limit"]]]
-        return Response({"commits": shown})
+            serialized = [serialize.commit_output(row) for row in rows[: page["limit"]]]
+        return Response({"commits": serialized})
 
 
 class Verify(AgentView):

@@ -96,7 +96,7 @@ def proposal_output(proposed: MemoryEntry, supersedes: UUID) -> Proposal:
 def hit_output(hit: search.Hit, variant: Variant, *, explain: bool) -> Hit:
     """A search result. With `explain`, the parts that add up to its score."""
     entry = hit.entry
-    shown: Hit = {
+    output: Hit = {
         "id": entry.pk,
         "text": entry.content,
         "score": hit.score,
@@ -114,8 +114,8 @@ def hit_output(hit: search.Hit, variant: Variant, *, explain: bool) -> Hit:
         "citations": [citation(entry, variant)],
     }
     if explain:
-        shown["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
-    return shown
+        output["explain"] = {"score": hit.score, "parts": dict(hit.parts)}
+    return output
 
 
 def citation(entry: MemoryEntry, variant: Variant) -> Citation:

@@ -47,7 +47,12 @@ def page(sources: Sequence[Source]) -> str:
     ]
     unseen = held_out(sources)
     for source in sources:
-        lines += ["", f"## {source.name}: {len(source.given):,} questions", "", *_head("ranking")]
+        lines += [
+            "",
+            f"## {source.name}: {len(source.example_list):,} questions",
+            "",
+            *_head("ranking"),
+        ]
         lines.append(_row("as shipped", with_weights(source, weights)))
         lines.append(_row("held out", unseen[source.name]))
         alone = Source(source.name, source.lone, [])
@@ -65,8 +70,8 @@ def _head(name: str) -> list[str]:
 
 
 def _row(name: str, figures: Figures) -> str:
-    told = figures.told()
-    return f"| {name} | {' | '.join(f'{told[column]:.3f}' for column in COLUMNS)} |"
+    shares = figures.named_shares()
+    return f"| {name} | {' | '.join(f'{shares[column]:.3f}' for column in COLUMNS)} |"
 
 
 def _without(source: Source, weights: Matrix, name: str) -> Figures:
@@ -82,18 +87,18 @@ def _scale(sources: Sequence[Source]) -> list[str]:
         f"| score | {' | '.join(source.name for source in sources)} |",
         f"| --- |{' ---: |' * len(sources)}",
     ]
-    found = [_scored(source.given) for source in sources]
+    scored = [_scored(source.example_list) for source in sources]
     for low in STEPS:
         cells = []
-        for score, right in found:
+        for score, right in scored:
             here = right[(score >= low) & (score < low + 0.1)]
-            kept = right[score >= low].sum() / right.sum()
+            recall_above = right[score >= low].sum() / right.sum()
             share = f"{here.mean():.2f}" if len(here) >= LEAST else "–"
-            cells.append(f"{share} ({kept:.2f})")
+            cells.append(f"{share} ({recall_above:.2f})")
         lines.append(f"| {low:.1f} to {low + 0.1:.1f} | {' | '.join(cells)} |")
     return lines
 
 
-def _scored(given: Sequence[Example]) -> tuple[Matrix, Matrix]:
-    score = np.concatenate([each.scores for each in given])
-    return score, np.concatenate([each.right for each in given]).astype(float)
+def _scored(example_list: Sequence[Example]) -> tuple[Matrix, Matrix]:
+    score = np.concatenate([each.scores for each in example_list])
+    return score, np.concatenate([each.right for each in example_list]).astype(float)

@@ -50,7 +50,7 @@ class Times:
     ms: list[float] = field(default_factory=list)
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def timed(self) -> Iterator[None]:
         began = time.perf_counter()
         yield
         self.ms.append((time.perf_counter() - began) * 1000)
@@ -83,7 +83,7 @@ class Writing:
     batch: Times  # of 200
 
 
-class Known:
+class CachedVectors:
     """An embedder that answers with a vector of our own: like those that are stored."""
 
     def __init__(self, vector: Sequence[float]) -> None:
@@ -113,41 +113,41 @@ class Bench:
         times = Times()
         embedder = OpenAIEmbedder.for_queries(self.model)
         for text in self._queries(number):
-            with times.taken():
+            with times.timed():
                 embedder.embed([text], kind="query")
         return times
 
     def searching(self, name: str, number: int) -> Searching:
-        found = Searching(viewer=name, bare=Times(), product=Times(), http=Times())
+        figures = Searching(viewer=name, bare=Times(), product=Times(), http=Times())
         viewer = VIEWERS[name]
         warm_up = 5
         for turn, text in enumerate(self._queries(number + warm_up)):
-            asked, meaning = Search(query=text, viewer=viewer), self._meaning(text)
+            request, meaning = Search(query=text, viewer=viewer), self._meaning(text)
             with overheard() as heard:
-                answer(self.account.pk, asked, meaning)
+                answer(self.account.pk, request, meaning)
             if turn < warm_up:
                 continue
-            self._bare([each for each in heard if each.name in INDEX_QUERIES], found.bare)
-            with found.product.taken():
-                answer(self.account.pk, asked, meaning)
-            with found.http.taken():
-                self._ask({"query": text, "user_id": viewer.user_id or None})
-        return found
+            self._bare([each for each in heard if each.name in INDEX_QUERIES], figures.bare)
+            with figures.product.timed():
+                answer(self.account.pk, request, meaning)
+            with figures.http.timed():
+                self._post({"query": text, "user_id": viewer.user_id or None})
+        return figures
 
     def writing(self, number: int) -> Writing:
         """Single writes and batches, beside what one durable INSERT takes here."""
-        found = Writing(bare=Times(), single=Times(), batch=Times())
+        figures = Writing(bare=Times(), single=Times(), batch=Times())
         for _ in range(3):
             self._write(1)
         for text in self.writer.texts(number):
-            with found.bare.taken():
+            with figures.bare.timed():
                 self._insert(text)
-            with found.single.taken():
+            with figures.single.timed():
                 self._write(1)
         for _ in range(max(number // 20, 5)):
-            with found.batch.taken():
+            with figures.batch.timed():
                 self._write(BATCH)
-        return found
+        return figures
 
     def _queries(self, number: int) -> list[str]:
         english = self.writer.queries(number - number // 3, chinese=False)
@@ -156,20 +156,22 @@ class Bench:
     def _meaning(self, text: str) -> Meaning:
         """Let the product believe that it knows the vector of this query."""
         [vector] = self.cloud.draw(1)
-        embedder = Known(vector.tolist())
-        known = query_vector(self.account.pk, text, model=self.model, embedder=embedder)
-        return Meaning.of(self.model, known.vector)
+        embedder = CachedVectors(vector.tolist())
+        query_vector_result = query_vector(
+            self.account.pk, text, model=self.model, embedder=embedder
+        )
+        return Meaning.of(self.model, query_vector_result.vector)
 
     def _bare(self, statements: Sequence[Statement], times: Times) -> None:
         """The index queries as they were sent, without the product."""
         with acting(self.account):
             raw = connection.connection
-            with times.taken(), psycopg.ClientCursor(raw) as cursor:
+            with times.timed(), psycopg.ClientCursor(raw) as cursor:
                 for each in statements:
                     cursor.execute(each.sql, each.parameters)
                     cursor.fetchall()
 
-    def _ask(self, body: dict[str, Any]) -> None:
+    def _post(self, body: dict[str, Any]) -> None:
         answer = self.client.post("/v1/memory/search", body, content_type="application/json")
         if answer.status_code != 200:  # noqa: PLR2004
             raise RuntimeError(answer.content.decode())
@@ -188,18 +190,18 @@ class Bench:
             cursor.execute("INSERT INTO perf_scratch VALUES (%s)", [text])
 
 
-def measured(
-    account: Account, number: int, tell: Callable[[str], None]
+def run_bench(
+    account: Account, number: int, report: Callable[[str], None]
 ) -> tuple[Times, list[Searching], Writing]:
     """Everything, in one account."""
     bench = Bench(account)
-    tell("embedding …")
+    report("embedding …")
     embedding = bench.embedding(number)
     searches = []
     for name in VIEWERS:
-        tell(f"searching: {name} …")
+        report(f"searching: {name} …")
         searches.append(bench.searching(name, number))
-    tell("writing …")
+    report("writing …")
     writing = bench.writing(number)
     with connections["owner"].cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS perf_scratch")

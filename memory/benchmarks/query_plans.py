@@ -111,12 +111,12 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
 
 def whole_reads(account: Account, viewer: Viewer) -> list[str]:
     """The hot statements of an account that read a table from end to end."""
-    found = []
+    problems = []
     for statement in hot_statements(account, viewer):
         with acting(account):
             tables = reads_whole_tables(scans(statement))
-        found += [f"{account.slug}: {statement.name} reads all of {table}" for table in tables]
-    return found
+        problems += [f"{account.slug}: {statement.name} reads all of {table}" for table in tables]
+    return problems
 
 
 def claim_statements() -> list[Statement]:
@@ -167,6 +167,6 @@ def _scans(node: dict[str, Any]) -> Iterator[Scan]:
         yield from _scans(below)
 
 
-def reads_whole_tables(found: Sequence[Scan]) -> list[str]:
+def reads_whole_tables(problems: Sequence[Scan]) -> list[str]:
     """The tables that a plan reads from end to end."""
-    return [scan.table for scan in found if scan.kind == "Seq Scan"]
+    return [scan.table for scan in problems if scan.kind == "Seq Scan"]

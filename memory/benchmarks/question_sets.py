@@ -32,14 +32,14 @@ BATCH = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class EvaluatedQuestion:
     """One question with its candidates, and which of them answer it."""
 
     group: str  # what is held out together
     query: Query
     candidates: Sequence[Candidate]
     gold: frozenset[IdText]
-    wanted: int  # answers there are, found or not
+    gold_count: int  # answers there are, found or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,28 +50,30 @@ class Vectors:
     embed: Embed
 
     def of(self, texts: Sequence[str], kind: str) -> Floats:
-        with sqlite3.connect(self.file) as kept:
-            kept.execute("CREATE TABLE IF NOT EXISTS v (k text PRIMARY KEY, e blob)")
+        with sqlite3.connect(self.file) as database:
+            database.execute("CREATE TABLE IF NOT EXISTS v (k text PRIMARY KEY, e blob)")
             keys = [hashlib.sha256(f"{kind}\0{text}".encode()).hexdigest() for text in texts]
             missing = {
                 key: text
                 for key, text in zip(keys, texts, strict=True)
-                if not kept.execute("SELECT 1 FROM v WHERE k = ?", [key]).fetchone()
+                if not database.execute("SELECT 1 FROM v WHERE k = ?", [key]).fetchone()
             }
             todo = sorted(missing.items(), key=lambda each: len(each[1]))
             for start in range(0, len(todo), BATCH):
                 batch = todo[start : start + BATCH]
-                made = self.embed([text for _, text in batch], kind)
+                embedded = self.embed([text for _, text in batch], kind)
                 rows = [
                     (key, np.asarray(vector, np.float32).tobytes())
-                    for (key, _), vector in zip(batch, made, strict=True)
+                    for (key, _), vector in zip(batch, embedded, strict=True)
                 ]
-                kept.executemany("INSERT INTO v VALUES (?, ?)", rows)
-                kept.commit()
-            blobs = [kept.execute("SELECT e FROM v WHERE k = ?", [k]).fetchone()[0] for k in keys]
-        found = np.stack([np.frombuffer(blob, np.float32) for blob in blobs])
+                database.executemany("INSERT INTO v VALUES (?, ?)", rows)
+                database.commit()
+            blobs = [
+                database.execute("SELECT e FROM v WHERE k = ?", [k]).fetchone()[0] for k in keys
+            ]
+        results = np.stack([np.frombuffer(blob, np.float32) for blob in blobs])
         # As the index keeps them: in half precision.
-        halves = found.astype(np.float16).astype(np.float32)
+        halves = results.astype(np.float16).astype(np.float32)
         return np.asarray(halves / np.linalg.norm(halves, axis=1, keepdims=True))
 
 
@@ -79,47 +81,51 @@ class Words:
     """BM25 over all texts of one file, as one account would hold them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self.found = [Counter(terms(text)) for text in texts]
-        self.average = sum(each.total() for each in self.found) / max(1, len(self.found))
+        self.results = [Counter(terms(text)) for text in texts]
+        self.average = sum(each.total() for each in self.results) / max(1, len(self.results))
         self.holding: Counter[str] = Counter()
-        for each in self.found:
+        for each in self.results:
             self.holding.update(each.keys())
 
     def idf(self, query: str) -> dict[str, float]:
-        number = len(self.found)
-        known = {term: bm25.idf(number, self.holding[term]) for term in dict.fromkeys(terms(query))}
-        return dict(sorted(known.items(), key=lambda each: -each[1]))
+        number = len(self.results)
+        term_weights = {
+            term: bm25.idf(number, self.holding[term]) for term in dict.fromkeys(terms(query))
+        }
+        return dict(sorted(term_weights.items(), key=lambda each: -each[1]))
 
     def score(self, idf: dict[str, float], place: int) -> float:
-        found = self.found[place]
-        if not idf.keys() & found.keys():
+        results = self.results[place]
+        if not idf.keys() & results.keys():
             return 0.0
-        return bm25.score(idf, found, found.total(), self.average)
+        return bm25.score(idf, results, results.total(), self.average)
 
 
-def questions(file: Path, template: str, vectors: Vectors) -> list[Asked]:
+def questions(file: Path, template: str, vectors: Vectors) -> list[EvaluatedQuestion]:
     """Every question of a file with the candidates that the product would look at."""
     with gzip.open(file, "rt", encoding="utf-8") as opened:
-        return asked_of(json.load(opened)["collections"], template, vectors)
+        return evaluate_questions(json.load(opened)["collections"], template, vectors)
 
 
-def asked_of(collections: Sequence[dict[str, Any]], template: str, vectors: Vectors) -> list[Asked]:
+def evaluate_questions(
+    collections: Sequence[dict[str, Any]], template: str, vectors: Vectors
+) -> list[EvaluatedQuestion]:
     """The same, of what such a file holds."""
     whole = [item for each in collections for item in each["items"]]
     words = Words([words_of(_passage(item)) for item in whole])
-    asked, start = [], 0
+    evaluated, start = [], 0
     for each in collections:
-        asked += list(_Collection(each, Template(template), vectors, words, start).asked())
+        evaluated += list(_Collection(each, Template(template), vectors, words, start).evaluated())
         start += len(each["items"])
-    return asked
+    return evaluated
 
 
-def alone(asked: Asked) -> Asked:
+def alone(evaluated: EvaluatedQuestion) -> EvaluatedQuestion:
     """The same question, were every text an entry of its own: no runs, nothing before or after."""
     return replace(
-        asked,
+        evaluated,
         candidates=[
-            each._replace(run="", neighbours=(), context=None) for each in asked.candidates
+            each._replace(run="", neighbours=(), context=None) for each in evaluated.candidates
         ],
     )
 
@@ -132,11 +138,16 @@ class _Collection:
     """One user's memories and the questions about them."""
 
     def __init__(
-        self, said: dict[str, Any], template: Template, vectors: Vectors, words: Words, start: int
+        self,
+        collection_data: dict[str, Any],
+        template: Template,
+        vectors: Vectors,
+        words: Words,
+        start: int,
     ) -> None:
-        self.said, self.words, self.start = said, words, start
-        self.items = said["items"]
-        self.beside = _beside(self.items)
+        self.collection_data, self.words, self.start = collection_data, words, start
+        self.items = collection_data["items"]
+        self.neighbour_numbers = _neighbour_numbers(self.items)
         passages = [_passage(item) for item in self.items]
         parts = [(n, text) for n, p in enumerate(passages) for text in renderings(template, p)]
         self.owner = np.array([n for n, _ in parts])
@@ -145,50 +156,56 @@ class _Collection:
             in_context(template, p, self.items[prior]["text"])
             if prior is not None
             else renderings(template, p)[0]
-            for p, (prior, _) in zip(passages, self.beside, strict=True)
+            for p, (prior, _) in zip(passages, self.neighbour_numbers, strict=True)
         ]
         self.context = vectors.of(before, "passage")
-        self.asking = vectors.of([query["text"] for query in said["queries"]], "query")
+        self.query_vectors = vectors.of(
+            [query["text"] for query in collection_data["queries"]], "query"
+        )
         self.places = {item["id"]: n for n, item in enumerate(self.items)}
 
-    def asked(self) -> Iterator[Asked]:
-        for number, query in enumerate(self.said["queries"]):
+    def evaluated(self) -> Iterator[EvaluatedQuestion]:
+        for number, query in enumerate(self.collection_data["queries"]):
             idf = self.words.idf(query["text"])
             cosine = np.full(len(self.items), -1.0, np.float32)
-            np.maximum.at(cosine, self.owner, self.own @ self.asking[number])
-            context = self.context @ self.asking[number]
+            np.maximum.at(cosine, self.owner, self.own @ self.query_vectors[number])
+            context = self.context @ self.query_vectors[number]
             score = [self.words.score(idf, self.start + n) for n in range(len(self.items))]
-            wanted = set(query["gold"])
-            yield Asked(
-                group=str(self.said["id"]),
+            gold_count = set(query["gold"])
+            yield EvaluatedQuestion(
+                group=str(self.collection_data["id"]),
                 query=Query(text=query["text"], idf=idf),
                 candidates=[
                     self._candidate(n, idf, score[n], cosine, context)
-                    for n in self._found(cosine, score)
+                    for n in self._candidate_numbers(cosine, score)
                 ],
-                gold=frozenset(_key(self.places[g]) for g in wanted if g in self.places),
-                wanted=len(wanted),
+                gold=frozenset(_key(self.places[g]) for g in gold_count if g in self.places),
+                gold_count=len(gold_count),
             )
 
-    def _found(self, cosine: Floats, score: Sequence[float]) -> list[int]:
-        near = [int(n) for n in np.argsort(-cosine, kind="stable")[:CANDIDATES]]
+    def _candidate_numbers(self, cosine: Floats, score: Sequence[float]) -> list[int]:
+        nearest_numbers = [int(n) for n in np.argsort(-cosine, kind="stable")[:CANDIDATES]]
         ranked = sorted((n for n in range(len(score)) if score[n]), key=lambda n: -score[n])
         worded = ranked[:CANDIDATES]
-        around = [n for seed in (*near[:SEEDS], *worded[:SEEDS]) for n in self.beside[seed]]
-        return sorted({*near, *worded, *(n for n in around if n is not None)})
+        surrounding = [
+            n
+            for seed in (*nearest_numbers[:SEEDS], *worded[:SEEDS])
+            for n in self.neighbour_numbers[seed]
+        ]
+        return sorted({*nearest_numbers, *worded, *(n for n in surrounding if n is not None)})
 
     def _candidate(
         self, n: int, idf: dict[str, float], score: float, cosine: Floats, context: Floats
     ) -> Candidate:
-        text, held = self.items[n]["text"], self.words.found[self.start + n]
-        before, _ = self.beside[n]
+        text, held = self.items[n]["text"], self.words.results[self.start + n]
+        before, _ = self.neighbour_numbers[n]
         return Candidate(
             id=_key(n),
             cosine=float(cosine[n]),
             context=float(context[n]) if before is not None else None,
             bm25=score,
             holds=sum(1 << bit for bit, term in enumerate(list(idf)[:TERMS]) if term in held),
-            neighbours=[_key(other) for other in self.beside[n] if other is not None],
+            neighbours=[_key(other) for other in self.neighbour_numbers[n] if other is not None],
             run=self.items[n]["run"],
             head=text[:HEAD],
             size=len(text.encode()),
@@ -201,7 +218,7 @@ def _key(place: int) -> IdText:
     return f"{place:06}"
 
 
-def _beside(items: Sequence[dict[str, Any]]) -> list[tuple[int | None, int | None]]:
+def _neighbour_numbers(items: Sequence[dict[str, Any]]) -> list[tuple[int | None, int | None]]:
     """The item right before and right after each in its run."""
     before: list[int | None] = [None] * len(items)
     after: list[int | None] = [None] * len(items)

@@ -31,7 +31,7 @@ WRONG = 400  # and above
 class Clearing:
     """What clearing a queue took."""
 
-    looks: Times = field(default_factory=Times)  # the whole page
+    page_times: Times = field(default_factory=Times)  # the whole page
     decisions: Times = field(default_factory=Times)  # a decision and the next proposal
     queries: list[int] = field(default_factory=list)  # of each page
 
@@ -39,24 +39,26 @@ class Clearing:
 def cleared(account: Account, number: int) -> Clearing:
     """Propose so many texts, and decide about each of them as a browser does."""
     _propose(account, number)
-    found, client = Clearing(), _reviewer(account)
+    figures, client = Clearing(), _reviewer(account)
     answer = _text(client.get("/review/"))
     for turn in range(number):
         pk, version = IN_HAND.findall(answer)[0], VERSION.findall(answer)[0]
-        deed = "reject" if turn % 5 == 0 else "approve"
-        with found.decisions.taken():
-            answer = _text(client.post(f"/review/{pk}/{deed}/", {"version": version}, headers=HTMX))
+        operation = "reject" if turn % 5 == 0 else "approve"
+        with figures.decisions.timed():
+            answer = _text(
+                client.post(f"/review/{pk}/{operation}/", {"version": version}, headers=HTMX)
+            )
         if turn % 10 == 0:
-            with found.looks.taken(), _counted(found.queries):
+            with figures.page_times.timed(), _counted(figures.queries):
                 _text(client.get("/review/"))
-    return found
+    return figures
 
 
-def told(found: Clearing) -> str:
+def format_figures(figures: Clearing) -> str:
     return (
-        f"{len(found.decisions.ms)} decisions: median {found.decisions.p50:.1f} ms, "
-        f"p95 {found.decisions.p95:.1f} ms; a page: median {found.looks.p50:.1f} ms, "
-        f"at most {max(found.queries)} queries."
+        f"{len(figures.decisions.ms)} decisions: median {figures.decisions.p50:.1f} ms, "
+        f"p95 {figures.decisions.p95:.1f} ms; a page: median {figures.page_times.p50:.1f} ms, "
+        f"at most {max(figures.queries)} queries."
     )
 
 

@@ -12,7 +12,7 @@ from statistics import mean
 from typing import Any
 
 from kmapp.search.fusion import fuse
-from memory.benchmarks.question_sets import Asked, Vectors, asked_of
+from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, evaluate_questions
 
 PAIRS = Path(__file__).parent / "parallel.json"
 LEAST = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65)
@@ -27,9 +27,9 @@ class Scores:
     wrong: Sequence[float]
 
     @classmethod
-    def of(cls, asked: Sequence[Asked]) -> "Scores":
+    def of(cls, questions: Sequence[EvaluatedQuestion]) -> "Scores":
         right, wrong = [], []
-        for each in asked:
+        for each in questions:
             ranked = fuse(each.query, each.candidates)
             right.append(max((r.score for r in ranked if r.id in each.gold), default=0.0))
             wrong.append(max((r.score for r in ranked if r.id not in each.gold), default=0.0))
@@ -43,16 +43,16 @@ def collection(language: str) -> dict[str, Any]:
         {"id": str(n), "run": f"run-{n}", "text": fact, "observed_at": f"2026-01-{n % 28 + 1:02}"}
         for n, (fact, _) in enumerate(pairs)
     ]
-    queries = [{"text": asked, "gold": [str(n)]} for n, (_, asked) in enumerate(pairs)]
+    queries = [{"text": questions, "gold": [str(n)]} for n, (_, questions) in enumerate(pairs)]
     return {"id": language, "items": items, "queries": queries}
 
 
-def measured_level(template: str, vectors: Vectors) -> Iterator[str]:
+def calibration_lines(template: str, vectors: Vectors) -> Iterator[str]:
     """A Markdown table: at each least score, answers kept, and questions with a wrong one."""
     halves = {}
     for language in ("en", "zh"):
-        asked = asked_of([collection(language)], template, vectors)
-        for half, some in zip(HALVES, (asked[::2], asked[1::2]), strict=True):
+        questions = evaluate_questions([collection(language)], template, vectors)
+        for half, some in zip(HALVES, (questions[::2], questions[1::2]), strict=True):
             halves[half, language] = Scores.of(some)
     yield f"| least score | {' | '.join(f'{name}, {half}' for half, name in halves)} |"
     yield f"| --- |{' ---: |' * len(halves)}"

@@ -57,28 +57,34 @@ def slug_of(percent: float | None) -> str:
     return PREFIX + ("rest" if percent is None else f"{percent:g}".replace(".", "-"))
 
 
-Tell = Callable[[int], None]
-Say = Callable[[str], None]
+ReportProgress = Callable[[int], None]
+ReportLine = Callable[[str], None]
 
 
-def seed(number: int, shares: Sequence[float], *, tell: Tell, say: Say) -> None:
+def seed(
+    number: int,
+    shares: Sequence[float],
+    *,
+    report_progress: ReportProgress,
+    report_line: ReportLine,
+) -> None:
     """Fill accounts of these percentages with this many entries altogether."""
     model = active_model()
-    counts = {slug_of(share): round(number * share / 100) for share in shares}
-    counts[slug_of(None)] = number - sum(counts.values())
-    known = {account.slug: account for account in every_account()}
+    sizes = {slug_of(share): round(number * share / 100) for share in shares}
+    sizes[slug_of(None)] = number - sum(sizes.values())
+    existing = {account.slug: account for account in every_account()}
     rebuild = number >= MANY
     if rebuild:
         drop_indexes(model)
     try:
-        for place, (slug, wanted) in enumerate(counts.items()):
-            account = known.get(slug) or create_account(name=slug, slug=slug)
-            Seeder(account, model, wanted, np.random.default_rng(place)).fill(tell)
+        for place, (slug, size) in enumerate(sizes.items()):
+            account = existing.get(slug) or create_account(name=slug, slug=slug)
+            Seeder(account, model, size, np.random.default_rng(place)).fill(report_progress)
     finally:
         if rebuild:
-            say("Building the index of the vectors …")
+            report_line("Building the index of the vectors …")
             make_indexes(model)
-    say("Collecting statistics …")
+    report_line("Collecting statistics …")
     with connections[OWNER].cursor() as cursor:
         cursor.execute(f"VACUUM ANALYZE {', '.join(TABLES)}")
 
@@ -118,7 +124,7 @@ class Seeder:
         self.cloud = Cloud(self.model.dimensions, self.rng)
         self.head = self._head()
 
-    def fill(self, tell: Tell) -> None:
+    def fill(self, report_progress: ReportProgress) -> None:
         left = self.number
         while left > 0:
             rows = Rows()
@@ -127,14 +133,14 @@ class Seeder:
                 if size:
                     self._block(size, rows)
                     left -= size
-                    tell(size)
+                    report_progress(size)
             rows.copy()
 
     def _head(self) -> Head:
         """Where the account's chain stands."""
         commits = Commit.objects.using(OWNER).of(self.account).order_by("-seq")
-        found = commits.values_list("seq", "commit_hash").first()
-        return Head(*found) if found else BEGINNING
+        last_commit = commits.values_list("seq", "commit_hash").first()
+        return Head(*last_commit) if last_commit else BEGINNING
 
     def _block(self, size: int, rows: Rows) -> None:
         """One commit and all that follows from it."""

@@ -39,13 +39,13 @@ class Population:
     def entries(self, number: int, commit_id: UUID) -> list[MemoryEntry]:
         """Entries of one commit; those of a run stand together and in order."""
         texts = iter(self.writer.texts(number))
-        made: list[MemoryEntry] = []
-        while len(made) < number:
-            size = min(RUN_LENGTH, number - len(made))
+        entries_made: list[MemoryEntry] = []
+        while len(entries_made) < number:
+            size = min(RUN_LENGTH, number - len(entries_made))
             for values in self._run(size) if self.rng.random() < IN_RUNS else self._facts(size):
-                position = len(made)
-                made.append(self._entry(next(texts), position, commit_id, values))
-        return made
+                position = len(entries_made)
+                entries_made.append(self._entry(next(texts), position, commit_id, values))
+        return entries_made
 
     def user(self) -> str:
         return f"user-{min(int(self.rng.zipf(1.5)), self.users):04}"

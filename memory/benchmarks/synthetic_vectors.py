@@ -11,7 +11,7 @@ TOPICS = 400
 COMMON, TOPIC, OWN = 0.78, 0.10, 0.12
 # What a text says differs in far fewer ways than a vector has dimensions. If it did not, all texts
 # of a topic would be about equally near, which no text is and no index can sort.
-WAYS = 24
+DIRECTIONS = 24
 
 Vectors = NDArray[np.float32]
 
@@ -24,17 +24,17 @@ class Cloud:
     rng: np.random.Generator
     _common: Vectors = field(init=False)
     _topics: Vectors = field(init=False)
-    _ways: Vectors = field(init=False)
+    _directions: Vectors = field(init=False)
 
     def __post_init__(self) -> None:
         shape = np.random.default_rng(11)  # the same cloud in every run
         self._common = _unit(shape.standard_normal(self.dimensions))
         self._topics = _unit(shape.standard_normal((TOPICS, self.dimensions)))
-        self._ways = _unit(shape.standard_normal((WAYS, self.dimensions)))
+        self._directions = _unit(shape.standard_normal((DIRECTIONS, self.dimensions)))
 
     def draw(self, number: int) -> Vectors:
         topics = self._topics[self.rng.integers(0, TOPICS, number)]
-        own = _unit(self.rng.standard_normal((number, WAYS)) @ self._ways)
+        own = _unit(self.rng.standard_normal((number, DIRECTIONS)) @ self._directions)
         mixed = COMMON**0.5 * self._common + TOPIC**0.5 * topics + OWN**0.5 * own
         return _unit(mixed)
 

@@ -22,11 +22,11 @@ LABELLED = Path(__file__).parent / "labelled.json"
 
 def _passage(text: str, day: int) -> str:
     """A sentence as memories are embedded: with its date, which says nothing of its topic."""
-    said = Passage(text=text, date=FIRST + timedelta(days=day))
-    return next(iter(renderings(Template(TEMPLATE), said)))
+    passage = Passage(text=text, date=FIRST + timedelta(days=day))
+    return next(iter(renderings(Template(TEMPLATE), passage)))
 
 
-def measured_topics() -> Iterator[str]:
+def topic_quality_lines() -> Iterator[str]:
     """A Markdown table: the adjusted Rand index, and how many sentences found no topic.
 
     The index is told of those that found one, and of all: whatever found none then stands alone.
@@ -45,17 +45,26 @@ def measured_topics() -> Iterator[str]:
             orders = [chance.permutation(len(texts)) for _ in range(ORDERS)]
             runs += [_run(vectors, labels, np.asarray(order)) for order in orders]
         index, of_all, number, alone = np.mean(runs, axis=0)
-        found = f"{number:.0f} | {index:.2f} | {of_all:.2f} | {alone:.0%}"
-        yield f"| {language} | {len(texts)} | {len(topics)} | {found} |"
+        topics_found = f"{number:.0f} | {index:.2f} | {of_all:.2f} | {alone:.0%}"
+        yield f"| {language} | {len(texts)} | {len(topics)} | {topics_found} |"
 
 
 def _run(
     vectors: Vectors, labels: Sequence[str], order: NDArray[np.int64]
 ) -> tuple[float, float, float, float]:
     """How well the topics agree with the labels, how many there are, and what is in none."""
-    found = grow(neighbours(vectors[order]), [NONE] * len(order)).topics
+    topics_found = grow(neighbours(vectors[order]), [NONE] * len(order)).topics
     true = [labels[place] for place in order]
-    kept = [(label, topic) for label, topic in zip(true, found, strict=True) if topic != NONE]
-    index = agreement([label for label, _ in kept], [topic for _, topic in kept])
-    single = [topic if topic != NONE else NONE - 1 - item for item, topic in enumerate(found)]
-    return index, agreement(true, single), len({*found} - {NONE}), found.count(NONE) / len(found)
+    assigned = [
+        (label, topic) for label, topic in zip(true, topics_found, strict=True) if topic != NONE
+    ]
+    index = agreement([label for label, _ in assigned], [topic for _, topic in assigned])
+    single = [
+        topic if topic != NONE else NONE - 1 - item for item, topic in enumerate(topics_found)
+    ]
+    return (
+        index,
+        agreement(true, single),
+        len({*topics_found} - {NONE}),
+        topics_found.count(NONE) / len(topics_found),
+    )

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmapp.search.fusion import BY_HAND, LEARNED, balance, fuse, signals
-from memory.benchmarks.question_sets import Asked, alone
+from memory.benchmarks.question_sets import EvaluatedQuestion, alone
 
 Matrix = NDArray[np.float64]
 NAMES = [name for name in LEARNED if name not in BY_HAND]
@@ -29,7 +29,7 @@ class Example:
     group: str
     rows: Matrix
     right: NDArray[np.bool_]
-    wanted: int
+    gold_count: int
     scores: Matrix  # as search tells them, with the weights as shipped
 
 
@@ -45,45 +45,45 @@ class Figures:
         order = np.argsort(-(example.rows @ weights), kind="stable")
         right = example.right[order]
         for depth, shares in self.recall.items():
-            shares.append(float(right[:depth].sum()) / example.wanted)
+            shares.append(float(right[:depth].sum()) / example.gold_count)
         self.hit.append(float(right[:10].any()))
         places = np.flatnonzero(right)
         self.reciprocal.append(1 / (int(places[0]) + 1) if len(places) else 0.0)
 
-    def told(self) -> dict[str, float]:
+    def named_shares(self) -> dict[str, float]:
         means = {f"R@{depth}": float(np.mean(shares)) for depth, shares in self.recall.items()}
         means |= {"hit@10": float(np.mean(self.hit)), "MRR": float(np.mean(self.reciprocal))}
         return {name: round(value, 4) for name, value in means.items()}
 
 
-def examples(asked: Iterable[Asked]) -> list[Example]:
-    found = []
-    for each in asked:
+def examples(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
+    collected = []
+    for each in questions:
         rows = [
-            [getattr(said, name) * balance(name, meaning) for name in NAMES]
-            for said, meaning in signals(each.query, each.candidates)
+            [getattr(candidate_signals, name) * balance(name, meaning) for name in NAMES]
+            for candidate_signals, meaning in signals(each.query, each.candidates)
         ]
         right = np.array([candidate.id in each.gold for candidate in each.candidates])
-        told = {ranked.id: ranked.score for ranked in fuse(each.query, each.candidates)}
-        scores = np.array([told[candidate.id] for candidate in each.candidates])
-        found.append(Example(each.group, np.array(rows), right, each.wanted, scores))
-    return found
+        named_shares = {ranked.id: ranked.score for ranked in fuse(each.query, each.candidates)}
+        scores = np.array([named_shares[candidate.id] for candidate in each.candidates])
+        collected.append(Example(each.group, np.array(rows), right, each.gold_count, scores))
+    return collected
 
 
-def lone(asked: Iterable[Asked]) -> list[Example]:
-    return examples(alone(each) for each in asked)
+def lone(questions: Iterable[EvaluatedQuestion]) -> list[Example]:
+    return examples(alone(each) for each in questions)
 
 
-def learn(given: Sequence[Example], without: frozenset[str] = frozenset()) -> Matrix:
+def learn(example_list: Sequence[Example], without: frozenset[str] = frozenset()) -> Matrix:
     """Weights that sum to 1, by Adam; what is left out weighs nothing."""
-    taught = [each for each in given if each.right.any()]
+    taught = [each for each in example_list if each.right.any()]
     rows = np.vstack([each.rows for each in taught])
     right = np.concatenate([each.right for each in taught])
     sizes = [len(each.right) for each in taught]
     starts, owner = np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(len(sizes)), sizes)
     target = right / np.add.reduceat(right.astype(float), starts)[owner]
-    kept = np.array([name not in without for name in NAMES], dtype=float)
-    weights, mean, spread = kept * 3, np.zeros(len(NAMES)), np.zeros(len(NAMES))
+    is_included = np.array([name not in without for name in NAMES], dtype=float)
+    weights, mean, spread = is_included * 3, np.zeros(len(NAMES)), np.zeros(len(NAMES))
     for step in range(1, STEPS + 1):
         score = rows @ weights
         raised = np.exp(score - np.maximum.reduceat(score, starts)[owner])
@@ -92,7 +92,7 @@ def learn(given: Sequence[Example], without: frozenset[str] = frozenset()) -> Ma
         mean, spread = 0.9 * mean + 0.1 * slope, 0.99 * spread + 0.01 * slope * slope
         pace = RATE if step < COOLING else RATE / 3
         move = (mean / (1 - 0.9**step)) / (np.sqrt(spread / (1 - 0.99**step)) + 1e-8)
-        weights = np.maximum(weights - pace * move, 0) * kept
+        weights = np.maximum(weights - pace * move, 0) * is_included
     return np.asarray(weights / weights.sum())
 
 
@@ -101,45 +101,47 @@ class Source:
     """The questions of one file; `repeated` evens out how many there are in each language."""
 
     name: str
-    given: Sequence[Example]
+    example_list: Sequence[Example]
     lone: Sequence[Example]
     repeated: int = 1
 
     def folds(self) -> list[Callable[[int], bool]]:
         """Which examples are held out together."""
-        groups = list(dict.fromkeys(each.group for each in self.given))
+        groups = list(dict.fromkeys(each.group for each in self.example_list))
         if len(groups) > 1:
-            return [lambda n, g=group: self.given[n].group == g for group in groups]  # type: ignore[misc]
+            return [lambda n, g=group: self.example_list[n].group == g for group in groups]  # type: ignore[misc]
         return [lambda n, r=rest: n % 2 == r for rest in (0, 1)]  # type: ignore[misc]
 
 
 def taught(sources: Sequence[Source], held: Source | None = None, out: Any = None) -> list[Example]:
     """All examples but those held out; of long files also with every entry standing alone."""
-    found: list[Example] = []
+    collected: list[Example] = []
     for source in sources:
-        keep = [n for n in range(len(source.given)) if source is not held or not out(n)]
-        found += [source.given[n] for n in keep] * source.repeated
-        found += [source.lone[n] for n in keep if source.lone]
-    return found
+        training_indexes = [
+            n for n in range(len(source.example_list)) if source is not held or not out(n)
+        ]
+        collected += [source.example_list[n] for n in training_indexes] * source.repeated
+        collected += [source.lone[n] for n in training_indexes if source.lone]
+    return collected
 
 
 def held_out(
     sources: Sequence[Source], without: frozenset[str] = frozenset()
 ) -> dict[str, Figures]:
     """How well weights do on what they were not learned from, file by file."""
-    told: dict[str, Figures] = {}
+    named_shares: dict[str, Figures] = {}
     for source in sources:
-        figures = told.setdefault(source.name, Figures())
+        figures = named_shares.setdefault(source.name, Figures())
         for out in source.folds():
             weights = learn(taught(sources, source, out), without)
-            for n, example in enumerate(source.given):
+            for n, example in enumerate(source.example_list):
                 if out(n):
                     figures.add(example, weights)
-    return told
+    return named_shares
 
 
 def with_weights(source: Source, weights: Matrix) -> Figures:
     figures = Figures()
-    for example in source.given:
+    for example in source.example_list:
         figures.add(example, weights)
     return figures

@@ -23,14 +23,14 @@ class Message:
     def is_system(self) -> bool:
         return self.role in SYSTEM_ROLES
 
-    def kept(self) -> dict[str, Any]:
+    def as_stored(self) -> dict[str, Any]:
         """As it waits in the database."""
-        said = {"role": self.role, "text": self.text, "name": self.name}
-        return {**said, "images": list(self.images)}
+        stored = {"role": self.role, "text": self.text, "name": self.name}
+        return {**stored, "images": list(self.images)}
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> Self:
-        return cls(**kept)
+    def of(cls, as_stored: Mapping[str, Any]) -> Self:
+        return cls(**as_stored)
 
 
 def is_about_agent(messages: Sequence[Message], agent_id: str) -> bool:

@@ -30,7 +30,7 @@ class FactOutcome:
     item: int
     fact: Fact
     event: str  # ADD, UPDATE, DELETE (the fact takes the memory's place) or NONE
-    near: SimilarMemory | None = None
+    similar: SimilarMemory | None = None
     text: str = ""  # of the memory as it reads from now on
     contradicts: bool = False  # a memory that stays
     reason: str = ""
@@ -38,12 +38,12 @@ class FactOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedFacts:
-    deeds: Sequence[FactOutcome]
+    operations: Sequence[FactOutcome]
     refused: Sequence[Refusal] = ()
 
 
 @dataclass(slots=True)
-class _Taken:
+class _UsedTargets:
     """Memories that a fact has changed already, and texts that are there by now."""
 
     memories: set[UUID] = field(default_factory=set)
@@ -52,7 +52,7 @@ class _Taken:
 
 def resolve_facts(
     facts: Mapping[int, Fact],
-    near: Mapping[int, Sequence[SimilarMemory]],
+    similar: Mapping[int, Sequence[SimilarMemory]],
     numbered: Sequence[SimilarMemory],
     decisions: Sequence[Decision],
 ) -> ResolvedFacts:
@@ -65,61 +65,61 @@ def resolve_facts(
             refused.append(Refusal(item=decision.fact, reason=why))
         else:
             first[decision.fact] = decision
-    taken, deeds = _Taken(), []
+    used, operations = _UsedTargets(), []
     for item, fact in facts.items():
-        outcome = _settle_one(item, fact, near.get(item, ()), numbered, first.get(item), taken)
+        outcome = _settle_one(item, fact, similar.get(item, ()), numbered, first.get(item), used)
         if isinstance(outcome, Refusal):
             refused.append(outcome)
         else:
-            deeds.append(outcome)
-    return ResolvedFacts(deeds=deeds, refused=refused)
+            operations.append(outcome)
+    return ResolvedFacts(operations=operations, refused=refused)
 
 
 def _settle_one(
     item: int,
     fact: Fact,
-    near: Sequence[SimilarMemory],
+    similar: Sequence[SimilarMemory],
     numbered: Sequence[SimilarMemory],
     decision: Decision | None,
-    taken: _Taken,
+    used: _UsedTargets,
 ) -> FactOutcome | Refusal:
-    said = normalize_for_comparison(fact.text)
-    twin = find_identical_memory(fact, near)
-    if twin or said in taken.texts:
+    normalized_text = normalize_for_comparison(fact.text)
+    twin = find_identical_memory(fact, similar)
+    if twin or normalized_text in used.texts:
         return FactOutcome(
-            item=item, fact=fact, event="NONE", near=twin, reason="It is known already."
+            item=item, fact=fact, event="NONE", similar=twin, reason="It is known already."
         )
-    if not near:
-        deed: FactOutcome | Refusal = FactOutcome(
+    if not similar:
+        operation: FactOutcome | Refusal = FactOutcome(
             item=item, fact=fact, event="ADD", reason="Nothing like it was known."
         )
     else:
-        deed = _decided(item, fact, _named(decision, near, numbered), decision, taken)
-    if isinstance(deed, FactOutcome) and deed.event != "NONE":
-        taken.texts.add(said)
-    return deed
+        operation = _decided(item, fact, _named(decision, similar, numbered), decision, used)
+    if isinstance(operation, FactOutcome) and operation.event != "NONE":
+        used.texts.add(normalized_text)
+    return operation
 
 
 def _decided(
     item: int,
     fact: Fact,
-    found: SimilarMemory | str | None,
+    target: SimilarMemory | str | None,
     decision: Decision | None,
-    taken: _Taken,
+    used: _UsedTargets,
 ) -> FactOutcome | Refusal:
-    if decision is None or isinstance(found, str):
-        return Refusal(item=item, reason=found if isinstance(found, str) else "was not decided")
-    if found and decision.event != "NONE" and found.id in taken.memories:
+    if decision is None or isinstance(target, str):
+        return Refusal(item=item, reason=target if isinstance(target, str) else "was not decided")
+    if target and decision.event != "NONE" and target.id in used.memories:
         # Another fact changed that memory: this one stands beside it.
         return FactOutcome(item=item, fact=fact, event="ADD", reason=decision.reason)
-    deed = _deed(item, fact, found, decision)
-    if isinstance(deed, FactOutcome) and deed.event in ("UPDATE", "DELETE") and found:
-        taken.memories.add(found.id)
-    return deed
+    operation = _operation(item, fact, target, decision)
+    if isinstance(operation, FactOutcome) and operation.event in ("UPDATE", "DELETE") and target:
+        used.memories.add(target.id)
+    return operation
 
 
 def _named(
-    decision: Decision | None, near: Sequence[SimilarMemory], numbered: Sequence[SimilarMemory]
+    decision: Decision | None, similar: Sequence[SimilarMemory], numbered: Sequence[SimilarMemory]
 ) -> SimilarMemory | str | None:
     """The memory that a decision names, or what is wrong with it."""
     if decision is None:
@@ -128,38 +128,40 @@ def _named(
         return None
     if decision.memory is None or not 0 <= decision.memory < len(numbered):
         return "names no memory it was shown"
-    found = numbered[decision.memory]
-    if found not in near:
+    target = numbered[decision.memory]
+    if target not in similar:
         return "names a memory that is not near this fact"
-    return found
+    return target
 
 
-def _deed(
-    item: int, fact: Fact, found: SimilarMemory | None, decision: Decision
+def _operation(
+    item: int, fact: Fact, target: SimilarMemory | None, decision: Decision
 ) -> FactOutcome | Refusal:
     why = decision.reason
-    if decision.event == "NONE" or found is None:
+    if decision.event == "NONE" or target is None:
         event: str = decision.event if decision.event == "NONE" else "ADD"
-        return FactOutcome(item=item, fact=fact, event=event, near=found, reason=why)
+        return FactOutcome(item=item, fact=fact, event=event, similar=target, reason=why)
     if decision.event == "DELETE":
         # A person pinned it: both stay, and it is said that they do not agree.
-        event = "ADD" if found.fixed else "DELETE"
+        event = "ADD" if target.fixed else "DELETE"
         return FactOutcome(
-            item=item, fact=fact, event=event, near=found, contradicts=True, reason=why
+            item=item, fact=fact, event=event, similar=target, contradicts=True, reason=why
         )
     text = (decision.text or fact.text).strip()
     if not set(terms(text)) & set(terms(fact.text)):
         return Refusal(item=item, reason="the new text does not say what the fact says")
-    if normalize_for_comparison(text) == normalize_for_comparison(found.text):
-        return FactOutcome(item=item, fact=fact, event="NONE", near=found, reason=why)
-    event = "ADD" if found.fixed else "UPDATE"
-    return FactOutcome(item=item, fact=fact, event=event, near=found, text=text, reason=why)
+    if normalize_for_comparison(text) == normalize_for_comparison(target.text):
+        return FactOutcome(item=item, fact=fact, event="NONE", similar=target, reason=why)
+    event = "ADD" if target.fixed else "UPDATE"
+    return FactOutcome(item=item, fact=fact, event=event, similar=target, text=text, reason=why)
 
 
-def find_identical_memory(fact: Fact, near: Sequence[SimilarMemory]) -> SimilarMemory | None:
+def find_identical_memory(fact: Fact, similar: Sequence[SimilarMemory]) -> SimilarMemory | None:
     """The memory that says the same, letter by letter: no model is asked about it."""
-    said = normalize_for_comparison(fact.text)
-    return next((each for each in near if normalize_for_comparison(each.text) == said), None)
+    normalized_text = normalize_for_comparison(fact.text)
+    return next(
+        (each for each in similar if normalize_for_comparison(each.text) == normalized_text), None
+    )
 
 
 def normalize_for_comparison(text: str) -> str:
@@ -167,11 +169,11 @@ def normalize_for_comparison(text: str) -> str:
     return " ".join(normalise(text).casefold().split()).rstrip(".。!！")
 
 
-def number_memories(near: Mapping[int, Sequence[SimilarMemory]]) -> list[SimilarMemory]:
+def number_memories(similar: Mapping[int, Sequence[SimilarMemory]]) -> list[SimilarMemory]:
     """Every memory once. Its place is the number by which the model knows it."""
-    return list(dict.fromkeys(_all(near)))
+    return list(dict.fromkeys(_all(similar)))
 
 
-def _all(near: Mapping[int, Sequence[SimilarMemory]]) -> Iterator[SimilarMemory]:
-    for item in sorted(near):
-        yield from near[item]
+def _all(similar: Mapping[int, Sequence[SimilarMemory]]) -> Iterator[SimilarMemory]:
+    for item in sorted(similar):
+        yield from similar[item]

@@ -10,13 +10,13 @@ MOST = 0.5  # of a text's runs that the prompt may hold and the source does not
 
 def repeats_prompt(text: str, prompt: str, source: str) -> bool:
     """Whether a text was taken from the prompt or its examples instead of the source."""
-    said = _runs(terms(text))
-    if not said:
+    answer_runs = _runs(terms(text))
+    if not answer_runs:
         return False
-    ours = said & _runs(terms(prompt), len(next(iter(said)))) - _runs(
-        terms(source), len(next(iter(said)))
+    ours = answer_runs & _runs(terms(prompt), len(next(iter(answer_runs)))) - _runs(
+        terms(source), len(next(iter(answer_runs)))
     )
-    return len(ours) / len(said) > MOST
+    return len(ours) / len(answer_runs) > MOST
 
 
 def _runs(words: Sequence[str], length: int = 0) -> frozenset[tuple[str, ...]]:

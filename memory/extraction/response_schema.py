@@ -85,7 +85,7 @@ class Fact(ResponseModel):
 
     @field_validator("text")
     @classmethod
-    def _says_something(cls, value: str) -> str:
+    def _reject_blank(cls, value: str) -> str:
         if not value.strip():
             raise ValueError("says nothing")
         return value.strip()
@@ -151,8 +151,8 @@ class ParsedItems(Generic[S]):
 
 def strip_code_fence(text: str) -> str:
     """Without the code fence that models like to put around an answer."""
-    found = FENCE.match(text)
-    return (found[1] if found else text).strip()
+    match = FENCE.match(text)
+    return (match[1] if match else text).strip()
 
 
 def parse_object(text: str) -> dict[str, Any]:
@@ -172,20 +172,20 @@ def parse_items(
 ) -> ParsedItems[S]:
     """The list of this name in an answer, item by item."""
     whole = parse_object(text)
-    listed = whole.get(name)
-    if not isinstance(listed, list):
+    raw_items = whole.get(name)
+    if not isinstance(raw_items, list):
         raise InvalidResponse(f'it has no list "{name}"')
     items, refused = {}, []
-    for number, each in enumerate(listed):
+    for number, each in enumerate(raw_items):
         if number >= MOST_FACTS:
-            reason = f"{len(listed) - MOST_FACTS} more than {MOST_FACTS} items"
+            reason = f"{len(raw_items) - MOST_FACTS} more than {MOST_FACTS} items"
             refused.append(Refusal(item=number, reason=reason))
             break
         try:
             items[number] = shape.model_validate(_renamed(each, rename or {}))
         except ValidationError as error:
             refused.append(Refusal(item=number, reason=_why(error)))
-    if listed and not items:
+    if raw_items and not items:
         raise InvalidResponse(f'nothing in "{name}" has the right form: {refused[0].reason}')
     return ParsedItems(items=items, refused=refused, whole=whole)
 
@@ -238,8 +238,8 @@ _KIND = {"type": "string", "enum": list(KINDS)}
 
 def facts_schema(categories: Sequence[str]) -> dict[str, Any]:
     category = {"type": "string", "enum": list(categories)}
-    said = {"text": _TEXT, "kind": _KIND, "category": category, "importance": _NUMBER}
-    return _form({"facts": {"type": "array", "items": _form({**said, "entities": _TEXTS})}})
+    properties = {"text": _TEXT, "kind": _KIND, "category": category, "importance": _NUMBER}
+    return _form({"facts": {"type": "array", "items": _form({**properties, "entities": _TEXTS})}})
 
 
 _DECISION = {

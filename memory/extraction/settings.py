@@ -17,10 +17,14 @@ class ExtractionSettings:
     categories: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def told(self) -> str:
+    def prompt_text(self) -> str:
         """The instructions as the prompts tell them."""
-        asked = self.instructions
-        return f"\nThe organisation asks for this too:\n{asked}\n" if asked else ""
+        instructions_text = self.instructions
+        return (
+            f"\nThe organisation asks for this too:\n{instructions_text}\n"
+            if instructions_text
+            else ""
+        )
 
 
 def load_extraction_settings(account_id: UUID) -> ExtractionSettings:

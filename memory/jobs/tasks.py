@@ -13,7 +13,7 @@ from memory.actions.tiers import demote_unused_entries
 
 
 @shared_task
-def keep_to_retention() -> int:
+def forget_expired_memories() -> int:
     """Forget what the policies of all accounts no longer keep. How many memories that were."""
     return sum(sweep(apply_retention))
 
@@ -27,7 +27,7 @@ def let_cool() -> int:
 @shared_task
 def let_topics_grow() -> None:
     """Queue it for every account in which something was remembered since."""
-    sweep(_owe_topics)
+    sweep(_enqueue_topic_growth)
 
 
 @shared_task
@@ -36,6 +36,6 @@ def write_down_accesses() -> int:
     return sum(sweep(flush_access_counts))
 
 
-def _owe_topics(account_id: UUID) -> None:
+def _enqueue_topic_growth(account_id: UUID) -> None:
     with acting(account_id):
         enqueue_topic_growth(account_id)

@@ -21,7 +21,17 @@ from memory.models.entry_input import Batch, NewEntry
 from memory.retrieval.search import Search, search
 
 WIDTH = 72  # columns of a text in a table
-SHOWN = ("id", "kind", "status", "visibility", "user_id", "agent_id", "run_id", "title", "content")
+LISTED_FIELDS = (
+    "id",
+    "kind",
+    "status",
+    "visibility",
+    "user_id",
+    "agent_id",
+    "run_id",
+    "title",
+    "content",
+)
 MORE = ("tags", "entities", "slots", "importance", "confidence", "salience", "tier", "pinned")
 TIMES = ("observed_at", "valid_from", "valid_to", "expires_at", "created_at", "updated_at")
 
@@ -68,54 +78,56 @@ def _verb(verbs: Any, name: str, meaning: str) -> ArgumentParser:
     return verb
 
 
-def _share(said: str) -> float:
+def _share(options: str) -> float:
     """A number from 0 to 1."""
-    share = float(said)
+    share = float(options)
     if not 0 <= share <= 1:
-        raise ArgumentTypeError(f"{said} is not from 0 to 1")
+        raise ArgumentTypeError(f"{options} is not from 0 to 1")
     return share
 
 
-def run_subcommand(account: Account, verb: str, said: Mapping[str, Any]) -> str:
+def run_subcommand(account: Account, verb: str, options: Mapping[str, Any]) -> str:
     """Do it, and say what there is to say."""
-    rows = SUBCOMMANDS[verb](account, Namespace(**said))
-    if said["json"]:
+    rows = SUBCOMMANDS[verb](account, Namespace(**options))
+    if options["json"]:
         return json.dumps(rows, cls=DjangoJSONEncoder, ensure_ascii=False, indent=2)
     return format_table(rows, COLUMNS.get(verb, ()))
 
 
-def _search(account: Account, said: Namespace) -> Rows:
-    viewer = Viewer(user_id=said.user, agent_id=said.agent, run_id=said.run)
-    asked = Search(query=said.query, viewer=viewer, limit=said.limit, min_score=said.min_score)
-    hits = search(account.pk, asked).hits
-    return [{"score": round(hit.score, 4), **_told(hit.entry)} for hit in hits]
+def _search(account: Account, options: Namespace) -> Rows:
+    viewer = Viewer(user_id=options.user, agent_id=options.agent, run_id=options.run)
+    request = Search(
+        query=options.query, viewer=viewer, limit=options.limit, min_score=options.min_score
+    )
+    hits = search(account.pk, request).hits
+    return [{"score": round(hit.score, 4), **_serialize(hit.entry)} for hit in hits]
 
 
-def _list(account: Account, said: Namespace) -> Rows:
+def _list(account: Account, options: Namespace) -> Rows:
     named = {
-        "user_id": said.user,
-        "agent_id": said.agent,
-        "run_id": said.run,
-        "kind": said.kind,
-        "status": said.status,
+        "user_id": options.user,
+        "agent_id": options.agent,
+        "run_id": options.run,
+        "kind": options.kind,
+        "status": options.status,
     }
     with acting(account):
         rows: EntryQuerySet = MemoryEntry.objects.of(account).order_by("-created_at", "-pk")
         rows = rows.filter(**{name: value for name, value in named.items() if value})
-        if said.tag:
-            rows = rows.filter(tags__contains=[said.tag])
-        return [_told(entry) for entry in rows[: said.limit]]
+        if options.tag:
+            rows = rows.filter(tags__contains=[options.tag])
+        return [_serialize(entry) for entry in rows[: options.limit]]
 
 
-def _get(account: Account, said: Namespace) -> Rows:
+def _get(account: Account, options: Namespace) -> Rows:
     with acting(account):
-        return [_whole(_one(account, said.id))]
+        return [_whole(_one(account, options.id))]
 
 
-def _history(account: Account, said: Namespace) -> Rows:
+def _history(account: Account, options: Namespace) -> Rows:
     with acting(account):
-        _one(account, said.id)
-        rows = MemoryVersion.objects.of(account).filter(entry_id=said.id).order_by("version")
+        _one(account, options.id)
+        rows = MemoryVersion.objects.of(account).filter(entry_id=options.id).order_by("version")
         return [
             {
                 "version": row.version,
@@ -129,34 +141,36 @@ def _history(account: Account, said: Namespace) -> Rows:
         ]
 
 
-def _add(account: Account, said: Namespace) -> Rows:
+def _add(account: Account, options: Namespace) -> Rows:
     draft = NewEntry(
-        text=said.text,
-        kind=said.kind,
-        title=said.title,
-        tags=said.tag,
-        user_id=said.user,
-        agent_id=said.agent,
-        run_id=said.run,
-        **({} if said.importance is None else {"importance": said.importance}),
+        text=options.text,
+        kind=options.kind,
+        title=options.title,
+        tags=options.tag,
+        user_id=options.user,
+        agent_id=options.agent,
+        run_id=options.run,
+        **({} if options.importance is None else {"importance": options.importance}),
     )
     with acting(account):
         batch = Batch(entries=[draft], reason="manage.py memories add")
-        return [_told(write_batch(account_id=account.pk, actor=SYSTEM, batch=batch).entries[0])]
+        return [
+            _serialize(write_batch(account_id=account.pk, actor=SYSTEM, batch=batch).entries[0])
+        ]
 
 
-def _update(account: Account, said: Namespace) -> Rows:
+def _update(account: Account, options: Namespace) -> Rows:
     with acting(account):
-        return [_told(review.edit(_decision(account, said), {"content": said.text}))]
+        return [_serialize(review.edit(_decision(account, options), {"content": options.text}))]
 
 
-def _delete(account: Account, said: Namespace) -> Rows:
+def _delete(account: Account, options: Namespace) -> Rows:
     with acting(account):
-        return [_told(review.forget(_decision(account, said)))]
+        return [_serialize(review.forget(_decision(account, options)))]
 
 
-def _decision(account: Account, said: Namespace) -> Decision:
-    return Decision(account_id=account.pk, entry_id=said.id, actor=SYSTEM, reason=said.reason)
+def _decision(account: Account, options: Namespace) -> Decision:
+    return Decision(account_id=account.pk, entry_id=options.id, actor=SYSTEM, reason=options.reason)
 
 
 def _one(account: Account, pk: UUID) -> MemoryEntry:
@@ -166,12 +180,12 @@ def _one(account: Account, pk: UUID) -> MemoryEntry:
     return entry
 
 
-def _told(entry: MemoryEntry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in SHOWN}
+def _serialize(entry: MemoryEntry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in LISTED_FIELDS}
 
 
 def _whole(entry: MemoryEntry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in (*SHOWN, *MORE, *TIMES, "version")}
+    return {name: getattr(entry, name) for name in (*LISTED_FIELDS, *MORE, *TIMES, "version")}
 
 
 SUBCOMMANDS: Mapping[str, Callable[[Account, Namespace], Rows]] = {

@@ -58,16 +58,16 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         seen from inside it only; an entry of a user needs that user, and one of an agent that
         agent: two may name a run alike.
         """
-        given = {
+        ids = {
             name: value
             for name in ("user_id", "agent_id", "app_id", "run_id")
             if (value := getattr(viewer, name))
         }
         rows = self if viewer.scope is None else self.filter(scope=viewer.scope)
         everyone = Q(visibility=MemoryEntry.Visibility.ACCOUNT)
-        if not given:
+        if not ids:
             return rows.filter(everyone)
-        own = Q(**given)
+        own = Q(**ids)
         conversation = Q(visibility=MemoryEntry.Visibility.CONVERSATION)
         if not viewer.user_id:
             own &= Q(user_id="") | conversation

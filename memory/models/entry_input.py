@@ -70,13 +70,13 @@ class NewEntry:
         Taken before anything is blacked out, so that it holds when the account's redaction changes;
         and with a secret, so that nobody guesses from it what was blacked out.
         """
-        return keyed_digest("memory.entry", self._said())
+        return keyed_digest("memory.entry", self._canonical())
 
     def matches_digest(self, sha256: str) -> bool:
         """Whether this is what was kept with this digest."""
-        return matches_digest(sha256, "memory.entry", self._said())
+        return matches_digest(sha256, "memory.entry", self._canonical())
 
-    def _said(self) -> bytes:
+    def _canonical(self) -> bytes:
         return canonical({each.name: getattr(self, each.name) for each in fields(self)})
 
 
@@ -91,11 +91,11 @@ class _Ids(Protocol):
     run_id: str
 
 
-def infer_visibility(said: "NewEntry | _Ids") -> str:
+def infer_visibility(draft: "NewEntry | _Ids") -> str:
     """A run's entries are its own, a user's the user's, anybody's everybody's."""
-    if said.user_id or said.agent_id:
+    if draft.user_id or draft.agent_id:
         return "user"
-    return "conversation" if said.run_id else "account"
+    return "conversation" if draft.run_id else "account"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,8 +52,8 @@ def validate_categories(value: Any) -> None:
 class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
     def get_or_default(self, account_id: UUID) -> "MemorySettings":
         """The account's settings with their account, or the defaults, which nobody saved."""
-        found = self.of(account_id).select_related("account").first()
-        return found or MemorySettings(account=Account.objects.get(pk=account_id))
+        row = self.of(account_id).select_related("account").first()
+        return row or MemorySettings(account=Account.objects.get(pk=account_id))
 
 
 class MemorySettings(SealedModel):

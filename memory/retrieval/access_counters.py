@@ -11,13 +11,13 @@ from django.core.cache import cache
 
 from kmapp.api.cache import ValkeyCache
 
-KEPT_SECONDS = 86_400
+TTL_SECONDS = 86_400
 _ADD = """
 for i = 2, #ARGV do redis.call('HINCRBY', KEYS[1], ARGV[i], 1) end
 redis.call('EXPIRE', KEYS[1], ARGV[1])
 return #ARGV - 1
 """
-_TAKE = """
+_TAKE_COUNTS = """
 local counted = redis.call('HGETALL', KEYS[1])
 redis.call('DEL', KEYS[1])
 return counted
@@ -26,14 +26,14 @@ return counted
 
 def accessed(account_id: UUID, ids: Iterable[UUID]) -> None:
     """Count these as told once more."""
-    told = [str(pk) for pk in ids]
-    if told:
-        cast(ValkeyCache, cache).run(_ADD, _key(account_id), KEPT_SECONDS, *told)
+    entry_ids = [str(pk) for pk in ids]
+    if entry_ids:
+        cast(ValkeyCache, cache).run(_ADD, _key(account_id), TTL_SECONDS, *entry_ids)
 
 
-def taken(account_id: UUID) -> dict[UUID, int]:
+def take_counts(account_id: UUID) -> dict[UUID, int]:
     """What was counted since this was last asked; it is forgotten here."""
-    counted = cast(ValkeyCache, cache).run(_TAKE, _key(account_id)) or []
+    counted = cast(ValkeyCache, cache).run(_TAKE_COUNTS, _key(account_id)) or []
     return {
         UUID(pk.decode()): int(number)
         for pk, number in zip(counted[::2], counted[1::2], strict=True)

@@ -25,7 +25,9 @@ MOST = 500
 CLOSE = 0.3
 
 
-def found(account_id: UUID, text: str, rows: EntryQuerySet, meaning: Meaning | None) -> list[UUID]:
+def search_for_admin(
+    account_id: UUID, text: str, rows: EntryQuerySet, meaning: Meaning | None
+) -> list[UUID]:
     """The ids of the rows that a text finds, best first, at most `MOST`. Inside `acting`."""
     if named := _named(text, rows):
         return named

@@ -88,8 +88,13 @@ class Past:
             return dict(cursor.fetchall())
 
     def _rows(self) -> tuple[str, list[Any]]:
-        told = Within.of(self.present)
-        return _ROWS.format(present=told.sql), [self.account_id, self.at, *told.parameters, _EMPTY]
+        visible = Within.of(self.present)
+        return _ROWS.format(present=visible.sql), [
+            self.account_id,
+            self.at,
+            *visible.parameters,
+            _EMPTY,
+        ]
 
 
 def tellable(rows: EntryQuerySet) -> EntryQuerySet:

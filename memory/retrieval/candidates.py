@@ -58,13 +58,22 @@ def gather(
     collection = Collection(account_id=account_id, name=COLLECTION)
     words = queries.weigh(collection, terms(text))
     by_words = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
-    near = queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
-    seeds = [*islice(by_words, SEEDS), *islice(near, SEEDS)]
-    told, beside, links = _surroundings(account_id, within, {*by_words, *near}, seeds)
+    nearest_scores = (
+        queries.nearest(collection, meaning, within=within, limit=CANDIDATES) if meaning else {}
+    )
+    seeds = [*islice(by_words, SEEDS), *islice(nearest_scores, SEEDS)]
+    surroundings, adjacent, links = _surroundings(
+        account_id, within, {*by_words, *nearest_scores}, seeds
+    )
     for pk in reworded:
-        told.pop(str(pk), None)
+        surroundings.pop(str(pk), None)
     measures = load_exact_scores(
-        collection, words, meaning, told, context_collection=CONTEXT_COLLECTION, approximate=near
+        collection,
+        words,
+        meaning,
+        surroundings,
+        context_collection=CONTEXT_COLLECTION,
+        approximate=nearest_scores,
     )
     return Signals(
         query=Query(text=text, idf=words.idf),
@@ -75,40 +84,44 @@ def gather(
                 measures.bm25.get(each, 0.0),
                 measures.holds.get(each, 0),
                 measures.context_collection.get(each),
-                beside.get(each, ()),
+                adjacent.get(each, ()),
                 links.get(each, NO_LINKS),
                 *itself,
             )
-            for each, itself in told.items()
+            for each, itself in surroundings.items()
         ]
-        + [_as_it_was(pk, said, words) for pk, said in reworded.items()],
+        + [_as_it_was(pk, old_text, words) for pk, old_text in reworded.items()],
         ready=measures.cosine.keys(),
     )
 
 
-def _as_it_was(pk: UUID, said: str, words: Words) -> Candidate:
-    found = Counter(terms(said))
+def _as_it_was(pk: UUID, old_text: str, words: Words) -> Candidate:
+    candidate_ids = Counter(terms(old_text))
     return Candidate(
         id=str(pk),
         cosine=None,
-        bm25=bm25.score(words.idf, found, found.total(), max(words.average_length, 1.0)),
-        holds=sum(1 << bit for bit, term in enumerate(islice(words.idf, TERMS)) if term in found),
-        head=said[:HEAD],
-        size=len(said.encode()),
-        asks=said.rstrip()[-1:] in QUESTION_MARKS,
+        bm25=bm25.score(
+            words.idf, candidate_ids, candidate_ids.total(), max(words.average_length, 1.0)
+        ),
+        holds=sum(
+            1 << bit for bit, term in enumerate(islice(words.idf, TERMS)) if term in candidate_ids
+        ),
+        head=old_text[:HEAD],
+        size=len(old_text.encode()),
+        asks=old_text.rstrip()[-1:] in QUESTION_MARKS,
     )
 
 
 # What workers found alike, or named, is for recall to walk: here it would only crowd out the order
 # of runs, and what is alike is found as it is.
-_SAID = (
+_TEXT_AT_INSTANT = (
     "account_id = %s AND type = ANY (%s) "
     "AND (origin = 'written' OR type NOT IN ('related_to', 'mentions'))"
 )
 # Spelled out: the statement is always the same, and writing it anew each time takes Django longer
 # than Postgres takes to answer it. Two users' runs may have one name. Entries are followed by the
 # edges between them, told by the days that only these have: asking twice would take longer.
-_TOLD = f"""
+_ENTRY_FIELDS = f"""
 WITH seeds (ids) AS (SELECT %s::uuid[]),
 told (id, run, head, size, asks, importance, salience, pinned, fresh) AS MATERIALIZED (
   SELECT e.id, CASE WHEN e.run_id = '' THEN '' ELSE e.user_id || chr(31) || e.run_id END,
@@ -119,22 +132,22 @@ told (id, run, head, size, asks, importance, salience, pinned, fresh) AS MATERIA
   FROM memory_memoryentry e WHERE e.account_id = %s AND e.id IN ({{within}}) AND e.id IN (
     SELECT unnest(%s::uuid[])
     UNION (SELECT src_id FROM memory_memoryedge
-      WHERE {_SAID} AND dst_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s)
+      WHERE {_TEXT_AT_INSTANT} AND dst_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s)
     UNION (SELECT dst_id FROM memory_memoryedge
-      WHERE {_SAID} AND src_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s))),
+      WHERE {_TEXT_AT_INSTANT} AND src_id = ANY ((SELECT ids FROM seeds)::uuid[]) LIMIT %s))),
 known (ids) AS (SELECT array_agg(id) FROM told)
 SELECT id::text, run, head, size, asks, importance, salience, pinned, fresh, NULL FROM told
 UNION ALL
 SELECT src_id::text, dst_id::text, type, NULL, NULL, weight, confidence, NULL, decay_rate,
   extract(epoch FROM now() - coalesce(last_activated_at, created_at))::float8 / 86400
-FROM memory_memoryedge WHERE {_SAID}
+FROM memory_memoryedge WHERE {_TEXT_AT_INSTANT}
   AND src_id = ANY ((SELECT ids FROM known)::uuid[])
   AND dst_id = ANY ((SELECT ids FROM known)::uuid[])
 """  # noqa: S608 - constants
 
 
 def _surroundings(
-    account_id: UUID, within: Within, found: Iterable[IdText], seeds: Iterable[IdText]
+    account_id: UUID, within: Within, candidate_ids: Iterable[IdText], seeds: Iterable[IdText]
 ) -> tuple[dict[IdText, Sequence[Any]], Mapping[IdText, list[IdText]], Mapping[IdText, Links]]:
     """What was found and what hangs together with the seeds, with the edges between them.
 
@@ -142,26 +155,26 @@ def _surroundings(
     each in its run, and what it is linked with otherwise.
     """
     edges: list[Any] = [account_id, list(SPREADING)]
-    told: dict[IdText, Sequence[Any]] = {}
-    beside, links = defaultdict[IdText, list[IdText]](list), defaultdict[IdText, Links](dict)
+    surroundings: dict[IdText, Sequence[Any]] = {}
+    adjacent, links = defaultdict[IdText, list[IdText]](list), defaultdict[IdText, Links](dict)
     with connection.cursor() as cursor:
         cursor.execute(
-            _TOLD.format(within=within.sql),
+            _ENTRY_FIELDS.format(within=within.sql),
             [
                 *(Ids(seeds).array, HEAD, list(QUESTION_MARKS), account_id),
                 *within.parameters,
-                *(Ids(found).array, *edges, NEIGHBOURS, *edges, NEIGHBOURS, *edges),
+                *(Ids(candidate_ids).array, *edges, NEIGHBOURS, *edges, NEIGHBOURS, *edges),
             ],
         )
         for each, *itself, days in cursor.fetchall():
             if days is None:
-                told[each] = itself
+                surroundings[each] = itself
                 continue
             other, kind, *_, weight, confidence, _, decay_rate = itself
             for one, end in (each, other), (other, each):
                 if kind == ORDER:
-                    beside[one].append(end)
+                    adjacent[one].append(end)
                 else:
                     held = strength(weight, confidence, decay_rate, days)
                     links[one][end] = max(links[one].get(end, 0.0), held)
-    return told, beside, links
+    return surroundings, adjacent, links

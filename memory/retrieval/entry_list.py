@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.errors import Invalid
 from kmapp.search.queries import Meaning
 from memory.models import EntryQuerySet, MemoryEntry
-from memory.retrieval.admin_search import found
+from memory.retrieval.admin_search import search_for_admin
 from memory.retrieval.entry_filters import EntryFilter
 
 WORDS = 1_000  # characters of a question
@@ -63,33 +63,39 @@ class Listing:
     query: str  # its address: what counts of it, always in the same order
 
     @classmethod
-    def of(cls, account_id: UUID, said: QueryDict) -> Self:
-        narrowed = EntryFilter(said, queryset=MemoryEntry.objects.of(account_id))
+    def of(cls, account_id: UUID, params: QueryDict) -> Self:
+        narrowed = EntryFilter(params, queryset=MemoryEntry.objects.of(account_id))
         wrong = {*narrowed.errors}
-        known = narrowed.filters.keys() | OWN | ELSEWHERE
-        columns = [name for name in COLUMNS if name in said.getlist("column")]
-        words = said.get("q", "").replace("\x00", "").strip()[:WORDS]
-        sort = said.get("sort", "")
+        recognized = narrowed.filters.keys() | OWN | ELSEWHERE
+        columns = [name for name in COLUMNS if name in params.getlist("column")]
+        words = params.get("q", "").replace("\x00", "").strip()[:WORDS]
+        sort = params.get("sort", "")
         if sort not in SORTS:
             wrong |= {"sort"} if sort else set()
             sort = NEWEST
-        if {*said.getlist("column")} - COLUMNS.keys():
+        if {*params.getlist("column")} - COLUMNS.keys():
             wrong.add("column")
-        kept = [
-            (name, said[name]) for name in narrowed.filters if name not in wrong and said.get(name)
+        query_items = [
+            (name, params[name])
+            for name in narrowed.filters
+            if name not in wrong and params.get(name)
         ]
-        kept += [("q", words)] if words else []
-        kept += [("sort", sort)] if sort != NEWEST else []
-        shown = columns or USUAL
-        kept += [("column", name) for name in shown] if tuple(shown) != USUAL else []
+        query_items += [("q", words)] if words else []
+        query_items += [("sort", sort)] if sort != NEWEST else []
+        visible_columns = columns or USUAL
+        query_items += (
+            [("column", name) for name in visible_columns]
+            if tuple(visible_columns) != USUAL
+            else []
+        )
         return cls(
             account_id=account_id,
             filter=narrowed,
             words=words,
             sort=sort,
-            columns=shown,
-            left_out=sorted(wrong | {name for name in said if name not in known}),
-            query=urlencode(kept),
+            columns=visible_columns,
+            left_out=sorted(wrong | {name for name in params if name not in recognized}),
+            query=urlencode(query_items),
         )
 
     @property
@@ -114,7 +120,7 @@ class Listing:
     def ids(self, meaning: Meaning | None = None) -> Any:
         """All that is listed, in order: what the words find, best first, or all rows."""
         if self.words:
-            return found(self.account_id, self.words, self.rows, meaning)
+            return search_for_admin(self.account_id, self.words, self.rows, meaning)
         return self.rows.order_by(self.sort, self._tie).values_list("pk", flat=True)
 
     @property

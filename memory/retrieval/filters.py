@@ -40,16 +40,16 @@ def fixed_ids(filters: Mapping[str, Any]) -> dict[str, str]:
 
     By equality, at its top or inside an AND there. What makes no sense is for `condition` to say.
     """
-    found: dict[str, str] = {}
-    beside = filters.get("AND")
-    for part in (filters, *(beside if isinstance(beside, list) else ())):
-        for name, said in part.items() if isinstance(part, Mapping) else ():
-            field, value = FIELDS.get(name), dict(_operations(said)).get("eq")
+    collected: dict[str, str] = {}
+    and_part = filters.get("AND")
+    for part in (filters, *(and_part if isinstance(and_part, list) else ())):
+        for name, clause in part.items() if isinstance(part, Mapping) else ():
+            field, value = FIELDS.get(name), dict(_operations(clause)).get("eq")
             if not (field and field.column in IDS and isinstance(value, str)):
                 continue
             if value not in ("", ANYTHING):
-                found.setdefault(field.column, value)
-    return found
+                collected.setdefault(field.column, value)
+    return collected
 
 
 class _Reader:
@@ -58,54 +58,54 @@ class _Reader:
     def __init__(self) -> None:
         self.left = CONDITIONS
 
-    def group(self, said: Any, path: str, depth: int) -> Q:
-        if not isinstance(said, Mapping):
+    def group(self, clause: Any, path: str, depth: int) -> Q:
+        if not isinstance(clause, Mapping):
             raise _refusal(path, "must be an object")
         if depth > DEPTH:
             raise _refusal(path, f"is nested more than {DEPTH} deep")
-        found = Q()
-        for name, value in said.items():
+        collected = Q()
+        for name, value in clause.items():
             here = f"{path}.{name}"
             if name in LISTS:
-                found &= self._joined(name, value, here, depth)
+                collected &= self._joined(name, value, here, depth)
             else:
-                found &= self._field(name, value, here)
-        return found
+                collected &= self._field(name, value, here)
+        return collected
 
-    def _joined(self, name: str, said: Any, path: str, depth: int) -> Q:
-        if isinstance(said, Mapping) and name == "NOT":
-            said = [said]
-        if not isinstance(said, list) or not said:
+    def _joined(self, name: str, clause: Any, path: str, depth: int) -> Q:
+        if isinstance(clause, Mapping) and name == "NOT":
+            clause = [clause]
+        if not isinstance(clause, list) or not clause:
             raise _refusal(path, "must be a list of at least one object")
         parts = [
-            self.group(each, f"{path}.{number}", depth + 1) for number, each in enumerate(said)
+            self.group(each, f"{path}.{number}", depth + 1) for number, each in enumerate(clause)
         ]
         whole = parts[0]
         for part in parts[1:]:
             whole = whole & part if name == "AND" else whole | part
         return ~whole if name == "NOT" else whole
 
-    def _field(self, name: str, said: Any, path: str) -> Q:
+    def _field(self, name: str, clause: Any, path: str) -> Q:
         field = FIELDS.get(name)
         if field is None:
             raise _refusal(path, f"is no field to filter by; there are {', '.join(sorted(FIELDS))}")
         if field.kind == "json":
-            return self._metadata(said, path)
-        found = Q()
-        for operator, value in _operations(said):
+            return self._metadata(clause, path)
+        collected = Q()
+        for operator, value in _operations(clause):
             self._count(path)
-            found &= field.where(operator, value, path)
-        return found
+            collected &= field.where(operator, value, path)
+        return collected
 
-    def _metadata(self, said: Any, path: str) -> Q:
-        if not isinstance(said, Mapping):
+    def _metadata(self, clause: Any, path: str) -> Q:
+        if not isinstance(clause, Mapping):
             raise _refusal(path, "must be an object")
-        found = Q()
-        for key, wanted in said.items():
-            for operator, value in _operations(wanted):
+        collected = Q()
+        for key, expected in clause.items():
+            for operator, value in _operations(expected):
                 self._count(path)
-                found &= _json(str(key), operator, value, f"{path}.{key}")
-        return found
+                collected &= _json(str(key), operator, value, f"{path}.{key}")
+        return collected
 
     def _count(self, path: str) -> None:
         self.left -= 1
@@ -113,11 +113,11 @@ class _Reader:
             raise _refusal(path, f"is one condition too many; there may be {CONDITIONS}")
 
 
-def _operations(said: Any) -> list[tuple[str, Any]]:
+def _operations(clause: Any) -> list[tuple[str, Any]]:
     """What is asked of one field: equality, unless operators say otherwise."""
-    if isinstance(said, Mapping) and said and OPERATORS.issuperset(said):
-        return list(said.items())
-    return [("in" if isinstance(said, list) else "eq", said)]
+    if isinstance(clause, Mapping) and clause and OPERATORS.issuperset(clause):
+        return list(clause.items())
+    return [("in" if isinstance(clause, list) else "eq", clause)]
 
 
 OPERATORS = {"eq", "ne", "in", "gt", "gte", "lt", "lte", "contains", "icontains"}
@@ -150,12 +150,12 @@ def _flag(value: Any) -> bool:
 
 def _moment(value: Any) -> datetime:
     text = _string(value)
-    found = parse_datetime(text)
-    if found is None and (day := parse_date(text)):
-        found = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - made aware below
-    if found is None:
+    collected = parse_datetime(text)
+    if collected is None and (day := parse_date(text)):
+        collected = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - made aware below
+    if collected is None:
         raise ValueError("must be a time, such as 2026-01-31T12:00:00Z")
-    return found if timezone.is_aware(found) else timezone.make_aware(found)
+    return collected if timezone.is_aware(collected) else timezone.make_aware(collected)
 
 
 def _identity(value: Any) -> UUID:
@@ -209,9 +209,9 @@ class Field:
     def _any_of(self, values: Any, path: str) -> Q:
         if not isinstance(values, list) or len(values) > VALUES:
             raise _refusal(path, f"must be a list of at most {VALUES} values")
-        wanted = [self._read(each, path) for each in values]
+        expected = [self._read(each, path) for each in values]
         lookup = "overlap" if self.kind == "list" else "in"
-        return Q(**{f"{self.column}__{lookup}": wanted})
+        return Q(**{f"{self.column}__{lookup}": expected})
 
     def _read(self, value: Any, path: str) -> Any:
         try:

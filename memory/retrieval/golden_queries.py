@@ -21,7 +21,7 @@ class Question:
     """What one memory says, and its vector. No model is asked: it might be another one tomorrow."""
 
     account_id: UUID
-    wanted: UUID
+    expected: UUID
     text: str
     vector: tuple[float, ...]
 
@@ -31,46 +31,46 @@ class Answer:
     """The memories found, best first."""
 
     question: Question
-    found: tuple[UUID, ...]
+    results: tuple[UUID, ...]
 
     @property
     def finds_itself(self) -> bool:
-        return self.question.wanted in self.found
+        return self.question.expected in self.results
 
 
 def questions(number: int) -> list[Question]:
     """So many, of all accounts alike; of an account that has fewer memories, as many as it has."""
     left = number
-    found: list[Question] = []
+    results: list[Question] = []
     accounts = account_ids()
     for place, account_id in enumerate(accounts):
         some = _of(account_id, -(-left // (len(accounts) - place)))
-        found += some
+        results += some
         left -= len(some)
-    return found
+    return results
 
 
 def _of(account_id: UUID, number: int) -> list[Question]:
     with acting(account_id):
-        told = MemoryEntry.objects.of(account_id).current().exclude(content="")
+        entries = MemoryEntry.objects.of(account_id).current().exclude(content="")
         vectors = Vector.objects.of(account_id).filter(
             collection=COLLECTION,
             part=0,
             model=active_model(),
             state=Vector.State.READY,
-            object_id__in=told.values("pk"),
+            object_id__in=entries.values("pk"),
         )
         # Digests are as good as dice, and fall the same way each time.
         chosen = vectors.order_by("text_sha256", "object_id")[:number]
         vector_of = {row.object_id: tuple(row.embedding) for row in chosen}
-        texts = told.filter(pk__in=vector_of).order_by("pk").values_list("pk", "content")
+        texts = entries.filter(pk__in=vector_of).order_by("pk").values_list("pk", "content")
         return [
-            Question(account_id=account_id, wanted=pk, text=text[:LONGEST], vector=vector_of[pk])
+            Question(account_id=account_id, expected=pk, text=text[:LONGEST], vector=vector_of[pk])
             for pk, text in texts
         ]
 
 
-def answers(asked: Sequence[Question], *, exactly: bool) -> list[Answer]:
+def answers(questions_list: Sequence[Question], *, exactly: bool) -> list[Answer]:
     """What the database at hand says to each.
 
     An index of vectors is built by chance: two of them overlook different memories. Exactly, each
@@ -80,7 +80,7 @@ def answers(asked: Sequence[Question], *, exactly: bool) -> list[Answer]:
     return [
         Answer(
             question=each,
-            found=tuple(
+            results=tuple(
                 hit.entry.pk
                 for hit in answer(
                     each.account_id,
@@ -89,12 +89,14 @@ def answers(asked: Sequence[Question], *, exactly: bool) -> list[Answer]:
                 )
             ),
         )
-        for each in asked
+        for each in questions_list
     ]
 
 
 def overlap(exact: Sequence[Answer], quick: Sequence[Answer]) -> float:
     """The share, 0..1, of what is to be found that the index found, too."""
-    pairs = [(set(every.found), set(some.found)) for every, some in zip(exact, quick, strict=True)]
-    whole = sum(len(wanted) for wanted, _ in pairs)
-    return sum(len(wanted & found) for wanted, found in pairs) / whole if whole else 1.0
+    pairs = [
+        (set(every.results), set(some.results)) for every, some in zip(exact, quick, strict=True)
+    ]
+    whole = sum(len(expected) for expected, _ in pairs)
+    return sum(len(expected & results) for expected, results in pairs) / whole if whole else 1.0

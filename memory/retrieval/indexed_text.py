@@ -19,5 +19,5 @@ def passage_of(entry: MemoryEntry) -> Passage:
 
 def words_of(entry: MemoryEntry) -> str:
     """The text whose terms are indexed: people also ask for dates, titles, tags and names."""
-    said = passages.words_of(passage_of(entry))
-    return "\n".join([said, *entry.tags, *entry.entities])
+    words = passages.words_of(passage_of(entry))
+    return "\n".join([words, *entry.tags, *entry.entities])

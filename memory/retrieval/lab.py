@@ -26,7 +26,7 @@ REACHED = 20  # shown of what only the graph led to
 Status = MemoryEntry.Status
 
 
-class Door(TextChoices):
+class Endpoint(TextChoices):
     """The ways in which agents ask."""
 
     SEARCH = "search", _("search: what fits best")
@@ -35,7 +35,7 @@ class Door(TextChoices):
 
 
 LIMIT = _("below the limit: others scored higher")
-_NOT_TOLD: Mapping[str, str | Promise] = {
+_EXCLUSION_REASONS: Mapping[str, str | Promise] = {
     Status.PROPOSED: _("not approved: it waits for a reviewer"),
     Status.REJECTED: _("a reviewer rejected it"),
     Status.SUPERSEDED: _("superseded by a newer memory"),
@@ -44,7 +44,7 @@ _NOT_TOLD: Mapping[str, str | Promise] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class LabHit:
     """One memory of an answer."""
 
     hit: Hit
@@ -65,7 +65,7 @@ class Question:
     """What is asked, and at which door. Nothing said: as much and as good as the door's default."""
 
     search: Search  # its limit and least score do not count
-    door: Door = Door.SEARCH
+    endpoint: Endpoint = Endpoint.SEARCH
     most: int | None = None
     least: float | None = None
 
@@ -80,10 +80,10 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class LabAnswer:
     """What a door gave."""
 
-    asked: Search  # with the limit and the least score that held
+    request: Search  # with the limit and the least score that held
     hits: Sequence[Hit]
     decisions: Sequence[Mapping[str, Any]]
     timings: Mapping[str, float]
@@ -97,116 +97,122 @@ class Trial:
     """What one question gave, asked in one way."""
 
     question: Question
-    given: Given
-    told: Sequence[Told]
+    answer: LabAnswer
+    hits: Sequence[LabHit]
     missed: Sequence[Missed]
 
     @property
     def tokens(self) -> int:
-        told = sum(one.tokens for one in self.told)
-        return self.given.block_tokens or told + sum(one.tokens for one in self.given.reached)
+        hits = sum(one.tokens for one in self.hits)
+        return self.answer.block_tokens or hits + sum(one.tokens for one in self.answer.reached)
 
     @property
     def milliseconds(self) -> float:
-        return sum(self.given.timings.values())
+        return sum(self.answer.timings.values())
 
     def rank_of(self, entry_id: UUID) -> int | None:
-        return next((one.rank for one in self.told if one.hit.entry.pk == entry_id), None)
+        return next((one.rank for one in self.hits if one.hit.entry.pk == entry_id), None)
 
 
 def try_out(account_id: UUID, question: Question) -> Trial:
     """Ask as an agent does, then look further down and at what it may not see. Outside `acting`."""
-    given = _DOORS[question.door](account_id, question)
-    asked, known = given.asked, {hit.entry.pk for hit in given.hits}
-    known |= {one.entry.pk for one in given.reached}
-    wider = replace(asked, limit=asked.limit + BELOW, min_score=0.0)
-    below = [hit for hit in search(account_id, wider).hits if hit.entry.pk not in known]
-    known |= {hit.entry.pk for hit in below}
-    anyones = replace(asked, limit=asked.limit + WIDER, min_score=0.0, of_anyone=True)
-    others = [hit for hit in search(account_id, anyones).hits if hit.entry.pk not in known]
-    kept_back = [one for one in _explained(account_id, asked, others) if one.reasons != [LIMIT]]
-    missed = [*_explained(account_id, asked, below), *kept_back[:BELOW]]
+    answer = _ENDPOINTS[question.endpoint](account_id, question)
+    request, returned_ids = answer.request, {hit.entry.pk for hit in answer.hits}
+    returned_ids |= {one.entry.pk for one in answer.reached}
+    wider = replace(request, limit=request.limit + BELOW, min_score=0.0)
+    below = [hit for hit in search(account_id, wider).hits if hit.entry.pk not in returned_ids]
+    returned_ids |= {hit.entry.pk for hit in below}
+    anyones = replace(request, limit=request.limit + WIDER, min_score=0.0, of_anyone=True)
+    others = [hit for hit in search(account_id, anyones).hits if hit.entry.pk not in returned_ids]
+    excluded = [one for one in _explained(account_id, request, others) if one.reasons != [LIMIT]]
+    missed = [*_explained(account_id, request, below), *excluded[:BELOW]]
     return Trial(
         question=question,
-        given=given,
-        told=[
-            Told(hit=hit, rank=rank, tokens=tokens.count(hit.entry.content))
-            for rank, hit in enumerate(given.hits, 1)
+        answer=answer,
+        hits=[
+            LabHit(hit=hit, rank=rank, tokens=tokens.count(hit.entry.content))
+            for rank, hit in enumerate(answer.hits, 1)
         ],
         missed=sorted(missed, key=lambda one: -one.hit.score),
     )
 
 
-def _search(account_id: UUID, question: Question) -> Given:
-    asked = replace(question.search, limit=question.most or USUAL, min_score=question.least or 0.0)
-    found = search(account_id, asked)
-    return Given(asked=asked, hits=found.hits, decisions=found.decisions, timings=found.timings)
+def _search(account_id: UUID, question: Question) -> LabAnswer:
+    request = replace(
+        question.search, limit=question.most or USUAL, min_score=question.least or 0.0
+    )
+    result = search(account_id, request)
+    return LabAnswer(
+        request=request, hits=result.hits, decisions=result.decisions, timings=result.timings
+    )
 
 
-def _recall(account_id: UUID, question: Question) -> Given:
-    asked = replace(question.search, limit=question.most or SEEDS, min_score=question.least or 0.0)
+def _recall(account_id: UUID, question: Question) -> LabAnswer:
+    request = replace(
+        question.search, limit=question.most or SEEDS, min_score=question.least or 0.0
+    )
     began = monotonic()
-    found = recall(account_id, Recall(search=asked))
-    seeds = {hit.entry.pk for hit in found.seeds}
-    beyond = [(pk, active) for pk, active in found.activation.items() if pk not in seeds]
-    return Given(
-        asked=asked,
-        hits=found.seeds,
-        decisions=found.decisions,
+    result = recall(account_id, Recall(search=request))
+    seeds = {hit.entry.pk for hit in result.seeds}
+    beyond = [(pk, active) for pk, active in result.activation.items() if pk not in seeds]
+    return LabAnswer(
+        request=request,
+        hits=result.seeds,
+        decisions=result.decisions,
         timings={"recall": 1000 * (monotonic() - began)},
         reached=[
             Reached(
-                entry=found.entries[pk],
+                entry=result.entries[pk],
                 activation=active,
-                tokens=tokens.count(found.entries[pk].content),
+                tokens=tokens.count(result.entries[pk].content),
             )
             for pk, active in beyond[:REACHED]
         ],
     )
 
 
-def _inject(account_id: UUID, question: Question) -> Given:
+def _inject(account_id: UUID, question: Question) -> LabAnswer:
     began = monotonic()
-    made = inject(account_id, question.search, most=question.most, least=question.least)
-    return Given(
-        asked=replace(question.search, limit=len(made.hits), min_score=made.threshold),
-        hits=made.hits,
-        decisions=made.decisions,
+    injected = inject(account_id, question.search, most=question.most, least=question.least)
+    return LabAnswer(
+        request=replace(question.search, limit=len(injected.hits), min_score=injected.threshold),
+        hits=injected.hits,
+        decisions=injected.decisions,
         timings={"inject": 1000 * (monotonic() - began)},
-        block=made.text,
-        block_tokens=made.tokens,
+        block=injected.text,
+        block_tokens=injected.tokens,
     )
 
 
-_DOORS = {Door.SEARCH: _search, Door.RECALL: _recall, Door.INJECT: _inject}
+_ENDPOINTS = {Endpoint.SEARCH: _search, Endpoint.RECALL: _recall, Endpoint.INJECT: _inject}
 
 
-def _explained(account_id: UUID, asked: Search, missed: Sequence[Hit]) -> list[Missed]:
+def _explained(account_id: UUID, request: Search, missed: Sequence[Hit]) -> list[Missed]:
     ids = [hit.entry.pk for hit in missed]
     with acting(account_id):
-        seen = MemoryEntry.objects.of(account_id).filter(pk__in=ids).visible_to(asked.viewer)
+        seen = MemoryEntry.objects.of(account_id).filter(pk__in=ids).visible_to(request.viewer)
         visible = set(seen.values_list("pk", flat=True))
-    now = asked.as_of or timezone.now()
+    now = request.as_of or timezone.now()
     return [
-        Missed(hit=hit, reasons=reasons(hit, asked, visible=hit.entry.pk in visible, now=now))
+        Missed(hit=hit, reasons=reasons(hit, request, visible=hit.entry.pk in visible, now=now))
         for hit in missed
     ]
 
 
-def reasons(hit: Hit, asked: Search, *, visible: bool, now: datetime) -> list[str | Promise]:
+def reasons(hit: Hit, request: Search, *, visible: bool, now: datetime) -> list[str | Promise]:
     """Why a memory is not in the answer: all that keeps it out, or that others were better."""
     entry = hit.entry
-    found: list[str | Promise] = []
+    result: list[str | Promise] = []
     if not visible:
-        found.append(_("not visible to these ids"))
-    if entry.status in _NOT_TOLD:
-        found.append(_NOT_TOLD[entry.status])
+        result.append(_("not visible to these ids"))
+    if entry.status in _EXCLUSION_REASONS:
+        result.append(_EXCLUSION_REASONS[entry.status])
     if entry.expires_at and entry.expires_at <= now:
-        found.append(_("expired"))
+        result.append(_("expired"))
     if entry.valid_from and entry.valid_from > now:
-        found.append(_("not valid yet"))
+        result.append(_("not valid yet"))
     if entry.valid_to and entry.valid_to <= now:
-        found.append(_("no longer valid"))
-    if hit.score < asked.min_score:
-        found.append(_("below the least score"))
-    return found or [LIMIT]
+        result.append(_("no longer valid"))
+    if hit.score < request.min_score:
+        result.append(_("below the least score"))
+    return result or [LIMIT]

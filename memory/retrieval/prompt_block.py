@@ -11,7 +11,7 @@ from kmapp.search.query_vector import meaning_of
 from kmapp.text import tokens
 from memory.models import MemorySettings
 from memory.retrieval.search import Hit, Search, answer
-from memory.retrieval.text_budget import Told, block
+from memory.retrieval.text_budget import BlockEntry, block
 
 RELEVANT = 0.5  # below it hardly one candidate in a hundred is right: docs/retrieval.md
 OFF = {"code": "km_memory_off", "message": "The account's policy: agents do not use memory."}
@@ -34,7 +34,7 @@ class Injected:
 
 def inject(
     account_id: UUID,
-    asked: Search,
+    request: Search,
     *,
     most: int | None = None,
     most_tokens: int | None = None,
@@ -50,34 +50,36 @@ def inject(
     if not policy.memory_enabled:
         return Injected(text="", hits=[], threshold=threshold, tokens=0, decisions=[OFF])
     decisions: list[Mapping[str, Any]] = []
-    meaning = meaning_of(account_id, asked.query, decisions)
-    wanted = replace(asked, limit=most or policy.inject_max_memories, min_score=threshold)
-    hits = both_halves(account_id, wanted, meaning)
-    told = [Told(kind=hit.entry.kind, text=hit.entry.content, score=hit.score) for hit in hits]
-    made = block(told, most_tokens=most_tokens, count=tokens.count)
+    meaning = meaning_of(account_id, request.query, decisions)
+    search_request = replace(request, limit=most or policy.inject_max_memories, min_score=threshold)
+    hits = both_halves(account_id, search_request, meaning)
+    block_entries = [
+        BlockEntry(kind=hit.entry.kind, text=hit.entry.content, score=hit.score) for hit in hits
+    ]
+    built = block(block_entries, most_tokens=most_tokens, count=tokens.count)
     return Injected(
-        text=made.text,
-        hits=[hits[place] for place in made.places],
+        text=built.text,
+        hits=[hits[place] for place in built.places],
         threshold=threshold,
-        tokens=made.tokens,
+        tokens=built.tokens,
         decisions=decisions,
     )
 
 
-def both_halves(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit]:
+def both_halves(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Hit]:
     """The memories themselves, once the question's vector is there."""
-    run = asked.viewer.run_id
+    run = request.viewer.run_id
     if not run:
-        return answer(account_id, asked, meaning)
-    here = answer(account_id, replace(asked, in_run=run), meaning)
-    anywhere = replace(asked.viewer, run_id="")
+        return answer(account_id, request, meaning)
+    here = answer(account_id, replace(request, in_run=run), meaning)
+    anywhere = replace(request.viewer, run_id="")
     wider = [
         hit
-        for hit in answer(account_id, replace(asked, viewer=anywhere), meaning)
+        for hit in answer(account_id, replace(request, viewer=anywhere), meaning)
         if hit.entry.pk not in {one.entry.pk for one in here}
     ]
-    half = asked.limit - asked.limit // 2
-    ours = max(half, asked.limit - len(wider))
+    half = request.limit - request.limit // 2
+    ours = max(half, request.limit - len(wider))
     chosen = here[:ours]
-    chosen += wider[: asked.limit - len(chosen)]
+    chosen += wider[: request.limit - len(chosen)]
     return sorted(chosen, key=lambda hit: -hit.score)

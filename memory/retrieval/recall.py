@@ -49,40 +49,46 @@ class Recalled:
     decisions: Sequence[Mapping[str, Any]] = field(default_factory=list)
 
 
-def recall(account_id: UUID, asked: Recall, meaning: Meaning | None = None) -> Recalled:
+def recall(account_id: UUID, request: Recall, meaning: Meaning | None = None) -> Recalled:
     """Find seeds and walk from them. Opens `acting` itself; the model is asked outside."""
     decisions: list[Mapping[str, Any]] = []
     if meaning is None:
-        meaning = meaning_of(account_id, asked.search.query, decisions)
-    seeds = answer(account_id, asked.search, meaning)
+        meaning = meaning_of(account_id, request.search.query, decisions)
+    seeds = answer(account_id, request.search, meaning)
     walk = Walk.of(
-        {hit.entry.pk: hit.score for hit in seeds}, nodes=asked.most_nodes, edges=asked.most_edges
+        {hit.entry.pk: hit.score for hit in seeds},
+        nodes=request.most_nodes,
+        edges=request.most_edges,
     )
     entries = {hit.entry.pk: hit.entry for hit in seeds if hit.entry.pk in walk.activation}
     with acting(account_id):
-        for _ in range(asked.hops):
+        for _ in range(request.hops):
             if not walk.front:
                 break
-            edges = _edges(account_id, walk.front, asked)
-            room = asked.most_nodes - len(walk.activation)
-            found = _told(account_id, asked.search, walk.beyond(edges)[: max(0, room) * 2])
-            walk.step(edges, {*entries, *found})
-            entries |= {pk: entry for pk, entry in found.items() if pk in walk.activation}
+            edges = _edges(account_id, walk.front, request)
+            room = request.most_nodes - len(walk.activation)
+            reached = _visible_entries(
+                account_id, request.search, walk.beyond(edges)[: max(0, room) * 2]
+            )
+            walk.step(edges, {*entries, *reached})
+            entries |= {pk: entry for pk, entry in reached.items() if pk in walk.activation}
     ranked = dict(sorted(walk.activation.items(), key=lambda each: (-each[1], each[0])))
     return Recalled(
         seeds=[hit for hit in seeds if hit.entry.pk in walk.activation],
         entries=entries,
         edges=list(walk.edges.values()),
         activation=ranked,
-        variant=asked.search.variant,
+        variant=request.search.variant,
         decisions=decisions,
     )
 
 
-def _told(account_id: UUID, asked: Search, ids: Collection[UUID]) -> dict[UUID, MemoryEntry]:
+def _visible_entries(
+    account_id: UUID, request: Search, ids: Collection[UUID]
+) -> dict[UUID, MemoryEntry]:
     """Which of these may be told to whoever asks, as they were at the instant asked about."""
-    rows = rows_of(account_id, asked).filter(pk__any_of=Ids(ids))
-    past = past_of(account_id, asked, Ids(ids))
+    rows = rows_of(account_id, request).filter(pk__any_of=Ids(ids))
+    past = past_of(account_id, request, Ids(ids))
     return {entry.pk: entry for entry in (past.entries(rows) if past else rows)}
 
 
@@ -97,11 +103,11 @@ ORDER BY weight * confidence DESC, id LIMIT %s
 """
 
 
-def _edges(account_id: UUID, front: Collection[UUID], asked: Recall) -> list[Edge]:
+def _edges(account_id: UUID, front: Collection[UUID], request: Recall) -> list[Edge]:
     these = Ids(front).array
-    least = [asked.least_weight, asked.least_confidence]
+    least = [request.least_weight, request.least_confidence]
     with connection.cursor() as cursor:
-        then = asked.search.as_of
+        then = request.search.as_of
         cursor.execute(
             _EDGES, [then, account_id, list(SPREADING), *least, then, these, these, SCANNED]
         )

@@ -67,7 +67,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """An answer: hits, best first, and what was decided on the way to them."""
 
     hits: Sequence[Hit]
@@ -75,51 +75,53 @@ class Found:
     timings: Mapping[str, float]  # milliseconds
 
 
-def search(account_id: UUID, asked: Search) -> Found:
+def search(account_id: UUID, request: Search) -> SearchResult:
     """Find memories by words and by meaning. Opens `acting` itself, and asks the model outside.
 
     Without the embedder the answer is made from words alone and says so.
     """
     decisions: list[Mapping[str, Any]] = []
     started = monotonic()
-    meaning = meaning_of(account_id, asked.query, decisions) if asked.by_meaning else None
-    known = monotonic()
+    meaning = meaning_of(account_id, request.query, decisions) if request.by_meaning else None
+    vector_at = monotonic()
     wider = (
-        replace(asked, limit=candidate_limit(asked.limit), min_score=0.0) if configured() else asked
+        replace(request, limit=candidate_limit(request.limit), min_score=0.0)
+        if configured()
+        else request
     )
     hits = answer(account_id, wider, meaning)
     answered = monotonic()
-    hits = reranked(asked.query, hits, lambda hit: words_of(hit.entry), decisions)
-    good = [hit for hit in hits if hit.score >= asked.min_score]
-    timings = {"meaning": 1000 * (known - started), "search": 1000 * (answered - known)}
+    hits = reranked(request.query, hits, lambda hit: words_of(hit.entry), decisions)
+    good = [hit for hit in hits if hit.score >= request.min_score]
+    timings = {"meaning": 1000 * (vector_at - started), "search": 1000 * (answered - vector_at)}
     if configured():
         timings["rerank"] = 1000 * (monotonic() - answered)
-    return Found(hits=good[: asked.limit], decisions=decisions, timings=timings)
+    return SearchResult(hits=good[: request.limit], decisions=decisions, timings=timings)
 
 
-def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit]:
+def answer(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Hit]:
     """The search itself, once the query's vector is there."""
     model = meaning.model if meaning else active_model()
     scale = scale_of(model)
     with acting(account_id):
-        within, reworded = _within(account_id, asked), {}
-        if past := past_of(account_id, asked):
-            ids = past.ids(rows_of(account_id, asked))
+        within, reworded = _within(account_id, request), {}
+        if past := past_of(account_id, request):
+            ids = past.ids(rows_of(account_id, request))
             within, reworded = Within.these(ids), past.reworded(ids)
-        within = replace(within, one_by_one=asked.exactly)
-        signals = gather(account_id, asked.query, meaning, within, reworded)
-        without = frozenset() if asked.variant.algorithm.by_run else SURROUNDINGS
+        within = replace(within, one_by_one=request.exactly)
+        signals = gather(account_id, request.query, meaning, within, reworded)
+        without = frozenset() if request.variant.algorithm.by_run else SURROUNDINGS
         ranked = fuse(signals.query, signals.candidates, scale, without=without)
-        best = [each for each in ranked if each.score >= asked.min_score]
+        best = [each for each in ranked if each.score >= request.min_score]
 
-        def told(some: Sequence[Ranked]) -> list[Hit]:
+        def to_hits(some: Sequence[Ranked]) -> list[Hit]:
             ids = [each.id for each in some]
-            found = (
+            matches = (
                 past.entries(MemoryEntry.objects.of(account_id).filter(pk__in=ids))
                 if past
                 else MemoryEntry.objects.raw(_BY_ID, [account_id, Ids(ids).array])
             )
-            entries = {str(each.pk): each for each in found}
+            entries = {str(each.pk): each for each in matches}
             return [
                 Hit(
                     entry=entries[each.id],
@@ -131,10 +133,10 @@ def answer(account_id: UUID, asked: Search, meaning: Meaning | None) -> list[Hit
                 if each.id in entries
             ]
 
-        hits = _distinct(told(best[: asked.limit]))
-        if len(hits) < asked.limit < len(best):  # some say the same: others take their place
-            hits = _distinct([*hits, *told(best[asked.limit :][: asked.limit + SPARE])])
-        return _with_states(account_id, hits[: asked.limit], model.pk)
+        hits = _distinct(to_hits(best[: request.limit]))
+        if len(hits) < request.limit < len(best):  # some say the same: others take their place
+            hits = _distinct([*hits, *to_hits(best[request.limit :][: request.limit + SPARE])])
+        return _with_states(account_id, hits[: request.limit], model.pk)
 
 
 def _with_states(account_id: UUID, hits: Sequence[Hit], model_id: int) -> list[Hit]:
@@ -160,42 +162,42 @@ def _distinct(hits: Iterable[Hit]) -> list[Hit]:
     return list(seen.values())
 
 
-def past_of(account_id: UUID, asked: Search, among: Ids | None = None) -> Past | None:
+def past_of(account_id: UUID, request: Search, among: Ids | None = None) -> Past | None:
     """The instant asked about. Who may not see a memory now is not told it from then."""
-    if asked.as_of is None:
+    if request.as_of is None:
         return None
-    present = tellable(MemoryEntry.objects.of(account_id).visible_to(asked.viewer))
+    present = tellable(MemoryEntry.objects.of(account_id).visible_to(request.viewer))
     if among is not None:
         present = present.filter(pk__any_of=among)
-    return Past(account_id=account_id, at=asked.as_of, present=present)
+    return Past(account_id=account_id, at=request.as_of, present=present)
 
 
-def _within(account_id: UUID, asked: Search) -> Within:
+def _within(account_id: UUID, request: Search) -> Within:
     """What may be found. Agents ask with the same ids and filters again and again."""
-    if asked.filters is not None or asked.as_of:
-        return Within.of(rows_of(account_id, asked))
-    return _filter(account_id, replace(asked, query="", limit=0, min_score=0.0, variant=DEFAULT))
+    if request.filters is not None or request.as_of:
+        return Within.of(rows_of(account_id, request))
+    return _filter(account_id, replace(request, query="", limit=0, min_score=0.0, variant=DEFAULT))
 
 
 @lru_cache(maxsize=1_000)
-def _filter(account_id: UUID, asked: Search) -> Within:
+def _filter(account_id: UUID, request: Search) -> Within:
     """The filter as SQL. Only its text is remembered: the database reads the rows each time."""
-    return Within.of(rows_of(account_id, asked))
+    return Within.of(rows_of(account_id, request))
 
 
-def rows_of(account_id: UUID, asked: Search) -> EntryQuerySet:
+def rows_of(account_id: UUID, request: Search) -> EntryQuerySet:
     """The memories that whoever asks may be told, as far as they ask for them."""
     rows = MemoryEntry.objects.of(account_id)
-    if not asked.of_anyone:
-        rows = rows.current(asked.as_of).visible_to(asked.viewer)
-    if asked.kinds:
-        rows = rows.filter(kind__in=asked.kinds)
-    if asked.tags:
-        rows = rows.filter(tags__contains=list(asked.tags))
-    if asked.in_run:
-        rows = rows.filter(run_id=asked.in_run)
-    if asked.observed_after:
-        rows = rows.filter(observed_at__gte=asked.observed_after)
-    if asked.observed_before:
-        rows = rows.filter(observed_at__lt=asked.observed_before)
-    return rows if asked.filters is None else rows.filter(asked.filters)
+    if not request.of_anyone:
+        rows = rows.current(request.as_of).visible_to(request.viewer)
+    if request.kinds:
+        rows = rows.filter(kind__in=request.kinds)
+    if request.tags:
+        rows = rows.filter(tags__contains=list(request.tags))
+    if request.in_run:
+        rows = rows.filter(run_id=request.in_run)
+    if request.observed_after:
+        rows = rows.filter(observed_at__gte=request.observed_after)
+    if request.observed_before:
+        rows = rows.filter(observed_at__lt=request.observed_before)
+    return rows if request.filters is None else rows.filter(request.filters)

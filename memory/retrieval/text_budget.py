@@ -7,7 +7,7 @@ HEADING = "## Relevant Memory\n\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class BlockEntry:
     """One memory as it would be told."""
 
     kind: str
@@ -25,13 +25,13 @@ class Block:
 
 
 def block(
-    memories: Iterable[Told], *, most_tokens: int | None, count: Callable[[str], int]
+    memories: Iterable[BlockEntry], *, most_tokens: int | None, count: Callable[[str], int]
 ) -> Block:
     """Number the memories one below the other; what no longer fits is left out whole."""
     text, used = "", 0
     places: list[int] = []
-    for place, told in enumerate(memories):
-        line = f"[{len(places) + 1}] [{told.kind}] (score: {told.score:.2f})\n{told.text}\n\n"
+    for place, entry in enumerate(memories):
+        line = f"[{len(places) + 1}] [{entry.kind}] (score: {entry.score:.2f})\n{entry.text}\n\n"
         addition = line if text else HEADING + line
         if most_tokens is not None and (size := count(text + addition)) > most_tokens:
             continue

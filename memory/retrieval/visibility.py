@@ -18,8 +18,8 @@ class Audience(NamedTuple):
     def of(cls, scope: str, visibility: str, user_id: str, agent_id: str, run_id: str) -> Self:
         if visibility == MemoryEntry.Visibility.ACCOUNT:
             return cls(scope, visibility, "", "", "")
-        kept_run = run_id if visibility == MemoryEntry.Visibility.CONVERSATION else ""
-        return cls(scope, visibility, user_id, agent_id, kept_run)
+        visible_run = run_id if visibility == MemoryEntry.Visibility.CONVERSATION else ""
+        return cls(scope, visibility, user_id, agent_id, visible_run)
 
     @classmethod
     def of_entry(cls, entry: MemoryEntry) -> Self:
@@ -30,5 +30,5 @@ class Audience(NamedTuple):
         """What a memory of theirs has in these columns."""
         if self.visibility == MemoryEntry.Visibility.ACCOUNT:
             return {"scope": self.scope, "visibility": self.visibility}
-        said = self._asdict()
-        return said if self.run_id else {k: v for k, v in said.items() if k != "run_id"}
+        values = self._asdict()
+        return values if self.run_id else {k: v for k, v in values.items() if k != "run_id"}

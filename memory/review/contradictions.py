@@ -113,37 +113,37 @@ def _differing(new: str, old: str) -> Iterator[tuple[str, str]]:
     """Values of one sort that only the one has, beside those that only the other has."""
     here, there = _values(new), _values(old)
     for sort in here.keys() & there.keys():
-        mine = [said for value, said in here[sort].items() if value not in there[sort]]
-        theirs = [said for value, said in there[sort].items() if value not in here[sort]]
+        mine = [words for value, words in here[sort].items() if value not in there[sort]]
+        theirs = [words for value, words in there[sort].items() if value not in here[sort]]
         yield from zip(mine, theirs, strict=False)
 
 
 def _values(text: str) -> Mapping[str, dict[str, str]]:
     """What is counted or dated in a text, by sort and value, as it is said there."""
-    found: dict[str, dict[str, str]] = {}
+    differences: dict[str, dict[str, str]] = {}
     for match in _VALUE.finditer(text):
         sort = str(match.lastgroup)
         counted = text[match.end() : match.end() + 1] if sort == "han" else ""
-        said = match[0] + counted
+        words = match[0] + counted
         value = _READERS[sort](match[sort].lower())
-        found.setdefault(_SORTS.get(sort, "number"), {}).setdefault(value, said)
-    return found
+        differences.setdefault(_SORTS.get(sort, "number"), {}).setdefault(value, words)
+    return differences
 
 
 _SORTS = {"day": "day", "han_day": "day", "month": "month"}
 _READERS: dict[str, Callable[[str], str]] = {
-    "figure": lambda said: said.replace(",", ""),
-    "number": lambda said: str(_ENGLISH_NUMBERS.index(said)),
-    "day": lambda said: str(_DAYS.index(said)),
-    "month": lambda said: str(_MONTHS.index(said)),
-    "han_day": lambda said: str(min(_HAN_DAYS.index(said), 6)),
-    "han": lambda said: str(_han_number(said)),
+    "figure": lambda words: words.replace(",", ""),
+    "number": lambda words: str(_ENGLISH_NUMBERS.index(words)),
+    "day": lambda words: str(_DAYS.index(words)),
+    "month": lambda words: str(_MONTHS.index(words)),
+    "han_day": lambda words: str(min(_HAN_DAYS.index(words), 6)),
+    "han": lambda words: str(_han_number(words)),
 }
 
 
-def _han_number(said: str) -> int:
+def _han_number(words: str) -> int:
     total, digit = 0, 0
-    for char in said:
+    for char in words:
         if char in _HAN_UNITS:
             total, digit = total + (digit or 1) * _HAN_UNITS[char], 0
         else:

@@ -49,13 +49,13 @@ class Caution:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class SimilarMemory:
     """Another memory, what the proposal is to it, and by what signs."""
 
     entry: MemoryEntry
     kind: str
     score: float
-    said: bool  # by the agent, not found by a worker
+    stated_by_agent: bool  # by the agent, not found by a worker
     words: float | None
     meaning: float | None
     pairs: Sequence[Sequence[str]]
@@ -72,7 +72,7 @@ class Evidence:
     warnings: Sequence[Caution]
     blacked_out: bool  # personal data was taken out before it was kept
     replaces: Sequence[MemoryEntry]  # what approval would supersede
-    others: Sequence[Beside]
+    others: Sequence[SimilarMemory]
     triage: Triage | None  # None: no worker has looked yet
     metadata: str  # as JSON, or nothing
 
@@ -90,15 +90,15 @@ class Evidence:
 
 def evidence(entry: MemoryEntry) -> Evidence:
     """What was decided about since is no longer beside it, except what approval replaces."""
-    found = Finding.objects.of(entry.account_id).filter(entry=entry)
-    rows = list(found.select_related("other").order_by("-score", "pk"))
-    beside = [_beside(row, row.other) for row in rows if row.other]
+    findings = Finding.objects.of(entry.account_id).filter(entry=entry)
+    rows = list(findings.select_related("other").order_by("-score", "pk"))
+    similar = [_similar_memory(row, row.other) for row in rows if row.other]
     triage = getattr(entry, "triage", None)
     return Evidence(
         warnings=_warnings(entry, rows, triage),
         blacked_out=bool(BLACKED_OUT.search(entry.content)),
         replaces=superseded_by(entry) if getattr(entry, "is_update", True) else [],
-        others=_others(beside),
+        others=_others(similar),
         triage=triage,
         metadata=json.dumps(entry.slots, indent=2, ensure_ascii=False) if entry.slots else "",
     )
@@ -112,24 +112,24 @@ def superseded_by(entry: MemoryEntry) -> list[MemoryEntry]:
     return [edge.dst for edge in edges.select_related("dst").order_by("dst_id")]
 
 
-def _others(beside: Sequence[Beside]) -> list[Beside]:
+def _others(similar: Sequence[SimilarMemory]) -> list[SimilarMemory]:
     """What speaks against it first, then what says the same, then what is only alike."""
     order = [Kind.CONTRADICTION, Kind.UPDATE, Kind.DUPLICATE, Kind.SIMILAR]
-    shown = [
+    listed_findings = [
         each
-        for each in beside
-        if each.entry.status in COUNTING and not (each.said and each.kind == Kind.UPDATE)
+        for each in similar
+        if each.entry.status in COUNTING and not (each.stated_by_agent and each.kind == Kind.UPDATE)
     ]
-    return sorted(shown, key=lambda each: (order.index(Kind(each.kind)), -each.score))
+    return sorted(listed_findings, key=lambda each: (order.index(Kind(each.kind)), -each.score))
 
 
-def _beside(row: Finding, other: MemoryEntry) -> Beside:
+def _similar_memory(row: Finding, other: MemoryEntry) -> SimilarMemory:
     details: dict[str, Any] = row.details
-    return Beside(
+    return SimilarMemory(
         entry=other,
         kind=row.kind,
         score=row.score,
-        said=bool(details.get("said")),
+        stated_by_agent=bool(details.get("said")),
         words=details.get("words"),
         meaning=details.get("meaning"),
         pairs=details.get("pairs", ()),

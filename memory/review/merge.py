@@ -6,7 +6,7 @@ from typing import Any
 
 from memory.models import MemoryEntry
 
-KNOWN, NEW, BOTH = "known", "new", "both"
+EXISTING, NEW, BOTH = "known", "new", "both"
 LISTS = ("tags", "entities")
 FIELDS = ("content", "title", "kind", *LISTS, "slots", "importance", "confidence")
 
@@ -17,7 +17,7 @@ class Choice:
 
     name: str
     label: str
-    known: Any
+    existing: Any
     new: Any
     chosen: str
 
@@ -26,39 +26,39 @@ class Choice:
         return self.name in LISTS
 
 
-def choices(known: MemoryEntry, new: MemoryEntry, said: Mapping[str, str]) -> list[Choice]:
+def choices(existing: MemoryEntry, new: MemoryEntry, picked: Mapping[str, str]) -> list[Choice]:
     """The fields that differ. Unsaid, words are the new ones, and lists are joined."""
-    found = []
+    choice_list = []
     for name in FIELDS:
-        here, there = getattr(known, name), getattr(new, name)
+        here, there = getattr(existing, name), getattr(new, name)
         if here == there:
             continue
-        usual = BOTH if name in LISTS else NEW if there else KNOWN
-        wanted = said.get(name, usual)
-        valid = wanted in (KNOWN, NEW) or (wanted == BOTH and name in LISTS)
+        usual = BOTH if name in LISTS else NEW if there else EXISTING
+        selected = picked.get(name, usual)
+        valid = selected in (EXISTING, NEW) or (selected == BOTH and name in LISTS)
         label = str(MemoryEntry._meta.get_field(name).verbose_name)  # type: ignore[union-attr]
-        found.append(
+        choice_list.append(
             Choice(
                 name=name,
                 label=label,
-                known=here,
+                existing=here,
                 new=there,
-                chosen=wanted if valid else usual,
+                chosen=selected if valid else usual,
             )
         )
-    return found
+    return choice_list
 
 
-def merged(known: MemoryEntry, new: MemoryEntry, chosen: Sequence[Choice]) -> dict[str, Any]:
+def merged(existing: MemoryEntry, new: MemoryEntry, chosen: Sequence[Choice]) -> dict[str, Any]:
     """What the known memory becomes. Sources of both are kept: both speak for it."""
-    values = {each.name: _value(each) for each in chosen if each.chosen != KNOWN}
-    more = [source for source in new.sources if source not in known.sources]
-    return values | ({"sources": [*known.sources, *more]} if more else {})
+    values = {each.name: _value(each) for each in chosen if each.chosen != EXISTING}
+    more = [source for source in new.sources if source not in existing.sources]
+    return values | ({"sources": [*existing.sources, *more]} if more else {})
 
 
 def _value(choice: Choice) -> Any:
     if choice.chosen == BOTH:
-        return list(dict.fromkeys([*choice.known, *choice.new]))
+        return list(dict.fromkeys([*choice.existing, *choice.new]))
     return choice.new
 
 

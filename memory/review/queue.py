@@ -37,8 +37,8 @@ def described(rows: EntryQuerySet) -> EntryQuerySet:
 def queue(account_id: UUID, need: str = "") -> EntryQuerySet:
     """What waits, the oldest first."""
     rows: Any = needing(MemoryEntry.objects.of(account_id).awaiting_review())
-    found: EntryQuerySet = rows.filter(need=need) if need else rows
-    return found
+    queued: EntryQuerySet = rows.filter(need=need) if need else rows
+    return queued
 
 
 def needs(account_id: UUID) -> Mapping[str, int]:

@@ -96,8 +96,8 @@ class _Weights:
     def held(self, part: str, whole: str) -> float:
         """How much of a text another one says too."""
         here = set(terms(part))
-        said = self._sum(here)
-        return self._sum(here & set(terms(whole))) / said if said else 0.0
+        own_sum = self._sum(here)
+        return self._sum(here & set(terms(whole))) / own_sum if own_sum else 0.0
 
     def _sum(self, words: set[str]) -> float:
         return sum(self.weights.get(word, self.average) for word in words)

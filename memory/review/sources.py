@@ -21,15 +21,15 @@ class Sources:
 
 
 def sources_of(entry: MemoryEntry) -> Sources:
-    said = [*_strings([*entry.sources, entry.raw_ref, entry.evidence_ref])]
+    references = [*_strings([*entry.sources, entry.raw_ref, entry.evidence_ref])]
     rows = MemoryEntry.objects.of(entry.account_id).exclude(pk=entry.pk)
     edges = MemoryEdge.objects.of(entry.account_id).filter(
         src=entry, type=MemoryEdge.Type.DERIVED_FROM
     )
-    ids = {pk for _, text in said if (pk := _uuid(text))}
+    ids = {pk for _, text in references if (pk := _uuid(text))}
     ids |= set(edges.values_list("dst_id", flat=True)[:MOST])
     named = list(rows.filter(pk__in=ids).order_by("observed_at", "pk")[:MOST])
-    runs = {text for name, text in said if name in RUN_NAMES and text} | {entry.run_id} - {""}
+    runs = {text for name, text in references if name in RUN_NAMES and text} | {entry.run_id} - {""}
     turns = rows.filter(run_id__in=runs).exclude(pk__in=ids).order_by("observed_at", "position")
     until = turns.filter(observed_at__lte=entry.observed_at).reverse()[:BEFORE]
     since = turns.filter(observed_at__gt=entry.observed_at)[:AFTER]

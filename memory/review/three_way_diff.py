@@ -39,7 +39,7 @@ class Field:
         return self.theirs if self.moved == Moved.THEM else self.mine
 
 
-def three_way(
+def diff_three_way(
     names: Iterable[str],
     *,
     base: Mapping[str, Any],

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEIGHBOURS = 10
-AROUND = 10  # nearest of an item, by which it is told how crowded its place is
+NEIGHBOURHOOD = 10  # nearest of an item, by which it is told how crowded its place is
 FEWEST = 3  # of them, where there are few items to choose from
 ENOUGH = 50  # vectors from which it can be told what all have in common
 SMALLEST = 3  # memories that make a topic
@@ -33,7 +33,7 @@ class Grown:
     """The topic of each item, or NONE; topics from `known` on are new."""
 
     topics: list[int]
-    known: int
+    topic_count: int
 
 
 def neighbours(vectors: Vectors) -> Graph:
@@ -46,14 +46,14 @@ def grow(graph: Graph, topics: Sequence[int]) -> Grown:
 
     A second call with what the first returned changes nothing.
     """
-    known = max(topics, default=NONE) + 1
+    topic_count = max(topics, default=NONE) + 1
     now = list(topics)
     for _ in range(ROUNDS):
         joined = _join(graph, now)
-        founded = _found(graph, now)
+        founded = _create_topics(graph, now)
         if not joined and not founded:
             break
-    return Grown(topics=now, known=known)
+    return Grown(topics=now, topic_count=topic_count)
 
 
 def centred(vectors: Vectors) -> Vectors:
@@ -75,11 +75,11 @@ def mutual_neighbours(vectors: Vectors) -> Graph:
     most = min(NEIGHBOURS, max(FEWEST, len(vectors) // 4))
     crowd = _crowding(vectors)
     nearest: list[frozenset[int]] = []
-    for start, near in _blocks(vectors):
-        apart = 2 * near - crowd[start : start + len(near), None] - crowd[None, :]
+    for start, similarities in _blocks(vectors):
+        apart = 2 * similarities - crowd[start : start + len(similarities), None] - crowd[None, :]
         best = np.argsort(-apart, axis=1, kind="stable")[:, :most]
         nearest += [
-            frozenset(int(other) for other in others if near[row, other] > 0)
+            frozenset(int(other) for other in others if similarities[row, other] > 0)
             for row, others in enumerate(best)
         ]
     return [
@@ -90,19 +90,23 @@ def mutual_neighbours(vectors: Vectors) -> Graph:
 
 def _crowding(vectors: Vectors) -> Vectors:
     """How near its nearest are to each item, on average."""
-    few = min(AROUND, len(vectors) - 1)
+    few = min(NEIGHBOURHOOD, len(vectors) - 1)
     if few < 1:
         return np.zeros(len(vectors), dtype=np.float32)
-    means = [np.sort(near, axis=1)[:, -few:].mean(axis=1) for _, near in _blocks(vectors)]
+    means = [
+        np.sort(similarities, axis=1)[:, -few:].mean(axis=1) for _, similarities in _blocks(vectors)
+    ]
     return np.concatenate(means)
 
 
 def _blocks(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
     """The cosines of some items with all, block by block; nothing is its own neighbour."""
     for start in range(0, len(vectors), BLOCK):
-        near = vectors[start : start + BLOCK] @ vectors.T
-        near[np.arange(len(near)), np.arange(start, start + len(near))] = -np.inf
-        yield start, near
+        similarities = vectors[start : start + BLOCK] @ vectors.T
+        similarities[
+            np.arange(len(similarities)), np.arange(start, start + len(similarities))
+        ] = -np.inf
+        yield start, similarities
 
 
 def _shared(mine: frozenset[int], other: frozenset[int]) -> float:
@@ -112,11 +116,11 @@ def _shared(mine: frozenset[int], other: frozenset[int]) -> float:
 def _join(graph: Graph, topics: list[int]) -> int:
     """Let items join the topic that most of their neighbours are in. Changes `topics`."""
     joined = 0
-    for item, near in enumerate(graph):
-        if topics[item] != NONE or not near:
+    for item, similarities in enumerate(graph):
+        if topics[item] != NONE or not similarities:
             continue
         votes: dict[int, float] = defaultdict(float)
-        for other, weight in near.items():
+        for other, weight in similarities.items():
             votes[topics[other]] += weight
         whole = sum(votes.values())
         votes.pop(NONE, None)
@@ -127,7 +131,7 @@ def _join(graph: Graph, topics: list[int]) -> int:
     return joined
 
 
-def _found(graph: Graph, topics: list[int]) -> int:
+def _create_topics(graph: Graph, topics: list[int]) -> int:
     """Make topics of the communities among items that have none. Changes `topics`."""
     free = [item for item, topic in enumerate(topics) if topic == NONE]
     place = {item: number for number, item in enumerate(free)}
@@ -162,7 +166,7 @@ def _core(graph: Graph, group: Sequence[int]) -> list[int]:
 def communities(graph: Graph) -> list[int]:
     """The community of each node: Louvain's method, in the order of the nodes."""
     of = list(range(len(graph)))
-    level: list[dict[int, float]] = [dict(near) for near in graph]
+    level: list[dict[int, float]] = [dict(similarities) for similarities in graph]
     while True:
         labels = _moved(level)
         names = {label: number for number, label in enumerate(sorted(set(labels)))}
@@ -170,25 +174,25 @@ def communities(graph: Graph) -> list[int]:
             return of
         of = [names[labels[node]] for node in of]
         merged: list[dict[int, float]] = [defaultdict(float) for _ in names]
-        for node, near in enumerate(level):
-            for other, weight in near.items():
+        for node, similarities in enumerate(level):
+            for other, weight in similarities.items():
                 merged[names[labels[node]]][names[labels[other]]] += weight
-        level = [dict(near) for near in merged]
+        level = [dict(similarities) for similarities in merged]
 
 
 def _moved(level: Sequence[Mapping[int, float]]) -> list[int]:
     """Each node in the community of its neighbours where it adds most to modularity."""
-    degrees = [sum(near.values()) for near in level]
+    degrees = [sum(similarities.values()) for similarities in level]
     whole = sum(degrees) or 1.0
     labels = list(range(len(level)))
     total = list(degrees)
     for _ in range(ROUNDS):
         moved = False
-        for node, near in enumerate(level):
+        for node, similarities in enumerate(level):
             own = labels[node]
             total[own] -= degrees[node]
             to: dict[int, float] = defaultdict(float)
-            for other, weight in near.items():
+            for other, weight in similarities.items():
                 if other != node:
                     to[labels[other]] += weight
             gain = {label: to[label] - degrees[node] * total[label] / whole for label in to}
@@ -211,10 +215,10 @@ def agreement(one: Sequence[Any], other: Sequence[Any]) -> float:
         together[a, b] += 1
         first[a] += 1
         second[b] += 1
-    both, alone, beside = (
-        sum(count * (count - 1) / 2 for count in counts.values())
-        for counts in (together, first, second)
+    both, alone, outer = (
+        sum(count * (count - 1) / 2 for count in table.values())
+        for table in (together, first, second)
     )
-    chance = alone * beside / max(len(one) * (len(one) - 1) / 2, 1)
-    best = (alone + beside) / 2
+    chance = alone * outer / max(len(one) * (len(one) - 1) / 2, 1)
+    best = (alone + outer) / 2
     return 1.0 if best == chance else (both - chance) / (best - chance)

@@ -44,6 +44,6 @@ def _surfaces(texts: Sequence[str]) -> dict[str, str]:
     counted: dict[str, Counter[str]] = {}
     for text in texts:
         for word in SURFACE.findall(text.casefold()):
-            if len(word) <= TERM_LENGTH and len(found := terms(word)) == 1:
-                counted.setdefault(found[0], Counter())[word] += 1
+            if len(word) <= TERM_LENGTH and len(word_terms := terms(word)) == 1:
+                counted.setdefault(word_terms[0], Counter())[word] += 1
     return {term: min(words, key=lambda w: (-words[w], w)) for term, words in counted.items()}

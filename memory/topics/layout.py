@@ -27,10 +27,10 @@ class Spot:
     outward: bool
 
 
-def around(named: Sequence[tuple[str, str, bool]]) -> list[Spot]:
+def place_around(named: Sequence[tuple[str, str, bool]]) -> list[Spot]:
     """Spots of neighbours, given as text, kind of connection, and whether it leads to them."""
-    shown = named[:MOST]
-    return [_spot(i, len(shown), *each) for i, each in enumerate(shown)]
+    visible_names = named[:MOST]
+    return [_spot(i, len(visible_names), *each) for i, each in enumerate(visible_names)]
 
 
 def _spot(i: int, number: int, text: str, line: str, outward: bool) -> Spot:  # noqa: FBT001 - a datum
@@ -54,10 +54,10 @@ def _spot(i: int, number: int, text: str, line: str, outward: bool) -> Spot:  # 
 
 def shortened(text: str) -> str:
     """As much of a text as there is room for."""
-    room, kept = NARROW, ""
+    room, fitted = NARROW, ""
     for letter in " ".join(text.split()):
         room -= 2 if unicodedata.east_asian_width(letter) in "WF" else 1
         if room < 0:
-            return kept + "…"
-        kept += letter
-    return kept
+            return fitted + "…"
+        fitted += letter
+    return fitted

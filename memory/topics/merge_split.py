@@ -29,16 +29,16 @@ class Suggestion:
 
 def suggestions(graph: Graph, topics: Sequence[int]) -> list[Suggestion]:
     """What should be merged or split, the clearest first; each topic is in one of them only."""
-    found = sorted(
+    proposals = sorted(
         [*_merges(graph, topics), *_splits(graph, topics)],
         key=lambda each: (-each.score, each.topic, each.other),
     )
-    taken: set[int] = set()
+    used: set[int] = set()
     chosen = []
-    for each in found:
+    for each in proposals:
         named = {each.topic, each.other} - {NONE}
-        if not named & taken:
-            taken |= named
+        if not named & used:
+            used |= named
             chosen.append(each)
     return chosen
 
@@ -47,8 +47,8 @@ def _merges(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
     between: dict[tuple[int, int], float] = defaultdict(float)
     degree: dict[int, float] = defaultdict(float)
     whole = 0.0
-    for item, near in enumerate(graph):
-        for other, weight in near.items():
+    for item, row in enumerate(graph):
+        for other, weight in row.items():
             whole += weight
             degree[topics[item]] += weight
             if NONE not in (topics[item], topics[other]) and topics[item] < topics[other]:
@@ -85,13 +85,13 @@ def _splits(graph: Graph, topics: Sequence[int]) -> Iterator[Suggestion]:
 
 def modularity(graph: Sequence[Mapping[int, float]], labels: Sequence[int]) -> float:
     """How much more of the connections lies inside the groups than chance would put there."""
-    whole = sum(sum(near.values()) for near in graph)
+    whole = sum(sum(row.values()) for row in graph)
     if not whole:
         return 0.0
     inside = 0.0
     degree: dict[int, float] = defaultdict(float)
-    for node, near in enumerate(graph):
-        for other, weight in near.items():
+    for node, row in enumerate(graph):
+        for other, weight in row.items():
             degree[labels[node]] += weight
             inside += weight if labels[other] == labels[node] else 0.0
     return inside / whole - sum((each / whole) ** 2 for each in degree.values())

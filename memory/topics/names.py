@@ -12,14 +12,14 @@ SHORTEST = 2  # characters of a name: one alone is an initial, or a word
 
 def named_in(text: str, entities: Iterable[str]) -> Callable[[str], bool]:
     """Tells of names whether this text, or its list of entities, has them."""
-    listed = {each.casefold() for each in entities}
+    entity_names = {each.casefold() for each in entities}
     folded = text.casefold()
 
     def has(name: str) -> bool:
-        wanted = name.strip().casefold()
-        if len(wanted) < SHORTEST:
+        folded_name = name.strip().casefold()
+        if len(folded_name) < SHORTEST:
             return False
-        return wanted in listed or bool(_pattern(wanted).search(folded))
+        return folded_name in entity_names or bool(_pattern(folded_name).search(folded))
 
     return has
 

@@ -47,12 +47,12 @@ def export_these(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
         with acting(account_id):
             entries = MemoryEntry.objects.of(account_id).in_bulk(page)
         yield b"".join(line_of(entries[pk]) for pk in page if pk in entries)
-    known = set(ids)
+    exported_ids = set(ids)
     for page in _pages(ids):
         with acting(account_id):
             edges = MemoryEdge.objects.of(account_id).filter(src__any_of=Ids(page))
             rows = list(edges.exclude(commit=None).order_by("pk"))
-        yield b"".join(line_of(edge) for edge in rows if edge.dst_id in known)
+        yield b"".join(line_of(edge) for edge in rows if edge.dst_id in exported_ids)
 
 
 def _pages(ids: Sequence[UUID]) -> Iterator[Sequence[UUID]]:

@@ -24,7 +24,7 @@ HEADER = {"object": "memories", "format": FORMAT}
 # Named as the API names them.
 NAMES = {"content": "text", "slots": "metadata"}
 # Known by where they are, or to one ledger only.
-NOT_TOLD = frozenset({"account_id", "commit_id", "written_in", "position", "origin"})
+EXCLUDED_FIELDS = frozenset({"account_id", "commit_id", "written_in", "position", "origin"})
 TYPES: Mapping[type, Sequence[type]] = {
     models.FloatField: (int, float),
     models.IntegerField: (int,),
@@ -44,10 +44,10 @@ class UnknownFormat(Exception):
 def line_of(row: MemoryEntry | MemoryEdge) -> bytes:
     """The line of an entry or an edge."""
     kind = "entry" if isinstance(row, MemoryEntry) else "edge"
-    return canonical({"object": kind} | told(row)) + b"\n"
+    return canonical({"object": kind} | serialize_row(row)) + b"\n"
 
 
-def told(row: models.Model) -> dict[str, Any]:
+def serialize_row(row: models.Model) -> dict[str, Any]:
     """What a line tells of a row."""
     return {name: getattr(row, field.attname) for name, field in _fields(type(row)).items()}
 
@@ -121,7 +121,7 @@ def _fields(model: type[models.Model]) -> dict[str, "models.Field[Any, Any]"]:
     return {
         NAMES.get(field.attname, field.attname): field
         for field in model._meta.concrete_fields
-        if field.attname not in NOT_TOLD
+        if field.attname not in EXCLUDED_FIELDS
     }
 
 

@@ -10,10 +10,10 @@ from kmapp.web.page_access import reviewer_required
 from memory.actions import bulk_forget
 from memory.actions.review import FORGETTABLE
 from memory.retrieval.entry_list import Listing
-from memory.views.bulk_review import say
+from memory.views.bulk_review import notify_result
 from memory.views.review_forms import REASON
 
-SHOWN = 20  # of what would be forgotten
+EXAMPLES = 20  # of what would be forgotten
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -33,14 +33,14 @@ def forget_these(request: WebRequest) -> HttpResponse:
         )
         if started.events:
             return redirect("memory:bulk_run", pk=started.run.pk)
-        say(request, started.run)
+        notify_result(request, started.run)
         return redirect(f"{reverse('memory:entries')}?{listing.query}")
-    found = bulk_forget.preview_forget(account_id, rows, actor)
-    shown = rows.filter(status__in=FORGETTABLE).order_by("-created_at", "-pk")[:SHOWN]
+    extent = bulk_forget.preview_forget(account_id, rows, actor)
+    examples = rows.filter(status__in=FORGETTABLE).order_by("-created_at", "-pk")[:EXAMPLES]
     context = {
-        "extent": found,
-        "entries": shown,
-        "more": max(0, found.memories - SHOWN),
+        "extent": extent,
+        "entries": examples,
+        "more": max(0, extent.memories - EXAMPLES),
         "listing": listing,
         "longest": REASON,
     }

@@ -40,27 +40,27 @@ MOST = 50_000  # of one run
 def many(request: WebRequest) -> HttpResponse | AfterCommit:
     """Asks what is to be done with the marked ones, or all of the group; then does it."""
     if request.method != "POST":
-        return _ask(request)
+        return _render_confirmation(request)
     everything = request.POST.get("which") == "all"
     chosen = _all_of_them(request) if everything else _marked(request)
     if everything and len(chosen) != parse_row_number(request.POST.get("expected", "")):
-        return _ask(request, drifted=True)
+        return _render_confirmation(request, drifted=True)
     if not chosen:
         raise Invalid(_("Mark some proposals first."))
     run = bulk_review.start_run(
         account_id_for(request),
         actor_for(request),
-        _deed(request),
+        _operation(request),
         chosen,
         post_text(request, "reason", REASON),
     ).run
     if len(chosen) > PART_SIZE:
         return _to(request, reverse("memory:bulk_run", args=[run.pk]))
-    say(request, run)
+    notify_result(request, run)
     return AfterCommit(lambda: moved_on(request, open_next(request)))
 
 
-def _ask(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
+def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
     rows = queue(account_id_for(request), need(request))
     context = {
         "marked": sorted(picked(request)),
@@ -79,11 +79,11 @@ def _ask(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
     return answer
 
 
-def _deed(request: WebRequest) -> BulkRun.Operation:
-    said = request.POST.get("deed", "")
-    if said not in (BulkRun.Operation.APPROVE, BulkRun.Operation.REJECT):
+def _operation(request: WebRequest) -> BulkRun.Operation:
+    value = request.POST.get("deed", "")
+    if value not in (BulkRun.Operation.APPROVE, BulkRun.Operation.REJECT):
         raise Invalid(_("Say whether to approve or to reject."))
-    return BulkRun.Operation(said)
+    return BulkRun.Operation(value)
 
 
 def _marked(request: WebRequest) -> Sequence[EntryVersion]:
@@ -137,7 +137,7 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     return _to(request, address(request, None))
 
 
-def say(request: WebRequest, row: BulkRun) -> None:
+def notify_result(request: WebRequest, row: BulkRun) -> None:
     """Tell what was done, with the way back."""
     done = bulk_review.get_progress(row)
     if row.deed == BulkRun.Operation.APPROVE:

@@ -24,7 +24,7 @@ from memory.actions import review
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.entry_list import COLUMNS, Listing
-from memory.review.three_way_diff import Field, Moved, three_way
+from memory.review.three_way_diff import Field, Moved, diff_three_way
 from memory.views.review_forms import REASON, ProposalForm
 
 TEMPLATE = "memory/entries/form.html"
@@ -46,31 +46,31 @@ class EditForm(ProposalForm):
     @classmethod
     def showing(cls, values: Mapping[str, Any], *, version: int, reason: str = "") -> "EditForm":
         """These values, for somebody to go on with."""
-        said = {**values, "tags": ", ".join(values["tags"]), "version": version}
-        return cls(initial={**said, "reason": reason})
+        initial_values = {**values, "tags": ", ".join(values["tags"]), "version": version}
+        return cls(initial={**initial_values, "reason": reason})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @reviewer_required
 def edit(request: WebRequest, pk: UUID) -> HttpResponse:
-    row = _found(request, pk)
+    row = _get_entry(request, pk)
     if request.method != "POST":
         form = EditForm.showing(_values(vars(row)), version=row.version)
-        return _asked(request, row, form, HTTPStatus.OK)
+        return _submitted(request, row, form, HTTPStatus.OK)
     form = EditForm(request.POST)
     if not form.is_valid():
-        return _asked(request, row, form, HTTPStatus.UNPROCESSABLE_ENTITY)
+        return _submitted(request, row, form, HTTPStatus.UNPROCESSABLE_ENTITY)
     seen = _seen(row, form.cleaned_data["version"])
     mine = {name: form.cleaned_data[name] for name in FIELDS}
     changed = {name: value for name, value in mine.items() if value != seen[name]}
     try:
         after = _change(request, pk, form, changed)
     except Conflict as refusal:
-        row = _found(request, pk)  # as whoever was first has left it
+        row = _get_entry(request, pk)  # as whoever was first has left it
         if refusal.code == "stale_version":
             return _overtaken(request, row, form, seen)
         form.add_error(None, refusal.message)
-        return _asked(request, row, form, HTTPStatus.CONFLICT)
+        return _submitted(request, row, form, HTTPStatus.CONFLICT)
     return _done(request, after or row)
 
 
@@ -98,7 +98,7 @@ def _overtaken(
 ) -> HttpResponse:
     """What was seen, what it is now and what was typed; the form goes on from all three."""
     mine = {name: form.cleaned_data[name] for name in FIELDS}
-    fields = three_way(FIELDS, base=seen, theirs=_values(vars(row)), mine=mine)
+    fields = diff_three_way(FIELDS, base=seen, theirs=_values(vars(row)), mine=mine)
     offered = {field.name: field.offered for field in fields}
     going_on = EditForm.showing(offered, version=row.version, reason=form.cleaned_data["reason"])
     versions = MemoryVersion.objects.of(row.account_id).filter(entry_id=row.pk)
@@ -112,7 +112,7 @@ def _overtaken(
         "latest": latest,
         "who": list_actor_names([latest.actor])[latest.actor],
     }
-    return _asked(request, row, going_on, HTTPStatus.CONFLICT, overtaken=overtaken)
+    return _submitted(request, row, going_on, HTTPStatus.CONFLICT, overtaken=overtaken)
 
 
 def _texts(field: Field) -> dict[str, str]:
@@ -123,7 +123,7 @@ def _text(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
-def _asked(
+def _submitted(
     request: WebRequest,
     row: MemoryEntry,
     form: EditForm,
@@ -149,7 +149,7 @@ def _done(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     here = QueryDict(urlsplit(request.htmx.current_url or "").query)
     listing = Listing.of(row.account_id, here)
     context = {
-        "entry": _found(request, row.pk),
+        "entry": _get_entry(request, row.pk),
         "columns": [(name, COLUMNS[name]) for name in listing.columns],
     }
     answer = render(request, "memory/entries/index.html#row", context)
@@ -158,7 +158,7 @@ def _done(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     return answer
 
 
-def _found(request: WebRequest, pk: UUID) -> MemoryEntry:
+def _get_entry(request: WebRequest, pk: UUID) -> MemoryEntry:
     rows = MemoryEntry.objects.of(account_id_for(request))
     return get_object_or_404(rows.with_embedding_state(active_model().pk), pk=pk)
 

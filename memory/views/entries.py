@@ -34,7 +34,7 @@ TEMPLATE = "memory/entries/detail.html"
 @reviewer_required
 def entry(request: WebRequest, pk: UUID) -> HttpResponse:
     row = _rows(request).filter(pk=pk).first()
-    return _shown(request, row) if row else erased(request, pk)
+    return _render_entry(request, row) if row else erased(request, pk)
 
 
 @require_POST
@@ -54,23 +54,25 @@ def unpin(request: WebRequest, pk: UUID) -> HttpResponse:
 def forget(request: WebRequest, pk: UUID) -> HttpResponse:
     """Asks once, and says what goes and what stays."""
     if request.method != "POST":
-        found = _found(request, pk)
-        rows = MemoryEntry.objects.of(found.account_id).filter(pk=pk)
-        extent = erasure.preview_erasure(found.account_id, rows, actor_for(request))
-        return render(request, "memory/entries/forget.html", {"entry": found, "extent": extent})
+        row = _get_entry(request, pk)
+        rows = MemoryEntry.objects.of(row.account_id).filter(pk=pk)
+        extent = erasure.preview_erasure(row.account_id, rows, actor_for(request))
+        return render(request, "memory/entries/forget.html", {"entry": row, "extent": extent})
     return _decide(request, pk, review.forget, _("Forgotten. Agents are not told it any more."))
 
 
 @require_POST
 @reviewer_required
 def revert(request: WebRequest, pk: UUID) -> HttpResponse:
-    wanted = parse_row_number(request.POST.get("to", "")) or 0
-    said = _("As it was in version %(n)d again.") % {"n": wanted}
-    return _decide(request, pk, lambda decision: review.revert(decision, to=wanted), said)
+    version_number = parse_row_number(request.POST.get("to", "")) or 0
+    message = _("As it was in version %(n)d again.") % {"n": version_number}
+    return _decide(
+        request, pk, lambda decision: review.revert(decision, to=version_number), message
+    )
 
 
 def _decide(
-    request: WebRequest, pk: UUID, deed: Callable[[Decision], MemoryEntry], said: str
+    request: WebRequest, pk: UUID, operation: Callable[[Decision], MemoryEntry], message: str
 ) -> HttpResponse:
     version = parse_row_number(request.POST.get("version", ""))
     if version is None:
@@ -81,8 +83,8 @@ def _decide(
         version=version,
         reason=post_text(request, "reason", REASON),
     )
-    changed = deed(decision)
-    notify_success(request, said, undo=_undo(changed))
+    changed = operation(decision)
+    notify_success(request, message, undo=_undo(changed))
     return redirect("memory:entry", pk=pk)
 
 
@@ -105,11 +107,11 @@ def _rows(request: WebRequest) -> EntryQuerySet:
     return rows.with_embedding_state(active_model().pk)
 
 
-def _found(request: WebRequest, pk: UUID) -> MemoryEntry:
+def _get_entry(request: WebRequest, pk: UUID) -> MemoryEntry:
     return get_object_or_404(_rows(request), pk=pk)
 
 
-def _shown(request: WebRequest, row: MemoryEntry) -> HttpResponse:
+def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     account_id, pk = row.account_id, row.pk
     compared = comparison(account_id, pk, request.GET)
     if request.htmx and compared:
@@ -136,10 +138,10 @@ def _shown(request: WebRequest, row: MemoryEntry) -> HttpResponse:
     return render(request, TEMPLATE, context)
 
 
-def _instant(said: str) -> datetime | None:
+def _instant(message: str) -> datetime | None:
     """A time that somebody typed, in their own zone; None if it is none."""
     try:
-        moment = parse_datetime(said)
+        moment = parse_datetime(message)
         return timezone.make_aware(moment) if moment and timezone.is_naive(moment) else moment
     except (ValueError, OverflowError):
         return None

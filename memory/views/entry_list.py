@@ -34,10 +34,10 @@ def entries(request: WebRequest) -> HttpResponse | AfterCommit:
     listing = Listing.of(account_id_for(request), request.GET)
     if not listing.words:
         return _page(request, listing, None, ())
-    return AfterCommit(partial(_ask, request, listing), outside_transaction=True)
+    return AfterCommit(partial(_render_results, request, listing), outside_transaction=True)
 
 
-def _ask(request: WebRequest, listing: Listing) -> AfterCommit:
+def _render_results(request: WebRequest, listing: Listing) -> AfterCommit:
     decisions: list[Mapping[str, Any]] = []
     meaning = meaning_of(listing.account_id, listing.words, decisions)
     return AfterCommit(partial(_page, request, listing, meaning, decisions))
@@ -73,15 +73,15 @@ def _page(
 def _whole(account_id: UUID, ids: Sequence[UUID]) -> list[MemoryEntry]:
     """Those rows whole: what a row shows is read for the page only."""
     rows = MemoryEntry.objects.of(account_id).with_embedding_state(active_model().pk)
-    known = rows.in_bulk(ids)
-    return [known[pk] for pk in ids if pk in known]
+    rows_by_id = rows.in_bulk(ids)
+    return [rows_by_id[pk] for pk in ids if pk in rows_by_id]
 
 
 def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
     """The saved views, the one that is open, and whether the list is still as it was saved."""
     views = list(views_for(request))
-    wanted = request.GET.get("view", "")
-    opened = next((view for view in views if str(view.pk) == wanted), None)
+    view_id = request.GET.get("view", "")
+    opened = next((view for view in views if str(view.pk) == view_id), None)
     is_mine = opened is not None and (
         opened.owner_id == request.user.pk or request.access.role == Membership.Role.ADMIN
     )

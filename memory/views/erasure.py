@@ -19,9 +19,9 @@ from memory.models import EntryQuerySet, ErasedEntry, MemoryEdge, MemoryEntry
 from memory.retrieval.entry_list import Listing
 from memory.views.review_forms import REASON
 
-SHOWN = 20  # of what would be erased
+EXAMPLES = 20  # of what would be erased
 # Connections that say that the other memory may hold the same.
-TELLING = (
+LABELS = (
     MemoryEdge.Type.SUPERSEDES,
     MemoryEdge.Type.DERIVED_FROM,
     MemoryEdge.Type.PART_OF,
@@ -42,20 +42,20 @@ def erase(request: WebRequest) -> HttpResponse:
             ticket=request.POST.get("ticket", ""),
             reason=post_text(request, "reason", REASON),
         )
-        said = ngettext(
+        message = ngettext(
             "%(n)d memory is erased. This commit is what proves it.",
             "%(n)d memories are erased. This commit is what proves it.",
             done.memories,
         )
-        notify_success(request, said % {"n": done.memories})
+        notify_success(request, message % {"n": done.memories})
         return redirect("web:commit", pk=done.commit_id)
-    found = erasure.preview_erasure(account_id, rows, actor)
+    extent = erasure.preview_erasure(account_id, rows, actor)
     context = {
-        "extent": found,
-        "entries": rows.order_by("-created_at", "-pk")[:SHOWN],
-        "more": max(0, found.memories - SHOWN),
+        "extent": extent,
+        "entries": rows.order_by("-created_at", "-pk")[:EXAMPLES],
+        "more": max(0, extent.memories - EXAMPLES),
         "related": _related(account_id, rows),
-        "word": _word(found.memories),
+        "word": _word(extent.memories),
         "mistyped": request.method == "POST",
         "typed": request.POST.get("typed", ""),
         "reason": post_text(request, "reason", REASON),
@@ -66,11 +66,11 @@ def erase(request: WebRequest) -> HttpResponse:
     return render(request, "memory/erasure/index.html", context, status=status)
 
 
-def _rows(account_id: UUID, asked: QueryDict) -> EntryQuerySet:
+def _rows(account_id: UUID, params: QueryDict) -> EntryQuerySet:
     """What is meant: one memory, or what the list shows."""
-    if one := asked.get("id"):
+    if one := params.get("id"):
         return MemoryEntry.objects.of(account_id).filter(pk=uuid_or_404(str(one)))
-    return Listing.of(account_id, asked).chosen
+    return Listing.of(account_id, params).chosen
 
 
 def _word(number: int) -> str:
@@ -88,13 +88,13 @@ def _is_typed(request: WebRequest) -> bool:
 
 def _related(account_id: UUID, rows: EntryQuerySet) -> list[MemoryEntry]:
     """Memories that stay and may say the same: what these replaced, or were made of."""
-    edges = MemoryEdge.objects.of(account_id).filter(type__in=TELLING)
+    edges = MemoryEdge.objects.of(account_id).filter(type__in=LABELS)
     ids = rows.values("pk")
     others = MemoryEntry.objects.of(account_id).exclude(pk__in=ids)
-    beside = edges.filter(src__in=ids).values("dst_id").union(
+    neighbour_ids = edges.filter(src__in=ids).values("dst_id").union(
         edges.filter(dst__in=ids).values("src_id")
     )  # fmt: skip
-    return list(others.filter(pk__in=beside).order_by("pk")[:SHOWN])
+    return list(others.filter(pk__in=neighbour_ids).order_by("pk")[:EXAMPLES])
 
 
 def erased(request: WebRequest, pk: UUID) -> HttpResponse:

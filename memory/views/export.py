@@ -42,10 +42,12 @@ def export(request: WebRequest) -> HttpResponseBase | AfterCommit:
     form = Form(request.POST["form"])
     if not listing.words:
         return _file(request, listing, form, None)
-    return AfterCommit(partial(_ask, request, listing, form), outside_transaction=True)
+    return AfterCommit(
+        partial(_render_confirmation, request, listing, form), outside_transaction=True
+    )
 
 
-def _ask(request: WebRequest, listing: Listing, form: Form) -> AfterCommit:
+def _render_confirmation(request: WebRequest, listing: Listing, form: Form) -> AfterCommit:
     meaning = meaning_of(listing.account_id, listing.words, [])
     return AfterCommit(partial(_file, request, listing, form, meaning))
 

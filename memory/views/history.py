@@ -33,7 +33,7 @@ def steps(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], int]:
         [Claim(commit_id=state.commit_id, state=state.state) for state in states],
     )
     before = [*states[1:], None]
-    found = [
+    neighbour_rows = [
         {
             "state": state,
             "before": earlier,
@@ -42,7 +42,7 @@ def steps(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], int]:
         }
         for state, earlier in zip(states[:VERSIONS], before, strict=False)
     ]
-    return found, max(0, len(states) - VERSIONS)
+    return neighbour_rows, max(0, len(states) - VERSIONS)
 
 
 def ratings(account_id: UUID, pk: UUID) -> list[MemoryRating]:
@@ -65,16 +65,16 @@ def edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
     ]
 
 
-def drawing(found: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+def drawing(neighbour_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """The nearest of them as a picture; the list says the same and more."""
-    if not found:
+    if not neighbour_rows:
         return None
     named = [
         (str(one["other"]), str(one["edge"].get_type_display()), bool(one["outward"]))
-        for one in found
+        for one in neighbour_rows
     ]
     return {
-        "spots": places.around(named),
+        "spots": places.place_around(named),
         "width": places.WIDTH,
         "height": places.HEIGHT,
         "x": places.WIDTH // 2,

@@ -56,8 +56,8 @@ def _unembedded(account_id: UUID) -> dict[str, Any]:
     rows = Vector.objects.of(account_id).filter(state=Vector.State.PENDING, model=active_model())
     # As text: Postgres knows no least uuid.
     oldest = rows.aggregate(oldest=Min(Cast("pk", TextField())))["oldest"]
-    made = UUID(oldest).int >> TIME_BITS if oldest else None
-    since = datetime.fromtimestamp(made / 1000, UTC) if made else None
+    created = UUID(oldest).int >> TIME_BITS if oldest else None
+    since = datetime.fromtimestamp(created / 1000, UTC) if created else None
     return {"unembedded": rows.count(), "unembedded_since": since}
 
 

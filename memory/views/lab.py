@@ -14,18 +14,18 @@ from django.views.decorators.http import require_safe
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for
 from kmapp.web.page_access import reviewer_required
-from memory.retrieval.lab import Door, Missed, Question, Told, Trial, try_out
+from memory.retrieval.lab import Endpoint, LabHit, Missed, Question, Trial, try_out
 from memory.retrieval.score_breakdown import bar, legend
 from memory.views.lab_forms import IDS, QuestionForm, SettingForm
 from memory.views.ratings import OFFERED, ratings_of
 
 TEMPLATE = "memory/lab/index.html"
 ADDRESS = {
-    Door.SEARCH: "memory:api_search",
-    Door.RECALL: "memory:api_recall_text",
-    Door.INJECT: "memory:api_inject",
+    Endpoint.SEARCH: "memory:api_search",
+    Endpoint.RECALL: "memory:api_recall_text",
+    Endpoint.INJECT: "memory:api_inject",
 }
-MOST_AS = {Door.SEARCH: "limit", Door.RECALL: "limit", Door.INJECT: "max_memories"}
+MOST_AS = {Endpoint.SEARCH: "limit", Endpoint.RECALL: "limit", Endpoint.INJECT: "max_memories"}
 SECOND = "b"  # before the names of the other way of asking
 DECISIONS = {
     "km_timeout": _("By words alone: the embedder did not answer in time."),
@@ -43,18 +43,22 @@ DECISIONS = {
 @reviewer_required
 def lab(request: WebRequest) -> HttpResponse | AfterCommit:
     """Nothing is asked of a model while the account's transaction is open."""
-    asked = bool(request.GET.get("query"))
-    question = QuestionForm(request.GET) if asked else QuestionForm()
+    has_query = bool(request.GET.get("query"))
+    question = QuestionForm(request.GET) if has_query else QuestionForm()
     compare = bool(request.GET.get("compare"))
-    ways = [SettingForm(request.GET) if asked else SettingForm(initial=_first(request))]
+    setting_forms = [
+        SettingForm(request.GET) if has_query else SettingForm(initial=_first(request))
+    ]
     if compare:
-        ways.append(SettingForm(_second(request), prefix=SECOND))
-    context: dict[str, Any] = {"question": question, "ways": ways, "compare": compare}
-    if not asked:
+        setting_forms.append(SettingForm(_second(request), prefix=SECOND))
+    context: dict[str, Any] = {"question": question, "ways": setting_forms, "compare": compare}
+    if not has_query:
         return render(request, TEMPLATE, context)
-    if not all(form.is_valid() for form in (question, *ways)):
+    if not all(form.is_valid() for form in (question, *setting_forms)):
         return render(request, TEMPLATE, context, status=400)
-    questions = [way.question(question.cleaned_data["query"]) for way in ways]
+    questions = [
+        setting_form.question(question.cleaned_data["query"]) for setting_form in setting_forms
+    ]
     return AfterCommit(partial(_tried, request, context, questions), outside_transaction=True)
 
 
@@ -65,51 +69,51 @@ def _first(request: WebRequest) -> dict[str, str]:
 
 def _second(request: WebRequest) -> dict[str, str]:
     """The other way of asking: what was said of it, or at first the same as the first."""
-    said = {name: str(value) for name, value in request.GET.items()}
-    given = {name: value for name, value in said.items() if name.startswith(f"{SECOND}-")}
-    return given or {f"{SECOND}-{name}": value for name, value in said.items()}
+    params = {name: str(value) for name, value in request.GET.items()}
+    second_params = {name: value for name, value in params.items() if name.startswith(f"{SECOND}-")}
+    return second_params or {f"{SECOND}-{name}": value for name, value in params.items()}
 
 
 def _tried(
     request: WebRequest, context: dict[str, Any], questions: Sequence[Question]
 ) -> AfterCommit:
     trials = [try_out(account_id_for(request), question) for question in questions]
-    shown = [_shown(request, trial, beside=trials[0]) for trial in trials]
-    bars = [row["bar"] for one in shown for row in (*one["told"], *one["missed"])]
-    more = {"trials": shown, "legend": legend(bars), "outcomes": OFFERED}
+    trial_context = [_trial_context(request, trial, reference=trials[0]) for trial in trials]
+    bars = [row["bar"] for one in trial_context for row in (*one["told"], *one["missed"])]
+    more = {"trials": trial_context, "legend": legend(bars), "outcomes": OFFERED}
     return AfterCommit(lambda: _page(request, context | more))
 
 
 def _page(request: WebRequest, context: dict[str, Any]) -> HttpResponse:
     """With what this person said of the memories before."""
-    rows = [row for shown in context["trials"] for row in shown["told"]]
-    said = ratings_of(request, (row["one"].hit.entry.pk for row in rows))
+    rows = [row for trial_context in context["trials"] for row in trial_context["told"]]
+    params = ratings_of(request, (row["one"].hit.entry.pk for row in rows))
     for row in rows:
-        row["said"] = said.get(row["one"].hit.entry.pk, "")
+        row["said"] = params.get(row["one"].hit.entry.pk, "")
     return render(request, TEMPLATE, context)
 
 
-def _shown(request: WebRequest, trial: Trial, *, beside: Trial) -> dict[str, Any]:
+def _trial_context(request: WebRequest, trial: Trial, *, reference: Trial) -> dict[str, Any]:
     """A trial as the page draws it; ranks are compared with those of the first one."""
     return {
         "trial": trial,
-        "told": [_row(one) | _moved(one, beside) for one in trial.told],
+        "told": [_row(one) | _moved(one, reference) for one in trial.hits],
         "missed": [_row(one) for one in trial.missed],
         "decisions": [
             {"code": each["code"], "text": DECISIONS.get(each["code"], each["message"])}
-            for each in trial.given.decisions
+            for each in trial.answer.decisions
         ],
         "command": _command(request, trial.question),
     }
 
 
-def _row(one: Told | Missed) -> dict[str, Any]:
+def _row(one: LabHit | Missed) -> dict[str, Any]:
     return {"one": one, "bar": bar(one.hit.parts), "exact": repr(one.hit.score)}
 
 
-def _moved(one: Told, beside: Trial) -> dict[str, Any]:
+def _moved(one: LabHit, reference: Trial) -> dict[str, Any]:
     """Where it stood when asked the first way."""
-    before = beside.rank_of(one.hit.entry.pk)
+    before = reference.rank_of(one.hit.entry.pk)
     if before is None:
         return {"new": True}
     return {"rose": max(0, before - one.rank), "fell": max(0, one.rank - before)}
@@ -117,17 +121,17 @@ def _moved(one: Told, beside: Trial) -> dict[str, Any]:
 
 def _command(request: WebRequest, question: Question) -> str:
     """The same question over the API. Quotes stay inside their string, also in a shell."""
-    asked = question.search
-    body: dict[str, Any] = {"query": asked.query}
-    body |= {MOST_AS[question.door]: question.most} if question.most else {}
+    has_query = question.search
+    body: dict[str, Any] = {"query": has_query.query}
+    body |= {MOST_AS[question.endpoint]: question.most} if question.most else {}
     body |= {"min_score": question.least} if question.least else {}
-    body |= {"explain": True} if question.door == Door.SEARCH else {}
-    body |= {name: value for name in IDS if (value := getattr(asked.viewer, name))}
-    body |= {"kinds": list(asked.kinds)} if asked.kinds else {}
-    body |= {"as_of": asked.as_of.isoformat()} if asked.as_of else {}
-    said = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
-    address = request.build_absolute_uri(reverse(ADDRESS[question.door]))
+    body |= {"explain": True} if question.endpoint == Endpoint.SEARCH else {}
+    body |= {name: value for name in IDS if (value := getattr(has_query.viewer, name))}
+    body |= {"kinds": list(has_query.kinds)} if has_query.kinds else {}
+    body |= {"as_of": has_query.as_of.isoformat()} if has_query.as_of else {}
+    params = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
+    address = request.build_absolute_uri(reverse(ADDRESS[question.endpoint]))
     return (
         f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
-        f"-H 'Content-Type: application/json' -d '{said}'"
+        f"-H 'Content-Type: application/json' -d '{params}'"
     )

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.forms import Styled
 from memory.models import MemoryEntry, Viewer
-from memory.retrieval.lab import Door, Question
+from memory.retrieval.lab import Endpoint, Question
 from memory.retrieval.search import Search
 
 MOST = 50  # results on one page
@@ -34,7 +34,7 @@ def _id(label: Any) -> forms.CharField:
 class SettingForm(Styled):
     """One way of asking. What is left empty is as at the API."""
 
-    door = forms.ChoiceField(label=_("Endpoint"), choices=Door.choices, required=False)
+    door = forms.ChoiceField(label=_("Endpoint"), choices=Endpoint.choices, required=False)
     user_id = _id(_("User"))
     agent_id = _id(_("Agent"))
     run_id = _id(_("Run"))
@@ -62,19 +62,19 @@ class SettingForm(Styled):
     )
 
     def clean(self) -> dict[str, Any]:
-        said: dict[str, Any] = super().clean() or self.cleaned_data
-        if said.get("meaning") == "off" and said.get("door") in (Door.RECALL, Door.INJECT):
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if data.get("meaning") == "off" and data.get("door") in (Endpoint.RECALL, Endpoint.INJECT):
             self.add_error("meaning", _("Only a search can go by words alone."))
-        return said
+        return data
 
     def question(self, query: str) -> Question:
-        said = self.cleaned_data
-        asked = Search(
+        data = self.cleaned_data
+        request = Search(
             query=query,
-            viewer=Viewer(**{name: said[name] for name in IDS}),
-            kinds=(said["kind"],) if said["kind"] else (),
-            by_meaning=said["meaning"] != "off",
-            as_of=said["as_of"],
+            viewer=Viewer(**{name: data[name] for name in IDS}),
+            kinds=(data["kind"],) if data["kind"] else (),
+            by_meaning=data["meaning"] != "off",
+            as_of=data["as_of"],
         )
-        door = Door(said["door"] or Door.SEARCH)
-        return Question(search=asked, door=door, most=said["limit"], least=said["min_score"])
+        door = Endpoint(data["door"] or Endpoint.SEARCH)
+        return Question(search=request, endpoint=door, most=data["limit"], least=data["min_score"])

@@ -51,7 +51,7 @@ def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @reviewer_required
-def take_over(request: WebRequest, pk: UUID) -> HttpResponse:
+def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
     """Have it in hand although somebody else has it: they are told when they decide."""
     entry = memory_of(request, pk)
     if entry.status != MemoryEntry.Status.PROPOSED:

@@ -37,23 +37,23 @@ from memory.views.review_queue import at_page, me, memory_of, moved_on, open_nex
 def merging(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Asks which is taken from where, with a preview; then makes one of both."""
     new = memory_of(request, pk)
-    known = _other(request, new)
-    if new.status != MemoryEntry.Status.PROPOSED or known.status not in COUNTING:
+    existing = _other(request, new)
+    if new.status != MemoryEntry.Status.PROPOSED or existing.status not in COUNTING:
         raise Conflict(_("One of both is decided already. Nothing was merged."))
-    if known.pk == new.pk:
+    if existing.pk == new.pk:
         raise Invalid(_("A memory cannot be merged with itself."))
-    if not same_audience(new, known):
+    if not same_audience(new, existing):
         raise Invalid(_("These are told to different people: merging would tell one to more."))
     if request.method == "POST":
-        return _merge(request, new, known)
+        return _merge(request, new, existing)
     open_this(request, new)
-    return _page(request, new, known)
+    return _page(request, new, existing)
 
 
 def _other(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
-    wanted = request.POST.get("with") or request.GET.get("with")
-    if wanted:
-        return memory_of(request, uuid_or_404(wanted))
+    other_id = request.POST.get("with") or request.GET.get("with")
+    if other_id:
+        return memory_of(request, uuid_or_404(other_id))
     twin = evidence(new).twin
     if twin is None:
         raise Conflict(_("Nothing is known that it could be merged with."))
@@ -61,16 +61,19 @@ def _other(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
 
 
 def _page(
-    request: WebRequest, new: MemoryEntry, known: MemoryEntry, status: int = HTTPStatus.OK
+    request: WebRequest, new: MemoryEntry, existing: MemoryEntry, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    said = request.POST if request.method == "POST" else request.GET
-    chosen = choices(known, new, said.dict())
+    params = request.POST if request.method == "POST" else request.GET
+    chosen = choices(existing, new, params.dict())
     context = {
         "new": new,
-        "known": known,
+        "known": existing,
         "choices": chosen,
-        "result": {**{each.name: each.known for each in chosen}, **merged(known, new, chosen)},
-        "content": merged(known, new, chosen).get("content", known.content),
+        "result": {
+            **{each.name: each.existing for each in chosen},
+            **merged(existing, new, chosen),
+        },
+        "content": merged(existing, new, chosen).get("content", existing.content),
         "was_changed": status == HTTPStatus.CONFLICT,
         "longest": REASON,
         "at_page": at_page(request),
@@ -81,10 +84,12 @@ def _page(
     return render(request, template, context, status=status)
 
 
-def _merge(request: WebRequest, new: MemoryEntry, known: MemoryEntry) -> HttpResponse | AfterCommit:
-    values = merged(known, new, choices(known, new, request.POST.dict()))
+def _merge(
+    request: WebRequest, new: MemoryEntry, existing: MemoryEntry
+) -> HttpResponse | AfterCommit:
+    values = merged(existing, new, choices(existing, new, request.POST.dict()))
     decision = _decision(request, new.pk, request.POST.get("version", ""))
-    into = _decision(request, known.pk, request.POST.get("known_version", ""))
+    into = _decision(request, existing.pk, request.POST.get("known_version", ""))
     try:
         with transaction.atomic():
             check_not_leased_by_other(decision.account_id, new.pk, me(request))
@@ -92,15 +97,18 @@ def _merge(request: WebRequest, new: MemoryEntry, known: MemoryEntry) -> HttpRes
             release_lease(decision.account_id, new.pk)
     except Conflict:
         return _page(
-            request, memory_of(request, new.pk), memory_of(request, known.pk), HTTPStatus.CONFLICT
+            request,
+            memory_of(request, new.pk),
+            memory_of(request, existing.pk),
+            HTTPStatus.CONFLICT,
         )
-    way_back = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
-    notify_success(request, _("Merged. Both are kept in the ledger as they were."), undo=way_back)
+    undo_url = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
+    notify_success(request, _("Merged. Both are kept in the ledger as they were."), undo=undo_url)
     return AfterCommit(lambda: moved_on(request, open_next(request, new)))
 
 
-def _decision(request: WebRequest, pk: UUID, said: str) -> Decision:
-    version = parse_row_number(said)
+def _decision(request: WebRequest, pk: UUID, params: str) -> Decision:
+    version = parse_row_number(params)
     if version is None:
         raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
     return Decision(

@@ -79,7 +79,7 @@ def _page(
     context = {
         "settings": settings,
         "sections": forms,
-        "kept": _kept(settings, forms["retention"]),
+        "kept": _retention_lines(settings, forms["retention"]),
         "may_change": request.access.role == Membership.Role.ADMIN,
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
@@ -88,7 +88,7 @@ def _page(
     return render(request, TEMPLATE, context, status=status)
 
 
-def _kept(settings: MemorySettings, form: Section) -> list[dict[str, Any]]:
+def _retention_lines(settings: MemorySettings, form: Section) -> list[dict[str, Any]]:
     """The days of each kind, with how many memories there are and how many are due."""
     if not isinstance(form, RetentionSection):
         raise TypeError(form)

@@ -91,11 +91,11 @@ class ReviewSection(Section):
     def of(cls, settings: MemorySettings, data: Any = None) -> "Section":
         form = super().of(settings, data)
         keys = ApiKey.objects.of(settings.account_id).filter(revoked_at=None).order_by("name", "pk")
-        known = [(str(key.pk), str(key)) for key in keys]
-        gone = sorted(set(settings.review_keys) - {pk for pk, _name in known})
+        key_choices = [(str(key.pk), str(key)) for key in keys]
+        gone = sorted(set(settings.review_keys) - {pk for pk, _name in key_choices})
         field = form.fields["review_keys"]
         assert isinstance(field, forms.MultipleChoiceField)  # noqa: S101 - for the types
-        field.choices = [*known, *((pk, _("a key that is gone")) for pk in gone)]
+        field.choices = [*key_choices, *((pk, _("a key that is gone")) for pk in gone)]
         return form
 
     @classmethod
@@ -109,11 +109,11 @@ class ReviewSection(Section):
         }
 
     def values(self) -> dict[str, Any]:
-        said = dict(self.cleaned_data)
-        chosen = set(said.pop("visibilities"))
+        cleaned = dict(self.cleaned_data)
+        chosen = set(cleaned.pop("visibilities"))
         wide = Account.Policy.PROPOSE if Visibility.ACCOUNT in chosen else Account.Policy.APPLY
         narrow = sorted(chosen - {Visibility.ACCOUNT.value})
-        return said | {"account_wide": wide.value, "review_visibilities": narrow}
+        return cleaned | {"account_wide": wide.value, "review_visibilities": narrow}
 
 
 class RedactionSection(Section):
@@ -236,7 +236,7 @@ class ExtractionSection(Section):
         return {"instructions": settings.instructions, "categories": "\n".join(lines)}
 
     def clean_categories(self) -> dict[str, str]:
-        found = {}
+        sections = {}
         for line in filter(None, map(str.strip, self.cleaned_data["categories"].splitlines())):
             name, _colon, what = (
                 part.strip() for part in line.replace("：", ":", 1).partition(":")
@@ -246,9 +246,9 @@ class ExtractionSection(Section):
                     gettext("Write “name: what belongs to it”; this line is not so: %(line)s")
                     % {"line": line[:60]}
                 )
-            found[name] = what
-        validate_categories(found)
-        return found
+            sections[name] = what
+        validate_categories(sections)
+        return sections
 
 
 SECTIONS: Mapping[str, type[Section]] = {

@@ -36,13 +36,15 @@ def _words(name: str, value: Any, keys: Mapping[str, str]) -> str:
     if name == "instructions":
         return str(value) or _("none")
     if isinstance(value, dict):
-        return ", ".join(_kept(kind, days) for kind, days in sorted(value.items())) or _("for good")
+        return ", ".join(
+            _format_retention(kind, days) for kind, days in sorted(value.items())
+        ) or _("for good")
     if isinstance(value, list):
         return ", ".join(_choice(name, each, keys) for each in value) or _("none")
     return number_format(value) if isinstance(value, int | float) else _choice(name, value, keys)
 
 
-def _kept(kind: str, days: int) -> str:
+def _format_retention(kind: str, days: int) -> str:
     label = dict(MemoryEntry.Kind.choices).get(kind, kind)
     return ngettext("%(kind)s %(days)d day", "%(kind)s %(days)d days", days) % {
         "kind": label,

@@ -54,12 +54,12 @@ def proposals(account_id: UUID, most: int) -> int:
 @reviewer_required
 def review(request: WebRequest) -> HttpResponse:
     """The queue with the next proposal in hand, or the one that `at` names."""
-    wanted = request.GET.get("at")
-    if not wanted:
+    next_id = request.GET.get("at")
+    if not next_id:
         return workbench(request, open_next(request))
-    entry = memory_of(request, uuid_or_404(wanted))
+    entry = memory_of(request, uuid_or_404(next_id))
     if entry.status != PROPOSED:
-        lost = overtaken(request, entry.pk, asked=False)
+        lost = overtaken(request, entry.pk, was_decided=False)
         return workbench(request, open_next(request, entry), lost=lost)
     form = ProposalForm.of(entry) if request.GET.get("edit") else None
     return workbench(request, open_this(request, entry), form=form)
@@ -92,8 +92,8 @@ def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Mark it, or no longer. A proposal stays a proposal."""
     if request.POST.get("pinned") == "no":
         return _decide(request, pk, verbs.unpin, _("No longer pinned."))
-    said = _("Pinned. People see the mark, and agents are told it with the memory.")
-    return _decide(request, pk, verbs.pin, said)
+    message = _("Pinned. People see the mark, and agents are told it with the memory.")
+    return _decide(request, pk, verbs.pin, message)
 
 
 @require_POST
@@ -115,8 +115,8 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
         return verbs.approve(decision, values)
 
     if request.POST.get("then") == "approve":
-        said = _("Corrected and approved. Agents may be told it now.")
-        return _decide(request, pk, save_and_approve, said)
+        message = _("Corrected and approved. Agents may be told it now.")
+        return _decide(request, pk, save_and_approve, message)
     return _decide(request, pk, save, _("Corrected. It still waits for your decision."))
 
 
@@ -147,7 +147,7 @@ def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
 
 
 def _decide(
-    request: WebRequest, pk: UUID, verb: Callable[[Decision], MemoryEntry], said: str
+    request: WebRequest, pk: UUID, verb: Callable[[Decision], MemoryEntry], message: str
 ) -> HttpResponse | AfterCommit:
     """Do it, say it with the way back, and go on; or show what somebody else did first."""
     decision = _decision(request, pk, _version(request.POST.get("version", "")))
@@ -157,12 +157,12 @@ def _decide(
             entry = verb(decision)
             if entry.status != PROPOSED:
                 release_lease(decision.account_id, pk)
-    except LeasedByOther as taken:
-        return _too_late(request, decision, taken=taken)
+    except LeasedByOther as lease_error:
+        return _too_late(request, decision, lease_error=lease_error)
     except Conflict:
         return _too_late(request, decision)
-    way_back = f"{reverse('memory:undo', args=[pk])}?version={entry.version}"
-    notify_success(request, said, undo=way_back if entry.version != decision.version else "")
+    undo_url = f"{reverse('memory:undo', args=[pk])}?version={entry.version}"
+    notify_success(request, message, undo=undo_url if entry.version != decision.version else "")
     return AfterCommit(lambda: moved_on(request, _from_here(request, entry)))
 
 
@@ -174,7 +174,7 @@ def _from_here(request: WebRequest, entry: MemoryEntry) -> Opened | None:
 
 
 def _too_late(
-    request: WebRequest, decision: Decision, taken: LeasedByOther | None = None
+    request: WebRequest, decision: Decision, lease_error: LeasedByOther | None = None
 ) -> HttpResponse:
     """Nothing of theirs was done. A changed proposal is shown again; a decided one makes way."""
     typed = request.POST.get("content", "").replace("\r\n", "\n")
@@ -183,9 +183,9 @@ def _too_late(
         decision.entry_id,
         typed=typed,
         saw=_words_of(decision),
-        taken=taken.held if taken else None,
+        lease=lease_error.held if lease_error else None,
     )
-    if lost.entry.status != PROPOSED or taken:
+    if lost.entry.status != PROPOSED or lease_error:
         opened = open_next(request, lost.entry)
         return workbench(request, opened, lost=lost, status=HTTPStatus.CONFLICT)
     form = ProposalForm.of(lost.entry, request.POST) if typed else None
@@ -210,8 +210,8 @@ def _decision(request: WebRequest, pk: UUID, version: int | None) -> Decision:
     )
 
 
-def _version(said: str) -> int:
-    version = parse_row_number(said)
+def _version(message: str) -> int:
+    version = parse_row_number(message)
     if version is None:
         raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
     return version

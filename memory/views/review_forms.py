@@ -40,15 +40,15 @@ class ProposalForm(forms.Form):
 
     @classmethod
     def of(cls, entry: MemoryEntry, data: Any = None) -> "ProposalForm":
-        said = {"title": entry.title, "content": entry.content, "kind": entry.kind}
-        return cls(data, initial=said | {"tags": ", ".join(entry.tags)})
+        text = {"title": entry.title, "content": entry.content, "kind": entry.kind}
+        return cls(data, initial=text | {"tags": ", ".join(entry.tags)})
 
     def clean_content(self) -> str:
         """Browsers send every line break as two characters; nobody typed that."""
-        said: str = self.cleaned_data["content"].replace("\r\n", "\n")
-        if not said.strip():
+        text: str = self.cleaned_data["content"].replace("\r\n", "\n")
+        if not text.strip():
             raise forms.ValidationError(_("A memory without words says nothing: write some."))
-        return said
+        return text
 
     def clean_tags(self) -> list[str]:
         tags = [tag.strip() for tag in self.cleaned_data["tags"].replace("，", ",").split(",")]
@@ -58,5 +58,5 @@ class ProposalForm(forms.Form):
 
     def changed(self, entry: MemoryEntry) -> dict[str, Any]:
         """What differs from the memory as it is."""
-        given = self.cleaned_data.items()
-        return {name: value for name, value in given if value != getattr(entry, name)}
+        items = self.cleaned_data.items()
+        return {name: value for name, value in items if value != getattr(entry, name)}

@@ -28,7 +28,7 @@ from memory.review.queue import described, needing, needs, queue, younger_than
 from memory.views.review_forms import ProposalForm
 
 PAGE = 20  # few enough that deciding stays quick: the list comes anew with each decision
-LISTED = ("content", "kind", "user_id", "flags", "pinned", "version", "created_at")
+LISTED_FIELDS = ("content", "kind", "user_id", "flags", "pinned", "version", "created_at")
 TEMPLATE = "memory/review/index.html"
 # What a person can paste to see the queue fill.
 TRY_IT = (
@@ -43,11 +43,11 @@ class Overtaken:
 
     entry: MemoryEntry
     latest: MemoryVersion | None
-    who: str
-    asked: bool = True  # False: nothing was decided in vain, an old link was followed
+    decided_by: str
+    was_decided: bool = True  # False: nothing was decided in vain, an old link was followed
     saw: str = ""  # the words that the reviewer decided about
     typed: str = ""
-    taken: Lease | None = None  # somebody has it in hand
+    lease: Lease | None = None  # somebody has it in hand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +74,8 @@ def open_next(request: WebRequest, after: MemoryEntry | None = None) -> Opened |
     waiting = described(queue(account_id, need(request)))
     rounds = [waiting.filter(younger_than(after)), waiting] if after else [waiting]
     for rows in rounds:
-        if found := acquire_next_lease(rows, account_id, me(request)):
-            return Opened(entry=found[0], lease=found[1])
+        if leased := acquire_next_lease(rows, account_id, me(request)):
+            return Opened(entry=leased[0], lease=leased[1])
     return None
 
 
@@ -89,14 +89,16 @@ def open_this(request: WebRequest, entry: MemoryEntry, *, by_force: bool = False
     return Opened(entry=entry, lease=lease, held=held)
 
 
-def overtaken(request: WebRequest, pk: UUID, *, asked: bool = True, **more: Any) -> Overtaken:
+def overtaken(request: WebRequest, pk: UUID, *, was_decided: bool = True, **more: Any) -> Overtaken:
     entry = memory_of(request, pk)
     versions = MemoryVersion.objects.of(entry.account_id).filter(entry_id=pk)
     latest = versions.filter(version=entry.version).first()
-    taken = more.get("taken")
-    actor = taken.holder if taken else latest.actor if latest else ""
-    who = list_actor_names([actor])[actor] if actor else ""
-    return Overtaken(entry=entry, latest=latest, who=who, asked=asked, **more)
+    lease = more.get("lease")
+    actor = lease.holder if lease else latest.actor if latest else ""
+    decided_by = list_actor_names([actor])[actor] if actor else ""
+    return Overtaken(
+        entry=entry, latest=latest, decided_by=decided_by, was_decided=was_decided, **more
+    )
 
 
 def workbench(
@@ -152,10 +154,10 @@ def _people(at: Opened | None) -> list[str]:
 
 
 def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
-    rows = queue(account_id_for(request), need(request)).only(*LISTED)
+    rows = queue(account_id_for(request), need(request)).only(*LISTED_FIELDS)
     number = tally[need(request)] if need(request) else sum(tally.values())
-    shown = rows.annotate(in_others_hands=leased_by_other(me(request)))
-    pages = Paginator(shown, PAGE)
+    annotated = rows.annotate(in_others_hands=leased_by_other(me(request)))
+    pages = Paginator(annotated, PAGE)
     pages.count = number  # the same count, made already
     return pages.get_page(request.GET.get("page"))
 
@@ -172,8 +174,8 @@ def _tabs(request: WebRequest, tally: Any) -> list[dict[str, Any]]:
 
 def need(request: WebRequest) -> str:
     """The group of the queue that the person works through; empty: all of it."""
-    wanted = request.GET.get("need", "")
-    return wanted if wanted in Need.values else ""
+    need_filter = request.GET.get("need", "")
+    return need_filter if need_filter in Need.values else ""
 
 
 def picked(request: WebRequest) -> set[str]:
@@ -184,8 +186,8 @@ def picked(request: WebRequest) -> set[str]:
 def at_page(request: WebRequest) -> str:
     """The group and the page of the queue that the person is on, as a query."""
     number = request.GET.get("page", "")
-    said = {"need": need(request), "page": number if number.isdecimal() else ""}
-    here = urlencode({name: value for name, value in said.items() if value})
+    query = {"need": need(request), "page": number if number.isdecimal() else ""}
+    here = urlencode({name: value for name, value in query.items() if value})
     return f"?{here}" if here else ""
 
 
@@ -209,5 +211,5 @@ def decided_today(account_id: UUID) -> int:
     today = MemoryVersion.objects.of(account_id).filter(
         created_at__gte=midnight, event__in=MemoryVersion.DECISIONS
     )
-    settled = today.exclude(entry__status=MemoryEntry.Status.PROPOSED)
-    return settled.values("entry_id").distinct().count()
+    decided = today.exclude(entry__status=MemoryEntry.Status.PROPOSED)
+    return decided.values("entry_id").distinct().count()

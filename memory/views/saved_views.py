@@ -40,7 +40,7 @@ def save(request: WebRequest) -> HttpResponse:
     mine = SavedView.objects.of(account_id).filter(owner=request.user)
     if mine.exclude(name=name).count() >= MOST:
         raise Invalid(_("You have %(most)d views. Delete one first.") % {"most": MOST})
-    view, _made = mine.update_or_create(
+    view, _created = mine.update_or_create(
         account_id=account_id,
         owner=request.user,
         name=name,
@@ -75,8 +75,8 @@ def address(view: SavedView) -> str:
 
 
 def _query(request: WebRequest) -> str:
-    said = request.POST.get("query", "")[:MAX_QUERY_LENGTH]
-    return Listing.of(account_id_for(request), QueryDict(said)).query[:MAX_QUERY_LENGTH]
+    query_text = request.POST.get("query", "")[:MAX_QUERY_LENGTH]
+    return Listing.of(account_id_for(request), QueryDict(query_text)).query[:MAX_QUERY_LENGTH]
 
 
 def _own(request: WebRequest, pk: UUID) -> SavedView:

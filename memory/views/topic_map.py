@@ -17,7 +17,7 @@ from memory.retrieval.visibility import Audience
 from memory.topics.clustering import Vectors
 from memory.topics.projection import HEIGHT, WIDTH, placed
 
-OWN, BESIDE = 150, 60  # memories drawn: of the topic itself, of each beside it
+OWN, NEIGHBOUR_LIMIT = 150, 60  # memories drawn: of the topic itself, of each beside it
 NEAREST = 200  # memories among which the topics beside it are told
 TOPICS = 3
 
@@ -29,26 +29,26 @@ def map_of(topic: MemoryEntry) -> dict[str, Any] | None:
     vectors = _vectors(account_id, own)
     if not vectors:
         return None
-    near = _near(topic, np.mean(list(vectors.values()), axis=0))
+    nearby = _nearby_topics(topic, np.mean(list(vectors.values()), axis=0))
     theirs: dict[UUID, list[UUID]] = defaultdict(list)
-    for pk, of in near.items():
-        if len(theirs[of]) < BESIDE:
+    for pk, of in nearby.items():
+        if len(theirs[of]) < NEIGHBOUR_LIMIT:
             theirs[of].append(pk)
-    beside = _largest(topic, theirs)
-    groups = [(topic, own), *((other, theirs.get(other.pk, [])) for other in beside)]
+    neighbour_topics = _largest(topic, theirs)
+    groups = [(topic, own), *((other, theirs.get(other.pk, [])) for other in neighbour_topics)]
     vectors |= _vectors(account_id, [pk for _, ids in groups[1:] for pk in ids])
-    shown = [(number, pk) for number, (_, ids) in enumerate(groups) for pk in ids if pk in vectors]
-    points = placed(np.array([vectors[pk] for _, pk in shown], dtype=np.float32))
+    drawn = [(number, pk) for number, (_, ids) in enumerate(groups) for pk in ids if pk in vectors]
+    points = placed(np.array([vectors[pk] for _, pk in drawn], dtype=np.float32))
     texts = MemoryEntry.objects.of(account_id).only("pk", "content", "account_id")
-    known = texts.in_bulk([pk for _, pk in shown])
+    entries_by_id = texts.in_bulk([pk for _, pk in drawn])
     return {
         "width": WIDTH,
         "height": HEIGHT,
         "topics": [each for each, _ in groups],
         "points": [
-            {"at": point, "group": number, "entry": known[pk]}
-            for (number, pk), point in zip(shown, points, strict=True)
-            if pk in known
+            {"at": point, "group": number, "entry": entries_by_id[pk]}
+            for (number, pk), point in zip(drawn, points, strict=True)
+            if pk in entries_by_id
         ][::-1],  # its own are drawn last, over the others
     }
 
@@ -63,22 +63,22 @@ def _vectors(account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Sequence[float
     rows = Vector.objects.of(account_id).filter(
         collection=COLLECTION, part=0, model=active_model().pk, state=Vector.State.READY
     )
-    found = rows.filter(object_id__in=list(ids)).values_list("object_id", "embedding")
-    return {pk: vector for pk, vector in found if vector is not None}
+    rows_found = rows.filter(object_id__in=list(ids)).values_list("object_id", "embedding")
+    return {pk: vector for pk, vector in rows_found if vector is not None}
 
 
-def _near(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
+def _nearby_topics(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
     """The memories nearest to its middle that are told to the same people, with their topics."""
     rows = MemoryEntry.objects.of(topic.account_id).current()
     within = Within.of(rows.filter(**Audience.of_entry(topic).fields))
     collection = Collection(account_id=topic.account_id, name=COLLECTION)
     meaning = Meaning.of(active_model(), middle.tolist())
-    near = nearest(collection, meaning, within=within, limit=NEAREST)
-    return find_topics(topic.account_id, [UUID(each) for each in near])
+    nearby = nearest(collection, meaning, within=within, limit=NEAREST)
+    return find_topics(topic.account_id, [UUID(each) for each in nearby])
 
 
 def _largest(topic: MemoryEntry, theirs: Mapping[UUID, Sequence[UUID]]) -> list[MemoryEntry]:
     """The other topics that most of these belong to."""
     others = sorted(theirs.keys() - {topic.pk}, key=lambda pk: (-len(theirs[pk]), pk))[:TOPICS]
-    found = MemoryEntry.objects.of(topic.account_id).in_bulk(others)
-    return [found[pk] for pk in others if pk in found]
+    rows_found = MemoryEntry.objects.of(topic.account_id).in_bulk(others)
+    return [rows_found[pk] for pk in others if pk in rows_found]

@@ -63,17 +63,17 @@ def topics(request: WebRequest) -> HttpResponse:
 @reviewer_required
 def topic(request: WebRequest, pk: UUID) -> HttpResponse:
     """One that was merged or forgotten is told as the memory that it is."""
-    found = get_object_or_404(MemoryEntry.objects.of(account_id_for(request)), pk=pk)
-    if found.kind != MemoryEntry.Kind.TOPIC or found.status not in CURRENT_STATUSES:
+    topic_row = get_object_or_404(MemoryEntry.objects.of(account_id_for(request)), pk=pk)
+    if topic_row.kind != MemoryEntry.Kind.TOPIC or topic_row.status not in CURRENT_STATUSES:
         return redirect("memory:entry", pk=pk)
-    members = member_edges(found.account_id, pk).order_by("-created_at", "-pk")
+    members = member_edges(topic_row.account_id, pk).order_by("-created_at", "-pk")
     page = Paginator(members.select_related("src"), PAGE).get_page(request.GET.get("page"))
-    context: dict[str, Any] = {"topic": found, "page": page, "longest": NAME}
+    context: dict[str, Any] = {"topic": topic_row, "page": page, "longest": NAME}
     template = fragment(request, "memory/topics/detail.html", "members")
     if template.endswith(".html"):
         context |= {
-            "others": _others(found),
-            "merged": topic_edits.list_merged_topics(found.account_id, pk),
+            "others": _others(topic_row),
+            "merged": topic_edits.list_merged_topics(topic_row.account_id, pk),
         }
     return render(request, template, context)
 
@@ -82,23 +82,23 @@ def topic(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
     """The map, which takes longer than the page that it is part of."""
-    found = get_object_or_404(_topics(request), pk=pk)
-    context = {"topic": found, "map": map_of(found)}
+    topic_row = get_object_or_404(_topics(request), pk=pk)
+    context = {"topic": topic_row, "map": map_of(topic_row)}
     return render(request, "memory/topics/detail.html#map", context)
 
 
 @require_POST
 @reviewer_required
 def rename(request: WebRequest, pk: UUID) -> HttpResponse:
-    found = topic_edits.rename_topic(_decision(request, pk), post_text(request, "name", NAME))
-    return _done(request, found, _("Renamed."))
+    topic_row = topic_edits.rename_topic(_decision(request, pk), post_text(request, "name", NAME))
+    return _done(request, topic_row, _("Renamed."))
 
 
 @require_POST
 @reviewer_required
 def promote(request: WebRequest, pk: UUID) -> HttpResponse:
-    found = topic_edits.promote_draft(_decision(request, pk))
-    return _done(request, found, _("Promoted. Agents are told of this topic."))
+    topic_row = topic_edits.promote_draft(_decision(request, pk))
+    return _done(request, topic_row, _("Promoted. Agents are told of this topic."))
 
 
 @require_POST
@@ -124,9 +124,11 @@ def part(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def follow(request: WebRequest, pk: UUID) -> HttpResponse:
-    said, changed = topic_edits.accept_suggestion(account_id_for(request), pk, actor_for(request))
-    if said.kind == TopicSuggestion.Kind.SPLIT:  # merged back, all is as it was
-        undo = f"{reverse('memory:topic_merge', args=[changed.pk])}?into={said.topic_id}"
+    message, changed = topic_edits.accept_suggestion(
+        account_id_for(request), pk, actor_for(request)
+    )
+    if message.kind == TopicSuggestion.Kind.SPLIT:  # merged back, all is as it was
+        undo = f"{reverse('memory:topic_merge', args=[changed.pk])}?into={message.topic_id}"
         notify_success(
             request, _("Split. The memories that left have a topic of their own."), undo=undo
         )
@@ -156,10 +158,10 @@ def _topics(request: WebRequest) -> EntryQuerySet:
     return MemoryEntry.objects.of(account_id_for(request)).filter(kind=MemoryEntry.Kind.TOPIC)
 
 
-def _others(found: MemoryEntry) -> list[MemoryEntry]:
+def _others(topic_row: MemoryEntry) -> list[MemoryEntry]:
     """What is told to the same people, by name."""
-    rows = topic_edits.current_topics(found.account_id).exclude(pk=found.pk)
-    alike = rows.filter(**Audience.of_entry(found).fields)
+    rows = topic_edits.current_topics(topic_row.account_id).exclude(pk=topic_row.pk)
+    alike = rows.filter(**Audience.of_entry(topic_row).fields)
     return list(alike.only("pk", "title", "account_id").order_by("title", "pk")[:OTHERS])
 
 
@@ -174,9 +176,9 @@ def _decision(request: WebRequest, pk: UUID) -> Decision:
     )
 
 
-def _done(request: WebRequest, found: MemoryEntry, said: str) -> HttpResponse:
-    notify_success(request, said, undo=_undo(found))
-    return redirect("memory:topic", pk=found.pk)
+def _done(request: WebRequest, topic_row: MemoryEntry, message: str) -> HttpResponse:
+    notify_success(request, message, undo=_undo(topic_row))
+    return redirect("memory:topic", pk=topic_row.pk)
 
 
 def _undo(changed: MemoryEntry) -> str:

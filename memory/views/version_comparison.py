@@ -13,12 +13,12 @@ TEXTS = ("title", "content")
 NOT_COMPARED = frozenset({"version", "updated_at"})
 
 
-def comparison(account_id: UUID, pk: UUID, asked: QueryDict) -> dict[str, Any] | None:
+def comparison(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str, Any] | None:
     """The versions that the address names, the earlier one first; None if it names no two."""
-    wanted = [
-        n for name in ("from", "to") if (n := parse_row_number(asked.get(name, ""))) is not None
+    numbers = [
+        n for name in ("from", "to") if (n := parse_row_number(params.get(name, ""))) is not None
     ]
-    rows = MemoryVersion.objects.of(account_id).filter(entry_id=pk, version__in=wanted)
+    rows = MemoryVersion.objects.of(account_id).filter(entry_id=pk, version__in=numbers)
     pair = list(rows.order_by("version"))
     if len(pair) != 2:  # noqa: PLR2004 - a pair
         return None
@@ -34,7 +34,7 @@ def comparison(account_id: UUID, pk: UUID, asked: QueryDict) -> dict[str, Any] |
             if name in differ
         ],
         "facts": [
-            (_label(name), _said(old.state.get(name)), _said(new.state.get(name)))
+            (_label(name), _format_value(old.state.get(name)), _format_value(new.state.get(name)))
             for name in differ
             if name not in TEXTS
         ],
@@ -46,7 +46,7 @@ def _label(name: str) -> Any:
     return fields[name].verbose_name if name in fields else name
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return "" if value is None else str(value)

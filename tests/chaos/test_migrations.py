@@ -50,7 +50,7 @@ def test_models_and_migrations_agree(alone: None) -> None:
 @long
 def test_every_migration_goes_back_and_comes_again(alone: None) -> None:
     """To zero and up again over 10,000 memories and a row in every table."""
-    seed(ROWS, SHARES, tell=lambda _number: None, say=lambda _line: None)
+    seed(ROWS, SHARES, report_progress=lambda _number: None, report_line=lambda _line: None)
     estate("Acme")
     before = tables()
     for app in sorted(MigrationLoader(connections["owner"]).migrated_apps):

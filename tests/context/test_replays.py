@@ -11,7 +11,7 @@ from context.models import ContextInput
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.retrieval.access_counters import taken
+from memory.retrieval.access_counters import take_counts
 from tests import makers
 from tests.agent import Agent
 from tests.context.calling import talk
@@ -114,9 +114,9 @@ def test_it_is_asked_as_things_are_now_and_counts_as_no_use(
     agent: Agent, acme: Account, documented: Any
 ) -> None:
     new = agent.post("memory/store", {"text": "The kiln moved to the wood.", "user_id": "u"}, 201)
-    taken(acme.pk)
+    take_counts(acme.pk)
     assert again(agent, documented, variant="v1")["evidence_gained"] == [f"memory:{new['id']}"]
-    assert taken(acme.pk) == {}
+    assert take_counts(acme.pk) == {}
     assert again(agent, documented)["evidence_gained"] == []
 
 

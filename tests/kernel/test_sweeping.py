@@ -15,7 +15,7 @@ from kmapp.accounts.sweep import SweepFailed, sweep
 
 # Tasks, and what they do for each account.
 SWEEPS = [
-    ("memory.jobs.tasks.keep_to_retention", "memory.jobs.tasks.apply_retention"),
+    ("memory.jobs.tasks.forget_expired_memories", "memory.jobs.tasks.apply_retention"),
     ("memory.jobs.tasks.let_cool", "memory.jobs.tasks.demote_unused_entries"),
     ("memory.jobs.tasks.let_topics_grow", "memory.jobs.tasks.enqueue_topic_growth"),
     ("memory.jobs.tasks.write_down_accesses", "memory.jobs.tasks.flush_access_counts"),

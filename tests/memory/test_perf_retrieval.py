@@ -11,8 +11,8 @@ import pytest
 
 from kmapp.providers.actions import TEMPLATE
 from memory.benchmarks import ablation_table, weight_tuning
-from memory.benchmarks.question_sets import Asked, Vectors, alone, questions
-from memory.benchmarks.score_calibration import LEAST, PAIRS, measured_level
+from memory.benchmarks.question_sets import EvaluatedQuestion, Vectors, alone, questions
+from memory.benchmarks.score_calibration import LEAST, PAIRS, calibration_lines
 from memory.benchmarks.weight_tuning import (
     NAMES,
     Source,
@@ -62,15 +62,15 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def asked(file: Path, tmp_path: Path) -> list[Asked]:
+def asked(file: Path, tmp_path: Path) -> list[EvaluatedQuestion]:
     return questions(file, TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))
 
 
-def test_a_question_has_candidates_with_their_surroundings(asked: list[Asked]) -> None:
+def test_a_question_has_candidates_with_their_surroundings(asked: list[EvaluatedQuestion]) -> None:
     first = asked[0]
-    assert (len(asked), first.group, first.wanted, len(first.gold)) == (6, "first", 1, 1)
+    assert (len(asked), first.group, first.gold_count, len(first.gold)) == (6, "first", 1, 1)
     assert not asked[2].gold  # an answer that is not among the items counts as not found
-    assert asked[2].wanted == 1
+    assert asked[2].gold_count == 1
     [right] = [each for each in first.candidates if each.id in first.gold]
     assert right.head.startswith("Bob: to the lighthouse")
     assert right.run == "one"
@@ -96,20 +96,20 @@ def test_vectors_are_made_once(file: Path, tmp_path: Path) -> None:
     assert np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-3)
 
 
-def test_weights_are_learned_that_put_answers_first(asked: list[Asked]) -> None:
+def test_weights_are_learned_that_put_answers_first(asked: list[EvaluatedQuestion]) -> None:
     given = examples(asked)
     weights = learn(given)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
     source = Source("small", given, weight_tuning.lone(asked))
-    figures = with_weights(source, weights).told()
+    figures = with_weights(source, weights).named_shares()
     assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
     assert figures["MRR"] > 0.5
     assert len(taught([source])) == 2 * len(given)
     assert learn(given, frozenset({"dense"}))[NAMES.index("dense")] == 0
 
 
-def test_what_is_held_out_is_not_learned_from(asked: list[Asked]) -> None:
+def test_what_is_held_out_is_not_learned_from(asked: list[EvaluatedQuestion]) -> None:
     given = examples(asked)
     source = Source("small", given, [])
     [first, second] = source.folds()
@@ -118,10 +118,16 @@ def test_what_is_held_out_is_not_learned_from(asked: list[Asked]) -> None:
     assert {each.group for each in taught([source], source, first)} == {"second"}
     lone = Source("lone", given[:3], [])
     assert [n for n in range(3) if lone.folds()[0](n)] == [0, 2]  # of one group, every other one
-    assert held_out([source])["small"].told().keys() == {"R@5", "R@10", "R@20", "hit@10", "MRR"}
+    assert held_out([source])["small"].named_shares().keys() == {
+        "R@5",
+        "R@10",
+        "R@20",
+        "hit@10",
+        "MRR",
+    }
 
 
-def test_the_page_tells_of_every_signal_and_of_the_scale(asked: list[Asked]) -> None:
+def test_the_page_tells_of_every_signal_and_of_the_scale(asked: list[EvaluatedQuestion]) -> None:
     page = ablation_table.page([Source("small", examples(asked), weight_tuning.lone(asked))])
     assert "## small: 6 questions" in page
     for name in NAMES:
@@ -130,7 +136,7 @@ def test_the_page_tells_of_every_signal_and_of_the_scale(asked: list[Asked]) -> 
 
 
 def test_a_least_score_is_measured_in_both_languages(tmp_path: Path) -> None:
-    lines = [*measured_level(TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))]
+    lines = [*calibration_lines(TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))]
     assert lines[0].count("held out") == 2
     assert [line.split("|")[1].strip() for line in lines[2:]] == [f"{each:.2f}" for each in LEAST]
     pairs = json.loads(PAIRS.read_text())

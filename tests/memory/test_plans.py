@@ -63,7 +63,7 @@ def found_by(account: Account, meaning: Meaning, viewer: Viewer | None = None) -
 @pytest.mark.timeout(1800)
 def test_plans_at_size(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One test, because the seed takes its time."""
-    seed(NUMBER, SHARES, tell=lambda done: None, say=lambda text: None)
+    seed(NUMBER, SHARES, report_progress=lambda done: None, report_line=lambda text: None)
     accounts = {slug: account_named(slug) for slug in (LARGE, SMALL, TINY)}
 
     for account in accounts.values():
@@ -100,7 +100,7 @@ def test_plans_at_size(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_seeded_accounts_are_as_sealed(committed: str) -> None:
     """And hold what was asked for; seeding again adds to them."""
     for _ in range(2):
-        seed(1_000, SHARES, tell=lambda done: None, say=lambda text: None)
+        seed(1_000, SHARES, report_progress=lambda done: None, report_line=lambda text: None)
     call_command("fsck", stdout=io.StringIO())
     with acting(account_named(LARGE)) as account_id:
         assert MemoryEntry.objects.of(account_id).count() == 1_800

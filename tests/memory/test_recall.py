@@ -12,8 +12,8 @@ from kmapp.accounts.models import Account
 from memory.actions.accesses import flush_access_counts
 from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
-from memory.retrieval.access_counters import taken
-from memory.retrieval.text_budget import Told, block
+from memory.retrieval.access_counters import take_counts
+from memory.retrieval.text_budget import BlockEntry, block
 from tests.agent import Agent
 
 HOUR = timedelta(hours=1)
@@ -148,7 +148,7 @@ def test_what_says_the_same_takes_no_room(agent: Agent) -> None:
 
 
 def test_being_told_is_counted_and_written_down_together(told: Agent, acme: Account) -> None:
-    taken(acme.pk)
+    take_counts(acme.pk)
     with acting(acme):
         before = MemoryEntry.objects.get(client_id="trip")
     told.post("memory/update", {"client_id": "trip", "text": before.content, "reason": "same"})
@@ -186,14 +186,16 @@ def test_what_is_told_again_is_no_longer_cold(agent: Agent, acme: Account) -> No
     stored = agent.post(
         "memory/store", {"text": "Old harbour.", "user_id": "u", "tier": "cold"}, 201
     )
-    taken(acme.pk)
+    take_counts(acme.pk)
     agent.post("memory/search", {"query": "harbour", "user_id": "u"})
     flush_access_counts(acme.pk)
     assert agent.post("memory/get", {"id": stored["id"]})["tier"] == "warm"
 
 
 def test_a_block_leaves_out_whole_what_does_not_fit() -> None:
-    memories = [Told(kind="fact", text=text, score=0.5) for text in ("a" * 40, "b" * 400, "c" * 40)]
+    memories = [
+        BlockEntry(kind="fact", text=text, score=0.5) for text in ("a" * 40, "b" * 400, "c" * 40)
+    ]
     made = block(memories, most_tokens=200, count=len)
     assert made.places == [0, 2]
     assert "[2] [fact] (score: 0.50)\nccc" in made.text

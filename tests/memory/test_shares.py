@@ -64,7 +64,7 @@ def test_each_account_gets_its_share(
 ) -> None:
     """One test, because the seed takes its time."""
     shares = [LARGE, SMALL, TINY, *OTHERS]
-    seed(number, shares, tell=lambda done: None, say=lambda text: None)
+    seed(number, shares, report_progress=lambda done: None, report_line=lambda text: None)
     assert len(every_account()) == 100
     asked = 100 if number >= 20_000 else 30
     large, small, tiny = (account_named(slug_of(share)) for share in (LARGE, SMALL, TINY))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from memory.review.three_way_diff import Moved, three_way
-from memory.topics.layout import HEIGHT, MOST, WIDTH, around, shortened
+from memory.review.three_way_diff import Moved, diff_three_way
+from memory.topics.layout import HEIGHT, MOST, WIDTH, place_around, shortened
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from memory.topics.layout import HEIGHT, MOST, WIDTH, around, shortened
 def test_who_moved_a_field_and_what_to_go_on_with(
     base: object, theirs: object, mine: object, moved: Moved, offered: object
 ) -> None:
-    [field] = three_way(["f"], base={"f": base}, theirs={"f": theirs}, mine={"f": mine})
+    [field] = diff_three_way(["f"], base={"f": base}, theirs={"f": theirs}, mine={"f": mine})
     assert (field.moved, field.offered) == (moved, offered)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 7, MOST, MOST + 20])
 def test_neighbours_stand_apart_and_inside_the_picture(number: int) -> None:
-    spots = around([(f"n{i}", "next", True) for i in range(number)])
+    spots = place_around([(f"n{i}", "next", True) for i in range(number)])
     assert len({(spot.x, spot.y) for spot in spots}) == len(spots) == min(number, MOST)
     assert all(0 < spot.x < WIDTH and 0 < spot.y < HEIGHT for spot in spots)
 

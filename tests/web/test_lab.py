@@ -19,7 +19,7 @@ from memory.actions.entries import write_batch
 from memory.actions.review import Decision, forget
 from memory.models import MemoryEntry, MemoryRating, Viewer
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
-from memory.retrieval.lab import Door, Question, reasons, try_out
+from memory.retrieval.lab import Endpoint, Question, reasons, try_out
 from memory.retrieval.prompt_block import inject
 from memory.retrieval.recall import Recall, recall
 from memory.retrieval.score_breakdown import UNITS, bar
@@ -113,19 +113,19 @@ def test_it_asks_as_agents_do_and_names_what_missed(
 ) -> None:
     asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
     trial = try_out(acme.pk, Question(search=asked, most=2))
-    told = [(one.hit.entry.pk, one.hit.score) for one in trial.told]
+    told = [(one.hit.entry.pk, one.hit.score) for one in trial.hits]
     assert told == [(each.entry.pk, each.score) for each in search(acme.pk, asked).hits]
     missed = {one.hit.entry.pk: [str(why) for why in one.reasons] for one in trial.missed}
     assert missed.keys() == {stocked[name].pk for name in stocked} - {pk for pk, _score in told}
     assert missed[stocked["lins"].pk] == ["not visible to these ids"]
     assert missed[stocked["gone"].pk] == ["forgotten"]
     assert missed[stocked["late"].pk] == ["expired"]
-    assert trial.tokens == sum(one.tokens for one in trial.told) > 0
-    for each in [one.hit for one in trial.told] + [one.hit for one in trial.missed]:
+    assert trial.tokens == sum(one.tokens for one in trial.hits) > 0
+    for each in [one.hit for one in trial.hits] + [one.hit for one in trial.missed]:
         assert sum(each.parts.values()) == pytest.approx(each.score, abs=1e-6)
     words = Search(query="when is tea served", by_meaning=False)
     alone = try_out(acme.pk, Question(search=words))
-    assert alone.told == []
+    assert alone.hits == []
     assert alone.missed[0].hit.parts["dense"] == 0
 
 
@@ -142,14 +142,14 @@ def test_every_door_gives_what_an_agent_gets_there(
         write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[], edges=[link]))
     asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"))
     block = inject(acme.pk, asked, most=2)
-    trial = try_out(acme.pk, Question(search=asked, door=Door.INJECT, most=2))
-    assert trial.given.block == block.text != ""
+    trial = try_out(acme.pk, Question(search=asked, endpoint=Endpoint.INJECT, most=2))
+    assert trial.answer.block == block.text != ""
     assert trial.tokens == block.tokens
-    assert [one.hit.entry.pk for one in trial.told] == [hit.entry.pk for hit in block.hits]
+    assert [one.hit.entry.pk for one in trial.hits] == [hit.entry.pk for hit in block.hits]
     around = recall(acme.pk, Recall(search=replace(asked, limit=1)))
-    trial = try_out(acme.pk, Question(search=asked, door=Door.RECALL, most=1))
-    assert [one.hit.entry.pk for one in trial.told] == [hit.entry.pk for hit in around.seeds]
-    reached = {one.entry.pk: one.activation for one in trial.given.reached}
+    trial = try_out(acme.pk, Question(search=asked, endpoint=Endpoint.RECALL, most=1))
+    assert [one.hit.entry.pk for one in trial.hits] == [hit.entry.pk for hit in around.seeds]
+    reached = {one.entry.pk: one.activation for one in trial.answer.reached}
     assert reached == {
         pk: pytest.approx(active)
         for pk, active in around.activation.items()

@@ -14,7 +14,7 @@ from kmapp.accounts.models import Account, ApiKey, User
 from memory.actions.entries import write_batch
 from memory.actions.review import Decision, pin, undo
 from memory.actions.settings import update_policy
-from memory.jobs.tasks import keep_to_retention
+from memory.jobs.tasks import forget_expired_memories
 from memory.models import MemoryEntry, MemorySettings, MemoryVersion
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
@@ -160,8 +160,8 @@ def test_retention_forgets_what_is_old_and_nothing_else(acme: Account, rival: Ac
         pin(Decision(account_id=acme.pk, entry_id=pinned.pk, actor=SYSTEM))
         fact = written(acme, "An old fact.", days_ago=40, kind="fact")[0]
         update_policy(acme.pk, {"forget_after": {"event": 30}}, actor=SYSTEM)
-    assert keep_to_retention() == 1
-    assert keep_to_retention() == 0
+    assert forget_expired_memories() == 1
+    assert forget_expired_memories() == 0
     with acting(acme):
         version = MemoryVersion.objects.of(acme).get(entry=old, version=2)
         assert (version.event, version.actor) == ("FORGET", "system")
@@ -169,7 +169,7 @@ def test_retention_forgets_what_is_old_and_nothing_else(acme: Account, rival: Ac
         kept = MemoryEntry.objects.of(acme).filter(status="active")
         assert {entry.pk for entry in kept} == {pinned.pk, fact.pk}
         undo(Decision(account_id=acme.pk, entry_id=old.pk, actor=SYSTEM))
-    assert keep_to_retention() == 0, "taken back, it has as long again"
+    assert forget_expired_memories() == 0, "taken back, it has as long again"
     with acting(rival):
         assert MemoryEntry.objects.get(pk=others.pk).status == "active"
 
@@ -178,7 +178,7 @@ def test_of_many_that_were_forgotten_together_one_is_taken_back(acme: Account) -
     with acting(acme):
         one, other = written(acme, "An old event.", "Another.", days_ago=40)
         update_policy(acme.pk, {"forget_after": {"event": 30}}, actor=SYSTEM)
-    assert keep_to_retention() == 2
+    assert forget_expired_memories() == 2
     with acting(acme):
         rows = MemoryVersion.objects.of(acme).filter(version=2)
         assert rows.values("commit").distinct().count() == 1

@@ -18,7 +18,7 @@ from memory.actions.entries import write_batch
 from memory.models import MemoryEdge, MemoryEntry, MemoryExport
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from memory.transfer.export import export
-from memory.transfer.jsonl import told
+from memory.transfer.jsonl import serialize_row
 from memory.transfer.spreadsheet import COLUMNS, cell
 from tests import makers
 from tests.web.test_entries import at_desk, remember
@@ -122,7 +122,7 @@ def test_lines_are_read_back_without_a_difference(
     assert {*whole.splitlines()} == {*b"".join(export(acme.pk)).splitlines()}
     (tmp_path / "all.ndjson").write_bytes(whole)
     with acting(acme):
-        before = [told(row) for row in MemoryEntry.objects.of(acme).order_by("pk")]
+        before = [serialize_row(row) for row in MemoryEntry.objects.of(acme).order_by("pk")]
     makers.settle()
     erase_all(acme)
     out = io.StringIO()
@@ -130,7 +130,9 @@ def test_lines_are_read_back_without_a_difference(
         "memories", "import", "--account", "rival", str(tmp_path / "all.ndjson"), stdout=out
     )
     with acting(rival):
-        assert [told(row) for row in MemoryEntry.objects.of(rival).order_by("pk")] == before
+        assert [
+            serialize_row(row) for row in MemoryEntry.objects.of(rival).order_by("pk")
+        ] == before
         assert MemoryEdge.objects.of(rival).exclude(commit=None).count() == 2
 
 

@@ -31,7 +31,7 @@ from memory.transfer.export import export, lines_of
 from memory.transfer.jsonl import UnknownFormat, Unreadable, read_object
 
 BLOCK = 500  # lines that become one commit
-MOST_TOLD = 20  # problems on the terminal; all of them go to the file of --problems
+MAX_PRINTED_PROBLEMS = 20  # problems on the terminal; all of them go to the file of --problems
 STANDARD = "-"
 TOPIC = ("members", "state", "id", "user_id", "name")
 
@@ -98,7 +98,7 @@ class Command(BaseCommand):
             rows = MemoryEntry.objects.of(account).filter(
                 kind=MemoryEntry.Kind.TOPIC, status__in=CURRENT_STATUSES
             )
-            listed: list[dict[str, Any]] = [
+            serialized: list[dict[str, Any]] = [
                 {
                     "id": str(row.pk),
                     "name": row.title,
@@ -108,11 +108,11 @@ class Command(BaseCommand):
                 }
                 for row in rows.order_by("pk")
             ]
-        listed.sort(key=lambda each: -int(each["members"]))
+        serialized.sort(key=lambda each: -int(each["members"]))
         if as_json:
-            self.stdout.write(json.dumps(listed, ensure_ascii=False, indent=2))
+            self.stdout.write(json.dumps(serialized, ensure_ascii=False, indent=2))
             return
-        self.stdout.write(format_table(listed, TOPIC))
+        self.stdout.write(format_table(serialized, TOPIC))
         self.stdout.write(
             f"{run.created:,} topics are new, {run.joined:,} memories joined one, "
             f"{run.unassigned:,} belong to none. Suggestions about topics: {suggested:,}."
@@ -124,7 +124,7 @@ class Command(BaseCommand):
         with _opened(name) as lines:
             numbered = enumerate(lines, start=1)
             while block := list(islice(numbered, BLOCK)):
-                whole.add(self._take(account, block, source=Path(name).name))
+                whole.add(self._import_file(account, block, source=Path(name).name))
                 progress.add(len(block))
         progress.end()
         self.stdout.write(
@@ -134,7 +134,7 @@ class Command(BaseCommand):
         if whole.problems:
             self._refuse(whole.problems, problems)
 
-    def _take(
+    def _import_file(
         self, account: Account, block: Iterable[tuple[int, bytes]], *, source: str
     ) -> ImportResult:
         """One block, in one transaction; lines that are no lines are told with the others."""
@@ -155,13 +155,16 @@ class Command(BaseCommand):
         return result
 
     def _refuse(self, problems: list[LineProblem], to: Path | None) -> None:
-        told = [f"line {problem.line}: {problem.reason}" for problem in problems]
+        problem_lines = [f"line {problem.line}: {problem.reason}" for problem in problems]
         if to:
-            to.write_text("\n".join(told) + "\n")
-        self.stderr.write("\n".join(told[:MOST_TOLD]))
-        if len(told) > MOST_TOLD:
-            self.stderr.write(f"… and {len(told) - MOST_TOLD:,} more: --problems FILE keeps all.")
-        raise CommandError(f"{len(told):,} lines were not taken over; all others were.")
+            to.write_text("\n".join(problem_lines) + "\n")
+        self.stderr.write("\n".join(problem_lines[:MAX_PRINTED_PROBLEMS]))
+        if len(problem_lines) > MAX_PRINTED_PROBLEMS:
+            self.stderr.write(
+                f"… and {len(problem_lines) - MAX_PRINTED_PROBLEMS:,} more. "
+                "Use --problems FILE to write all of them to a file."
+            )
+        raise CommandError(f"{len(problem_lines):,} lines were not taken over; all others were.")
 
 
 @contextmanager

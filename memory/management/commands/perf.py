@@ -15,10 +15,10 @@ from kmapp.management.progress import Progress
 from kmapp.runtime.embedded import temporary
 from memory.benchmarks import query_plans
 from memory.benchmarks.markdown_table import page
-from memory.benchmarks.product_bench import measured
-from memory.benchmarks.review_session import cleared, told
+from memory.benchmarks.product_bench import run_bench
+from memory.benchmarks.review_session import cleared, format_figures
 from memory.benchmarks.seed_accounts import PREFIX, SHARES, seed, slug_of
-from memory.benchmarks.topic_quality import measured_topics
+from memory.benchmarks.topic_quality import topic_quality_lines
 from memory.models import MemoryEntry, Viewer
 
 LARGE = 10_000  # memories, from which on no hot query may read a table from end to end
@@ -62,13 +62,18 @@ class Command(BaseCommand):
         getattr(self, options["verb"])(**options)
 
     def seed(self, **options: Any) -> None:
-        _ask_where_it_matters(yes=options["yes"])
+        _confirm_if_needed(yes=options["yes"])
         progress = Progress("Entries", options["number"])
-        seed(options["number"], options["account_share"], tell=progress.add, say=self.stderr.write)
+        seed(
+            options["number"],
+            options["account_share"],
+            report_progress=progress.add,
+            report_line=self.stderr.write,
+        )
         progress.end()
 
     def topics(self, **options: Any) -> None:
-        for line in measured_topics():
+        for line in topic_quality_lines():
             self.stdout.write(line)
 
     def bench(self, **options: Any) -> None:
@@ -81,7 +86,7 @@ class Command(BaseCommand):
             self.seed(number=size - filled, account_share=SHARES, yes=options["yes"])
             filled = size
             account = account_named(slug_of(SHARES[0]))
-            figures[size] = measured(account, options["number"], self.stderr.write)
+            figures[size] = run_bench(account, options["number"], self.stderr.write)
             for share in SHARES if size >= LARGE else ():
                 whole += query_plans.whole_reads(account_named(slug_of(share)), Viewer())
         text = page(figures)
@@ -98,8 +103,8 @@ class Command(BaseCommand):
         # One account holds nine tenths of what is seeded: as many as were asked for.
         number = round(options["entries"] * 100 / SHARES[0])
         self.seed(number=number, account_share=SHARES, yes=options["yes"])
-        found = cleared(account_named(slug_of(SHARES[0])), options["number"])
-        self.stdout.write(f"Beside {options['entries']:,} memories: {told(found)}")
+        result = cleared(account_named(slug_of(SHARES[0])), options["number"])
+        self.stdout.write(f"Beside {options['entries']:,} memories: {format_figures(result)}")
 
     def explain(self, **options: Any) -> None:
         slow = []
@@ -140,7 +145,7 @@ def _elsewhere() -> None:
         temporary.run(["manage.py", *sys.argv[1:], "--here"], quiet)
 
 
-def _ask_where_it_matters(*, yes: bool) -> None:
+def _confirm_if_needed(*, yes: bool) -> None:
     """What is seeded cannot be taken back, so nobody shall do it to real data by mistake."""
     others = [account for account in every_account() if not account.slug.startswith(PREFIX)]
     used = 0
@@ -167,7 +172,7 @@ def _sizes(text: str) -> list[int]:
 
 
 def _chosen(slug: str | None) -> list[Account]:
-    found = [a for a in every_account() if a.slug == slug or (not slug and PREFIX in a.slug)]
-    if not found:
+    result = [a for a in every_account() if a.slug == slug or (not slug and PREFIX in a.slug)]
+    if not result:
         raise CommandError("There is no such account: manage.py perf seed 10000 makes some.")
-    return found
+    return result

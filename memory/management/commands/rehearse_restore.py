@@ -63,75 +63,79 @@ class Command(BaseCommand):
             )
             progress.end()
             self.stdout.write(f"{path}, made {contents.made_at} by kmapp {contents.kmapp}")
-            self._say("restored", f"in {time.monotonic() - began:.1f} s", well=True)
+            self._report_check("restored", f"in {time.monotonic() - began:.1f} s", well=True)
             self._rows(contents, rehearse.restored(name))
             self._fsck(rehearse.checked(path, name))
-            standing = rehearse.compare_heads(contents.heads)
-            self._heads(standing)
+            comparison = rehearse.compare_heads(contents.heads)
+            self._heads(comparison)
             with rehearse.working_in(name):
-                asked = questions(recalls)
-                there = answers(asked, exactly=True)
-                found_there = overlap(there, answers(asked, exactly=False))
-            here = answers(asked, exactly=True)
-            self._recalls(standing, there, here)
-            self._index(found_there, overlap(here, answers(asked, exactly=False)))
+                sampled = questions(recalls)
+                there = answers(sampled, exactly=True)
+                overlap_restored = overlap(there, answers(sampled, exactly=False))
+            here = answers(sampled, exactly=True)
+            self._recalls(comparison, there, here)
+            self._index(overlap_restored, overlap(here, answers(sampled, exactly=False)))
 
-    def _rows(self, said: Contents, found: Contents) -> None:
+    def _rows(self, stated: Contents, actual: Contents) -> None:
         differ = [
-            f"{table} {said.rows.get(table, 0):,} → {found.rows.get(table, 0):,}"
-            for table in sorted({*said.rows, *found.rows})
-            if said.rows.get(table) != found.rows.get(table)
+            f"{table} {stated.rows.get(table, 0):,} → {actual.rows.get(table, 0):,}"
+            for table in sorted({*stated.rows, *actual.rows})
+            if stated.rows.get(table) != actual.rows.get(table)
         ]
-        total = f"{sum(found.rows.values()):,} in {len(found.rows)} tables"
-        self._say("rows", "; ".join(differ) or f"{total}, as counted", well=not differ)
+        total = f"{sum(actual.rows.values()):,} in {len(actual.rows)} tables"
+        self._report_check("rows", "; ".join(differ) or f"{total}, as counted", well=not differ)
 
     def _fsck(self, findings: Findings) -> None:
         for problem in findings.problems[:10]:
             self.stdout.write(f"  {problem}")
-        said = (
+        stated = (
             f"{findings.commits:,} commits, {findings.rows:,} rows, {findings.versions:,} versions"
         )
-        self._say("fsck", f"{said}, {findings.found:,} problems", well=findings.ok)
+        self._report_check("fsck", f"{stated}, {findings.found:,} problems", well=findings.ok)
         reached = not any(p.kind in ("cut", "rewritten", "account") for p in findings.problems)
-        self._say(
+        self._report_check(
             "checkpoints", f"{findings.checkpoints:,} signed, the last one reached", well=reached
         )
 
-    def _heads(self, standing: rehearse.HeadComparison) -> None:
-        said = f"{len(standing.equal)} equal, {len(standing.ancestors)} ancestors of the live head"
-        if standing.astray:
-            said += f", {len(standing.astray)} on no live chain"
-        self._say("heads", f"of {standing.heads} accounts {said}", well=not standing.astray)
+    def _heads(self, comparison: rehearse.HeadComparison) -> None:
+        stated = (
+            f"{len(comparison.equal)} equal, {len(comparison.ancestors)} ancestors of the live head"
+        )
+        if comparison.astray:
+            stated += f", {len(comparison.astray)} on no live chain"
+        self._report_check(
+            "heads", f"of {comparison.heads} accounts {stated}", well=not comparison.astray
+        )
 
     def _recalls(
-        self, standing: rehearse.HeadComparison, there: Sequence[Answer], here: Sequence[Answer]
+        self, comparison: rehearse.HeadComparison, there: Sequence[Answer], here: Sequence[Answer]
     ) -> None:
         """Equal where nothing was written since; elsewhere each memory finds itself."""
         pairs = list(zip(there, here, strict=True))
-        still = [(old, new) for old, new in pairs if old.question.account_id in standing.equal]
-        moved = [old for old, _ in pairs if old.question.account_id not in standing.equal]
-        equal = sum(old.found == new.found for old, new in still)
-        said = f"{equal} of {len(still)} equal"
-        found = sum(answer.finds_itself for answer in moved)
+        still = [(old, new) for old, new in pairs if old.question.account_id in comparison.equal]
+        moved = [old for old, _ in pairs if old.question.account_id not in comparison.equal]
+        equal = sum(old.results == new.results for old, new in still)
+        stated = f"{equal} of {len(still)} equal"
+        actual = sum(answer.finds_itself for answer in moved)
         if moved:
-            said += f"; where the live chain went on, {found} of {len(moved)} found"
-        self._say("recalls", said, well=(equal, found) == (len(still), len(moved)))
+            stated += f"; where the live chain went on, {actual} of {len(moved)} found"
+        self._report_check("recalls", stated, well=(equal, actual) == (len(still), len(moved)))
 
     def _index(self, there: float, here: float) -> None:
-        said = f"of vectors finds {there:.1%} of these, the live one {here:.1%}"
-        self._say("index", said, well=there >= here - LEEWAY)
+        stated = f"of vectors finds {there:.1%} of these, the live one {here:.1%}"
+        self._report_check("index", stated, well=there >= here - LEEWAY)
 
-    def _say(self, what: str, said: str, *, well: bool) -> None:
+    def _report_check(self, what: str, stated: str, *, well: bool) -> None:
         self.wrong += not well
-        self.stdout.write(f"  {what:<12} {'ok' if well else 'NOT OK':<7} {said}")
+        self.stdout.write(f"  {what:<12} {'ok' if well else 'NOT OK':<7} {stated}")
 
 
 @contextmanager
 def _backup(file: Path | None) -> Iterator[Path]:
     """The one that was named, the newest there is, or one that is made for the rehearsal."""
-    known = sorted(settings.BACKUPS_DIR.glob("*.zip"), key=lambda path: path.stat().st_mtime)
-    if file or known:
-        yield file or known[-1]
+    backups = sorted(settings.BACKUPS_DIR.glob("*.zip"), key=lambda path: path.stat().st_mtime)
+    if file or backups:
+        yield file or backups[-1]
         return
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rehearsal.zip"

@@ -19,7 +19,7 @@ from kmapp.runtime.embedded.embedder import Embedder
 from kmapp.search import fusion
 from memory.benchmarks import ablation_table, weight_tuning
 from memory.benchmarks.question_sets import Vectors, questions
-from memory.benchmarks.score_calibration import measured_level
+from memory.benchmarks.score_calibration import calibration_lines
 from memory.benchmarks.weight_tuning import Source, learn, taught
 
 WEIGHTS = Path(fusion.__file__).with_name("weights.json")
@@ -48,28 +48,34 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         with _embedding() as embed, TemporaryDirectory() as folder:
-            kept = options.get("vectors") or Path(folder) / "vectors.sqlite"
+            vectors_file = options.get("vectors") or Path(folder) / "vectors.sqlite"
             if options["verb"] == "level":
-                for line in measured_level(TEMPLATE, Vectors(kept, embed)):
+                for line in calibration_lines(TEMPLATE, Vectors(vectors_file, embed)):
                     self.stdout.write(line)
                 return
             sources = [
-                self._source(file, Vectors(kept, embed), options["verb"])
+                self._source(file, Vectors(vectors_file, embed), options["verb"])
                 for file in options["files"]
             ]
         getattr(self, f"_{options['verb']}")(sources, options)
 
     def _source(self, file: Path, vectors: Vectors, verb: str) -> Source:
-        asked = questions(file, TEMPLATE, vectors)
-        self.stderr.write(f"{file.name}: {len(asked):,} questions.")
-        given = weight_tuning.examples(asked)
-        alone = weight_tuning.lone(asked) if len(asked) >= LONG or verb == "table" else []
-        return Source(file.name, given, alone, max(1, round(FULL / len(given) / 2)))
+        questions_list = questions(file, TEMPLATE, vectors)
+        self.stderr.write(f"{file.name}: {len(questions_list):,} questions.")
+        example_list = weight_tuning.examples(questions_list)
+        alone = (
+            weight_tuning.lone(questions_list)
+            if len(questions_list) >= LONG or verb == "table"
+            else []
+        )
+        return Source(file.name, example_list, alone, max(1, round(FULL / len(example_list) / 2)))
 
     def _tune(self, sources: Sequence[Source], options: dict[str, Any]) -> None:
-        unseen = {name: each.told() for name, each in weight_tuning.held_out(sources).items()}
+        unseen = {
+            name: each.named_shares() for name, each in weight_tuning.held_out(sources).items()
+        }
         weights = learn(taught(sources))
-        told = {
+        output = {
             "weights": dict(
                 zip(weight_tuning.NAMES, (round(float(w), 4) for w in weights), strict=True)
             ),
@@ -77,7 +83,7 @@ class Command(BaseCommand):
             "from": {
                 file.name: {
                     "sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
-                    "questions": len(source.given),
+                    "questions": len(source.example_list),
                 }
                 for file, source in zip(options["files"], sources, strict=True)
             },
@@ -85,8 +91,8 @@ class Command(BaseCommand):
             "passage_template": TEMPLATE,
             "on_what_was_held_out": unseen,
         }
-        options["out"].write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-        self.stdout.write(json.dumps(told, indent=2))
+        options["out"].write_text(json.dumps(output, indent=2) + "\n", encoding="utf-8")
+        self.stdout.write(json.dumps(output, indent=2))
 
     def _table(self, sources: Sequence[Source], options: dict[str, Any]) -> None:
         text = ablation_table.page(sources)

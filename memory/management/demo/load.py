@@ -39,9 +39,9 @@ class LoadCounts:
 
 def load_demo(actors: DemoActors) -> str:
     """Write the demo data that is missing, and return a text that says where to look."""
-    counts = LoadCounts()
+    row_counts = LoadCounts()
     with acting(actors.account):
-        loader = ChapterLoader(actors, counts)
+        loader = ChapterLoader(actors, row_counts)
         for chapter in chapters():
             loader.load(chapter)
         rows = MemoryEntry.objects.of(actors.account)
@@ -51,8 +51,8 @@ def load_demo(actors: DemoActors) -> str:
             "forgotten": rows.filter(status=MemoryEntry.Status.FORGOTTEN).count(),
         }
     return SUMMARY.format(
-        new=counts.created,
-        known=counts.unchanged,
+        new=row_counts.created,
+        known=row_counts.unchanged,
         account=actors.account.name,
         review=actors.here + reverse("memory:review"),
         memories=actors.here + reverse("memory:entries"),
@@ -64,8 +64,8 @@ def load_demo(actors: DemoActors) -> str:
 class ChapterLoader:
     """Writes as agents do, and decides as a person does."""
 
-    def __init__(self, actors: DemoActors, counts: LoadCounts) -> None:
-        self.account, self.counts = actors.account, counts
+    def __init__(self, actors: DemoActors, row_counts: LoadCounts) -> None:
+        self.account, self.row_counts = actors.account, row_counts
         self.agent, self.person = actors.agent, actors.person
 
     def load(self, chapter: Chapter) -> None:
@@ -89,8 +89,8 @@ class ChapterLoader:
         """Write a batch; returns what is new by client id."""
         written = write_batch(account_id=self.account.pk, actor=self.agent, batch=batch)
         fresh = [entry for entry in written.entries if entry.pk in written.created_ids]
-        self.counts.created += len(fresh)
-        self.counts.unchanged += len(written.entries) - len(fresh)
+        self.row_counts.created += len(fresh)
+        self.row_counts.unchanged += len(written.entries) - len(fresh)
         return {str(entry.client_id): entry for entry in fresh}
 
     def _decision(self, entry_id: UUID, reason: str = "") -> Decision:

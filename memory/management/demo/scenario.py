@@ -31,13 +31,13 @@ def chapters() -> Iterator[Chapter]:
         yield _chapter(json.loads(Path(__file__).with_name(name).read_text()))
 
 
-def _chapter(told: Mapping[str, Any]) -> Chapter:
-    plain = [*told["memories"], *told["approved"]]
+def _chapter(data: Mapping[str, Any]) -> Chapter:
+    plain = [*data["memories"], *data["approved"]]
     return Chapter(
-        runs=[_run(each) for each in told["runs"]],
-        memories=_batch(told["memories"]),
-        approved=_batch(told["approved"]),
-        proposals=_batch(told["proposals"]),
+        runs=[_run(each) for each in data["runs"]],
+        memories=_batch(data["memories"]),
+        approved=_batch(data["approved"]),
+        proposals=_batch(data["proposals"]),
         pinned=[_client_id(each["id"]) for each in plain if each.get("pin")],
         forgotten={_client_id(e["id"]): e["forget"] for e in plain if "forget" in e},
     )
@@ -47,36 +47,36 @@ def _client_id(name: str) -> str:
     return f"demo-{name}"
 
 
-def _run(told: Mapping[str, Any]) -> Batch:
+def _run(data: Mapping[str, Any]) -> Batch:
     """A conversation: one entry for each turn."""
-    start = datetime.fromisoformat(told["start"])
+    start = datetime.fromisoformat(data["start"])
     return Batch(
         reason="conversation",
         entries=[
             NewEntry(
-                client_id=_client_id(f"{told['id']}-{number}"),
+                client_id=_client_id(f"{data['id']}-{number}"),
                 text=text,
                 kind="event",
                 metadata={"speaker": speaker},
-                user_id=told["user"],
-                agent_id=told["agent"],
-                app_id=told["app"],
-                run_id=told["id"],
+                user_id=data["user"],
+                agent_id=data["agent"],
+                app_id=data["app"],
+                run_id=data["id"],
                 visibility="user",
                 observed_at=start + number * BETWEEN_TURNS,
             )
-            for number, (speaker, text) in enumerate(told["turns"], start=1)
+            for number, (speaker, text) in enumerate(data["turns"], start=1)
         ],
     )
 
 
-def _batch(told: Sequence[Mapping[str, Any]]) -> Batch:
+def _batch(data: Sequence[Mapping[str, Any]]) -> Batch:
     return Batch(
         reason="demo",
-        entries=[_entry(each) for each in told],
+        entries=[_entry(each) for each in data],
         edges=[
             _edge(each["id"], kind, each[key])
-            for each in told
+            for each in data
             for key, kind in (
                 ("from", MemoryEdge.Type.DERIVED_FROM),
                 ("supersedes", MemoryEdge.Type.SUPERSEDES),
@@ -86,19 +86,19 @@ def _batch(told: Sequence[Mapping[str, Any]]) -> Batch:
     )
 
 
-def _entry(told: Mapping[str, Any]) -> NewEntry:
+def _entry(data: Mapping[str, Any]) -> NewEntry:
     return NewEntry(
-        client_id=_client_id(told["id"]),
-        text=told["text"],
-        title=told.get("title", ""),
-        kind=told["kind"],
-        tags=told.get("tags", ()),
-        entities=told.get("entities", ()),
-        user_id=told.get("user", ""),
-        agent_id=told["agent"],
-        visibility="user" if "user" in told else "account",
-        importance=told.get("importance", 0.5),
-        observed_at=datetime.fromisoformat(told["day"]).replace(tzinfo=UTC),
+        client_id=_client_id(data["id"]),
+        text=data["text"],
+        title=data.get("title", ""),
+        kind=data["kind"],
+        tags=data.get("tags", ()),
+        entities=data.get("entities", ()),
+        user_id=data.get("user", ""),
+        agent_id=data["agent"],
+        visibility="user" if "user" in data else "account",
+        importance=data.get("importance", 0.5),
+        observed_at=datetime.fromisoformat(data["day"]).replace(tzinfo=UTC),
     )
 
 
