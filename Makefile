@@ -38,6 +38,7 @@ types:
 style:
 	@$(PY) -m ruff format --check .
 	@$(PY) -m ruff check .
+	@$(PY) -m tests.vocabulary
 	@find templates -name '*.html' -exec $(VENV)/bin/djade --check --target-version 5.2 {} +
 	@$(PY) -m djlint --lint --quiet templates
 	@$(VENV)/bin/lint-imports

@@ -67,31 +67,29 @@ def run_extraction(account_id: UUID, pk: UUID) -> None:
     """Do what was asked for, unless it is done. BadAnswer: nothing changed, and it is kept."""
     with acting(account_id):
         row = Extraction.objects.of(account_id).filter(pk=pk, finished_at=None).first()
-        extraction_settings = load_extraction_settings(account_id)
+        options = load_extraction_settings(account_id)
     if row is None:
         return
     try:
-        _READERS[row.kind](row, extraction_settings)
+        _READERS[row.kind](row, options)
     except InvalidAnswer as error:
         with acting(account_id):
             fail(account_id, pk, error)
         raise
 
 
-def _conversation(row: Extraction, extraction_settings: ExtractionSettings) -> None:
+def _conversation(row: Extraction, options: ExtractionSettings) -> None:
     messages = [_in_words(Message.of(stored)) for stored in row.said["messages"]]
     agents = is_about_agent(messages, row.agent_id)
     role = ASSISTANT if agents else USER
     if not any(message.role == role and message.text.strip() for message in messages):
         return _done(row, [], {"note": f"The {role} said nothing."})
-    categories = dict(extraction_settings.categories) or (
-        AGENT_CATEGORIES if agents else USER_CATEGORIES
-    )
+    categories = dict(options.categories) or (AGENT_CATEGORIES if agents else USER_CATEGORIES)
     system = prompt(
         "facts_of_agent" if agents else "facts_of_user",
         today=_day(row),
         categories="\n".join(f"- {name}: {what}" for name, what in categories.items()),
-        instructions=extraction_settings.prompt_text,
+        instructions=options.prompt_text,
     )
     input_text = render_transcript(messages)
     answer = request_answer(
@@ -104,33 +102,30 @@ def _conversation(row: Extraction, extraction_settings: ExtractionSettings) -> N
     return _compare(row, stored, {})
 
 
-def _task(row: Extraction, extraction_settings: ExtractionSettings) -> None:
-    if not extraction_settings.auto_store:
+def _task(row: Extraction, options: ExtractionSettings) -> None:
+    if not options.auto_store:
         return _done(row, [], {"note": "The account does not store by itself (auto_store)."})
-    system = prompt("worthwhile", today=_day(row), instructions=extraction_settings.prompt_text)
+    system = prompt("worthwhile", today=_day(row), instructions=options.prompt_text)
     input_text = "\n\n".join(
         fence_text(name, row.said[name]) for name in ("goal", "result", "log") if row.said[name]
     )
     answer = request_answer(system, input_text, parse_task_assessment, TASK_ASSESSMENT_SCHEMA)
     whole = answer.read.whole
-    decision_details = {"should_store": whole["should_store"], "reasoning": whole["reasoning"]}
+    details = {"should_store": whole["should_store"], "reasoning": whole["reasoning"]}
     if not whole["should_store"]:
-        return _done(row, [], decision_details)
+        return _done(row, [], details)
     stored = _trustworthy(answer, system, input_text, {})
-    small = {
-        n: fact
-        for n, fact in stored.items.items()
-        if fact.importance < extraction_settings.store_threshold
-    }
-    least = f"importance below {extraction_settings.store_threshold:g}"
+    items = stored.items.items()
+    small = {n: fact for n, fact in items if fact.importance < options.store_threshold}
+    least = f"importance below {options.store_threshold:g}"
     dropped = [
         {"item": n, "importance": fact.importance, "reason": least} for n, fact in small.items()
     ]
-    stored = replace(stored, items={n: f for n, f in stored.items.items() if n not in small})
-    return _compare(row, stored, {**decision_details, "dropped": dropped})
+    stored = replace(stored, items={n: f for n, f in items if n not in small})
+    return _compare(row, stored, {**details, "dropped": dropped})
 
 
-def _procedure(row: Extraction, extraction_settings: ExtractionSettings) -> None:
+def _procedure(row: Extraction, options: ExtractionSettings) -> None:
     messages = [_in_words(Message.of(stored)) for stored in row.said["messages"]]
     own = row.said.get("prompt", "")
     system = own or prompt("procedure", today=_day(row))
@@ -145,22 +140,18 @@ def _procedure(row: Extraction, extraction_settings: ExtractionSettings) -> None
         remember_procedure(row, answer.read)
 
 
-def _rewrite(row: Extraction, extraction_settings: ExtractionSettings) -> None:
+def _rewrite(row: Extraction, options: ExtractionSettings) -> None:
     with acting(row.account_id):
         entry = MemoryEntry.objects.of(row.account_id).filter(pk=row.said["entry"]).first()
     if entry is None or entry.version != row.said["version"]:
         raise InvalidAnswer("somebody changed or erased the memory meanwhile: ask again", "")
     system = prompt("rewrite", today=_day(row))
-    input_text = "\n\n".join(
-        (
-            fence_text("memory", entry.content),
-            f"Importance: {entry.importance:g}",
-            fence_text("instruction", row.said["instruction"]),
-        )
-    )
+    memory, instruction = entry.content, fence_text("instruction", row.said["instruction"])
+    importance = f"Importance: {entry.importance:g}"
+    input_text = "\n\n".join((fence_text("memory", memory), importance, instruction))
     answer = request_answer(system, input_text, lambda raw: parse_one(raw, Rewrite), REWRITE_SCHEMA)
-    known_texts = (entry.content, row.said["instruction"])
-    if wrong := _wrong(answer.read.content, system, input_text, known_texts):
+    earlier_texts = (entry.content, row.said["instruction"])
+    if wrong := _wrong(answer.read.content, system, input_text, earlier_texts):
         raise InvalidAnswer(f"it {wrong}", answer.raw)
     with acting(row.account_id):
         rewrite(row, entry, answer.read)
@@ -174,9 +165,9 @@ _READERS: Mapping[str, Callable[[Extraction, ExtractionSettings], None]] = {
 }
 
 
-def _done(row: Extraction, results: Sequence[Any], decision_details: Mapping[str, Any]) -> None:
+def _done(row: Extraction, results: Sequence[Any], details: Mapping[str, Any]) -> None:
     with acting(row.account_id):
-        finish(row.account_id, row.pk, {"results": list(results), **decision_details})
+        finish(row.account_id, row.pk, {"results": list(results), **details})
 
 
 def _day(row: Extraction) -> str:
@@ -212,16 +203,16 @@ def _trustworthy(
     return replace(answer.read, items=stored, refused=[*answer.read.refused, *refused])
 
 
-def _wrong(text: str, system: str, input_text: str, known_texts: Sequence[str] = ()) -> str:
+def _wrong(text: str, system: str, input_text: str, earlier_texts: Sequence[str] = ()) -> str:
     """Why a text is not remembered; empty if it may be. What was known before is no news."""
     if repeats_prompt(text, system, input_text):
         return "repeats the prompt"
-    before = {flag for each in known_texts for flag in detect_flags(each)}
+    before = {flag for each in earlier_texts for flag in detect_flags(each)}
     return "speaks to the model" if HOSTILE & set(detect_flags(text)) - before else ""
 
 
-def _compare(row: Extraction, read: ParsedItems[Fact], decision_details: Mapping[str, Any]) -> None:
-    """Find what is known already, have it decided, and remember."""
+def _compare(row: Extraction, read: ParsedItems[Fact], details: Mapping[str, Any]) -> None:
+    """Compare facts with similar memories, request decisions, and apply them."""
     similar = {item: _find_similar(row, fact.text) for item, fact in read.items.items()}
     numbered = number_memories(similar)
     decided: ParsedItems[Decision] = ParsedItems(items={})
@@ -232,27 +223,23 @@ def _compare(row: Extraction, read: ParsedItems[Fact], decision_details: Mapping
     }
     if open_to_question:
         decided = _decisions(open_to_question, similar, numbered)
-    decided_operations = _sifted(
-        resolve_facts(read.items, similar, numbered, list(decided.items.values()))
-    )
-    refused = [*read.refused, *decided.refused, *decided_operations.refused]
+    outcome = _sifted(resolve_facts(read.items, similar, numbered, list(decided.items.values())))
+    refused = [*read.refused, *decided.refused, *outcome.refused]
     with acting(row.account_id):
-        remember(
-            row,
-            decided_operations.operations,
-            [_serialize_refusal(each) for each in refused],
-            decision_details,
-        )
+        refusals = [_serialize_refusal(each) for each in refused]
+        remember(row, outcome.operations, refusals, details)
 
 
-def _sifted(decided_operations: ResolvedFacts) -> ResolvedFacts:
+def _sifted(outcome: ResolvedFacts) -> ResolvedFacts:
     """Without the changes whose new text is no better than a fact may be: the memory stays."""
-    stored, refused = [], list(decided_operations.refused)
-    for operation in decided_operations.operations:
+    stored, refused = [], list(outcome.refused)
+    for operation in outcome.operations:
         wrong = ""
         if operation.event == "UPDATE" and operation.similar:
-            known_texts = (operation.similar.text, operation.fact.text)
-            wrong = _wrong(operation.text, prompt("decide"), "\n".join(known_texts), known_texts)
+            earlier_texts = (operation.similar.text, operation.fact.text)
+            wrong = _wrong(
+                operation.text, prompt("decide"), "\n".join(earlier_texts), earlier_texts
+            )
         if wrong:
             refused.append(Refusal(item=operation.item, reason=wrong))
         else:
@@ -279,14 +266,10 @@ def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
     )
     if any(decision["code"] in BLIND for decision in matches.decisions):
         raise ProviderError("The embedder is away: what is known already cannot be found.")
+    entries = [hit.entry for hit in matches.hits]
     return [
-        SimilarMemory(
-            id=hit.entry.pk,
-            text=hit.entry.content,
-            version=hit.entry.version,
-            fixed=hit.entry.pinned,
-        )
-        for hit in matches.hits
+        SimilarMemory(id=entry.pk, text=entry.content, version=entry.version, fixed=entry.pinned)
+        for entry in entries
     ]
 
 

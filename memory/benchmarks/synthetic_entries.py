@@ -39,13 +39,13 @@ class Population:
     def entries(self, number: int, commit_id: UUID) -> list[MemoryEntry]:
         """Entries of one commit; those of a run stand together and in order."""
         texts = iter(self.writer.texts(number))
-        entries_made: list[MemoryEntry] = []
-        while len(entries_made) < number:
-            size = min(RUN_LENGTH, number - len(entries_made))
+        new_entries: list[MemoryEntry] = []
+        while len(new_entries) < number:
+            size = min(RUN_LENGTH, number - len(new_entries))
             for values in self._run(size) if self.rng.random() < IN_RUNS else self._facts(size):
-                position = len(entries_made)
-                entries_made.append(self._entry(next(texts), position, commit_id, values))
-        return entries_made
+                position = len(new_entries)
+                new_entries.append(self._entry(next(texts), position, commit_id, values))
+        return new_entries
 
     def user(self) -> str:
         return f"user-{min(int(self.rng.zipf(1.5)), self.users):04}"

@@ -45,26 +45,26 @@ def topic_quality_lines() -> Iterator[str]:
             orders = [chance.permutation(len(texts)) for _ in range(ORDERS)]
             runs += [_run(vectors, labels, np.asarray(order)) for order in orders]
         index, of_all, number, alone = np.mean(runs, axis=0)
-        topics_found = f"{number:.0f} | {index:.2f} | {of_all:.2f} | {alone:.0%}"
-        yield f"| {language} | {len(texts)} | {len(topics)} | {topics_found} |"
+        topic_of_text = f"{number:.0f} | {index:.2f} | {of_all:.2f} | {alone:.0%}"
+        yield f"| {language} | {len(texts)} | {len(topics)} | {topic_of_text} |"
 
 
 def _run(
     vectors: Vectors, labels: Sequence[str], order: NDArray[np.int64]
 ) -> tuple[float, float, float, float]:
     """How well the topics agree with the labels, how many there are, and what is in none."""
-    topics_found = grow(neighbours(vectors[order]), [NONE] * len(order)).topics
+    topic_of_text = grow(neighbours(vectors[order]), [NONE] * len(order)).topics
     true = [labels[place] for place in order]
     assigned = [
-        (label, topic) for label, topic in zip(true, topics_found, strict=True) if topic != NONE
+        (label, topic) for label, topic in zip(true, topic_of_text, strict=True) if topic != NONE
     ]
     index = agreement([label for label, _ in assigned], [topic for _, topic in assigned])
     single = [
-        topic if topic != NONE else NONE - 1 - item for item, topic in enumerate(topics_found)
+        topic if topic != NONE else NONE - 1 - item for item, topic in enumerate(topic_of_text)
     ]
     return (
         index,
         agreement(true, single),
-        len({*topics_found} - {NONE}),
-        topics_found.count(NONE) / len(topics_found),
+        len({*topic_of_text} - {NONE}),
+        topic_of_text.count(NONE) / len(topic_of_text),
     )

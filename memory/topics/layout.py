@@ -27,7 +27,7 @@ class Spot:
     outward: bool
 
 
-def place_around(named: Sequence[tuple[str, str, bool]]) -> list[Spot]:
+def place_on_circle(named: Sequence[tuple[str, str, bool]]) -> list[Spot]:
     """Spots of neighbours, given as text, kind of connection, and whether it leads to them."""
     visible_names = named[:MOST]
     return [_spot(i, len(visible_names), *each) for i, each in enumerate(visible_names)]

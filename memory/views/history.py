@@ -74,7 +74,7 @@ def drawing(neighbour_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         for one in neighbour_rows
     ]
     return {
-        "spots": places.place_around(named),
+        "spots": places.place_on_circle(named),
         "width": places.WIDTH,
         "height": places.HEIGHT,
         "x": places.WIDTH // 2,

@@ -63,8 +63,8 @@ def _vectors(account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Sequence[float
     rows = Vector.objects.of(account_id).filter(
         collection=COLLECTION, part=0, model=active_model().pk, state=Vector.State.READY
     )
-    rows_found = rows.filter(object_id__in=list(ids)).values_list("object_id", "embedding")
-    return {pk: vector for pk, vector in rows_found if vector is not None}
+    rows_by_object = rows.filter(object_id__in=list(ids)).values_list("object_id", "embedding")
+    return {pk: vector for pk, vector in rows_by_object if vector is not None}
 
 
 def _nearby_topics(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
@@ -80,5 +80,5 @@ def _nearby_topics(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
 def _largest(topic: MemoryEntry, theirs: Mapping[UUID, Sequence[UUID]]) -> list[MemoryEntry]:
     """The other topics that most of these belong to."""
     others = sorted(theirs.keys() - {topic.pk}, key=lambda pk: (-len(theirs[pk]), pk))[:TOPICS]
-    rows_found = MemoryEntry.objects.of(topic.account_id).in_bulk(others)
-    return [rows_found[pk] for pk in others if pk in rows_found]
+    rows_by_object = MemoryEntry.objects.of(topic.account_id).in_bulk(others)
+    return [rows_by_object[pk] for pk in others if pk in rows_by_object]

@@ -3,7 +3,7 @@
 import pytest
 
 from memory.review.three_way_diff import Moved, diff_three_way
-from memory.topics.layout import HEIGHT, MOST, WIDTH, place_around, shortened
+from memory.topics.layout import HEIGHT, MOST, WIDTH, place_on_circle, shortened
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_who_moved_a_field_and_what_to_go_on_with(
 
 @pytest.mark.parametrize("number", [1, 2, 3, 7, MOST, MOST + 20])
 def test_neighbours_stand_apart_and_inside_the_picture(number: int) -> None:
-    spots = place_around([(f"n{i}", "next", True) for i in range(number)])
+    spots = place_on_circle([(f"n{i}", "next", True) for i in range(number)])
     assert len({(spot.x, spot.y) for spot in spots}) == len(spots) == min(number, MOST)
     assert all(0 < spot.x < WIDTH and 0 < spot.y < HEIGHT for spot in spots)
 
