@@ -32,7 +32,7 @@ from kmapp.outbox.models import Delivery
 from kmapp.runtime import env, processes, stack
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.runtime.processes import Program
-from tests.chaos import handlers
+from tests.chaos.jobs import handlers
 
 BASE = Path(__file__).resolve().parents[2]
 PATIENCE = 120  # seconds for a part to be ready, on a machine that has much else to do

@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from kmapp.accounts.models import Account
-from tests.chaos import handlers
+from tests.chaos.jobs import handlers
 from tests.chaos.measure import seconds_until
 from tests.chaos.product import Answer, Product
 from tests.promises.plugin import Measured

@@ -12,7 +12,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
 from kmapp.ledger.verify import verify
-from tests.chaos import handlers
+from tests.chaos.jobs import handlers
 from tests.chaos.measure import amount, long, seconds_until
 from tests.chaos.product import BASE, Product
 from tests.promises.plugin import Measured

@@ -5,7 +5,7 @@ from itertools import chain
 
 import pytest
 
-from tests.chaos import handlers
+from tests.chaos.jobs import handlers
 from tests.chaos.conftest import Apart
 from tests.chaos.measure import long, percentile, seconds_until
 from tests.chaos.product import Jobs

@@ -9,7 +9,7 @@ import pytest
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import MemoryEntry
-from tests.chaos import handlers
+from tests.chaos.jobs import handlers
 from tests.chaos.conftest import Apart
 from tests.chaos.measure import long, seconds_until
 from tests.chaos.product import Product
