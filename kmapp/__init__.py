@@ -1,4 +1,4 @@
-"""The kernel and the composition root: it names the apps by string only."""
+"""The kernel and the composition root. It refers to the apps by string only."""
 
 from kmapp.celery import app as celery_app
 

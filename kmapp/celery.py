@@ -1,4 +1,4 @@
-"""The Celery app. A message only wakes a worker: what is owed stands in the outbox."""
+"""The Celery app. Messages only wake workers; pending work is in the outbox."""
 
 import os
 from typing import Any
@@ -22,7 +22,7 @@ def keep_django_logging(**_kwargs: Any) -> None:
 
 @worker_ready.connect
 def start_consumer_watchdog(sender: Any, **_kwargs: Any) -> None:
-    """A worker listens for as long as it lives."""
+    """Start the watchdog that restarts a worker which no longer receives messages."""
     from kmapp.outbox import consumer_watchdog  # noqa: PLC0415 - settings are there by now
 
     consumer_watchdog.start_watchdog(

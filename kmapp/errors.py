@@ -1,4 +1,4 @@
-"""Refusals. Raise one where you know why; `kmapp.api.errors` turns it into HTTP once."""
+"""Domain errors. `kmapp.api.errors` converts them to HTTP."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -25,7 +25,7 @@ class DomainError(Exception):
         self.issues = [dict(issue) for issue in issues]
 
     def body(self) -> dict[str, Any]:
-        """The one error shape of the whole API."""
+        """Return the error body that the whole API shares."""
         return {
             "status": self.status,
             "error": self.code,

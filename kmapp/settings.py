@@ -1,4 +1,4 @@
-"""Settings. One file; what differs between hosts comes from the environment, typed and loud."""
+"""Settings in one file; what differs between hosts comes from the environment."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +15,7 @@ KEYS_DIR = DATA_DIR / "keys"
 
 
 def _load_secret_key() -> str:
-    """A secret made at first start and kept beside the data, outside the database."""
+    """Return the secret key, created at first start and stored outside the database."""
     path = KEYS_DIR / "secret"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -1,4 +1,4 @@
-"""WSGI: serves everything."""
+"""WSGI entry point."""
 
 import os
 

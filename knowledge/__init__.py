@@ -1,4 +1,4 @@
-"""Knowledge: what is documented, as sources, documents and cited chunks.
+"""Knowledge: sources, documents and cited chunks.
 
 Reads: knowledge.retrieval. Writes: knowledge.actions. Pure: chunking, formats, triggers, variants.
 """

@@ -1,4 +1,4 @@
-"""Memory: what an account's agents have learned, and how each belief came to be.
+"""Memory: what agents have learned, with the history of each memory.
 
 Reads: memory.retrieval. Writes: memory.actions. Nothing else is for other apps.
 """

@@ -1,1 +1,1 @@
-"""Rules: what must be obeyed, from draft through shadow to active."""
+"""Rules, from draft through shadow to active."""

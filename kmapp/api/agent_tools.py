@@ -1,4 +1,4 @@
-"""The tools that agents are offered, as functions for a model to call, in OpenAI's strict mode.
+"""Registry of agent tools, as function definitions in OpenAI's strict mode.
 
 Each app registers its own. Strict mode wants every property required and nothing else allowed, so
 what may be left out may be null.
@@ -51,7 +51,7 @@ class Tool:
 
 
 def text(description: str) -> dict[str, Any]:
-    """The schema of an argument in words."""
+    """Return the JSON Schema of a text argument."""
     return {"type": "string", "description": description}
 
 

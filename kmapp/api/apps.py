@@ -6,7 +6,7 @@ from django.core.signals import request_finished
 
 
 def forget_request(**_kwargs: Any) -> None:
-    """What this thread logs next is not about that request."""
+    """Clear the log context, so that later log lines do not name this request."""
     structlog.contextvars.clear_contextvars()
 
 

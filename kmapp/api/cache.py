@@ -1,4 +1,4 @@
-"""Django's cache over Valkey, for what we can do without: a dead server is a miss, said aloud."""
+"""Cache backend over Valkey that treats an unreachable server as a cache miss and logs it."""
 
 import json
 from collections.abc import Callable
@@ -104,7 +104,7 @@ class ValkeyCache(RedisCache):
         return dict(super().get_many(keys, version))
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
-        """A key that cannot be reached is a key that is not there."""
+        """Treat a key that cannot be reached as missing."""
         counted = self._counted(key, delta, version)
         if counted is None:
             raise ValueError(f"Key {key!r} not found.")

@@ -1,4 +1,4 @@
-"""The one place where a refusal becomes HTTP: `translate` knows every kind, DRF calls `render`."""
+"""Conversion of errors to HTTP responses: `translate` maps every kind, DRF calls `render`."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -61,7 +61,7 @@ class Refusal:
 
 
 def refusal(status: int, message: str, **headers: str) -> Refusal:
-    """A refusal that no DomainError stands for."""
+    """Return a refusal that no DomainError represents."""
     body = {
         "status": status,
         "error": CODES[status],
@@ -76,7 +76,7 @@ def refusal(status: int, message: str, **headers: str) -> Refusal:
 
 
 def translate(error: BaseException) -> Refusal | None:
-    """What to answer to an error that was somebody's refusal; None when it is our own bug."""
+    """Return the refusal for an error, or None if the error is a bug."""
     if isinstance(error, DomainError):
         return _of_domain(error)
     if isinstance(error, drf.APIException):
@@ -99,7 +99,7 @@ def render(error: Exception, context: Mapping[str, Any]) -> Response | None:
 
 
 def as_json(translated: Refusal) -> JsonResponse:
-    """The same outside of DRF: middleware, unknown paths, bugs."""
+    """Return a refusal as JSON outside DRF: for middleware, unknown paths and bugs."""
     return JsonResponse(translated.body, status=translated.status, headers=translated.headers)
 
 
@@ -116,7 +116,7 @@ def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
 
 
 def server_error(request: HttpRequest, error: BaseException | None) -> JsonResponse:
-    """The last resort: a refusal that was raised outside of any view, or a bug."""
+    """Return the response for errors outside any view, and for bugs."""
     translated = error and translate(error)
     return as_json(translated or refusal(500, "Something went wrong here. It has been logged."))
 
@@ -202,7 +202,7 @@ def _text(detail: Any) -> str:
 
 
 def _clean(value: Any) -> Any:
-    """An answer that quotes hostile text must still be UTF-8."""
+    """Return the text as valid UTF-8, because errors may quote hostile text."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping):

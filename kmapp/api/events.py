@@ -1,4 +1,4 @@
-"""How far the work is that a request left to others."""
+"""State of asynchronous work that a request started."""
 
 from datetime import datetime
 from typing import Any, TypedDict
@@ -63,7 +63,7 @@ class Event(AgentView):
 
 
 def _state(states: set[Delivery.State]) -> str:
-    """The worst of them: work is done when all who were owed it are."""
+    """Return the worst state: work is done when all deliveries are."""
     worse = (Delivery.State.FAILED, Delivery.State.RUNNING, Delivery.State.PENDING)
     return next((state for state in worse if state in states), Delivery.State.SUCCEEDED)
 

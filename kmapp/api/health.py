@@ -1,4 +1,4 @@
-"""How the product is. Apps add their own parts with `@check` and `@figure`.
+"""Health of the product. Apps add their parts with `@check` and `@figure`.
 
 Without a key only that the process answers. With one: every part, and figures of the key's account.
 An essential part that fails makes it 503 (take this host out); any other makes it degraded: what

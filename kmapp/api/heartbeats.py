@@ -1,4 +1,4 @@
-"""Signs of life of the processes that serve nobody: written as they work, gone soon after.
+"""Heartbeats of processes without a port, written while they work and expiring soon.
 
 How long ago is told by how long the sign still lives: hosts may differ about the time of day.
 """
@@ -26,7 +26,7 @@ def beat(process: str) -> None:
 
 
 def forget(process: str) -> None:
-    """It is about to start: what was seen before was another."""
+    """Forget the last heartbeat before the process starts."""
     cache.delete(f"pulse:{process}")
 
 

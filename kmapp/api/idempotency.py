@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: the first answer is kept and given again; nothing happens twice.
+"""Idempotency keys: the first response is stored and replayed.
 
 A view seals its answer inside the transaction that makes it true (`AgentView.seal`), so a crash
 leaves both or neither. The claim on a key is a lease: when its holder dies, a retry takes it over
@@ -121,7 +121,7 @@ def claim(request: Request, principal: KeyPrincipal, key: str) -> Claim | HttpRe
 
 
 def _stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse | None:
-    """What a row of an earlier request means for this one; None: it may be taken over."""
+    """Return the stored response for a repeated request, or None if the key may be taken over."""
     now: datetime = row.now  # type: ignore[attr-defined]  # annotated: the database's clock
     if row.expires_at <= now:
         return None

@@ -1,4 +1,4 @@
-"""What the API measures about itself, for Prometheus."""
+"""Prometheus metrics of the API."""
 
 from prometheus_client import Histogram
 

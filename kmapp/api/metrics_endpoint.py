@@ -1,4 +1,4 @@
-"""GET /metrics: what every process of this host has counted, and what the outbox owes right now."""
+"""GET /metrics: the counters of all processes of this host and the depth of the outbox."""
 
 import hmac
 import os
@@ -89,7 +89,7 @@ class Metrics(AgentView):
     bucket = "debug"
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """The token opens this door and no other."""
+        """Allow the metrics token on this endpoint only."""
         if not _has_token(request):
             super().initial(request, *args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Around every request: an id, a log line, a limit for the body, forgiveness for a last slash."""
+"""Middleware: request id, access log, body limit, optional trailing slash."""
 
 import io
 import re
@@ -102,13 +102,13 @@ def _bound(request: WSGIRequest) -> Refusal | None:
 
 
 def declared(request: HttpRequest) -> int:
-    """The bytes that a request says it brings."""
+    """Return the declared length of the body in bytes."""
     length = request.META.get("CONTENT_LENGTH") or "0"
     return int(length) if length.isascii() and length.isdigit() else 0
 
 
 def _read(source: Any, limit: int) -> bytes | None:
-    """The whole body, or None when it is over the limit."""
+    """Return the whole body, or None if it exceeds the limit."""
     buffer = io.BytesIO()
     while piece := source.read(PIECE):
         buffer.write(piece)

@@ -1,4 +1,4 @@
-"""Answers already given, so that a client may ask again without it happening again."""
+"""Stored responses of idempotent requests."""
 
 from collections.abc import Iterable
 from typing import Self

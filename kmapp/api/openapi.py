@@ -1,4 +1,4 @@
-"""What OpenAPI cannot see by itself: keys, scopes, refusals, idempotency."""
+"""OpenAPI extensions for keys, scopes, errors and idempotency."""
 
 import re
 from types import UnionType
@@ -61,11 +61,11 @@ class AgentSchema(AutoSchema):
         return "_".join(words if self.method == "POST" else [*words, self.method.lower()])
 
     def get_tags(self) -> list[str]:
-        """The source: memory, knowledge, rules, context."""
+        """Return the source as the tag: memory, knowledge, rules or context."""
         return [self.path.removeprefix("/v1").strip("/").partition("/")[0]]
 
     def get_description(self) -> str:  # type: ignore[override]  # as spectacular calls it
-        """The view's own words, and the scope it needs."""
+        """Return the description of the view, followed by the scope it requires."""
         description = super().get_description()
         scope = getattr(self.view, "scopes", {}).get(self.method)
         return f"{description}\n\nNeeds the scope `{scope.value}`." if scope else description
@@ -86,9 +86,9 @@ class AgentSchema(AutoSchema):
         ]
 
     def _map_basic_serializer(self, serializer: Any, direction: Direction) -> Any:
-        """What a request may hold, to the letter, and what its fields have to do with each other.
+        """Return the exact schema of a request, including relations between fields.
 
-        The latter a serializer says itself, as JSON Schema, in `together`.
+        Serializers declare these relations as JSON Schema in `together`.
         """
         schema = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]
         if direction == "request":

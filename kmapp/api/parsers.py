@@ -1,4 +1,4 @@
-"""How the API reads bodies."""
+"""Request parsers of the API."""
 
 from collections.abc import Mapping
 from typing import IO, Any
@@ -20,7 +20,7 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """The body as an object."""
+        """Return the body as an object."""
         try:
             return parse(stream.read())
         except Refused as refused:

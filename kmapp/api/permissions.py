@@ -1,4 +1,4 @@
-"""What a key may do. Imported by DRF's settings, so nothing here imports `rest_framework.views`."""
+"""Scope permissions. DRF's settings import this, so nothing here imports `rest_framework.views`."""
 
 from collections.abc import Mapping
 from typing import cast

@@ -1,4 +1,4 @@
-"""What a request may hold, as JSON Schema: no more than the strict reader of bodies lets pass."""
+"""Limits of requests as JSON Schema, equal to what the strict parser accepts."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ ANYTHING: Schema = {
 
 
 def limit_schema(serializer: Any, name: str, schema: Schema, registry: ComponentRegistry) -> Schema:
-    """What stands under this name of a request, told to the letter."""
+    """Return the exact schema of a request field."""
     field = serializer.fields[name]
     schema = _storable(field, schema, registry)
     ignores_null = isinstance(serializer, Aliases) and not field.required

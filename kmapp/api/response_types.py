@@ -1,4 +1,4 @@
-"""What an endpoint answers is declared as a TypedDict: checked where it is made, described here.
+"""Response types of endpoints as TypedDicts, checked by mypy and described in OpenAPI.
 
 mypy holds the views to their declarations, so nothing is serialised at run time but plain dicts.
 """
@@ -17,7 +17,7 @@ from drf_spectacular.plumbing import (
 
 
 def described(shape: Any, registry: ComponentRegistry) -> dict[str, Any]:
-    """The schema of a type; each TypedDict becomes a component of its own."""
+    """Return the schema of a type; each TypedDict becomes a component."""
     if is_typeddict(shape):
         return _component(shape, registry)
     origin, arguments = get_origin(shape), get_args(shape)

@@ -1,4 +1,4 @@
-"""The API describes itself: the schema, a page to try it on, and the version."""
+"""Views of the OpenAPI schema, the API documentation and the version."""
 
 from functools import lru_cache
 from typing import Any
@@ -28,7 +28,7 @@ class Schema(SpectacularJSONAPIView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        """The same for everybody."""
+        """Return the same response to everybody."""
         return Response(_described(settings.ROOT_URLCONF))
 
 

@@ -1,4 +1,4 @@
-"""What request serializers share: JSON's own types, and the words of other clients for ours."""
+"""Shared parts of request serializers: strict JSON types and aliases of other clients."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
@@ -29,7 +29,7 @@ def alias_help(name: str) -> dict[str, Any]:
 
 
 def present(name: str) -> dict[str, Any]:
-    """The same, where "" says something too."""
+    """Return the fields that are present, where an empty string is a value."""
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
@@ -82,7 +82,7 @@ def _blank(field: Any, value: Any) -> list[str]:
 
 
 def _mismatch(field: Any, value: Any) -> list[str] | dict[int | str, Any]:
-    """What is wrong with the type of a value. Whether it may be null is DRF's to say."""
+    """Return the problem with a value's type. DRF checks whether it may be null."""
     if isinstance(value, list) and isinstance(field, serializers.ListField):
         return _mismatches(field.child, enumerate(value))
     if isinstance(value, dict) and isinstance(field, serializers.DictField):
@@ -96,7 +96,7 @@ def _mismatches(child: Any, items: Iterable[tuple[int | str, Any]]) -> dict[int 
 
 
 def _expected_type(field: Any, value: Any) -> str:
-    """The type that this value is not; empty if it is."""
+    """Return the expected type that the value does not have, or an empty string."""
     if isinstance(field, serializers.BooleanField):
         return "" if isinstance(value, bool) else "true or false"
     if isinstance(field, serializers.IntegerField | serializers.FloatField):
@@ -144,7 +144,7 @@ class Aliases(Typed):
         return {name: value for name, value in data.items() if name not in left_out}
 
     def _used(self, data: Mapping[str, Any]) -> dict[str, str]:
-        """The aliases that stand in `data` for a field that does not."""
+        """Return the aliases that `data` uses for fields that it does not name."""
         used: dict[str, str] = {}
         for alias, ours in self.aliases.items():
             if alias in self.fields or ours not in self.fields or ours in used.values():

@@ -1,4 +1,4 @@
-"""JSON from strangers, read so that nothing the database cannot hold gets past the door. Pure.
+"""Strict JSON parsing: values that the database cannot store are refused. Pure.
 
 Python's json module is more generous than the product can be: it takes NaN, 1e999, doubled keys,
 lone surrogates and integers of any size, and gives up with RecursionError on deep nesting. Every
@@ -54,7 +54,7 @@ class _Flaw:
 
 
 def parse(body: bytes, limits: Limits = LIMITS) -> dict[str, Any]:
-    """The object in `body`, or Refused."""
+    """Return the object in `body`, or raise Refused."""
     try:
         text = body.decode()
     except UnicodeDecodeError as error:

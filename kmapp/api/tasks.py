@@ -1,4 +1,4 @@
-"""Celery's doors to the API's own housekeeping."""
+"""Celery tasks of the API."""
 
 from celery import shared_task
 

@@ -1,4 +1,4 @@
-"""How often: a window of a minute for each key and bucket, counted in Valkey in one atomic step.
+"""Rate limits per key and bucket: one-minute windows counted atomically in Valkey.
 
 The window opens with the first request, so a burst from rest gets exactly its limit. When Valkey is
 away requests pass: a write that was refused is lost, one too many is not. Each such pass is counted
@@ -109,9 +109,9 @@ def _count_in_process(client: str) -> tuple[int, float]:
 
 
 def client_address(request: Request) -> str:
-    """The caller's address, as seen by the outermost of our NUM_PROXIES proxies.
+    """Return the client's address as seen by the outermost of NUM_PROXIES proxies.
 
-    Of IPv6 the network: whoever has one address has the other 2^64 of it, too.
+    For IPv6 it is the /64 network, because a client controls all addresses of one.
     """
     ident = str(BaseThrottle().get_ident(request))
     try:

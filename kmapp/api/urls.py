@@ -1,4 +1,4 @@
-"""Operations, and the state of work that was left to others."""
+"""Routes of operations and of asynchronous work."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The variant that a request asks for, by header."""
+"""The variant that a request selects by header."""
 
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request

@@ -1,4 +1,4 @@
-"""The base of every endpoint: an agent's key, a scope for each method, a bucket, three beats."""
+"""Base class of endpoints: authentication, scope per method, rate limit, parsing."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -30,11 +30,11 @@ class AlwaysJSON(BaseContentNegotiation):
     """We speak JSON, whatever a client says that it accepts."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
-        """The parser of the body's media type; None is a 415."""
+        """Return the parser for the body's media type; None is a 415."""
         return next((each for each in parsers if _speaks(each, request.content_type)), None)
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: Any = None) -> Any:
-        """The first, and only."""
+        """Return the first renderer, which is the only one."""
         return renderers[0], renderers[0].media_type
 
 
@@ -125,7 +125,7 @@ def _again(answer: HttpResponseBase, *args: Any, **kwargs: Any) -> HttpResponseB
 
 
 def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str, Any]:
-    """What the request says, checked: the body, or a GET's query. Unknown fields are left out."""
+    """Return the validated body, or the query of a GET. Unknown fields are dropped."""
     data = request.query_params if request.method in ("GET", "HEAD") else request.data
     serializer = serializer_class(data=data, context={"request": request})
     serializer.is_valid(raise_exception=True)
@@ -133,7 +133,7 @@ def parse(serializer_class: type[Serializer[Any]], request: Request) -> dict[str
 
 
 def refuse_other_accounts(request: Request, principal: KeyPrincipal) -> None:
-    """A key acts for its own account; who names another one has mixed up their keys."""
+    """Refuse a body that names another account than the key's."""
     own = {str(principal.account_id), principal.account_slug, OWN_TENANT}
     for source in _sources(request):
         for name in OTHER_ACCOUNT:

@@ -1,4 +1,4 @@
-"""Digests by which a text is known again, though nobody can guess from them what it said.
+"""Keyed digests that recognise equal content without revealing it.
 
 They are keyed with `SECRET_KEY`. After an exchange of it, what was kept before is still known: by
 `SECRET_KEY_FALLBACKS`, like all that the old key signed.

@@ -1,4 +1,4 @@
-"""Secrets of others, such as a key for another server: kept so that only we can read them.
+"""Encryption of stored secrets, such as keys of other servers.
 
 What we only have to recognise is hashed instead (see `ApiKey`). The key is made of `SECRET_KEY`,
 which stands outside the database: a dump alone opens nothing.
@@ -23,7 +23,7 @@ def seal(text: str) -> str:
 
 
 def unseal(sealed: str) -> str:
-    """The text again. Raises CannotOpen."""
+    """Decrypt a text. Raise CannotOpen if no key fits."""
     try:
         return _lock().decrypt(sealed.encode()).decode()
     except InvalidToken as error:
@@ -31,7 +31,7 @@ def unseal(sealed: str) -> str:
 
 
 def _lock() -> MultiFernet:
-    """The present key seals; former ones still open."""
+    """Return the ciphers: the present key encrypts, former keys can still decrypt."""
     return MultiFernet(
         [_fernet(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
     )

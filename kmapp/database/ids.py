@@ -1,4 +1,4 @@
-"""Identifiers. Rows are named by UUIDv7, made in Python: in time order, so indexes stay compact."""
+"""Primary keys: UUIDv7 made in Python, in time order, so that indexes stay compact."""
 
 from typing import TypeAlias
 from uuid import UUID
@@ -9,6 +9,6 @@ IdText: TypeAlias = str  # an id as Postgres spells it: str(UUID(…))
 
 
 def uuid7() -> UUID:
-    """A new UUIDv7 (RFC 9562)."""
+    """Return a new UUIDv7 (RFC 9562)."""
     value: UUID = compat.uuid7()
     return value

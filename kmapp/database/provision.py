@@ -1,4 +1,4 @@
-"""What a superuser does once, so that the product never has to be one: roles, database, grants.
+"""One-time provisioning as superuser: roles, database and grants.
 
 The owner role migrates; the app role serves, under row-level security. Everything may be repeated.
 No Django: the tests provision their databases with the same functions.

@@ -1,4 +1,4 @@
-"""Making files forget what queries no longer find. No Django.
+"""Removal of erased content from the files of the database. No Django.
 
 A deleted row stays in its page until that is written anew, in the samples that the planner keeps,
 and in the write-ahead log until its segments are removed; Valkey's log keeps what it once held.

@@ -1,4 +1,4 @@
-"""Writing the ledger: `recording` is how truth changes."""
+"""Writing to the ledger with `recording`."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

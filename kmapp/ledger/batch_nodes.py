@@ -1,4 +1,4 @@
-"""Nodes of a batch that another app keeps than the one which takes it.
+"""Nodes of a memory batch that belong to another app, such as rules.
 
 An agent writes memories and rules in one request. The app that answers it asks here whose a node
 is, and lets that app write its part into the same commit. Feedback on a node goes the same way.

@@ -1,4 +1,4 @@
-"""One byte string per value: what the ledger hashes. Pure.
+"""Canonical JSON bytes, which the ledger hashes. Pure.
 
 A digest is computed before the database sees a value and again from what the database gives back,
 so only values that survive that trip are allowed: jsonb turns 1e16 into an integer and -0.0 into 0,
@@ -50,7 +50,7 @@ def check(value: Any, path: str = "") -> None:
 
 
 def digest(salt: bytes, value: Any) -> str:
-    """What may be said in public about a value: nothing, once the salt is gone."""
+    """Return the salted digest of a value. It reveals nothing once the salt is deleted."""
     if len(salt) < SALT_BYTES:
         raise ValueError(f"A salt has at least {SALT_BYTES} bytes, this one has {len(salt)}.")
     return hashlib.sha256(salt + canonical(value)).hexdigest()
@@ -69,7 +69,7 @@ def flaw_of(text: str) -> str | None:
 
 
 def dotted(trail: Trail) -> str:
-    """The trail as the API writes places: nodes.3.slots."""
+    """Return a path in the notation of the API: nodes.3.slots."""
     steps = []
     while trail:
         trail, step = trail
@@ -79,7 +79,7 @@ def dotted(trail: Trail) -> str:
 
 
 def _plain(value: Any, trail: Trail, depth: int) -> Any:
-    """The value in plain JSON types, or Unstorable."""
+    """Return the value in plain JSON types, or raise Unstorable."""
     if value is None:
         return None
     if isinstance(value, _LEAVES):

@@ -1,4 +1,4 @@
-"""The hash chain: what a commit's hash covers and when a chain is whole. Pure.
+"""The hash chain: commit hashes and verification of links. Pure.
 
 The hash covers every column of the commit, its id, account and format included, so an edit of any
 one of them shows.
@@ -55,7 +55,7 @@ class Problem:
 
 
 def commit_hash(link: Link) -> str:
-    """What the next link names as its parent."""
+    """Return the hash that the next commit names as its parent."""
     if link.format != FORMAT:
         raise ValueError(f"Commit format {link.format} is unknown.")
     row = {name: getattr(link, name) for name in _COLUMNS}

@@ -1,4 +1,4 @@
-"""Whether each chain still reaches what was signed of it outside the database.
+"""Comparison of chains with the checkpoints stored outside the database.
 
 A database that was put back to an earlier day is whole in itself, and nothing in it knows better:
 only the signed file does. This is asked on every start, by health and on the pages; it believes
@@ -35,7 +35,7 @@ class Behind:
 
 
 def behind(account_id: UUID) -> Behind | None:
-    """What is missing of this account. One query, when nothing is."""
+    """Return what is missing of an account's chain. One query if nothing is missing."""
     signed = last_signed().get(account_id)
     if signed is None:
         return None
@@ -48,13 +48,13 @@ def behind(account_id: UUID) -> Behind | None:
 
 
 def all_behind() -> list[Behind]:
-    """The same of every account, those too that are gone altogether."""
+    """Return what is missing of every account, including deleted ones."""
     all_account_ids = sorted({*account_ids(), *last_signed()})
     return [chain for account_id in all_account_ids if (chain := behind(account_id))]
 
 
 def last_signed() -> Mapping[UUID, Head]:
-    """The last signed head of every account, by the file of the settings."""
+    """Return the last signed head of each account, from the configured file."""
     with _lock:
         file = _files.setdefault(settings.CHECKPOINT_FILE, _File(settings.CHECKPOINT_FILE))
         return file.heads()

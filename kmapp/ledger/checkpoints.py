@@ -1,4 +1,4 @@
-"""Signing where chains stand. Only what follows from the last signed head is signed again."""
+"""Signing of chain heads. Only what follows from the last signed head is signed."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def _is_there(account_id: UUID, head: Head) -> bool:
 
 
 def _since(account_id: UUID, head: Head) -> Iterator[list[tuple[Link, str]]]:
-    """The commits after a head, a block and a transaction at a time."""
+    """Yield the commits after a head, one block and transaction at a time."""
     seq = head.seq
     while True:
         with acting(account_id):

@@ -1,4 +1,4 @@
-"""The chain, and the erasable things beside it: salts, inputs, reasons."""
+"""Commits and their erasable companions: salts, inputs, reasons."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _

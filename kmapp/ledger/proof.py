@@ -1,4 +1,4 @@
-"""Proof that a state is what was sealed: its digest stands in a commit whose hash is right."""
+"""Proof that a state was sealed by a commit with a valid hash."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What commits said when they changed a row of settings: their input holds what it was before."""
+"""History of a settings row, read from the inputs of its commits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class SettingChange:
 
 
 def list_setting_changes(row: SealedModel, input_key: str) -> list[SettingChange]:
-    """The latest changes, newest first. `word` is theirs in the commits' input. Two queries."""
+    """Return the latest changes, newest first, with two queries. `input_key` selects them."""
     seals = Seal.objects.of(row.account_id).filter(
         object_type=row._meta.label_lower, object_id=row.pk
     )

@@ -1,4 +1,4 @@
-"""Checkpoints: signed statements of where a chain stood, out of reach of the database. No Django.
+"""Checkpoints: signed heads of chains, stored outside the database. No Django.
 
 A rewritten suffix, a cut tail or a restored old dump is a whole chain and verifies; only something
 outside the database remembers that there was more. The file is append-only, one JSON object a line.
@@ -67,7 +67,7 @@ class Damaged:
 
 
 def key_id(public: Ed25519PublicKey) -> str:
-    """A short name for a key: the start of the sha256 of its raw bytes."""
+    """Return a short name of a key: the start of the SHA-256 of its raw bytes."""
     return hashlib.sha256(public.public_bytes_raw()).hexdigest()[:16]
 
 
@@ -76,7 +76,7 @@ def public_pem(public: Ed25519PublicKey) -> str:
 
 
 def signing_key(path: Path) -> Ed25519PrivateKey:
-    """The private key at `path`, made on first use."""
+    """Return the private key at `path`; create it on first use."""
     if not path.exists():
         _make_key(path)
     if path.stat().st_mode & _TOO_OPEN:
@@ -94,7 +94,7 @@ def public_path(path: Path) -> Path:
 
 
 def public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
-    """The public keys in a PEM file, by key id. See `public_path`."""
+    """Return the public keys in a PEM file, by key id. See `public_path`."""
     return _keys_in(path.read_text(), path.name)
 
 
@@ -157,7 +157,7 @@ def append(path: Path, records: Iterable[Signed]) -> None:
 
 
 def read(path: Path) -> Iterator[Signed | Damaged]:
-    """What the file says, line by line; signatures are not checked here."""
+    """Parse the file line by line; signatures are not verified here."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             yield parse(line, number)

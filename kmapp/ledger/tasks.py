@@ -1,4 +1,4 @@
-"""Celery's door to the ledger."""
+"""Celery tasks of the ledger."""
 
 from celery import shared_task
 

@@ -1,4 +1,4 @@
-"""Checking a chain from inside the product. `manage.py fsck` checks more, with other code."""
+"""Verification of a chain inside the product. `manage.py fsck` verifies more, independently."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def verify(account_id: UUID) -> Checked:
 
 
 def _blocks(account_id: UUID, seq: int) -> Iterator[list[Commit]]:
-    """The commits after this one, a block and a transaction at a time, and LONG at most."""
+    """Yield the commits after this one, a block and transaction at a time, at most LONG."""
     left = LONG
     while left > 0:
         size = min(BLOCK, left)
@@ -84,7 +84,7 @@ def _blocks(account_id: UUID, seq: int) -> Iterator[list[Commit]]:
 
 
 def link_of(row: Commit) -> Link:
-    """A commit's row as the chain sees it."""
+    """Return a commit's row as a link of the chain."""
     return Link(
         format=row.format,
         id=row.pk,

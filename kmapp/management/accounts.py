@@ -1,4 +1,4 @@
-"""Which accounts a command is about. A command acts for one account at a time, like everything."""
+"""Account options of management commands."""
 
 from django.core.management.base import CommandError
 
@@ -15,7 +15,7 @@ def every_account() -> list[Account]:
 
 
 def account_named(slug: str | None) -> Account:
-    """The account with this short name; without one, the only account there is."""
+    """Return the account with this short name, or the only account."""
     all_accounts = every_account()
     names = ", ".join(sorted(account.slug for account in all_accounts)) or "none yet"
     if slug is None:
@@ -29,5 +29,5 @@ def account_named(slug: str | None) -> Account:
 
 
 def accounts_named(slug: str | None) -> list[Account]:
-    """The account with this short name; without one, all of them."""
+    """Return the account with this short name, or all accounts."""
     return every_account() if slug is None else [account_named(slug)]

@@ -1,4 +1,4 @@
-"""Asking whoever runs a command, and reading what they typed."""
+"""Confirmation prompts of commands."""
 
 import re
 from argparse import ArgumentTypeError

@@ -1,4 +1,4 @@
-"""Where a command finds the database as its owner, and its server as the superuser."""
+"""Database addresses of commands: the owner's connection and the superuser's server."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from kmapp.runtime import embedded, env
 
 
 def owner_address() -> dict[str, Any]:
-    """The owner's connection parameters: only the owner sees the rows of all accounts."""
+    """Return the owner's connection parameters; only the owner sees all accounts."""
     if "owner" not in settings.DATABASES:
         raise CommandError("Set DATABASE_OWNER_URL beside DATABASE_URL.")
     return env.address(settings.DATABASES["owner"])
 
 
 def server_url(url: str = "") -> str:
-    """The server as its superuser: as given, as set, or the embedded one."""
+    """Return the URL of the server as superuser: given, configured, or embedded."""
     configured = url or env.text("DATABASE_SUPERUSER_URL")
     if configured or not env.text("DATABASE_URL"):
         return configured or embedded.server_url(settings.DATA_DIR)

@@ -1,4 +1,4 @@
-"""Who acts in the demo: an agent with a key of its own, and whoever administers the account."""
+"""Actors of the demo: an agent with a key, and an admin of the account."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -30,7 +30,7 @@ class DemoActors:
 
 
 def _key_of(account: Account) -> ApiKey:
-    """The key that the invented agents write with. Nobody is told its secret."""
+    """Return the key of the demo's agents. Its secret is not displayed."""
     existing = ApiKey.objects.of(account).filter(name=KEY, revoked_at=None).first()
     if existing:
         return existing

@@ -1,4 +1,4 @@
-"""The comparison of two embedding models, as a page of text."""
+"""The comparison of two embedding models as text."""
 
 from collections.abc import Sequence
 from statistics import fmean

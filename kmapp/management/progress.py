@@ -1,4 +1,4 @@
-"""How far a long command is, for whoever waits: on stderr, so that stdout stays data."""
+"""Progress of long commands on stderr, so that stdout stays data."""
 
 import sys
 import time

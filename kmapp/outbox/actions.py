@@ -1,4 +1,4 @@
-"""Owing and paying: publish in the transaction of the change, deliver outside of any."""
+"""Publishing events in a transaction and delivering them outside any."""
 
 import hashlib
 import threading
@@ -99,7 +99,7 @@ def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UU
 
 
 def _find_existing(account_id: UUID, topic: str, job_keys: set[str]) -> dict[str, UUID]:
-    """The events of jobs that were published before."""
+    """Return the events of jobs that were published before."""
     if not job_keys:
         return {}
     events = OutboxEvent.objects.of(account_id).filter(topic=topic, job_key__in=job_keys)
@@ -141,7 +141,7 @@ resting: dict[str, float] = {}
 
 
 def _able(queue: str, turns: Turns) -> dict[str, int]:
-    """The handlers of a queue that can work, each with its batch."""
+    """Return the handlers of a queue that can run now, each with its batch size."""
     now = monotonic()
     return {
         each.name: each.batch

@@ -1,4 +1,4 @@
-"""Telling somebody without waiting for it: a thread of its own sends, and nobody depends on it."""
+"""Publishing to the broker from a thread of its own, so that no request waits for it."""
 
 import os
 import threading

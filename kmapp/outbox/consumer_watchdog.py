@@ -1,4 +1,4 @@
-"""A worker that does not hear its queues any more starts anew.
+"""Watchdog that restarts a worker which no longer receives messages.
 
 After its broker died and came back, Celery's consumer can be left waiting for ever, in a process
 that looks alive to everybody else. A thread beside it compares what waits with what is taken.

@@ -1,4 +1,4 @@
-"""Errors of deliveries quote what was sent; what is erased must not be quoted."""
+"""Removal of erased content from the error messages of deliveries."""
 
 from collections.abc import Iterable
 from uuid import UUID

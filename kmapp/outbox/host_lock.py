@@ -1,4 +1,4 @@
-"""Turns: heavy handlers that run in one process of a host at a time, so that the others stay free.
+"""Locks that let one process per host run heavy handlers.
 
 The lock is the kernel's: it ends with whoever holds it, however that ends.
 """

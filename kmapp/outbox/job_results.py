@@ -1,4 +1,4 @@
-"""What became of asynchronous work, in the words of the app whose work it is.
+"""Results of asynchronous work, registered by the app that does the work.
 
 An event says how far it is; its outcome says what was made of it, or what went wrong with what.
 """

@@ -1,4 +1,4 @@
-"""Measurements: what a worker finds out while people watch how far it is."""
+"""Measurements: background evaluations whose progress people watch."""
 
 from typing import Any
 from uuid import UUID
@@ -49,7 +49,7 @@ class Measurement(AccountOwned):
 
     @classmethod
     def break_off(cls, account_id: UUID, pk: UUID) -> None:
-        """The worker gave it up. Inside `acting`."""
+        """Mark the measurement as failed after the worker stopped. Inside `acting`."""
         rows = cls._default_manager.filter(account_id=account_id, pk=pk)
         rows.exclude(status=cls.Status.SUCCEEDED).update(
             status=cls.Status.FAILED, finished_at=timezone.now()

@@ -1,4 +1,4 @@
-"""Events never change; deliveries are what changes."""
+"""Events, which never change, and their deliveries, which do."""
 
 from typing import Self
 

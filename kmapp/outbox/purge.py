@@ -1,4 +1,4 @@
-"""Letting go of what was dealt with long ago."""
+"""Deletion of old events and deliveries."""
 
 from datetime import timedelta
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What waits in the broker, as the broker counts it.
+"""Queue depth in the broker.
 
 A message says only that there is work: who takes one of a hundred finds all that is owed. So there
 need never be more, and none carries a time after which it is stale: the clock of who sends it and

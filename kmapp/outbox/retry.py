@@ -1,4 +1,4 @@
-"""When to try again. Pure."""
+"""Retry delays. Pure."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Celery's doors to the outbox. A message carries a queue's name, nothing else."""
+"""Celery tasks of the outbox. A message contains only the name of a queue."""
 
 from datetime import timedelta
 from functools import partial

@@ -1,4 +1,4 @@
-"""Model providers: the outside world, behind small Protocols and a clock.
+"""Model providers behind Protocols, with deadlines.
 
 Any OpenAI-compatible endpoint will do. What goes out is bounded in time; what comes back is
 checked before anything believes it.

@@ -1,4 +1,4 @@
-"""Changing which embedding models there are. The owner role does it: indexes are schema."""
+"""Changes of embedding models, made by the owner role because indexes are schema."""
 
 from django.conf import settings
 from django.db import transaction
@@ -17,7 +17,7 @@ State = EmbeddingModel.State
 
 
 def default_model() -> EmbeddingModel:
-    """The active model; on a new deployment the one that the settings name, made now."""
+    """Return the active model; create the configured one in a new deployment."""
     active = EmbeddingModel.objects.using(OWNER).filter(state=State.ACTIVE).first()
     if active is None:
         active = EmbeddingModel(

@@ -1,4 +1,4 @@
-"""Which embedding models are in use, without asking the database each time."""
+"""The embedding models in use, cached in the process."""
 
 from time import monotonic
 
@@ -9,12 +9,12 @@ _cached: tuple[float, list[EmbeddingModel]] | None = None
 
 
 def active_model() -> EmbeddingModel:
-    """The model that answers searches. A switch is noticed within seconds."""
+    """Return the model that answers searches. A switch takes effect within seconds."""
     return models_in_use()[0]
 
 
 def models_in_use() -> list[EmbeddingModel]:
-    """The active model first, then those being filled: what is written gets vectors of each."""
+    """Return the active model, then models being built, which get vectors of new texts too."""
     global _cached  # noqa: PLW0603 - one small memory for the process
     now = monotonic()
     if _cached is None or now - _cached[0] > REMEMBERED_SECONDS:

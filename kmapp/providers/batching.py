@@ -1,4 +1,4 @@
-"""How many texts travel in one call. Pure.
+"""Batch sizes of embedding calls. Pure.
 
 The embedded server works on one call at a time, so a large call is a long wait for the next one;
 a small call wastes it (31 texts a second one by one, 68 by 32).
@@ -20,7 +20,7 @@ def estimate(text: str) -> int:
 def batches(
     texts: Sequence[str], *, most_texts: int = MOST_TEXTS, most_tokens: int = MOST_TOKENS
 ) -> Iterator[Sequence[str]]:
-    """The texts in order, in runs within both limits; a text over the limit travels alone."""
+    """Yield the texts in order, in batches within both limits; a longer text is alone."""
     start = spent = 0
     for position, text in enumerate(texts):
         cost = estimate(text)

@@ -1,4 +1,4 @@
-"""A circuit breaker per endpoint and process: a failing provider is left alone, then probed.
+"""Circuit breakers per endpoint and process.
 
 pybreaker keeps the states and the counts. Two things are ours. `CircuitBreaker.call` holds a lock
 for the whole call, which would queue every thread behind the slowest, so calls go through
@@ -101,7 +101,7 @@ _breakers: dict[str, Breaker] = {}
 
 
 def breaker_for(base_url: str) -> Breaker:
-    """The circuit of this endpoint in this process."""
+    """Return the circuit breaker of this endpoint in this process."""
     if base_url not in _breakers:
         parts = urlsplit(base_url)  # the name is shown: no credentials in it
         endpoint = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)

@@ -1,4 +1,4 @@
-"""Words from a chat model, through any OpenAI-compatible endpoint."""
+"""Chat completions through any OpenAI-compatible endpoint."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ class OpenAIChat:
 
     @classmethod
     def from_settings(cls) -> Self:
-        """The chat model of this installation; ask `configured()` first."""
+        """Return the installation's chat model; check `configured()` first."""
         return cls(
             model=settings.CHAT_MODEL,
             base_url=settings.OPENAI_BASE_URL or "https://api.openai.com/v1",
@@ -42,7 +42,7 @@ class OpenAIChat:
 
     @classmethod
     def that_sees(cls) -> Self:
-        """The model that is shown pictures; ask `can_see()` first."""
+        """Return the model that describes images; check `can_see()` first."""
         return replace(cls.from_settings(), model=settings.VISION_MODEL)
 
     def complete(

@@ -1,4 +1,4 @@
-"""One call to an OpenAI-compatible endpoint: bounded, never retried, its failures named.
+"""Single calls to an OpenAI-compatible endpoint: with a deadline and without retries.
 
 Nothing is retried here. A request has no time for it; a job has the outbox, whose back-off
 outlives the process and holds no worker while it waits. So what a provider says in Retry-After
@@ -36,7 +36,7 @@ Question = Callable[[openai.AsyncOpenAI], Awaitable[LegacyAPIResponse[Any]]]
 
 
 def post_json(base_url: str, api_key: str, question: Question, seconds: float) -> Any:
-    """The JSON that the endpoint answers within this time, or a ProviderError."""
+    """Return the JSON response of the endpoint, or raise ProviderError."""
     client = _client(base_url, api_key, os.getpid())
 
     async def body() -> bytes:
@@ -94,7 +94,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 @cache
 def _client(base_url: str, api_key: str, pid: int) -> openai.AsyncOpenAI:
-    """A client of this process: `pid` is in the key because its connections belong to one loop."""
+    """Return this process's client; `pid` is in the key because connections belong to a loop."""
     return openai.AsyncOpenAI(
         base_url=base_url,
         api_key=api_key or "none",  # a server of one's own may want none, the library insists

@@ -1,4 +1,4 @@
-"""Deadlines that hold: the whole call, not each read of it.
+"""Deadlines for whole calls, not for each read.
 
 An HTTP timeout counts from one received byte to the next, so a provider that drips holds a
 request for as long as it likes. Here one event loop per process runs every call under a total
@@ -22,7 +22,7 @@ _loops: dict[int, asyncio.AbstractEventLoop] = {}
 
 
 def run(call: Coroutine[Any, Any, T], seconds: float) -> T:
-    """The result of this call, or TimeoutError when it takes longer than `seconds` in all."""
+    """Return the result of a call, or raise TimeoutError after `seconds` in total."""
     future = asyncio.run_coroutine_threadsafe(_bounded(call, seconds), _loop())
     try:
         return future.result(timeout=seconds + GRACE)

@@ -1,4 +1,4 @@
-"""Text to vectors, through any OpenAI-compatible endpoint."""
+"""Embeddings through any OpenAI-compatible endpoint."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
@@ -78,7 +78,7 @@ class OpenAIEmbedder:
         )
 
     def embed(self, texts: Sequence[str], *, kind: Kind) -> list[list[float]]:
-        """A vector for each text, or ProviderError; BadVectors when some texts are at fault."""
+        """Return a vector for each text; raise BadVectors if some texts are at fault."""
         forms = [self._form(text, kind) for text in texts]
         outcomes = [o for batch in self._batches(forms) for o in self._each(batch, kind)]
         reasons = {i: str(bad) for i, bad in enumerate(outcomes) if isinstance(bad, Unusable)}
@@ -87,7 +87,7 @@ class OpenAIEmbedder:
         return [outcome for outcome in outcomes if not isinstance(outcome, Unusable)]
 
     def _form(self, text: str, kind: Kind) -> str:
-        """The text as the model wants it. A server that is told the kind adds its own prefix."""
+        """Return the text in the model's form. Servers that know the kind add their own prefix."""
         if self.model.sends_input_type:
             return text
         return (self.model.query_prefix if kind == "query" else self.model.passage_prefix) + text
@@ -98,7 +98,7 @@ class OpenAIEmbedder:
         return [forms] if forms else []
 
     def _each(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
-        """What became of each text. If a batch fails, each text is asked alone: one is at fault."""
+        """Return the result of each text. After a failed batch, each text is sent alone."""
         try:
             return self._call(batch, kind)
         except (Refused, Faulted) as error:

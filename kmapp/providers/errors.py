@@ -1,4 +1,4 @@
-"""How a provider lets us down. Each kind carries the code that a degraded answer records."""
+"""Provider errors with the codes that degraded answers record."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What the providers cost in time and how they fail, for Prometheus."""
+"""Prometheus metrics of providers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Which embedding models there are, and which one answers."""
+"""Embedding models and their states."""
 
 from django.db import models
 from django.db.models import Q

@@ -1,4 +1,4 @@
-"""What a chat model is told: one file each in a folder of the app that asks. Pure."""
+"""Prompts of chat models: one file each in the folder of an app. Pure."""
 
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ class Prompts:
         self._folder = folder
 
     def __call__(self, name: str, **values: str) -> str:
-        """A prompt, filled in. A value that is missing is an error of ours."""
+        """Return a prompt with its values filled in. A missing value is a bug."""
         return _template(self._folder / f"{name}.md").substitute(values).strip()
 
 

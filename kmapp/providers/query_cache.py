@@ -1,4 +1,4 @@
-"""Vectors of recent queries, kept for a while: people and agents ask the same thing again.
+"""Short-lived cache of query vectors.
 
 Kept per account, so that no timing tells one account what another asked. A cache that is down
 costs an embedding, never an answer.
@@ -31,7 +31,7 @@ class QueryVector:
 def query_vector(
     account_id: UUID, text: str, *, model: ModelForm, embedder: Embedder
 ) -> QueryVector:
-    """The vector of this query: remembered, or made now, and then `embedder` may raise."""
+    """Return the vector of a query from the cache or `embedder`, which may raise."""
     key = _key(account_id, text, model)
     cached, is_up = _remembered(key, model)
     if cached:
@@ -48,7 +48,7 @@ def _key(account_id: UUID, text: str, model: ModelForm) -> str:
 
 
 def _remembered(key: str, model: ModelForm) -> tuple[list[float] | None, bool]:
-    """What the cache holds, if it is usable; and whether the cache answers at all."""
+    """Return the cached vector if it is usable, and whether the cache responds."""
     try:
         packed = cache.get(key)
     except Exception as error:  # noqa: BLE001 - whatever ails the cache, the query goes on

@@ -1,4 +1,4 @@
-"""How well texts answer a question, by a model that reads both: Jina's and Cohere's `/rerank`."""
+"""Reranking through Jina's and Cohere's `/rerank` endpoint."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class HttpReranker:
 
     @classmethod
     def from_settings(cls) -> Self:
-        """The reranker of this installation; ask `configured()` first."""
+        """Return the installation's reranker; check `configured()` first."""
         return cls(
             model=settings.RERANK_MODEL,
             base_url=settings.RERANK_BASE_URL,
@@ -59,7 +59,7 @@ class HttpReranker:
 
 
 def read_answer(answer: object, *, count: int) -> list[float]:
-    """The relevance of each text, in their order; Faulted unless each has one, from 0 to 1."""
+    """Return the relevance of each text in order, from 0 to 1; raise Faulted otherwise."""
     results = answer.get("results") if isinstance(answer, Mapping) else None
     if not isinstance(results, list):
         raise Faulted("The reranker's answer holds no list of results.")

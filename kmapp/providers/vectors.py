@@ -1,4 +1,4 @@
-"""What a provider sent as vectors, checked before anything believes it. Pure.
+"""Validation of the vectors in a provider's response. Pure.
 
 A zero or non-finite vector would sit in the index as the neighbour of everything or break it;
 a swapped one would file one person's words under another's.
@@ -21,9 +21,9 @@ class Unusable(ValueError):
 
 
 def read_answer(answer: object, *, count: int) -> list[object]:
-    """The raw embeddings of an OpenAI-style answer, one for each text and in their order.
+    """Return the raw embeddings of an OpenAI-style response, one per text, in order.
 
-    Unusable when they cannot be matched to the texts, any other ValueError when this is no answer.
+    Raise Unusable if they cannot be matched to the texts, another ValueError for invalid data.
     """
     items = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
@@ -51,7 +51,7 @@ def read_vector(raw: object, *, dimensions: int) -> list[float]:
 
 
 def pack(vector: list[float]) -> str:
-    """The compact form that `read_vector` reads: base64 of 32-bit floats, as providers send it."""
+    """Return the compact form that `read_vector` reads: base64 of 32-bit floats."""
     return base64.b64encode(_little_endian(array("f", vector)).tobytes()).decode()
 
 

@@ -1,4 +1,4 @@
-"""The scheduler: Celery's own, for a clock that may be set back and workers that may be away."""
+"""Celery's scheduler, adapted to clock changes and absent workers."""
 
 from typing import Any
 

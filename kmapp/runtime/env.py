@@ -1,4 +1,4 @@
-"""Environment variables, typed and loud: a value we cannot read stops the start and says why."""
+"""Typed environment variables: an invalid value stops the start with an explanation."""
 
 import os
 from collections.abc import Mapping
@@ -44,12 +44,12 @@ def folder(name: str, default: Path) -> Path:
 
 
 def words(name: str, default: str = "") -> list[str]:
-    """A comma-separated list."""
+    """Return a comma-separated list."""
     return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
 
 
 def database(url: str) -> dict[str, object]:
-    """A Django DATABASES entry from postgres://user:password@host:port/name?option=value.
+    """Return a DATABASES entry from postgres://user:password@host:port/name?option=value.
 
     A unix socket folder goes in the query, as libpq has it: postgres://user@/name?host=/run/x
     """
@@ -71,7 +71,7 @@ def database(url: str) -> dict[str, object]:
 
 
 def broker(url: str) -> str:
-    """The same Redis as Celery writes it: kombu has its own name for a unix socket."""
+    """Return the Redis URL for Celery: kombu names unix sockets differently."""
     return "redis+socket" + url.removeprefix("unix") if url.startswith("unix:") else url
 
 
@@ -79,7 +79,7 @@ _NOT_PSYCOPG = {"pool", "options", "server_side_binding", "prepare_threshold", "
 
 
 def address(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A DATABASES entry as psycopg's own connection parameters."""
+    """Return a DATABASES entry as psycopg connection parameters."""
     named = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host"}
     options = {to: entry[name] for name, to in {**named, "PORT": "port"}.items()}
     extra = {k: v for k, v in entry.get("OPTIONS", {}).items() if k not in _NOT_PSYCOPG}

@@ -1,4 +1,4 @@
-"""How gunicorn serves the product: WSGI, two processes, loaded once and shared."""
+"""gunicorn configuration: WSGI, two preloaded processes."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""gunicorn's worker, with an end to its patience. No Django.
+"""gunicorn's worker with timeouts for slow clients. No Django.
 
 Its own waits five seconds for the first byte of a connection and for ever for the second, and a
 thread that waits serves nobody else.
@@ -45,7 +45,7 @@ class Worker(ThreadWorker):  # type: ignore[misc] # it has no types
     """Serves over such connections."""
 
     def enqueue_req(self, conn: Any) -> None:
-        """A connection is queued before anything reads of it."""
+        """Queue a connection before anything is read from it."""
         if not isinstance(conn.sock, Impatient):
             conn.sock = Impatient(fileno=conn.sock.detach())
         super().enqueue_req(conn)

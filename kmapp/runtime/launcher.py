@@ -1,4 +1,4 @@
-"""Becomes another program, tied to the one that started it. Run as a script, not imported.
+"""Launcher that execs a program tied to its parent. Run as a script, not imported.
 
 A script of its own and not a preexec_fn, which is unsafe beside threads: it takes the account and
 priority asked for, asks the kernel to be told when its parent dies, and calls exec.

@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line, with the request's id and without anybody's words.
+"""Logging: one JSON object per line, with the request id and without user content.
 
 Messages of exceptions may quote what a person wrote, so the JSON form names an error by type,
 SQLSTATE and place.
@@ -87,7 +87,7 @@ def quiet_error(logger: object, method: str, event: Event) -> Event:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """The error and what it came from, outermost first."""
+    """Return the error and its causes, outermost first."""
     chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in chain:

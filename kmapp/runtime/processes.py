@@ -1,4 +1,4 @@
-"""Starting a program, knowing it from a stranger with its old number, ending it. No Django."""
+"""Starting, identifying and stopping processes. No Django."""
 
 import json
 import os
@@ -113,7 +113,7 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def command_of(pid: int) -> str:
-    """The command line of a process, empty if there is none."""
+    """Return the command line of a process, or an empty string."""
     if Path("/proc/self").exists():
         try:
             return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
@@ -136,7 +136,7 @@ def started(pid: int) -> str:
 
 
 def _ps(pid: int, columns: str) -> str:
-    """What macOS has instead of /proc."""
+    """Return process information on macOS, which has no /proc."""
     answer = subprocess.run(  # noqa: S603 - no input of others
         ["/bin/ps", "-o", columns, "-p", str(pid)], capture_output=True, text=True, check=False
     )

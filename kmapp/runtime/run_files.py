@@ -1,4 +1,4 @@
-"""What a supervisor leaves in its data folder: a lock, the pid file and the logs. No Django."""
+"""The supervisor's files in the data folder: lock, pid file and logs. No Django."""
 
 import fcntl
 import json

@@ -1,4 +1,4 @@
-"""What the product consists of on this machine, as the settings have it: for `manage.py up`."""
+"""The processes of `manage.py up`, derived from the settings."""
 
 import errno
 import http.client
@@ -25,7 +25,7 @@ QUEUES = "default,embedding,extraction,clustering,sweep"
 
 
 def parts() -> list[list[Part]]:
-    """The embedded parts that no setting replaces, in the order in which they start."""
+    """Return the embedded parts that no setting replaces, in starting order."""
     data: Path = settings.DATA_DIR
     logs = data / "logs"
     make_runtime_dir(embedded.runtime_dir(data))
@@ -47,7 +47,7 @@ def _postgres(data: Path) -> Postgres:
 
 @contextmanager
 def database_server() -> Iterator[None]:
-    """The database for one command: the embedded one is started for it when it does not run."""
+    """Provide the database for one command; start the embedded one if it does not run."""
     data: Path = settings.DATA_DIR
     server = _postgres(data)
     if env.text("DATABASE_URL") or server.answers():
@@ -131,7 +131,7 @@ def check_port(variable: str, host: str, port: int) -> None:
 
 
 def health() -> str:
-    """What is wrong, in the words of /v1/health; empty if all is well."""
+    """Return what is wrong according to /v1/health, or an empty string."""
     try:
         status, body = _get("/v1/health")
     except OSError as error:
@@ -168,7 +168,7 @@ def _get(path: str) -> tuple[int, bytes]:
 
 
 def _environment() -> dict[str, str]:
-    """What a child needs to come to the same settings as we did."""
+    """Return the environment in which a child process has the same settings."""
     above = os.environ.get("PYTHONPATH", "")
     return {
         "KMAPP_DATA_DIR": str(settings.DATA_DIR),

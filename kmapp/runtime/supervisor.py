@@ -1,4 +1,4 @@
-"""Keeps a set of programs running and takes them down in order. No Django."""
+"""Supervisor of a set of processes with ordered start and stop. No Django."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""Search: words and meanings of texts. It knows object ids, never what the objects are.
+"""Search over words and vectors. It knows object ids, not the objects.
 
 Postings are written with the row; vectors follow. Pure: bm25, fusion, spreading, passages.
 """

@@ -1,4 +1,4 @@
-"""Writing what search reads: postings with the row itself, vectors when a worker gets to it."""
+"""Writing of the search indexes: postings with the row, vectors by workers."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

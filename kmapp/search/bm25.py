@@ -20,10 +20,10 @@ def idf(documents: int, containing: int) -> float:
 
 
 def drop_unknown_terms(containing: Mapping[str, int]) -> dict[str, int]:
-    """The terms of a query and how many texts hold each, in a language that the texts speak.
+    """Return the terms of a query with their document counts, without unknown languages.
 
-    A Chinese question to English texts is not answered by its Chinese words: none of them being
-    there says nothing against a text, and would hide that it holds the name that was asked for.
+    When a Chinese query meets English texts, no text contains its Chinese words. Counting them as
+    missing would hide that a text contains the name in the query.
     """
     chinese = {term for term in containing if chinese_share(term)}
     if any(containing[term] for term in chinese):

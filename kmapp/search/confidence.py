@@ -1,4 +1,4 @@
-"""What a share of few says about the share of many. Pure."""
+"""Wilson confidence intervals. Pure."""
 
 import math
 from dataclasses import dataclass

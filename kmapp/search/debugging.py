@@ -1,4 +1,4 @@
-"""Enough of a vector to tell whether two are the same, and far too little to use it."""
+"""Vector previews for debugging: enough to compare, too little to use."""
 
 import hashlib
 import struct
@@ -23,7 +23,7 @@ class Glimpse:
 def glimpses(
     account_id: UUID, collection: str, model_id: int, ids: Sequence[UUID]
 ) -> dict[UUID, Glimpse]:
-    """A glimpse of the first part of each. Inside `acting`."""
+    """Return a preview of the first part of each vector. Inside `acting`."""
     rows = Vector.objects.of(account_id).filter(
         collection=collection,
         model_id=model_id,

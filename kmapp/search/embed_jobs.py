@@ -1,4 +1,4 @@
-"""Making the vectors of objects: read their texts, ask outside transactions, keep what is true."""
+"""Creation of vectors: read texts, embed outside transactions, store what is current."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence

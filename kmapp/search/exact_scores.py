@@ -1,4 +1,4 @@
-"""Exact figures of objects that were found, whichever index found them. Inside `acting`."""
+"""Exact scores of matches, whichever index found them. Inside `acting`."""
 
 import math
 from collections.abc import Iterable, Mapping

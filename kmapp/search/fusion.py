@@ -1,4 +1,4 @@
-"""Fusion: from what the indexes say of each candidate to one score that means the same everywhere.
+"""Fusion of the signals of each candidate into one score on a fixed scale.
 
 The caller delivers, for one question:
 
@@ -177,7 +177,7 @@ def fuse(
     *,
     without: frozenset[str] = frozenset(),
 ) -> list[Ranked]:
-    """The candidates, best first; equal scores in the order of their ids.
+    """Return the candidates, best first; equal scores are in the order of their ids.
 
     `without` names signals that these candidates do not have; the others share their weight.
     """
@@ -194,7 +194,7 @@ _weights_cache: dict[tuple[float, frozenset[str]], Weights] = {}
 
 
 def _weights(meaning: float, without: frozenset[str] = frozenset()) -> Weights:
-    """The weights when meaning counts so much beside words. They sum to 1."""
+    """Return the weights for this share of dense signals. They sum to 1."""
     weights = _weights_cache.get((meaning, without))
     if weights is None:
         if len(_weights_cache) > TERMS * TERMS:
@@ -271,7 +271,7 @@ def _evidence(candidate: Candidate, idf_sum: float, meaning: float, scale: Scale
 
 
 def _window(masks: Sequence[int], adjacency: Sequence[Sequence[int]], number: int) -> int:
-    """The terms that an entry holds together with what stands up to two steps from it."""
+    """Return the terms covered by an entry and its neighbours up to two steps away."""
     held = masks[number]
     for one in adjacency[number]:
         held |= masks[one]

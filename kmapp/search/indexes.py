@@ -1,4 +1,4 @@
-"""The index of nearest vectors: one for each model and collection, so that none walks past others.
+"""HNSW indexes, one for each model and collection.
 
 Only a source's first collection is searched for what is nearest; vectors of its other collections
 are looked up by object. The owner role does this: indexes are schema.
@@ -49,7 +49,7 @@ class NearestIndex:
 
 @contextmanager
 def _patient() -> Iterator[CursorWrapper]:
-    """What is done CONCURRENTLY holds up nobody, and waits for those who were there before."""
+    """Run CONCURRENTLY statements, which wait for older transactions and block nobody."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute("SET lock_timeout = 0")
         try:

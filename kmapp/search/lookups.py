@@ -1,4 +1,4 @@
-"""Many ids at once, on their way to Postgres and back.
+"""Arrays of ids in SQL conditions.
 
 `field__any_of=Ids(…)`: one of many ids, sent as one value. Django's own `__in` makes a parameter of
 each; of two hundred, writing the statement takes longer than Postgres takes to answer it.

@@ -1,4 +1,4 @@
-"""Comparing two embedding models: what would searches answer after a switch."""
+"""Comparison of search results under two embedding models."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Changing the embedding model without downtime: fill a second one beside it, compare, switch.
+"""Change of the embedding model without downtime: backfill, compare, switch.
 
 While it is filled, the active model answers; what is written meanwhile gets vectors of both.
 """
@@ -68,7 +68,7 @@ def states(model: EmbeddingModel) -> dict[str, int]:
 
 
 def ensure_default_model() -> EmbeddingModel:
-    """The model that answers, made if there is none yet, with its indexes."""
+    """Return the model that answers, created with its indexes if there is none."""
     active = models.default_model()
     make_indexes(active)
     return active
@@ -127,7 +127,7 @@ def _missing(
     done_states: Sequence[str],
     after: UUID,
 ) -> list[UUID]:
-    """The next objects that the active model knows and this one has not settled."""
+    """Return the next objects that have a vector of the active model and none of this one."""
     with acting(account_id):
         vectors = Vector.objects.of(account_id).filter(collection=collection, part=0)
         done = vectors.filter(object_id=OuterRef("object_id"), model=model, state__in=done_states)

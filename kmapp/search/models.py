@@ -1,4 +1,4 @@
-"""What search is made of: postings for words, vectors for meaning.
+"""Postings for words and vectors for meaning.
 
 Both are derived: delete them and they come back.
 """

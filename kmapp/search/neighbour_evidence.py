@@ -1,4 +1,4 @@
-"""Spreading: what the surroundings of a candidate say of it.
+"""Evidence from the neighbours of a candidate.
 
 "Yes, in May" answers a question that stands in the entry before it. An entry is lifted by what
 comes right before and after it, by what comes one step further, and by the best of its run.
@@ -22,7 +22,7 @@ class NeighbourEvidence(NamedTuple):
 def spread(
     own: Sequence[float], adjacency: Sequence[Sequence[int]], runs: Sequence[str]
 ) -> list[NeighbourEvidence]:
-    """The surroundings of each entry. All three list the same entries, `beside` by position."""
+    """Return the neighbour evidence of each entry. All three sequences list the same entries."""
     best_of_run: dict[str, float] = {}
     for evidence, run in zip(own, runs, strict=True):
         if run:
@@ -41,7 +41,7 @@ def spread(
 
 
 def linked(own: Sequence[float], links: Mapping[int, float]) -> float:
-    """The best evidence that comes over an edge, as far as the edge carries it."""
+    """Return the best evidence over an edge, scaled by the edge's strength."""
     return max((own[other] * strength for other, strength in links.items()), default=0.0)
 
 

@@ -1,4 +1,4 @@
-"""Passages: the text that is given to an embedding model for one thing we keep.
+"""Passages: the texts that are embedded.
 
 The form matters as much as the model: with its date and in quotes, a turn of a conversation is
 found far more often than bare. So the form is a template and belongs to the model.
@@ -36,7 +36,7 @@ class Passage:
     kind: str = ""
 
     def fields(self) -> Mapping[str, str]:
-        """The passage as a template sees it."""
+        """Return the passage's fields for a template."""
         chinese = chinese_share(self.text) > _MOSTLY
         named = self.text.startswith(f"{self.speaker}:")
         return {
@@ -61,7 +61,7 @@ class Template:
         self.words = source.split(" ")
 
     def render(self, passage: Passage) -> str:
-        """What the model reads. What stands in braces inside a field is not a field."""
+        """Return the text for the model. Braces inside a field are not template fields."""
         fields = passage.fields()
         return " ".join(
             _FIELD.sub(lambda field: fields[field[1]], word)
@@ -71,7 +71,7 @@ class Template:
 
 
 def words_of(passage: Passage) -> str:
-    """The text whose terms are indexed: people ask "in May 2023", and for titles and speakers."""
+    """Return the text whose terms are indexed, with dates, titles and speakers."""
     fields = passage.fields()
     return " ".join(fields[name] for name in ("date", "title", "speaker", "text") if fields[name])
 
@@ -82,7 +82,7 @@ def renderings(template: Template, passage: Passage) -> list[str]:
 
 
 def in_context(template: Template, passage: Passage, before: str) -> str:
-    """The passage together with what came right before it in its run.
+    """Return the passage together with its predecessor in the run.
 
     "Yes, in May" means something only after its question. One text, so one vector: of a long
     passage its first part, of a long predecessor its last.
@@ -93,7 +93,7 @@ def in_context(template: Template, passage: Passage, before: str) -> str:
 
 
 def parts(text: str, *, limit: int = PART_TOKENS) -> list[str]:
-    """The text cut at paragraphs and sentences into parts of about equal size within the limit."""
+    """Return the text split at paragraphs and sentences into parts of similar size."""
     if len(text) <= limit or (tokens := token_estimate(text)) <= limit:
         return [text]
     from semantic_text_splitter import TextSplitter  # noqa: PLC0415  only long text needs it
@@ -114,7 +114,7 @@ def token_estimate(text: str) -> int:
 
 
 def spelled_out(date: datetime, *, chinese: bool) -> str:
-    """A date in the words people ask with."""
+    """Return a date in the words that people use in queries."""
     if chinese:
         return f"{date.year}年{date.month}月{date.day}日"
     return f"{_DAYS[date.weekday()]}, {_MONTHS[date.month - 1]} {date.day}, {date.year}"

@@ -1,4 +1,4 @@
-"""Reading the indexes, inside `acting`. Each function is one statement; callers say what counts.
+"""Index queries, one statement per function. Inside `acting`.
 
 `Within` is inlined as a subquery, so that the planner sees its filters. Statements are never
 prepared: a generic plan would give a small account the big one's index scan.
@@ -57,10 +57,10 @@ class Within:
 
 
 def restrict_to_ids(collection: Collection, within: Within) -> Within:
-    """The same objects one by one, where they are few.
+    """Return the condition with explicit ids, if there are few.
 
-    For filters over several tables. Of a new account's rows Postgres expects one or two, and would
-    work the filter out again for each of its thousands of vectors.
+    For filters over several tables: Postgres expects one or two rows of a new account and would
+    evaluate the filter again for each of its thousands of vectors.
     """
     few = _few(collection)
     with connection.cursor() as cursor:
@@ -92,7 +92,7 @@ class Words:
 
 
 def weigh(collection: Collection, terms: Sequence[str]) -> Words:
-    """What each distinct term of a query says here. Terms found nowhere say most, of nothing."""
+    """Return the weight of each distinct query term. Unknown terms weigh most but match nothing."""
     documents, average_length = _statistics(collection)
     term_counts = bm25.drop_unknown_terms(_containing(collection, terms)).items()
     idf = {term: bm25.idf(max(documents, count), count) for term, count in term_counts}
@@ -149,10 +149,10 @@ SCORE = (
 def best_by_words(
     collection: Collection, words: Words, *, within: Within, limit: int
 ) -> dict[IdText, float]:
-    """The documents with the highest BM25.
+    """Return the documents with the highest BM25 scores.
 
-    All documents with a word are scored from the postings alone, then checked best first until
-    there are enough: so few rows of `within` are read, however common the words are.
+    All documents with one of the words are scored from the postings, then checked against `within`,
+    best first, until there are enough. Few rows of `within` are read even for common words.
     """
     if not words.idf:
         return {}
@@ -167,7 +167,7 @@ def best_by_words(
 
 
 def bm25_parameters(collection: Collection, words: Words) -> list[Any]:
-    """What `SCORE` and a join with the postings of these words take."""
+    """Return the parameters of `SCORE` and a join with the postings of these words."""
     return [
         max(words.average_length, 1.0),
         list(words.idf),
@@ -204,10 +204,10 @@ class Meaning:
 def nearest(
     collection: Collection, meaning: Meaning, *, within: Within, limit: int
 ) -> dict[IdText, float]:
-    """The objects whose vectors are nearest, with their cosine: that of their best part.
+    """Return the objects with the nearest vectors and the cosine of their best part.
 
-    Where few objects count, each is measured. The index would walk past many others for each of
-    them, which takes longer than the planner thinks.
+    If few objects qualify, all are scanned: the index would pass many other objects for each match,
+    which takes longer than the planner expects.
     """
     # The index knows the bare distance only.
     order_expression = (

@@ -1,4 +1,4 @@
-"""What a question means: its vector, within the deadline, or the reason why there is none."""
+"""The vector of a query within the deadline, or the reason why there is none."""
 
 from collections.abc import Mapping
 from time import monotonic
@@ -17,7 +17,7 @@ from kmapp.search.queries import Meaning
 
 
 def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]]) -> Meaning | None:
-    """The query's vector, or None and a decision that says why there is none."""
+    """Return the vector of a query, or None with a decision that states the reason."""
     model = active_model()
     started = monotonic()
     try:
@@ -40,5 +40,5 @@ def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]])
 
 
 def scale_of(model: EmbeddingModel) -> Scale:
-    """The cosines between which a model's scores are made."""
+    """Return the cosine range that scores of a model are scaled to."""
     return Scale(low=model.cosine_low, high=model.cosine_high)

@@ -1,4 +1,4 @@
-"""Who has texts with vectors. An app says so by decorator, beside the function that makes them."""
+"""Registry of collections whose texts have vectors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reranking: a model that reads question and text together has a word on the first results.
+"""Reranking of the first results by a model.
 
 It is optional, and what it says is one more part of each score. While there is none, or it fails,
 the fused scores stand.
@@ -46,10 +46,10 @@ def reranked(
     text_of: Callable[[T], str],
     decisions: list[Mapping[str, Any]],
 ) -> list[T]:
-    """The same results, best first, as a reranker sees it if there is one. Outside `acting`.
+    """Return the results in the order of the reranker, if there is one. Outside `acting`.
 
-    The first of them are read. The others have no part of its share, as if it thought nothing of
-    them.
+    Only the first results are reranked. The others get nothing of the reranker's share of the
+    score.
     """
     if not (configured() and query and results):
         return list(results)

@@ -1,4 +1,4 @@
-"""One scale for scores in every language, so that a least score means the same in all of them.
+"""Score calibration, so that a minimum score means the same in every language.
 
 A right answer to an English question scores lower than to the same question in Chinese: English
 words seldom are those of the answer, and vectors of Chinese lie closer together. `manage.py
@@ -12,5 +12,5 @@ ENGLISH = 0.56  # the power that lays medians of English scores upon those of Ch
 
 
 def bend(requested: str) -> float:
-    """The power that scores for this question are raised to; 1 for Chinese."""
+    """Return the exponent for scores of this query; 1 for Chinese."""
     return ENGLISH + (1 - ENGLISH) * chinese_share(requested)

@@ -1,4 +1,4 @@
-"""A small memory of this process for figures that may be a little old.
+"""A small cache with expiry for values that may be slightly outdated.
 
 Asking a shared cache takes about as long as asking the database for one of them.
 """

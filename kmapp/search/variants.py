@@ -1,4 +1,4 @@
-"""Versions: how texts are cut (index) and how candidates are ranked (algorithm). Pure.
+"""Variants: versions of chunking (index) and of ranking (algorithm). Pure.
 
 A variant is a pair of both with a name; `X-KM-Variant` chooses one for a call. What a version does
 not touch stays as it is: memories are cut in one way only, so an index version changes nothing of

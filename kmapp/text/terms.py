@@ -1,4 +1,4 @@
-"""Words: how text becomes the terms that searching counts, in Chinese, English and any mixture.
+"""Tokenization of Chinese, English and mixed text into search terms.
 
 Pure and deterministic: the writer of postings and the reader of queries call the same `terms`.
 Changing what it returns means indexing every text again.
@@ -52,9 +52,9 @@ def normalise(text: str) -> str:
 
 
 def terms(text: str) -> list[str]:
-    """The terms of a text, repeated as often as they occur.
+    """Return the terms of a text, repeated as often as they occur.
 
-    E-mail addresses, versions and identifiers are kept whole as well as in pieces.
+    E-mail addresses, versions and identifiers are included whole and in pieces.
     """
     plain = _CONTRACTION.sub("", _THOUSANDS.sub("", _folded(text)))
     return [
@@ -66,7 +66,7 @@ def terms(text: str) -> list[str]:
 
 @lru_cache(maxsize=30_000)  # the same memories are candidates again and again
 def opening(text: str) -> str:
-    """The term that a text begins with; none when it begins with a stop word."""
+    """Return the first term of a text, or an empty string if it is a stop word."""
     run = _RUN.search(_folded(text[:TERM_LENGTH]))
     if run is None:
         return ""
@@ -88,10 +88,10 @@ def _folded(text: str) -> str:
 
 
 def _han(run: str) -> Iterator[str]:
-    """Dictionary words, long ones also in their parts, and the pairs in what no word covers.
+    """Yield dictionary words, the parts of long ones, and pairs of uncovered characters.
 
-    The cutter guesses no new words: it would guess a name differently in each sentence, while
-    the pairs of a name are the same everywhere.
+    The segmenter does not guess new words: it would segment a name differently in each sentence,
+    while the pairs of its characters are always the same.
     """
     cut, cut_for_search = _cutters()
     yield from (word for word in cut_for_search(run) if word not in STOP_WORDS)
@@ -121,7 +121,7 @@ _READERS: dict[str, Callable[[str], Iterator[str]]] = {
 
 @cache
 def _cutters() -> tuple[Callable[[str], list[str]], Callable[[str], list[str]]]:
-    """Loaded on first use: the dictionary takes memory in processes that never cut a word."""
+    """Return the segmenters, loaded on first use because the dictionary takes memory."""
     from rjieba import cut, cut_for_search  # noqa: PLC0415
 
     return partial(cut, hmm=False), partial(cut_for_search, hmm=False)

@@ -1,4 +1,4 @@
-"""Tokens: how much of a context window a text takes. Exact for o200k_base, offline. Pure.
+"""Token counts, exact for o200k_base and offline. Pure.
 
 Counts are remembered by content, for a conversation is counted again with every call of it.
 """
@@ -39,7 +39,7 @@ def _counted(text: str) -> int:
 
 @cache
 def _encoder() -> Callable[[str], list[int]]:
-    """Loaded on first use: its tables take 148 MB of a process that never counts."""
+    """Return the encoder, loaded on first use because its tables take 148 MB."""
     from bpe_openai import get_encoding  # noqa: PLC0415
 
     encode: Callable[[str], list[int]] = get_encoding("o200k_base").encode_ordinary

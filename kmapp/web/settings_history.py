@@ -39,10 +39,10 @@ def list_changes(
     format_value: Callable[[str, Any], str],
     label: Callable[[str], str] | None = None,
 ) -> list[SettingsCommit]:
-    """The latest changes of a row, newest first. With two queries. Inside `acting`.
+    """Return the latest changes of a row, newest first, with two queries. Inside `acting`.
 
-    `word` is theirs in the commits' input; `said` puts the value of a setting into words, `label`
-    its name, where that is no field of the row.
+    `input_key` is the key of the changes in the commits' input; `format_value` formats a value and
+    `label` names a setting that is not a field of the row.
     """
     named = label or (lambda name: field_label(type(row), name))
     return [

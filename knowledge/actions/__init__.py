@@ -1,1 +1,1 @@
-"""The verbs of knowledge: deliver, read, cut, embed, remove, erase; and those of lore."""
+"""Actions on knowledge and lore."""

@@ -1,4 +1,4 @@
-"""Chunks follow the text of their document: what stayed keeps its row and its vectors."""
+"""Chunks follow the text of their document: unchanged ones keep their row and vectors."""
 
 import hashlib
 from collections import defaultdict
@@ -146,7 +146,7 @@ def retire_chunks(
 
 
 def blocks(chunks: Sequence[KnowledgeChunk], size: int) -> Iterator[Sequence[KnowledgeChunk]]:
-    """Some at a time: no statement may take long."""
+    """Yield items in blocks, so that no statement takes long."""
     return (chunks[i : i + size] for i in range(0, len(chunks), size))
 
 

@@ -1,4 +1,4 @@
-"""Giving chunks their vectors. Nobody waits: a chunk is found by its words meanwhile."""
+"""Embedding of chunks. Until then, a chunk is found by its words."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""Erasing for good: originals, texts, chunks, words and vectors. That they were there is proven."""
+"""Permanent erasure of originals, texts, chunks, postings and vectors."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -98,7 +98,7 @@ def _mark(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
 
 
 def _forget(account_id: UUID, ids: Sequence[UUID]) -> None:
-    """What was said when they were written, and the answers that name them."""
+    """Erase the inputs of their commits and the stored responses that name them."""
     seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(ids))
     notes = Note.objects.of(account_id).filter(commit_id__in=seals.values("commit_id"))
     notes.update(salt=None, input=None, reason="")

@@ -1,4 +1,4 @@
-"""Following a folder: what is new or changed is delivered, what is gone is removed."""
+"""Synchronization of a folder: deliver new and changed files, remove deleted ones."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

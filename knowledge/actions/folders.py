@@ -1,4 +1,4 @@
-"""A folder as a set of files to deliver: what is in it, and whether that changed."""
+"""A folder as a set of files to deliver, with change detection."""
 
 import hashlib
 import os
@@ -38,7 +38,7 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 
 def delivery_of(folder: Path, path: Path) -> Delivery:
-    """A file under its path inside the folder."""
+    """Return the delivery of a file, named by its path inside the folder."""
     pieces = FilePieces(path)
     digest, size = hashlib.sha256(), 0
     for piece in pieces:
@@ -49,7 +49,7 @@ def delivery_of(folder: Path, path: Path) -> Delivery:
 
 
 def signature_of(folder: Path) -> frozenset[tuple[str, int, int]]:
-    """What tells that something in a folder changed, without reading the files."""
+    """Return a signature that changes when a folder changes, without reading its files."""
     paths = set()
     for path in files_of(folder):
         stat = path.stat()

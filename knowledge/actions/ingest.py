@@ -1,4 +1,4 @@
-"""Taking in what a source delivers: what is known by its digest stays, what changed is cut anew."""
+"""Ingestion of deliveries: unchanged documents are kept, changed ones are chunked again."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -146,7 +146,7 @@ class _Delivered:
         document.commit_id = self.commit.id
 
     def _settle(self, document: KnowledgeDocument, reading: Reading, title_before: str) -> None:
-        """A new version where the text is another; in any case its chunks."""
+        """Store a new version if the text changed, and update its chunks."""
         text = _same_text(document, reading)
         if text is None:
             document.version += 1
@@ -178,7 +178,7 @@ class _Delivered:
         )
 
     def remove(self, documents: Sequence[KnowledgeDocument]) -> None:
-        """What the source has no more is found no more; what was cited stays readable."""
+        """Remove documents that the source no longer has; cited texts stay readable."""
         now = timezone.now()
         for document in documents:
             document.removed_at = document.updated_at = now
@@ -209,7 +209,7 @@ COLUMNS = (
 def cuttings_of(
     document: KnowledgeDocument, text: KnowledgeText, reading: Reading, title_before: str
 ) -> Iterator[Cutting]:
-    """The chunks of every index version; a version that its source no longer has gets none."""
+    """Return the chunking of each index version; versions that the source dropped get none."""
     for version in CUTS:
         yield Cutting(
             document=document,
@@ -221,7 +221,7 @@ def cuttings_of(
 
 
 def _same_text(document: KnowledgeDocument, reading: Reading) -> KnowledgeText | None:
-    """The present text of a document, if the file still says the same."""
+    """Return the current text of a document if the file is unchanged."""
     if not document.version:
         return None
     rows = KnowledgeText.objects.of(document.account_id).filter(document=document)

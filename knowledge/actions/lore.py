@@ -1,4 +1,4 @@
-"""Lore: written, changed, imported, erased; each change is a commit."""
+"""Actions on lore entries; each change is a commit."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ MOST_ENTRIES = 2_000  # of one lorebook
 def bring_lorebook(
     account_id: UUID, actor: Actor, source_input: NewSource, entries: Sequence[Mapping[str, Any]]
 ) -> KnowledgeSource:
-    """A lorebook with these entries, or nothing if one of them is refused. Use inside `acting`."""
+    """Create a lorebook with its entries, or nothing if one is refused. Inside `acting`."""
     source = ensure_source(account_id, actor, source_input)
     add_entries(source, actor, entries)
     return source

@@ -1,4 +1,4 @@
-"""Pages that are asked for by their address: fetched by a worker, then read like any delivery."""
+"""Pages fetched by a worker from their address, then parsed like other deliveries."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -22,7 +22,7 @@ State = KnowledgeDocument.State
 
 
 def allowed() -> Allowed:
-    """The sites that the settings name."""
+    """Return the sites that the settings allow."""
     return Allowed.of(settings.KNOWLEDGE_FETCH_HOSTS, settings.KNOWLEDGE_FETCH_PRIVATE)
 
 

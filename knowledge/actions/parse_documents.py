@@ -1,4 +1,4 @@
-"""Reading what workers must parse: bytes out of the database, text into it."""
+"""Parsing of documents by workers: bytes from the database, text into it."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -59,7 +59,7 @@ def read_document(account_id: UUID, document_id: UUID) -> None:
 
 @contextmanager
 def _original(document: KnowledgeDocument) -> Iterator[BinaryIO]:
-    """The file as it was sent, on disk: piece by piece, never whole in memory."""
+    """Write the original file to disk piece by piece, never whole in memory."""
     with TemporaryFile() as file:
         number = 0
         while True:
@@ -113,9 +113,9 @@ def _present(held: KnowledgeDocument, reading: Reading) -> KnowledgeText | None:
 
 
 def held_still(document: KnowledgeDocument) -> KnowledgeDocument | None:
-    """The document, if it still waits with this file: another delivery has a job of its own.
+    """Return the document if it still waits with this file; a newer delivery has its own job.
 
-    What its source removed meanwhile waits for nothing.
+    A document that its source removed meanwhile is not returned.
     """
     sources = KnowledgeSource.objects.of(document.account_id).select_for_update(no_key=True)
     if sources.filter(pk=document.source_id).first() is None:

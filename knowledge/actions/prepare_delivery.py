@@ -1,4 +1,4 @@
-"""Reading and cutting what a source delivers, before anything is written.
+"""Parsing and chunking of a delivery before anything is written.
 
 A file that must be parsed is left to a worker; one whose digest is known is not looked at.
 """

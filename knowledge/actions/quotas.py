@@ -1,4 +1,4 @@
-"""How much an account may keep."""
+"""Storage limits of an account."""
 
 from collections.abc import Sequence
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Index versions side by side: cutting what is there by those that a source has now."""
+"""Re-chunking of existing documents for the index versions of their source."""
 
 from collections.abc import Iterator
 from uuid import UUID
@@ -42,7 +42,7 @@ def cut_again(source: KnowledgeSource) -> Iterator[int]:
 
 
 def _next(source: KnowledgeSource, after: UUID) -> list[KnowledgeText]:
-    """The present texts of the next documents."""
+    """Return the current texts of the next documents."""
     rows = KnowledgeDocument.objects.of(source.account_id).present().filter(source=source)
     documents = list(rows.filter(pk__gt=after, version__gt=0).order_by("pk")[:BLOCK])
     texts = KnowledgeText.objects.of(source.account_id).select_related("document")

@@ -1,4 +1,4 @@
-"""Sources: made by name, changed in place."""
+"""Creation and update of sources."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -39,7 +39,7 @@ def named(account_id: UUID, name: str, scope: str = "") -> KnowledgeSource | Non
 def ensure_source(
     account_id: UUID, actor: Actor, source_input: NewSource, *, may_trust: bool = True
 ) -> KnowledgeSource:
-    """The source of this name, made or changed to what is said. Use inside `acting`.
+    """Return the source with this name, created or updated. Inside `acting`.
 
     Whoever may not trust delivers to untrusted sources only: what they write would be trusted by
     where it stands.
@@ -100,7 +100,7 @@ def _untrusted(source_input: NewSource, source: KnowledgeSource | None) -> str:
 
 
 def _refuse_to_imitate(account_id: UUID, source_input: NewSource) -> None:
-    """A name that is read as a trusted source's would be trusted for it."""
+    """Refuse a name that looks like the name of a trusted source."""
     others = KnowledgeSource.objects.of(account_id).exclude(trust=Trust.UNTRUSTED)
     if imitated := list_confusable(source_input.name, others.values_list("name", flat=True)):
         raise Conflict(

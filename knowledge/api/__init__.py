@@ -1,1 +1,1 @@
-"""The doors for agents: deliver, search, quote, withdraw."""
+"""The HTTP API of knowledge."""

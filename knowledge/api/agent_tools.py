@@ -1,4 +1,4 @@
-"""What agents can do with documents, as tools for a model."""
+"""Agent tools of knowledge."""
 
 from kmapp.accounts.scopes import Scope
 from kmapp.api.agent_tools import Tool, offer, text

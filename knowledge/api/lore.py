@@ -1,4 +1,4 @@
-"""Lorebooks over HTTP: imported, and evaluated over a conversation."""
+"""Lorebooks over HTTP: import and evaluation over a conversation."""
 
 from typing import TypedDict
 from uuid import UUID

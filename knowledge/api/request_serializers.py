@@ -1,4 +1,4 @@
-"""What agents may say about knowledge."""
+"""Request serializers of knowledge."""
 
 import base64
 import binascii
@@ -176,6 +176,6 @@ class SourcesInput(Typed):
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
     def validate_after(self, cursor: str) -> tuple[str, UUID]:
-        """The name and the id of the last source."""
+        """Return the name and the id of the last source of the page."""
         pk, _, name = cursor.partition("/")
         return name, UUID(pk)

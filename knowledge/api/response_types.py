@@ -1,4 +1,4 @@
-"""What agents are shown of knowledge, field by field."""
+"""Response types of knowledge."""
 
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict

@@ -1,4 +1,4 @@
-"""Searching documents and reading what was cited."""
+"""Search of documents and resolution of citations."""
 
 from typing import Any
 from uuid import UUID

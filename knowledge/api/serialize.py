@@ -1,4 +1,4 @@
-"""Showing agents what there is. Plain dicts, as the shapes declare them."""
+"""Serialization of rows for the API, as plain dicts."""
 
 from typing import cast
 
@@ -17,7 +17,7 @@ from knowledge.retrieval.search import Snippet
 
 
 def source_output(source: KnowledgeSource) -> SourceAnswer:
-    """The queryset says `counted`."""
+    """Serialize a source from a `counted` queryset."""
     return {
         "id": source.pk,
         "name": source.name,

@@ -1,4 +1,4 @@
-"""Sources and documents over HTTP: delivered, listed, withdrawn."""
+"""Sources and documents over HTTP: ingest, list, remove."""
 
 from uuid import UUID
 
@@ -68,7 +68,7 @@ def _source(view: AgentView, source_input: NewSource) -> KnowledgeSource:
 
 
 def _refuse_trusted(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None:
-    """A key that may not deliver to these sources may not erase what is in them."""
+    """Refuse erasing from trusted sources to keys that may not deliver to them."""
     trusted = sources.exclude(trust=KnowledgeSource.Trust.UNTRUSTED)
     if not view.request.auth.may(Scope.KNOWLEDGE_TRUST) and trusted.exists():
         raise Denied(

@@ -1,1 +1,1 @@
-"""How well documents are found and how fast they are cut: `manage.py knowledge_perf`."""
+"""Benchmarks of document search and chunking: `manage.py knowledge_perf`."""

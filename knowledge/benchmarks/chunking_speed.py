@@ -1,4 +1,4 @@
-"""How many files a second are read, decoded and cut on one core, with nothing else."""
+"""Files per second that one core reads, decodes and chunks."""
 
 import time
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class Speed:
 
 
 def texts_of(folder: Path) -> list[Path]:
-    """The files of a folder that need no parser."""
+    """Yield the files of a folder that need no parser."""
     return [path for path in files_of(folder) if (form := format_of(path.name)) and not form.parser]
 
 

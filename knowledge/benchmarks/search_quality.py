@@ -1,4 +1,4 @@
-"""Questions with known source files: how many are answered by one of the first documents found."""
+"""Share of queries that one of the first documents answers."""
 
 import json
 from collections import defaultdict
@@ -55,7 +55,7 @@ def run_question(
 
 
 def recall(answers: Sequence[Answer]) -> Mapping[str, float]:
-    """The share of questions with a right document among the first: of all, and of each kind."""
+    """Return the share of queries with a correct document in the first results, by kind."""
     kinds: dict[str, list[bool]] = defaultdict(list)
     for each in answers:
         right = each.rank is not None and each.rank <= FIRST

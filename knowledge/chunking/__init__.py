@@ -1,4 +1,4 @@
-"""Chunking: a text cut into the passages that are searched and cited. Pure.
+"""Chunking: splitting a text into searchable, citable chunks. Pure.
 
 A chunk is a slice of its text and nothing else: `text[chunk.start:chunk.end] == chunk.text`, so a
 citation leads back to exactly what was read. Cuts are made at headings, pages, definitions of a

@@ -1,4 +1,4 @@
-"""Headings: the sections of a text, each under the path of titles that leads to it. Pure."""
+"""Sections of a text with the path of their headings. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -77,7 +77,7 @@ def _markdown(lines: list[tuple[int, str]]) -> Iterator[_Heading]:
 
 
 def _named(title_text: str) -> str:
-    """The title on a line of its own, without the marks that may close it."""
+    """Return the title of a heading line without closing marks."""
     title = title_text.strip()
     bare = title.rstrip("#")
     return bare.rstrip() if bare[-1:] in ("", " ", "\t") else title

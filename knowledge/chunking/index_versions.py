@@ -1,4 +1,4 @@
-"""Index versions: how texts are cut. Pure.
+"""Index versions: variants of chunking. Pure.
 
 Two index versions live side by side: each has chunks, postings and vectors of its own.
 """

@@ -1,4 +1,4 @@
-"""Programming languages whose texts are cut at their definitions."""
+"""Programming languages whose texts are split at definitions."""
 
 from collections.abc import Callable
 from functools import cache

@@ -1,4 +1,4 @@
-"""Cutting: sections are kept whole where they fit, joined where they are small."""
+"""Splitter: sections stay whole if they fit, small ones are joined."""
 
 import re
 from bisect import bisect_right
@@ -54,7 +54,7 @@ class _Piece:
 
 
 def chunked(text: str, shape: Shape, *, tokens: int, language: str = "") -> list[Chunk]:
-    """The chunks of a text, in order, of about this many tokens or less."""
+    """Return the chunks of a text in order, each of about this many tokens or less."""
     capacity = max(LEAST, round(tokens * _token_length(text)))
     pieces = list(_pieces(text, shape, capacity, language))
     lines = list(accumulate((len(line) for line in text.split("\n")), lambda a, b: a + b + 1))
@@ -84,7 +84,7 @@ def _token_length(text: str) -> float:
 
 
 def _inked(text: str, start: int, end: int) -> tuple[int, int]:
-    """The slice without blank lines around it; an indented first line keeps its indent."""
+    """Return the span without blank lines at its ends; indentation is preserved."""
     first = _INK.search(text, start, end)
     if not first:
         return start, start
@@ -137,7 +137,7 @@ def _packed(
 
 
 def _shared(held: tuple[str, ...], following: tuple[str, ...]) -> tuple[str, ...]:
-    """The path that leads to both."""
+    """Return the common prefix of two heading paths."""
     pairs = zip(held, following, strict=False)
     return tuple(one for one, other in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -145,7 +145,7 @@ def _shared(held: tuple[str, ...], following: tuple[str, ...]) -> tuple[str, ...
 def _split(
     text: str, start: int, end: int, capacity: int, *, markdown: bool
 ) -> list[tuple[int, int]]:
-    """A span cut into parts within the capacity, at the largest breaks that it has."""
+    """Split a span into parts within the capacity, at the largest breaks."""
     if end - start <= capacity * SLACK:
         return [(start, end)]
     spans = _spans(_prose(capacity, markdown=markdown), text[start:end])

@@ -1,4 +1,4 @@
-"""Which addresses may be asked for a page. Pure."""
+"""Validation of page addresses. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ class Allowed:
 
 
 def address_of(url: str, allowed: Allowed) -> str:
-    """The address that a text names, plainly written, if it may be asked. Raises CannotFetch."""
+    """Return the normalized address if it may be fetched, or raise CannotFetch."""
     try:
         parts = urlsplit(quote(url, safe=_UNQUOTED))
         host, port = (parts.hostname or "").removesuffix("."), parts.port

@@ -1,4 +1,4 @@
-"""Getting a page: one connection to an address that was looked at, bound in time and size."""
+"""Fetching a page over one connection to a validated address, bounded in time and size."""
 
 import asyncio
 import hashlib
@@ -60,7 +60,7 @@ class Page:
 
 @contextmanager
 def fetched(url: str, allowed: Allowed) -> Iterator[Page]:
-    """The page at an address, for as long as the context lasts. Raises CannotFetch."""
+    """Fetch the page at an address for the duration of the context, or raise CannotFetch."""
     with TemporaryFile() as file:
         yield asyncio.run(_within_time(url, allowed, file))
 

@@ -1,4 +1,4 @@
-"""What knowledge does when something was delivered."""
+"""Outbox handlers of knowledge."""
 
 from collections.abc import Sequence
 from uuid import UUID

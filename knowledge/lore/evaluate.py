@@ -1,4 +1,4 @@
-"""Evaluating the lorebooks of an account over a conversation. Use inside `acting`."""
+"""Evaluation of an account's lorebooks over a conversation. Inside `acting`."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ SAME = (
 
 
 def entries_of(account_id: UUID, books: Sequence[str] = ()) -> list[LorebookEntry]:
-    """The entries of these lorebooks, by name; of all of them without a name."""
+    """Return the entries of the named lorebooks, or of all lorebooks."""
     rows = LorebookEntry.objects.of(account_id).filter(enabled=True).select_related("source")
     if books:
         rows = rows.filter(source__name__in=books)
@@ -33,10 +33,10 @@ def fire(
     rules: Rules,
     state: Mapping[str, int] | None = None,
 ) -> Outcome:
-    """What fires of these entries.
+    """Return the entries that fire.
 
-    Without a state of the turns before, those turns are gone through again as far as they can be
-    seen, so that what stays stays and what rests rests.
+    Without a state of earlier turns, the visible turns are evaluated again, so that sticky and
+    cooldown turns are respected.
     """
     entries = [Entry(id=str(row.pk), **{name: getattr(row, name) for name in SAME}) for row in rows]
     run = partial(evaluate, entries, rules=rules, count=token_estimate)
@@ -53,5 +53,5 @@ def _remembers(entry: Entry) -> bool:
 
 
 def messages_of(pasted: str) -> list[str]:
-    """The messages of a conversation as people paste it: an empty line between two."""
+    """Return the messages of a pasted conversation, separated by blank lines."""
     return [each.strip() for each in BETWEEN.split(pasted) if each.strip()]

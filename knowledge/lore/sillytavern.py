@@ -1,4 +1,4 @@
-"""Lorebooks of SillyTavern and character cards, read into entries of ours. Pure."""
+"""Import of SillyTavern lorebooks and character cards. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ class NoLorebook(ValueError):
 
 
 def entries_of(book: Any) -> list[dict[str, Any]]:
-    """The entries of a world-info file, a character card, or a character book."""
+    """Return the entries of a world-info file, a character card or a character book."""
     entries = _entries(book)
     if entries is None:
         raise NoLorebook

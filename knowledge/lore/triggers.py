@@ -148,7 +148,7 @@ class _Evaluation:
     def again(
         self, entries: Iterable[Entry], newly_fired: Sequence[Fired], depth: int
     ) -> Iterator[Fired]:
-        """What the texts of the last round call up."""
+        """Yield the entries that the texts of the last round trigger."""
         for entry in entries:
             if not entry.recursable:
                 continue
@@ -170,7 +170,7 @@ class _Evaluation:
         return "\n".join(self.messages[-depth:] if depth else ())[-LONGEST_SCAN:]
 
     def _since(self, entry: Entry) -> int | None:
-        """Turns since it fired; a state from another conversation says nothing."""
+        """Return the turns since an entry fired; foreign states are ignored."""
         last = self.state.get(entry.id)
         return self.turn - last if last is not None and last <= self.turn else None
 
@@ -199,7 +199,7 @@ class _Evaluation:
         return False
 
     def _find_key(self, entry: Entry, text: str) -> str:
-        """The key that was found, if the secondary keys agree."""
+        """Return the matching key if the secondary keys agree."""
         try:
             key = next((key for key in entry.keys if _holds(entry, key, text)), "")
             if key and entry.secondary_keys and not _agrees(entry, text):
@@ -258,7 +258,7 @@ class BadPattern(ValueError):
 
 @lru_cache(maxsize=2_000)
 def compiled(pattern: str, *, case_sensitive: bool) -> Any:
-    """A pattern ready to search; also in the form /pattern/flags."""
+    """Return a compiled pattern, also from the form /pattern/flags."""
     flags = ""
     if pattern.startswith("/") and (end := pattern.rfind("/")) > 0:
         pattern, flags = pattern[1:end], pattern[end + 1 :]

@@ -1,4 +1,4 @@
-"""Chunks: what is searched. Derived from texts; deleted and made anew as these change."""
+"""Chunks: the unit of search. Derived from texts and rebuilt when these change."""
 
 from typing import Self
 

@@ -1,4 +1,4 @@
-"""Documents: each state of each text is kept, so that a citation of it never dangles."""
+"""Documents with every version of their text, so that citations stay valid."""
 
 from typing import Self
 

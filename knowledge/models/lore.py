@@ -1,4 +1,4 @@
-"""Lore: texts that a conversation calls up by what is said in it."""
+"""Lore entries, triggered by the text of a conversation."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models

@@ -1,4 +1,4 @@
-"""Questions that are asked again, to see how variants answer."""
+"""Saved queries for comparing variants."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _

@@ -1,4 +1,4 @@
-"""Where documents come from, and how far they are trusted."""
+"""Sources of documents and their trust."""
 
 from typing import Self
 from uuid import UUID

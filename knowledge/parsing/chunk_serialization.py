@@ -1,4 +1,4 @@
-"""Chunks on their way out of the limited process: all but their texts, which are slices. Pure."""
+"""Serialization of chunks from the sandbox, without their texts. Pure."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def packed(chunks: Sequence[Chunk]) -> bytes:
 
 
 def unpacked(text: str, data: bytes) -> list[Chunk]:
-    """The chunks of a text, in order."""
+    """Yield the chunks of a text in order."""
     try:
         return [_chunk(text, number, *row) for number, row in enumerate(json.loads(data))]
     except (TypeError, ValueError) as error:

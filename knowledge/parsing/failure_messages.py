@@ -1,4 +1,4 @@
-"""Why a document could not be read, in the reader's language.
+"""Reasons why a document could not be parsed, in the reader's language.
 
 Parsers run without Django and say it in English, with figures; here each sentence is known again.
 """
@@ -42,7 +42,7 @@ _PATTERNS = [(post_text, _pattern(post_text)) for post_text in SENTENCES]
 
 
 def in_words(error: str) -> str:
-    """The sentence in the language of whoever reads; as it is when it is not known."""
+    """Return the message in the reader's language, or unchanged if it is unknown."""
     for post_text, pattern in _PATTERNS:
         if match := pattern.fullmatch(error):
             return gettext(post_text) % match.groupdict()

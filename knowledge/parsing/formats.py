@@ -1,4 +1,4 @@
-"""What kind of file something is: by its name and its first bytes before its claims. Pure."""
+"""Detection of file formats by name and first bytes. Pure."""
 
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -76,7 +76,7 @@ class NotText(ValueError):
 
 
 def format_of(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
-    """The format of a file; None where we cannot read it. A name decides before a claim."""
+    """Return the format of a file, or None. The file name takes precedence over its MIME type."""
     file_format = _BY_NAME.get(PurePosixPath(ref.lower()).suffix.lstrip("."))
     file_format = file_format or _BY_MIME.get(mime.partition(";")[0].strip().lower())
     if head.startswith(_PDF):
@@ -93,7 +93,7 @@ def format_of(ref: str, mime: str = "", head: bytes = b"") -> Format | None:
 
 
 def decoded(data: bytes) -> str:
-    """The text of bytes: Unicode, or the Chinese national encoding."""
+    """Decode bytes as Unicode or in the Chinese national encoding."""
     codecs = ["utf-16"] if data.startswith((b"\xff\xfe", b"\xfe\xff")) else ["utf-8-sig", "gb18030"]
     for codec in codecs:
         try:
@@ -107,7 +107,7 @@ def decoded(data: bytes) -> str:
 
 
 def title_of(ref: str, text: str, shape: Shape) -> str:
-    """What a document is called that brought no title: by its first heading, else by its name."""
+    """Return the title of a document: its first heading, else its name."""
     if shape in (Shape.MARKDOWN, Shape.PLAIN):
         read = markdown_sections if shape is Shape.MARKDOWN else plain_sections
         named = next((each.headings for each in read(text[:5_000]) if each.headings), ())

@@ -1,4 +1,4 @@
-"""HTML as text that keeps its structure: headings, lists, tables, code. Never recursive."""
+"""HTML as text with its structure: headings, lists, tables, code. Not recursive."""
 
 import re
 from html.parser import HTMLParser
@@ -14,7 +14,7 @@ _BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 
 
 def text_of(data: bytes) -> tuple[str, str]:
-    """The title of a page and its text, in the manner of Markdown."""
+    """Return the title of a page and its text as Markdown."""
     reader = _Reader()
     reader.feed(_decoded(data))
     reader.close()
@@ -68,7 +68,7 @@ class _Reader(HTMLParser):
 
 
 def _before(tag: str) -> str:
-    """What stands for the beginning of an element."""
+    """Return the Markdown at the start of an element."""
     plain = {"br": "\n", "td": " | ", "th": " | ", "li": "\n- ", "tr": "\n", "pre": "\n\n```\n"}
     if tag in plain:
         return plain[tag]

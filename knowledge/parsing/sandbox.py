@@ -1,4 +1,4 @@
-"""Running a parser in a process that can harm nobody: bound in memory and time, without secrets."""
+"""Sandbox for parsers: a process with limits on memory and time, without secrets."""
 
 import json
 import os
@@ -51,7 +51,7 @@ class Read:
 
 
 def read_text(parser: str, file: BinaryIO, cutting: Cutting) -> Read:
-    """The text of a file, cut where it was parsed."""
+    """Return the text of a file with its chunks."""
     text = title = ""
     chunks: dict[str, list[Chunk]] = {}
     try:
@@ -66,7 +66,7 @@ def read_text(parser: str, file: BinaryIO, cutting: Cutting) -> Read:
 
 
 def read_archive(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
-    """The files of an archive with their names. May raise half-way."""
+    """Yield the files of an archive with their names. May raise midway."""
     for head, data in _frames("zip", file, {}):
         yield str(head["name"]), data
 
@@ -88,7 +88,7 @@ class _Watchdog:
         self.process, self.left = process, float(WALL_CLOCK_SECONDS)
 
     def next(self) -> Frame | None:
-        """The next frame; None after the last one."""
+        """Return the next frame, or None after the last one."""
         started = monotonic()
         timer = threading.Timer(self.left, self.process.kill)
         timer.start()

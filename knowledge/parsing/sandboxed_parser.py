@@ -1,4 +1,4 @@
-"""What runs in the limited process: one file on standard input, frames on standard output.
+"""The program inside the sandbox: one file on stdin, frames on stdout.
 
 A frame is a line of JSON with the length of what follows it: a text, or a file of an archive. The
 last one says that all is well. Nothing here can reach the database: this process knows no address.
@@ -121,7 +121,7 @@ def xlsx(file: BinaryIO) -> Iterator[Frame]:
 
 
 def text(file: BinaryIO) -> Iterator[Frame]:
-    """A text file as it is, to the last character."""
+    """Return a text file unchanged."""
     texts = decoded(file.read(4 * MOST_CHARACTERS))
     _grown(0, texts)
     yield {}, texts.encode()
@@ -149,12 +149,12 @@ def archive(file: BinaryIO) -> Iterator[Frame]:
 
 
 def _is_link(attributes: int) -> bool:
-    """A link holds a name, and perhaps that of another's file: no text."""
+    """Return whether a member is a link, which has no text of its own."""
     return stat.S_ISLNK(attributes >> 16)
 
 
 def _inner_name(name: str) -> str:
-    """A path that stays inside; hidden files and what systems leave behind are nobody's."""
+    """Return a safe relative path, or an empty string for hidden and system files."""
     parts = name.replace("\\", "/").split("/")
     if any(part.startswith((".", "__MACOSX")) or not part for part in parts):
         return ""
@@ -162,7 +162,7 @@ def _inner_name(name: str) -> str:
 
 
 def _refuse_bombs(file: BinaryIO) -> None:
-    """Archives, and the formats that are archives, by what they say they hold."""
+    """Refuse archives whose declared sizes exceed the limits."""
     import zipfile  # noqa: PLC0415
 
     packed = Path(f"/proc/self/fd/{file.fileno()}").stat().st_size
@@ -220,7 +220,7 @@ def main(parser: str, memory: int, seconds: int, cut: Mapping[str, Any]) -> None
 
 
 def _cuts(data: bytes, cut: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
-    """The chunks of a text by each version. Cutting is as easily led astray as parsing."""
+    """Yield the chunks of a text for each version, computed inside the sandbox."""
     for version, tokens in cut.get("tokens", {}).items():
         shape, language = Shape(cut["shape"]), cut["language"]
         yield version, packed(chunked(data.decode(), shape, tokens=tokens, language=language))

@@ -1,4 +1,4 @@
-"""The stamp of an account's knowledge: answers that were remembered under another are stale."""
+"""Cache version of an account's knowledge; a change invalidates cached answers."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ CACHE_SECONDS = 24 * 3600
 
 
 def stamp_of(account_id: UUID) -> str:
-    """What remembered answers are filed under; "" when there is no cache to remember them."""
+    """Return the version under which answers are cached; "" without a cache."""
     key = _key(account_id)
     version = cache.get(key)
     if version is None:

@@ -1,4 +1,4 @@
-"""Candidates for an answer, with everything fusion must know of each. Inside `acting`."""
+"""Candidates of a search with the signals for fusion. Inside `acting`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ WHERE c.account_id = %s AND c.id IN ({within}) AND c.id IN (
 def _shapes(
     account_id: UUID, within: Within, chunk_ids: Iterable[IdText], seeds: Iterable[IdText]
 ) -> dict[IdText, Shape]:
-    """What was found and what stands beside the seeds."""
+    """Return the data of matches and of the neighbours of seeds."""
     with connection.cursor() as cursor:
         cursor.execute(
             _SHAPES.format(within=within.sql),

@@ -1,4 +1,4 @@
-"""Citations: where exactly a text stands, and the text that stands there."""
+"""Citations: the exact position of a text, and its resolution."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ def citation_of(
 
 
 def quoted(account_id: UUID, place: Place) -> Quoted:
-    """The text at a place, exactly as it was when it was cited. Use inside `acting`."""
+    """Return the text at a place exactly as it was cited. Inside `acting`."""
     document = (
         KnowledgeDocument.objects.of(account_id)
         .select_related("source")
@@ -174,7 +174,7 @@ JOIN knowledge_knowledgetext t ON t.account_id = %s AND t.id = s.id ORDER BY s.p
 
 
 def slices(account_id: UUID, spans: Sequence[tuple[UUID, int, int]]) -> list[str]:
-    """What stands in spans of texts, in their order. Use inside `acting`."""
+    """Return the texts of spans, in their order. Inside `acting`."""
     if not spans:
         return []
     ids, starts, ends = (list(each) for each in zip(*spans, strict=True))

@@ -1,4 +1,4 @@
-"""What of a chunk is embedded, and what it is found by."""
+"""The texts of a chunk for embedding and for the lexical index."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,7 @@ def path_of(title: str, headings: Sequence[str]) -> str:
 
 
 def passages_of(chunk: KnowledgeChunk, title: str) -> Iterator[Passage]:
-    """The parts of a chunk as an embedding model is told of them: few name what they are about."""
+    """Return the parts of a chunk for embedding, with the context of their headings."""
     text = chunk.text_row
     parts = chunked(chunk.text, Shape(text.shape), tokens=PART_TOKENS, language=text.language)
     for part in parts:
@@ -27,5 +27,5 @@ def passages_of(chunk: KnowledgeChunk, title: str) -> Iterator[Passage]:
 
 
 def words_of(chunk: KnowledgeChunk, title: str, ref: str) -> str:
-    """The text whose terms are indexed."""
+    """Return the text whose terms are indexed."""
     return "\n".join([ref, path_of(title, chunk.headings), chunk.text])

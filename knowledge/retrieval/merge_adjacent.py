@@ -1,4 +1,4 @@
-"""Merging: chunks that stand side by side and both answer become one passage. Pure."""
+"""Merging of adjacent matching chunks into one passage. Pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def merged(
     *,
     merge: bool = True,
 ) -> list[Run]:
-    """Runs, best first. Each chunk is in one of them only."""
+    """Return merged runs, best first. Each chunk is in one run only."""
     ranked_by_id = {each.id: each for each in ranked}
     at = {spots[pk]: pk for pk in ranked_by_id}
     used: set[IdText] = set()

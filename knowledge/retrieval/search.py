@@ -1,4 +1,4 @@
-"""Reading knowledge: snippets with citations, best first, and what was decided on the way."""
+"""Search of knowledge: snippets with citations, best first, and decisions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -86,7 +86,7 @@ def search(account_id: UUID, request: Search) -> SearchResult:
 
 
 def answers(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Snippet]:
-    """The search itself, past cache and reranker, once the query's vector is there."""
+    """Run the search without cache and reranker, given the query's vector."""
     with acting(account_id):
         runs = _chosen(request, _ranked(account_id, request, meaning))
         return _with_states(account_id, request, _snippets(account_id, runs))
@@ -95,7 +95,7 @@ def answers(account_id: UUID, request: Search, meaning: Meaning | None) -> list[
 def _best(
     account_id: UUID, request: Search, meaning: Meaning | None, decisions: list[Mapping[str, Any]]
 ) -> list[Run]:
-    """What was found and chosen; a reranker is asked outside `acting`."""
+    """Return the selected passages; the reranker is called outside `acting`."""
     with acting(account_id):
         runs = _ranked(account_id, request, meaning)
         if not configured():
@@ -111,7 +111,7 @@ def _best(
 
 
 def _read(snippet: Snippet) -> str:
-    """A passage as a reranker is told of it: few name what they are about."""
+    """Return a passage for the reranker, with its headings."""
     first = snippet.chunks[0]
     return f"{path_of(first.document.title, first.headings)}\n{snippet.text}"
 
@@ -151,7 +151,7 @@ def _ranked(account_id: UUID, request: Search, meaning: Meaning | None) -> list[
 
 
 def _within(account_id: UUID, request: Search, collection: Collection) -> Within:
-    """The chunks that may answer. A chunk of a removed document does not exist."""
+    """Return the condition on chunks. Chunks of removed documents are excluded."""
     rows = KnowledgeChunk.objects.of(account_id).cut_by(request.variant.index_version)
     filters: dict[str, Any] = {
         "document__mime__in": request.mime,
@@ -164,7 +164,7 @@ def _within(account_id: UUID, request: Search, collection: Collection) -> Within
 
 
 def _sources(account_id: UUID, request: Search) -> Ids | None:
-    """The sources that may answer; None: all."""
+    """Return the sources to search, or None for all."""
     filters: dict[str, Any] = {"trust__in": request.trust, "kind__in": request.kinds}
     active_filters = {name: value for name, value in filters.items() if value}
     if request.scope is not None:

@@ -1,4 +1,4 @@
-"""Comparing: one question, asked of two variants, and which documents moved."""
+"""Comparison of the results of a query under two variants."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

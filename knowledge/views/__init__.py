@@ -1,1 +1,1 @@
-"""Pages: where knowledge comes from, what was made of it, and lore."""
+"""Pages of knowledge and lore."""

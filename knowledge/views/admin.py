@@ -1,4 +1,4 @@
-"""Knowledge in the stock admin: everything is there to be read."""
+"""Django admin of knowledge, read-only."""
 
 from django.contrib import admin
 

@@ -1,4 +1,4 @@
-"""A document beside its chunks; a chunk between its neighbours; what could not be read."""
+"""Pages of documents, chunks and failed documents."""
 
 from typing import Any
 from uuid import UUID
@@ -50,7 +50,7 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _pieces(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> list[dict[str, Any]]:
-    """The original, cut where its chunks begin: what lies between two chunks stays in sight."""
+    """Return the original text split where chunks begin, including gaps between chunks."""
     spans = [
         (chunk.text_row_id, chunk.start, max(after.start, chunk.end))
         for chunk, after in zip(chunks, [*chunks[1:], *chunks[-1:]], strict=True)

@@ -1,4 +1,4 @@
-"""Lorebooks: imported, edited with validation, and tried on a conversation."""
+"""Pages of lorebooks: import, editing, test."""
 
 from codecs import BOM_UTF8
 from http import HTTPStatus
@@ -47,7 +47,7 @@ def lore(request: WebRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @reviewer_required
 def bring(request: WebRequest) -> HttpResponse:
-    """A new lorebook: empty, or out of a file."""
+    """Create a lorebook: empty, or from a file."""
     form = ImportForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         try:

@@ -1,4 +1,4 @@
-"""What a person may say about lore."""
+"""Forms of lore."""
 
 from typing import Any
 
@@ -101,7 +101,7 @@ class EntryForm(forms.Form):
         }
 
     def values(self) -> dict[str, Any]:
-        """What to write down: keys as a list, line breaks as nobody's browser sends them."""
+        """Return the values to store: keys as a list, line breaks normalized."""
         field_values = {
             name: value for name, value in self.cleaned_data.items() if name != "version"
         }

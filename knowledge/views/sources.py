@@ -1,4 +1,4 @@
-"""Sources: what there is, how fresh, how far it is read; and the way out for good."""
+"""Pages of sources: state, freshness, progress, erasure."""
 
 from typing import Any
 from uuid import UUID
@@ -33,7 +33,7 @@ def sources(request: WebRequest) -> HttpResponse:
 
 
 def _first_command(request: WebRequest) -> str:
-    """What an empty list teaches: how a first document is delivered."""
+    """Return the example command of an empty list: the delivery of a first document."""
     address = request.build_absolute_uri(reverse("knowledge:api_ingest"))
     return (
         f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "

@@ -1,4 +1,4 @@
-"""Uploading files, among them pages that were seen on the web; or having a page fetched."""
+"""Upload of files and requests for pages."""
 
 import hashlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Two variants side by side: saved questions are asked of both, and what moved is shown."""
+"""Side-by-side comparison of two variants on saved queries."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -74,7 +74,7 @@ def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
 
 
 def _uncut(account_id: UUID, names: Sequence[str]) -> list[str]:
-    """The index versions that are asked for and that no source is cut by."""
+    """Return the requested index versions that no source has been chunked with."""
     sources = KnowledgeSource.objects.of(account_id).of_documents()
     index_versions = dict.fromkeys(VARIANTS[name].index_version for name in names)
     return [

@@ -122,7 +122,7 @@ class _Scene:
         return _result(operation, target.pk, "UPDATE", reason)
 
     def _propose(self, operation: FactOutcome, target: MemoryEntry, reason: str) -> dict[str, Any]:
-        """What more people see than the conversation was had by, a person decides about."""
+        """Propose memories that more people would see than took part in the conversation."""
         text = redact_text(operation.text or operation.fact.text, self.settings.account.redact)
         there = _proposals(target).filter(content=text).first()
         if there:
@@ -186,7 +186,7 @@ class _Scene:
         ]
 
     def _proposed_already(self, operation: FactOutcome) -> UUID | None:
-        """The same fact, said before and not decided yet: it is not asked about twice."""
+        """Return whether the same fact is already proposed and undecided."""
         text = redact_text(operation.fact.text, self.settings.account.redact)
         waiting = MemoryEntry.objects.of(self.row.account_id).awaiting_review()
         return waiting.filter(content=text, **ids_of(self.row)).values_list("pk", flat=True).first()
@@ -203,7 +203,7 @@ def _judging(draft: NewEntry, target: MemoryEntry | None, operation: FactOutcome
 
 
 def _proposals(old: MemoryEntry) -> Any:
-    """What is proposed to take a memory's place."""
+    """Return the proposals that would replace a memory."""
     edges = MemoryEdge.objects.of(old.account_id).filter(dst=old, type=Type.SUPERSEDES)
     waiting = MemoryEntry.objects.of(old.account_id).awaiting_review()
     return waiting.filter(pk__in=edges.values("src"))

@@ -79,7 +79,7 @@ def _comparable_entries(entry: MemoryEntry) -> EntryQuerySet:
 
 
 def _related(entry: MemoryEntry, model: EmbeddingModel) -> _Edges:
-    """The nearest, each with how near it is."""
+    """Return the nearest memories, each with its closeness."""
     meaning = None if entry.kind in DERIVED_KINDS else _meaning(entry, model)
     if meaning is None:
         return {}

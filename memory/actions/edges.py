@@ -88,7 +88,7 @@ def _edge(
 
 
 def _refuse_judging(i: int, draft: NewEdge) -> None:
-    """A reviewer approves exactly what they saw: nothing is hung on a memory afterwards."""
+    """Refuse edges to memories in review, because reviewers approve exactly what they saw."""
     if draft.type in JUDGING:
         raise Invalid(
             f"Only a memory written in the same batch {draft.type} another.",

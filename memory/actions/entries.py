@@ -159,10 +159,10 @@ def _refuse_twins(drafts: Sequence[NewEntry], keys: Sequence[UUID]) -> None:
 def _refuse_foreign_ids(
     drafts: Sequence[NewEntry], keys: Sequence[UUID], existing: Mapping[UUID, MemoryEntry]
 ) -> None:
-    """An id beside a client id must be the one it has; alone it must not look like such a one.
+    """Refuse an id that does not match its client id, or that looks derived from one.
 
-    Ids of client ids are made of the account and the name (version 5): whoever could choose one
-    could take the place of another account's memory before it is written.
+    Ids of client ids are derived from the account and the name (UUIDv5): a caller who could choose
+    one could occupy the id of another account's memory before it is written.
     """
     issues = []
     for i, (draft, key) in enumerate(zip(drafts, keys, strict=True)):
@@ -229,7 +229,7 @@ def _entry(
 
 
 def needs_review(settings: MemorySettings, actor: Actor, visibility: str, kind: str) -> bool:
-    """What everyone would see waits for a person, and what else the account says does."""
+    """Return whether a memory needs review by the account's policy."""
     everyones = visibility == MemoryEntry.Visibility.ACCOUNT
     return actor.kind == "key" and (
         (everyones and settings.account.account_wide == Account.Policy.PROPOSE)
@@ -240,6 +240,6 @@ def needs_review(settings: MemorySettings, actor: Actor, visibility: str, kind: 
 
 
 def _first_commit(account_id: UUID, nodes: Sequence[MemoryEntry | HostedNode]) -> Commit | None:
-    """The commit that a replayed batch was first written in."""
+    """Return the commit in which a replayed batch was first written."""
     written_in = {node.written_in for node in nodes}
     return Commit.objects.of(account_id).filter(pk__in=written_in).order_by("seq").first()

@@ -205,7 +205,7 @@ def _mark(account_id: UUID, gone: Sequence[MemoryEntry], commit: Recording) -> N
 
 
 def _commits_of(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
-    """The first commits that named each of these, as the seals tell that go with them."""
+    """Return the first commit that sealed each of these objects."""
     seals = Seal.objects.of(account_id).filter(
         object_type=MemoryEntry._meta.label_lower, object_id__any_of=Ids(ids)
     )

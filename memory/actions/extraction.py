@@ -252,7 +252,7 @@ def _serialize_refusal(refusal: Refusal) -> dict[str, Any]:
 
 
 def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
-    """What those who will see the fact are told already. By words alone it would miss twins."""
+    """Return similar memories of the fact's audience, which needs the query's vector."""
     alone = not (row.user_id or row.agent_id)
     viewer = Viewer(
         user_id=row.user_id,

@@ -71,7 +71,7 @@ def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> Rating
 
 
 def _rating(decision: Decision, entry: MemoryEntry, used_in: str) -> MemoryRating:
-    """What this rater said of it before; without an outcome if nothing. The entry is locked."""
+    """Return this rater's existing rating of the memory; the entry is locked."""
     named = {"entry_id": entry.pk, "rater": str(decision.actor), "used_in": used_in}
     existing = MemoryRating.objects.of(decision.account_id).filter(**named).first()
     return existing or MemoryRating(id=uuid7(), account_id=decision.account_id, outcome="", **named)

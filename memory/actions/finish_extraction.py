@@ -37,7 +37,7 @@ def held_open(account_id: UUID, pk: UUID) -> Extraction | None:
 
 
 def close(held: Extraction, result: Mapping[str, Any]) -> None:
-    """It has been read: what was said is not needed any more, and so not kept."""
+    """Finish the extraction and delete its inputs."""
     held.result, held.finished_at = dict(result), timezone.now()
     held.said, held.problem, held.answer = {}, "", ""
     named = [each.get(name) for each in result["results"] for name in ("id", "supersedes")]

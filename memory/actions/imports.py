@@ -123,7 +123,7 @@ class _Block:
         return rows
 
     def _entry(self, value: Mapping[str, Any]) -> MemoryEntry:
-        """An entry as this account keeps it: its redaction holds for what comes from elsewhere."""
+        """Return the entry as this account stores it: its redaction policy applies."""
         if value.get("object", "entry") != "entry":
             raise Unreadable(f"object: {value['object']} is nothing we know")
         entry = entry_from(value, self.account.pk)
@@ -186,7 +186,7 @@ class _Block:
         return list(fresh.values())
 
     def _compare(self, number: int, here: Row, line: Row) -> None:
-        """The same again is no news; something else is not taken over what is here."""
+        """Skip identical lines; refuse lines that differ from existing rows."""
         ours, theirs = serialize_row(here), serialize_row(line)
         raw_lines = sorted(self.raw_lines[number].keys() & ours.keys() - NOT_COMPARED)
         other = [name for name in raw_lines if canonical(ours[name]) != canonical(theirs[name])]

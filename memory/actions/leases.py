@@ -76,7 +76,7 @@ def acquire_lease(
 def acquire_next_lease(
     rows: EntryQuerySet, account_id: UUID, holder: str
 ) -> tuple[MemoryEntry, Lease] | None:
-    """The first of these proposals that nobody else has in hand, now in this person's."""
+    """Lease the first proposal that nobody else has leased."""
     for _ in range(TRIES):
         entry = lock_available(rows, holder).first()
         if entry is None:
@@ -121,5 +121,5 @@ def renew_lease(account_id: UUID, entry_id: UUID, token: UUID) -> bool:
 
 
 def release_lease(account_id: UUID, entry_id: UUID) -> None:
-    """It is decided; nobody has it in hand."""
+    """Release the lease of a decided proposal."""
     ReviewLease.objects.of(account_id).filter(entry_id=entry_id).delete()

@@ -35,7 +35,7 @@ class InvalidAnswer(Exception):
 def request_answer(
     system: str, user_text: str, read: Callable[[str], T], form: Mapping[str, Any] | None = None
 ) -> Answer[T]:
-    """The model's answer as `read` understands it. Outside transactions: this takes its time."""
+    """Return the model's answer parsed by `read`. Call it outside transactions."""
     messages: list[Message] = [
         {"role": "system", "content": system},
         {"role": "user", "content": user_text},
@@ -67,7 +67,7 @@ def _complete(messages: Sequence[Message], form: Mapping[str, Any] | None) -> st
 
 
 def describe_image(image: str) -> str:
-    """What a picture shows, in words."""
+    """Return a description of an image."""
     content = [
         {"type": "text", "text": prompt("picture")},
         {"type": "image_url", "image_url": {"url": image}},

@@ -30,7 +30,7 @@ def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry
 def build_update_proposal(
     old: MemoryEntry, values: Mapping[str, Any], *, reason: str = ""
 ) -> Batch:
-    """What to write so that these values are proposed for a memory."""
+    """Build the input that proposes new values for a memory."""
     fields = {name: getattr(old, name) for name in (*COPIED_FIELDS, *RENAMED)} | dict(values)
     proposal_input = NewEntry(
         id=uuid7(), **{RENAMED.get(name, name): value for name, value in fields.items()}

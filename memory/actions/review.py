@@ -77,7 +77,7 @@ class Decision:
 
 @contextmanager
 def _within(decision: Decision, commit: Recording | None) -> Iterator[Recording]:
-    """The commit that this decision is part of, or one of its own."""
+    """Use the commit that this decision is part of, or one of its own."""
     if commit:
         yield commit
         return
@@ -169,7 +169,7 @@ def edit(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
 
 
 def redact_editable_values(account_id: UUID, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What may be rewritten. The account's redaction holds for corrections too."""
+    """Redact the editable values by the account's policy."""
     account = Account.objects.get(pk=account_id)
     return {
         name: _cleaned(value, account.redact) for name, value in values.items() if name in EDITABLE
@@ -193,7 +193,7 @@ def undo(decision: Decision) -> list[MemoryEntry]:
 
 
 def _decided_with(entry: MemoryEntry) -> QuerySet[MemoryVersion]:
-    """The latest version of this memory, and what was decided together with it.
+    """Return the latest version of a memory and those decided with it.
 
     That is all of its commit, unless workers or a person did the same to many at a time: then it is
     this memory with what took its place there, or what it took the place of.
@@ -252,7 +252,7 @@ def _go_back(
 
 
 def _restored(field: Any, state: Mapping[str, Any]) -> Any:
-    """A column as it was; what was empty is not in a state."""
+    """Return the previous value of a column; states leave out empty values."""
     if field.name in state:
         return field.to_python(state[field.name])
     return None if field.null else field.get_default()

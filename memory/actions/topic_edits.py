@@ -42,7 +42,7 @@ def current_topics(account_id: UUID) -> EntryQuerySet:
 
 
 def open_suggestions(account_id: UUID) -> AccountQuerySet[TopicSuggestion]:
-    """What waits for a decision, the clearest first; of what people changed since, nothing."""
+    """Return undecided suggestions, the clearest first, without those that are outdated."""
     rows = TopicSuggestion.objects.of(account_id).filter(
         Q(other=None) | Q(other__status__in=CURRENT_STATUSES),
         state=State.OPEN,
@@ -153,7 +153,7 @@ def decline_suggestion(account_id: UUID, suggestion: UUID, actor: Actor) -> None
 
 
 def list_merged_topics(account_id: UUID, topic: UUID) -> list[MemoryEntry]:
-    """What was merged into this topic directly, and can be parted from it again."""
+    """Return the topics that were merged into this topic and can be separated again."""
     edges = MemoryEdge.objects.of(account_id).filter(
         src=topic, type=Type.SUPERSEDES, dst__kind=Kind.TOPIC, dst__status=Status.SUPERSEDED
     )
@@ -211,7 +211,7 @@ def _open(account_id: UUID, suggestion: UUID) -> TopicSuggestion:
 
 
 def _follow(decision: Decision, topics: set[UUID], kind: str) -> None:
-    """What was suggested about these is done, whoever asked for it."""
+    """Close the suggestions about these topics, whoever acted."""
     rows = TopicSuggestion.objects.of(decision.account_id).filter(
         kind=kind, topic__in=topics, state=State.OPEN
     )

@@ -57,7 +57,7 @@ class Group:
     graph: Graph
 
     def numbered(self, topics: Mapping[UUID, UUID]) -> tuple[list[UUID], list[int]]:
-        """The topics that its memories have, and the place of each memory's among them or NONE."""
+        """Return the topics of the group's memories and the number of each memory's topic."""
         member_topics = sorted({topics[pk] for pk in self.ids if pk in topics})
         number = {topic: place for place, topic in enumerate(member_topics)}
         return member_topics, [number[topics[pk]] if pk in topics else NONE for pk in self.ids]
@@ -144,7 +144,7 @@ def create_topic(
     client_id: str,
     status: str,
 ) -> MemoryEntry:
-    """A new topic of these memories, as part of a commit."""
+    """Create a topic of these memories as part of a commit."""
     draft = NewEntry(
         text=name,
         title=name,
@@ -189,7 +189,7 @@ def create_member_edges(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> i
 
 
 def member_edges(account_id: UUID, topic: UUID) -> AccountQuerySet[MemoryEdge]:
-    """The edges from its members: its own, and those of topics that were merged into it."""
+    """Return the edges from its members, including those of topics merged into it."""
     whole, create_topics = {topic}, {topic}
     while create_topics:
         create_topics = set(
@@ -255,7 +255,7 @@ def _group(account_id: UUID, audience: Audience, some: Sequence[tuple[UUID, str]
 
 
 def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUID, UUID]:
-    """The living topic of each memory, or of all; of a merged one, what it was merged into."""
+    """Return the current topic of each memory; merged topics resolve to their target."""
     into = dict(_merged(account_id).order_by("-src_id").values_list("dst_id", "src_id"))
     edges = MemoryEdge.objects.of(account_id).filter(type=Type.PART_OF, dst__kind=Kind.TOPIC)
     if ids is not None:

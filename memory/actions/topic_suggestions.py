@@ -33,7 +33,7 @@ def refresh_suggestions(account_id: UUID, groups: Sequence[Group]) -> int:
 
 
 def _about(row: TopicSuggestion) -> tuple[str, frozenset[UUID | None]]:
-    """What it asks. Which of two topics is the larger one may change."""
+    """Return what the suggestion is about. Which topic is larger may change."""
     return row.kind, frozenset({row.topic_id, row.other_id})
 
 

@@ -94,7 +94,7 @@ def triage_entry(account_id: UUID, entry_id: UUID) -> Triage | None:
 
 
 def find_similar(entry: MemoryEntry) -> list[Finding]:
-    """What the same people are told already and reads much like it: by words, unsaved."""
+    """Return similar visible memories by words, before vectors exist."""
     current_entries = MemoryEntry.objects.of(entry.account_id).current().exclude(pk=entry.pk)
     comparable = current_entries.filter(**Audience.of_entry(entry).fields)
     findings = _compared(entry, None, comparable)
@@ -102,7 +102,7 @@ def find_similar(entry: MemoryEntry) -> list[Finding]:
 
 
 def enqueue_triage_of_embedded(account_id: UUID, ids: Sequence[UUID], cause: UUID) -> None:
-    """These have their vectors now: proposals among them can be compared by meaning."""
+    """Enqueue triage of proposals whose vectors are ready, to compare them by meaning."""
     with acting(account_id):
         waiting = MemoryEntry.objects.of(account_id).awaiting_review().filter(pk__in=ids)
         enqueue_triage(account_id, waiting.values_list("pk", flat=True), cause)
@@ -125,7 +125,7 @@ def _store(entry: MemoryEntry, findings: Sequence[Finding], *, by_meaning: bool)
 
 
 def _risks(entry: MemoryEntry) -> Iterator[Finding]:
-    """What is suspicious about its words, and personal data that the account does not black out."""
+    """Return suspicious passages and personal data that the policy does not redact."""
     text = f"{entry.title}\n{entry.content}"
     seen = extract_excerpts(text, entry.flags)
     for name in entry.flags:
@@ -163,7 +163,7 @@ def _of_a_flood(entry: MemoryEntry, compared: Sequence[Finding]) -> Iterator[Fin
 
 
 def _stated_findings(entry: MemoryEntry) -> Iterator[Finding]:
-    """What its writer said about other memories."""
+    """Yield the findings that the writer stated about other memories."""
     edges = MemoryEdge.objects.of(entry.account_id).filter(src=entry, type__in=FINDING_OF_EDGE)
     for edge in edges.order_by("dst_id"):
         kind = FINDING_OF_EDGE[MemoryEdge.Type(edge.type)]
@@ -201,7 +201,7 @@ def _compared(
 
 
 def _comparable_entries(entry: MemoryEntry) -> EntryQuerySet:
-    """What could say the same to the same people: a user's secret is no twin of a public fact."""
+    """Return memories of the same audience that could state the same."""
     rows = MemoryEntry.objects.of(entry.account_id).exclude(pk=entry.pk)
     same = Q(visibility=MemoryEntry.Visibility.ACCOUNT)
     if entry.visibility != MemoryEntry.Visibility.ACCOUNT:
@@ -247,7 +247,7 @@ def _likeness(
 
 
 def _details(like: Likeness, cosine: float | None) -> dict[str, Any]:
-    """The evidence, as it is shown."""
+    """Return the evidence for display."""
     return {
         "words": round(like.words, 3),
         "meaning": None if like.meaning is None else round(like.meaning, 3),

@@ -58,7 +58,7 @@ def build_version(
 
 
 def lock_entry(account_id: UUID, entry_id: UUID, version: int | None = None) -> MemoryEntry:
-    """An entry, held until the transaction ends; with a version, only if it is still that one."""
+    """Lock an entry until the transaction ends; with a version, only if it is current."""
     entry = (
         MemoryEntry.objects.of(account_id)
         .select_for_update(no_key=True, of=("self",))

@@ -1,1 +1,1 @@
-"""The doors of agents."""
+"""The HTTP API of memory."""

@@ -1,4 +1,4 @@
-"""Handing over conversations and completed tasks. What is worth keeping is found out later."""
+"""Endpoints for conversations and completed tasks, which workers extract memories from."""
 
 from typing import Any
 from uuid import UUID
@@ -52,7 +52,7 @@ class AddInput(HandOver):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A record of a run is some agent's."""
+        """Require an agent for the record of a run."""
         if attrs.get("memory_type") == PROCEDURAL and not attrs.get("agent_id"):
             raise serializers.ValidationError(
                 {"agent_id": f"{PROCEDURAL} needs the agent whose work it records."}

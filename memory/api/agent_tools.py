@@ -1,4 +1,4 @@
-"""What agents can do with memory, as tools for a model."""
+"""Agent tools of memory."""
 
 from collections.abc import Mapping
 from typing import Any

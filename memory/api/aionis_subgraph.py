@@ -1,4 +1,4 @@
-"""Showing what was recalled, in the shapes that Aionis' clients read."""
+"""Serialization of recalled memories for Aionis clients."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -108,7 +108,7 @@ def _edge(edge: Edge, account_id: UUID) -> dict[str, Any]:
 
 
 def _context(recalled: Recalled, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The most active memories as lines, as many as fit whole."""
+    """Return the most activated memories as lines, as many as fit completely."""
     most = data.get("context_token_budget")
     letters = data.get("context_char_budget") or CHARACTERS
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""What a batch says of all its nodes: each says it that does not say it itself."""
+"""Defaults of a batch, applied to each node that does not set them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ OF_ONE = ("user_id", "agent_id", "app_id")  # a guest, such as a rule, is for on
 
 
 def handed_down(batch: Aliases, data: Any) -> Any:
-    """The batch as it was sent, and in each node what is said of all."""
+    """Return the batch with its defaults applied to each node."""
     if not isinstance(data, Mapping) or not isinstance(data.get("nodes"), list):
         return data
     defaults = {name: value for name in BATCH_FIELDS if (value := _sound(batch, name, data))}

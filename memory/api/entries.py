@@ -1,4 +1,4 @@
-"""Writing, reading, changing and forgetting memories over HTTP."""
+"""Endpoints for writing, reading, changing and forgetting memories."""
 
 from typing import Any
 from uuid import UUID
@@ -108,7 +108,7 @@ def _written(written: WriteResult, account_id: UUID, scope: str) -> WriteAnswer:
 
 
 def _in_order(written: WriteResult, scope: str) -> list[WrittenNode]:
-    """The nodes as they were sent: guests at their places, memories at the others."""
+    """Return the results in the order of the nodes."""
     own = iter(written.entries)
     return [
         serialize.guest_output(guest, written.account_id, scope)

@@ -1,4 +1,4 @@
-"""Erasing memories over HTTP: counted first, then done."""
+"""Endpoint for erasing memories: count first, then confirm."""
 
 from typing import Any
 
@@ -145,6 +145,6 @@ class Erase(AgentView):
 
 
 def _person(data: dict[str, Any]) -> str:
-    """The person whose everything is meant: named alone, and nothing narrows it."""
+    """Return the person whose data is erased, if nothing else narrows the request."""
     narrowed = any(value for name, value in data.items() if name not in OTHER_FIELDS)
     return "" if narrowed else str(data.get("user_id") or "")

@@ -1,4 +1,4 @@
-"""What became of what was handed over: told to agents by ids and reasons, to people with it all."""
+"""Results of extractions: ids and reasons for agents, everything for people."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def extracted(account_id: UUID, payload: Mapping[str, Any]) -> Outcome:
 
 
 def _with_texts(account_id: UUID, result: Mapping[str, Any]) -> dict[str, Any]:
-    """The texts as they are now, of memories that agents are told."""
+    """Return the results with the current texts of visible memories."""
     results = result.get("results", [])
     ids = [each["id"] for each in results if each.get("id")]
     rows = MemoryEntry.objects.of(account_id).current().filter(pk__in=ids)

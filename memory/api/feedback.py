@@ -1,4 +1,4 @@
-"""Rating memories over HTTP."""
+"""Endpoint for rating memories."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -60,7 +60,7 @@ class Feedback(AgentView):
             )
 
     def _of_a_guest(self, kind: batch_nodes.Kind, request: Request) -> Response:
-        """A node that another app keeps is rated by that app."""
+        """Rate a node of another app through that app."""
         demand(self.request.auth, kind.scope)
         with acting(self.account):
             rated = kind.rate(self.account, self.actor, request.data)

@@ -1,4 +1,4 @@
-"""Forgetting over HTTP: one memory at once, many counted first."""
+"""Endpoint for forgetting one memory, or many after a count."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -131,7 +131,7 @@ def _started(started: StartedRun) -> Forgetting:
 
 
 def _meant(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
-    """What is asked for, of what a key may read. What everyone is told is nobody's own.
+    """Return the rows that the key can read and the request names.
 
     An ordinary key that names nobody means what everyone is told; naming an agent or a run and no
     user, it does not mean memories of users, for two may name a run alike.

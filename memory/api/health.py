@@ -1,4 +1,4 @@
-"""What health says of an account's memories."""
+"""Health figures of an account's memories."""
 
 from uuid import UUID
 

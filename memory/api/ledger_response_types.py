@@ -1,4 +1,4 @@
-"""What agents are shown of the ledger, field by field."""
+"""Response types of the ledger."""
 
 from datetime import datetime
 from typing import Any, TypedDict

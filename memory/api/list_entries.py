@@ -1,4 +1,4 @@
-"""Listing memories, page by page."""
+"""Endpoint for listing memories by page."""
 
 import base64
 import binascii
@@ -94,7 +94,7 @@ def _seen(
     *,
     visible_only: bool = True,
 ) -> EntryQuerySet:
-    """What a key may list by the ids it names. Naming none, it is told what everyone is."""
+    """Return what a key may list; without ids, account-wide memories only."""
     rows = MemoryEntry.objects.of(principal.account_id)
     viewer = viewer_of(data)
     if principal.may(Scope.ADMIN):
@@ -125,7 +125,7 @@ def _cursor(entry: MemoryEntry) -> str:
 
 
 def _after(cursor: str) -> Q:
-    """What comes after the last memory of a page."""
+    """Return the rows after the last memory of a page."""
     try:
         cursor_text = base64.urlsafe_b64decode(cursor.encode()).decode().rsplit(" ", 1)
         at, pk = datetime.fromisoformat(cursor_text[0]), UUID(cursor_text[1])

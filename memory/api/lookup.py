@@ -1,4 +1,4 @@
-"""Which memory a request is about, and whether its key may read it."""
+"""Lookup of the requested memory, with the key's read access."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -50,7 +50,7 @@ class Cited(Which):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A citation is an id in its context."""
+        """Return the id of a citation."""
         if not attrs.get("id") and (citation := attrs.get("citation")):
             attrs["id"] = self._cited(citation)
         return super().validate(attrs)
@@ -70,9 +70,9 @@ class Cited(Which):
 def readable(
     principal: KeyPrincipal, data: Mapping[str, Any], at: datetime | None = None
 ) -> EntryQuerySet:
-    """What a key may read: what agents are told, and what it wrote itself. An admin key: all.
+    """Return what a key may read: visible memories and its own; admin keys read all.
 
-    Ids are not guessed, so a key need not say whose a memory is; if it does, that counts.
+    Ids cannot be guessed, so naming the owner is optional; if named, it must match.
     """
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
@@ -82,7 +82,7 @@ def readable(
 
 
 def forgettable(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQuerySet:
-    """What a key may forget: what it may read, and again what it forgot."""
+    """Return what a key may forget: what it may read, and what it forgot before."""
     own = MemoryVersion.objects.filter(
         account_id=OuterRef("account_id"),
         entry_id=OuterRef("pk"),
@@ -96,7 +96,7 @@ def forgettable(principal: KeyPrincipal, data: Mapping[str, Any]) -> EntryQueryS
 
 
 def one_then(principal: KeyPrincipal, data: Mapping[str, Any], at: datetime) -> MemoryEntry:
-    """The memory asked for, as it was. Whoever may not see it now is not told it from then."""
+    """Return the memory as it was at an instant, if it is visible now."""
     rows = MemoryEntry.objects.of(principal.account_id)
     if not principal.may(Scope.ADMIN):
         rows = tellable(rows)
@@ -115,7 +115,7 @@ def _named(rows: EntryQuerySet, data: Mapping[str, Any]) -> EntryQuerySet:
 
 
 def one(account_id: UUID, rows: EntryQuerySet, data: Mapping[str, Any]) -> MemoryEntry:
-    """The memory asked for, or the one answer for what is unknown and what may not be read."""
+    """Return the requested memory; unknown and unreadable ones give the same error."""
     entry = _named(rows, data).with_embedding_state(active_model().pk).first()
     if entry is None:
         _refuse_erased(account_id, data)

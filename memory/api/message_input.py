@@ -1,4 +1,4 @@
-"""Messages as clients send them: one text, one message or a list, with pictures or without."""
+"""Messages in the shapes of clients: a text, a message or a list, with images."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -80,7 +80,7 @@ def _message(each: Any, number: int) -> Message:
 
 
 def _text(part: Any, number: int) -> str | None:
-    """The words of a part; None where it is a picture."""
+    """Return the text of a part, or None for an image."""
     if isinstance(part, str):
         return part
     if isinstance(part, Mapping) and part.get("type") == "text":

@@ -1,4 +1,4 @@
-"""Recalling memories with what hangs together with them, and blocks of them for prompts."""
+"""Endpoints for recall and prompt blocks."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ DEBUG_SEEDS = 20
 
 
 def search_of(data: Mapping[str, Any], variant: Variant) -> Search:
-    """What a request asks for, in the words of retrieval."""
+    """Build the search of a request."""
     return Search(
         query=data.get("query", ""),
         viewer=viewer_of(data),
@@ -114,7 +114,7 @@ class _Recalling(AgentView):
         return aionis_subgraph.answer(self.account, recalled, data)
 
     def _admit_debugging(self, data: Mapping[str, Any]) -> None:
-        """The one door through which something of a vector leaves. Admins only, little, seldom."""
+        """Allow vector previews to admin keys only, within a rate limit."""
         if not (data["return_debug"] and data["include_embeddings"]):
             return
         principal = self.request.auth

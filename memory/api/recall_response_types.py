@@ -1,4 +1,4 @@
-"""What agents are shown of what was recalled, field by field."""
+"""Response types of recall."""
 
 from typing import Any, NotRequired
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What agents send, field by field.
+"""Request serializers of memory.
 
 Our words are text, kind, metadata and run_id; those of other clients are accepted.
 """
@@ -38,7 +38,7 @@ class IdField(serializers.CharField):
 
 
 def guests_of(raw_nodes: Sequence[Any]) -> list[nodes.Guest]:
-    """The nodes of a batch that other apps keep, each with its place."""
+    """Return the nodes of a batch that other apps store, with their positions."""
     return [
         replace(node, position=position)
         for position, node in enumerate(raw_nodes)
@@ -47,7 +47,7 @@ def guests_of(raw_nodes: Sequence[Any]) -> list[nodes.Guest]:
 
 
 def provided_values(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said: null means not given."""
+    """Return the provided values: null means not provided."""
     return {name: value for name, value in data.items() if value is not None}
 
 
@@ -107,7 +107,7 @@ class EntryInput(Ids):
     expires_at = serializers.DateTimeField(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A conversation is told by its run."""
+        """Require a run for conversation visibility."""
         visibility, run = attrs.get("visibility"), attrs.get("run_id")
         if visibility == MemoryEntry.Visibility.CONVERSATION and not run:
             raise serializers.ValidationError(
@@ -161,7 +161,7 @@ class NodeInput(EntryInput):
     """One node of a batch: a memory, or a node of a kind that another app keeps, such as a rule."""
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
-        """A guest is read by its own app; its place is added by the batch."""
+        """Parse a node by the app that stores it."""
         kind = nodes.kind_of(data)
         if kind:
             return nodes.Guest(kind=kind.name, position=-1, value=kind.read(data))
@@ -287,7 +287,7 @@ class SearchInput(Asking):
 
 
 def owner_filters(data: Mapping[str, Any]) -> dict[str, str]:
-    """The ids that a request names; where it names none, those that its filter does."""
+    """Return the ids of a request, or those in its filter."""
     named = {name: data[name] for name in IDS if data.get(name)}
     return named or fixed_ids(data.get("filters") or {})
 

@@ -1,4 +1,4 @@
-"""What agents are shown, field by field. `output` fills these in; the schema documents them."""
+"""Response types of memory, also used by the OpenAPI schema."""
 
 from datetime import datetime
 from typing import Any, Literal, NotRequired, TypedDict

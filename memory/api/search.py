@@ -1,4 +1,4 @@
-"""Searching memories, and the ledger behind them."""
+"""Endpoints for search and for the ledger."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Showing agents what there is. Plain dicts: a search result has no time for serializers."""
+"""Serialization of memories for the API, as plain dicts for speed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -80,7 +80,7 @@ def stored_output(entry: MemoryEntry, *, again: bool, alike: Sequence[Finding]) 
 
 
 def with_vector_output(entry: MemoryEntry, model: str) -> MemoryWithVector:
-    """The queryset says `with_embedding_state`."""
+    """Serialize an entry from a queryset `with_embedding_state`."""
     return {
         **entry_output(entry),
         "embedding_status": entry.embedding_state,
@@ -94,7 +94,7 @@ def proposal_output(proposed: MemoryEntry, supersedes: UUID) -> Proposal:
 
 
 def hit_output(hit: search.Hit, variant: Variant, *, explain: bool) -> Hit:
-    """A search result. With `explain`, the parts that add up to its score."""
+    """Serialize a search result. With `explain`, include the parts of the score."""
     entry = hit.entry
     output: Hit = {
         "id": entry.pk,

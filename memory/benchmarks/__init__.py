@@ -1,4 +1,4 @@
-"""Measuring memory at a size: synthetic entries, the plans of hot queries, and how fast they are.
+"""Benchmarks of memory: synthetic data, plans of hot queries, and timings.
 
 Nothing here runs in the product. `manage.py perf` is the door.
 """

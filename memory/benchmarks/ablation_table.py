@@ -1,4 +1,4 @@
-"""The table of signals as Markdown: what search finds, whole and with each signal left out."""
+"""Ablation table of search signals as Markdown."""
 
 from collections.abc import Mapping, Sequence
 

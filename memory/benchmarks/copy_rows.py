@@ -1,4 +1,4 @@
-"""Rows into tables by COPY, as the owner.
+"""Bulk inserts by COPY, as the owner.
 
 Row-level security refuses COPY to everyone whom it binds, and it binds the owner too: so rows are
 copied into a temporary table and inserted from there.

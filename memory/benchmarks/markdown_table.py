@@ -1,4 +1,4 @@
-"""The figures as Markdown."""
+"""Benchmark figures as Markdown tables."""
 
 import os
 import platform

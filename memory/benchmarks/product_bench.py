@@ -1,4 +1,4 @@
-"""Searching and writing, measured side by side with what the database alone takes.
+"""Search and write timings, side by side with bare database queries.
 
 Ratios are what counts: how fast this machine is says little about another, how much the product
 adds to its two index queries says a lot.
@@ -163,7 +163,7 @@ class Bench:
         return Meaning.of(self.model, query_vector_result.vector)
 
     def _bare(self, statements: Sequence[Statement], times: Times) -> None:
-        """The index queries as they were sent, without the product."""
+        """Run the bare index queries without the product."""
         with acting(self.account):
             raw = connection.connection
             with times.timed(), psycopg.ClientCursor(raw) as cursor:

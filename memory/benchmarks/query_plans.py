@@ -1,4 +1,4 @@
-"""The plans of the hot queries, as the application sends them.
+"""Plans of hot queries as the application sends them.
 
 The product's own functions run and their statements are overheard; each is then explained on the
 same connection, with the values in its text as they were: as the app role, never prepared.
@@ -71,7 +71,7 @@ def overheard(name: str | None = None) -> Iterator[list[Statement]]:
 
 
 def _sender() -> str:
-    """The nearest of our functions above the database driver."""
+    """Return the nearest function of the product above the database driver."""
     frame = sys._getframe(1)  # noqa: SLF001 - who sends what is the question here
     while frame.f_back:
         frame = frame.f_back
@@ -82,7 +82,7 @@ def _sender() -> str:
 
 
 def hot_statements(account: Account, viewer: Viewer | None = None) -> list[Statement]:
-    """What a search, lists, the review queue and triage send for one account."""
+    """Return the statements of searches, lists, the review queue and triage."""
     account_id = account.pk
     forget_figures()
     model = active_model()
@@ -110,7 +110,7 @@ def hot_statements(account: Account, viewer: Viewer | None = None) -> list[State
 
 
 def whole_reads(account: Account, viewer: Viewer) -> list[str]:
-    """The hot statements of an account that read a table from end to end."""
+    """Return the hot statements that read a whole table."""
     problems = []
     for statement in hot_statements(account, viewer):
         with acting(account):
@@ -120,7 +120,7 @@ def whole_reads(account: Account, viewer: Viewer) -> list[str]:
 
 
 def claim_statements() -> list[Statement]:
-    """What the door `claim_deliveries` does inside, where EXPLAIN cannot look; as the owner."""
+    """Return the statements inside the function `claim_deliveries`, as the owner."""
     due = import_module("kmapp.migrations.0002_doors").DUE
     start = "SELECT d.account_id, d.handler FROM outbox_delivery d WHERE"
     lock = "FOR UPDATE SKIP LOCKED"
@@ -141,7 +141,7 @@ def claim_statements() -> list[Statement]:
 
 
 def explain(statement: Statement, *, analyze: bool = True, owner: bool = False) -> str:
-    """The plan as text, with times if it is run. Inside `acting`."""
+    """Return the plan as text, with times if it is executed. Inside `acting`."""
     options = "ANALYZE, BUFFERS" if analyze else "COSTS OFF"
     with connections[OWNER if owner else "default"].cursor() as cursor:
         cursor.execute(f"EXPLAIN ({options}) {statement.sql}", statement.parameters)
@@ -168,5 +168,5 @@ def _scans(node: dict[str, Any]) -> Iterator[Scan]:
 
 
 def reads_whole_tables(problems: Sequence[Scan]) -> list[str]:
-    """The tables that a plan reads from end to end."""
+    """Return the tables that a plan reads completely."""
     return [scan.table for scan in problems if scan.kind == "Seq Scan"]

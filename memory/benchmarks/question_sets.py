@@ -1,4 +1,4 @@
-"""Labelled questions over texts, measured by the product's own functions without a database.
+"""Labelled question sets, evaluated by the product's functions without a database.
 
 A file holds collections of items (id, run, text, observed_at) and queries (text, and the ids of
 the items that answer it). The vectors are those that the product would make; they are kept in a
@@ -110,7 +110,7 @@ def questions(file: Path, template: str, vectors: Vectors) -> list[EvaluatedQues
 def evaluate_questions(
     collections: Sequence[dict[str, Any]], template: str, vectors: Vectors
 ) -> list[EvaluatedQuestion]:
-    """The same, of what such a file holds."""
+    """Evaluate the queries of such a file."""
     whole = [item for each in collections for item in each["items"]]
     words = Words([words_of(_passage(item)) for item in whole])
     evaluated, start = [], 0
@@ -121,7 +121,7 @@ def evaluate_questions(
 
 
 def alone(evaluated: EvaluatedQuestion) -> EvaluatedQuestion:
-    """The same question, were every text an entry of its own: no runs, nothing before or after."""
+    """Return the query with every text as an entry of its own, without runs."""
     return replace(
         evaluated,
         candidates=[
@@ -219,7 +219,7 @@ def _key(place: int) -> IdText:
 
 
 def _neighbour_numbers(items: Sequence[dict[str, Any]]) -> list[tuple[int | None, int | None]]:
-    """The item right before and right after each in its run."""
+    """Return the previous and next item of each item in its run."""
     before: list[int | None] = [None] * len(items)
     after: list[int | None] = [None] * len(items)
     last: dict[str, int] = {}

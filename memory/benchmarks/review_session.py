@@ -1,4 +1,4 @@
-"""A reviewer who clears the queue: what the server takes for a decision, and queries of a page."""
+"""A simulated reviewer: server time per decision and queries per page."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whether a least score keeps and drops the same in Chinese and in English.
+"""Effect of a minimum score in Chinese and in English.
 
 The same facts and the same questions in both languages, so that no language has the easier ones.
 `kmapp.search.score_calibration` was fitted to the first half of them; the second half is held out.
@@ -48,7 +48,7 @@ def collection(language: str) -> dict[str, Any]:
 
 
 def calibration_lines(template: str, vectors: Vectors) -> Iterator[str]:
-    """A Markdown table: at each least score, answers kept, and questions with a wrong one."""
+    """Return a Markdown table of results and errors at each minimum score."""
     halves = {}
     for language in ("en", "zh"):
         questions = evaluate_questions([collection(language)], template, vectors)

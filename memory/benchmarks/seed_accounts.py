@@ -1,4 +1,4 @@
-"""Synthetic accounts of given sizes, consistent with the ledger: 100,000 in a minute or two."""
+"""Synthetic accounts of given sizes, consistent with the ledger."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -162,7 +162,7 @@ class Seeder:
         rows.vectors += self._vectors(CONTEXT_COLLECTION, [after for _, after in pairs])
 
     def _sealed(self, draft: Recording) -> Iterator[Model]:
-        """The commit, as `recording` would write it, and what stands beside it."""
+        """Return the commit as `recording` would write it, with its seals."""
         salt = urandom(SALT_BYTES)
         link = Link(
             id=draft.id,
@@ -207,7 +207,7 @@ class Seeder:
         )
 
     def _done(self, entry: MemoryEntry, commit_id: UUID) -> Iterator[Model]:
-        """The record that the entry was embedded, as the outbox keeps it until it is purged."""
+        """Return the delivery record of an embedded entry."""
         payload = {"entry": str(entry.pk)}
         event = OutboxEvent(
             account_id=self.account.pk,

@@ -1,4 +1,4 @@
-"""What the entries of a synthetic account look like: users, runs, ages, who sees them."""
+"""Distributions of synthetic entries: users, runs, ages, visibility."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

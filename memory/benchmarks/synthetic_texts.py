@@ -1,4 +1,4 @@
-"""Synthetic texts with the statistics of real ones: few words are said often, most hardly ever.
+"""Synthetic texts with a realistic distribution of words.
 
 Made of invented words, so that no text means or names anything. The same seed, the same texts.
 """

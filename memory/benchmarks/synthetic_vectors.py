@@ -1,4 +1,4 @@
-"""Vectors with the shape of real ones: all point one way, and those of a topic a little more so."""
+"""Synthetic vectors with the distribution of real ones."""
 
 from dataclasses import dataclass, field
 

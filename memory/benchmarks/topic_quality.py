@@ -1,4 +1,4 @@
-"""How well topics are found: labelled sentences, grouped by their vectors alone."""
+"""Quality of topics on labelled sentences."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,13 +21,13 @@ LABELLED = Path(__file__).parent / "labelled.json"
 
 
 def _passage(text: str, day: int) -> str:
-    """A sentence as memories are embedded: with its date, which says nothing of its topic."""
+    """Return a sentence as a passage with its date."""
     passage = Passage(text=text, date=FIRST + timedelta(days=day))
     return next(iter(renderings(Template(TEMPLATE), passage)))
 
 
 def topic_quality_lines() -> Iterator[str]:
-    """A Markdown table: the adjusted Rand index, and how many sentences found no topic.
+    """Return a Markdown table of the adjusted Rand index and of unassigned sentences.
 
     The index is told of those that found one, and of all: whatever found none then stands alone.
     """

@@ -1,4 +1,4 @@
-"""Learning the weights of a score from labelled questions, and telling what each signal is worth.
+"""Learning of search weights from labelled questions, and ablation of signals.
 
 One linear model: a score stays a sum of named parts. It learns to put answers before the other
 candidates of their question (softmax over each question's candidates), with weights of at least

@@ -39,7 +39,7 @@ def is_about_agent(messages: Sequence[Message], agent_id: str) -> bool:
 
 
 def render_transcript(messages: Sequence[Message]) -> str:
-    """The conversation without what the system said, one paragraph a message."""
+    """Render the conversation without system messages, one paragraph per message."""
     return "\n".join(
         f"{message.role}{f' ({message.name})' if message.name else ''}: {message.text}"
         for message in messages

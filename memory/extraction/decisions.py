@@ -121,7 +121,7 @@ def _decided(
 def _named(
     decision: Decision | None, similar: Sequence[SimilarMemory], numbered: Sequence[SimilarMemory]
 ) -> SimilarMemory | str | None:
-    """The memory that a decision names, or what is wrong with it."""
+    """Return the memory that a decision names, or the problem with it."""
     if decision is None:
         return None
     if decision.event == "ADD" or (decision.event == "NONE" and decision.memory is None):
@@ -157,7 +157,7 @@ def _operation(
 
 
 def find_identical_memory(fact: Fact, similar: Sequence[SimilarMemory]) -> SimilarMemory | None:
-    """The memory that says the same, letter by letter: no model is asked about it."""
+    """Return a memory with identical text; the model is not asked about it."""
     normalized_text = normalize_for_comparison(fact.text)
     return next(
         (each for each in similar if normalize_for_comparison(each.text) == normalized_text), None

@@ -9,7 +9,7 @@ FIRST_STEP = re.compile(r"^[^\S\n]*+(?:#++[^\S\n]*+)?(?:\*\*)?1[^\S\n]*+[.)、:]
 
 
 def parse_procedure(raw: str, *, numbered: bool) -> str:
-    """The record in an answer, without the fence around it; `numbered`: it must have steps."""
+    """Return the record without its code fence; `numbered`: it must have steps."""
     text = strip_code_fence(raw)
     if not text or "\x00" in text:
         raise InvalidResponse("it says nothing")

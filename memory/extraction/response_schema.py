@@ -170,7 +170,7 @@ def parse_object(text: str) -> dict[str, Any]:
 def parse_items(
     text: str, name: str, shape: type[S], rename: Mapping[str, str] | None = None
 ) -> ParsedItems[S]:
-    """The list of this name in an answer, item by item."""
+    """Return the named list of an answer, item by item."""
     whole = parse_object(text)
     raw_items = whole.get(name)
     if not isinstance(raw_items, list):
@@ -221,7 +221,7 @@ def _why(error: ValidationError) -> str:
 
 
 def _form(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """A JSON schema in the strict form: every property is named and asked for."""
+    """Return a strict JSON Schema: all properties are listed and required."""
     return {
         "type": "object",
         "properties": dict(properties),

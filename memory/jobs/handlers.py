@@ -64,7 +64,7 @@ def order(jobs: Sequence[Job]) -> None:
 
 @on(EXTRACT, name="memory.handlers.extract_memories", queue="extraction")
 def extract_memories(jobs: Sequence[Job]) -> None:
-    """A bad answer is final. A model that is away costs nothing; one that breaks, an attempt."""
+    """Extract memories. A bad answer is final; an unavailable model uses up no attempt."""
     if not chat.configured():
         raise RetryLater(NO_CHAT_MODEL, for_all=True)
     for job in jobs:

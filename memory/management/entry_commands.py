@@ -39,7 +39,7 @@ Rows = list[dict[str, Any]]
 
 
 def add_subcommands(verbs: Any) -> None:
-    """The verbs and their options."""
+    """Add the subcommands and their options."""
     finding = _verb(verbs, "search", "find memories by words and meaning")
     finding.add_argument("query")
     finding.add_argument("--user", default="", help="through this user's eyes")
@@ -79,7 +79,7 @@ def _verb(verbs: Any, name: str, meaning: str) -> ArgumentParser:
 
 
 def _share(options: str) -> float:
-    """A number from 0 to 1."""
+    """Parse a number from 0 to 1."""
     share = float(options)
     if not 0 <= share <= 1:
         raise ArgumentTypeError(f"{options} is not from 0 to 1")
@@ -229,5 +229,5 @@ def _padded(cell: str, width: int) -> str:
 
 
 def _columns(text: Iterable[str]) -> int:
-    """The width on a terminal: Chinese characters take two columns."""
+    """Return the width on a terminal, where Chinese characters take two columns."""
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)

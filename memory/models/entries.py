@@ -38,7 +38,7 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         return self.filter(status=MemoryEntry.Status.PROPOSED).order_by("created_at", "pk")
 
     def current(self, at: datetime | None = None) -> Self:
-        """What agents may be told: active and neither expired nor out of its time."""
+        """Return visible memories: active, not expired and within their validity."""
         now = Value(at, models.DateTimeField()) if at else Now()
         return self.filter(
             Q(expires_at=None) | Q(expires_at__gt=now),
@@ -48,7 +48,7 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         )
 
     def current_or_written_by(self, writer: str, at: datetime | None = None) -> Self:
-        """What agents may be told, and whatever this one wrote."""
+        """Return visible memories and those written by this key."""
         return self.current(at) | self.filter(created_by=writer)
 
     def visible_to(self, viewer: Viewer) -> Self:

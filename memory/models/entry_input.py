@@ -81,7 +81,7 @@ class NewEntry:
 
 
 def derive_entry_id(account_id: UUID, scope: str, client_id: str) -> UUID:
-    """The id that a client's own id stands for."""
+    """Return the entry id that a client id determines."""
     return uuid5(account_id, f"{scope}\x1f{client_id}")
 
 
@@ -92,7 +92,7 @@ class _Ids(Protocol):
 
 
 def infer_visibility(draft: "NewEntry | _Ids") -> str:
-    """A run's entries are its own, a user's the user's, anybody's everybody's."""
+    """Return the default visibility: the run's, else the user's, else the account's."""
     if draft.user_id or draft.agent_id:
         return "user"
     return "conversation" if draft.run_id else "account"

@@ -36,7 +36,7 @@ def validate_retention_days(value: Any) -> None:
 
 
 def validate_categories(value: Any) -> None:
-    """What belongs to each category, by its name; none is ours."""
+    """Validate the categories and their descriptions."""
     if not isinstance(value, dict) or len(value) > MAX_CATEGORIES:
         raise ValidationError(
             _("Give at most %(most)d categories, each with what belongs to it.")
@@ -51,7 +51,7 @@ def validate_categories(value: Any) -> None:
 
 class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
     def get_or_default(self, account_id: UUID) -> "MemorySettings":
-        """The account's settings with their account, or the defaults, which nobody saved."""
+        """Return the account's settings, or unsaved defaults."""
         row = self.of(account_id).select_related("account").first()
         return row or MemorySettings(account=Account.objects.get(pk=account_id))
 

@@ -1,4 +1,4 @@
-"""How often memories are told: counted in Valkey as they are, written down now and then.
+"""Counters of memory accesses in Valkey, flushed periodically.
 
 A read writes nothing to the database. When Valkey is away, some are not counted.
 """
@@ -32,7 +32,7 @@ def accessed(account_id: UUID, ids: Iterable[UUID]) -> None:
 
 
 def take_counts(account_id: UUID) -> dict[UUID, int]:
-    """What was counted since this was last asked; it is forgotten here."""
+    """Return and reset the counts since the last call."""
     counted = cast(ValkeyCache, cache).run(_TAKE_COUNTS, _key(account_id)) or []
     return {
         UUID(pk.decode()): int(number)

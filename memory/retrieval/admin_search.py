@@ -1,4 +1,4 @@
-"""Finding memories for people: whatever their status, by words and by meaning, best first.
+"""Search for people: any status, by words and vectors, best first.
 
 Agents are told a few that they may see; a reviewer looks through all that the filters let through.
 """
@@ -28,7 +28,7 @@ CLOSE = 0.3
 def search_for_admin(
     account_id: UUID, text: str, rows: EntryQuerySet, meaning: Meaning | None
 ) -> list[UUID]:
-    """The ids of the rows that a text finds, best first, at most `MOST`. Inside `acting`."""
+    """Return the ids of the best matches, at most `MOST`. Inside `acting`."""
     if named := _named(text, rows):
         return named
     scale = scale_of(meaning.model if meaning else active_model())
@@ -43,7 +43,7 @@ def search_for_admin(
 
 
 def _named(text: str, rows: EntryQuerySet) -> list[UUID]:
-    """The memory whose id this is, whole; ours or the client's."""
+    """Return the memory with this complete id, ours or the client's."""
     named = Q(client_id=text)
     with suppress(ValueError):
         named |= Q(pk=UUID(text))

@@ -1,4 +1,4 @@
-"""Which agents have written in an account."""
+"""Agents that have written in an account."""
 
 from uuid import UUID
 
@@ -18,7 +18,7 @@ SELECT name FROM names WHERE name IS NOT NULL
 
 
 def agent_names(account_id: UUID) -> list[str]:
-    """The names of all agents, in the database's order. Inside `acting`."""
+    """Return the names of all agents, in database order. Inside `acting`."""
     with connection.cursor() as cursor:
         cursor.execute(_NAMES, {"account": account_id})
         return [name for (name,) in cursor.fetchall()]

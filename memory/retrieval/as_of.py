@@ -1,4 +1,4 @@
-"""What was remembered at an instant: memories as their versions say they were. Inside `acting`.
+"""Memories as of an instant, from their versions. Inside `acting`.
 
 The rows of the past have the columns of the table and stand under its name, so that every query
 about the present can be asked of the past too.
@@ -65,7 +65,7 @@ class Past:
     present: EntryQuerySet
 
     def entries(self, rows: EntryQuerySet) -> list[MemoryEntry]:
-        """What a query about memories would have answered then."""
+        """Return the memories that a query would have matched at that instant."""
         try:
             sql, parameters = rows.query.sql_with_params()
         except EmptyResultSet:
@@ -74,7 +74,7 @@ class Past:
         return list(MemoryEntry.objects.raw(start + sql, [*first, *parameters]))
 
     def ids(self, rows: EntryQuerySet) -> list[UUID]:
-        """The ids alone."""
+        """Return the ids only."""
         within = Within.of(rows)
         start, first = self._rows()
         with connection.cursor() as cursor:
@@ -82,7 +82,7 @@ class Past:
             return [row[0] for row in cursor.fetchall()]
 
     def reworded(self, ids: Sequence[UUID]) -> dict[UUID, str]:
-        """The texts then of those that say something else now: no index knows them any more."""
+        """Return the old texts of memories that changed since; no index contains them."""
         with connection.cursor() as cursor:
             cursor.execute(_REWORDED, [self.at, self.account_id, list(ids), MOST_REWORDED])
             return dict(cursor.fetchall())
@@ -98,6 +98,6 @@ class Past:
 
 
 def tellable(rows: EntryQuerySet) -> EntryQuerySet:
-    """What of these the past may tell: what was forgotten or rejected since stays untold."""
+    """Return the rows that may be shown; forgotten and rejected ones stay hidden."""
     Status = MemoryEntry.Status  # noqa: N806 - a class
     return rows.exclude(status__in=[Status.FORGOTTEN, Status.REJECTED])

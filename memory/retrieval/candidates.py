@@ -1,4 +1,4 @@
-"""Candidates for an answer, with everything fusion must know of each. Inside `acting`."""
+"""Candidates of a search with the signals for fusion. Inside `acting`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -149,7 +149,7 @@ FROM memory_memoryedge WHERE {_TEXT_AT_INSTANT}
 def _surroundings(
     account_id: UUID, within: Within, candidate_ids: Iterable[IdText], seeds: Iterable[IdText]
 ) -> tuple[dict[IdText, Sequence[Any]], Mapping[IdText, list[IdText]], Mapping[IdText, Links]]:
-    """What was found and what hangs together with the seeds, with the edges between them.
+    """Return the matches and the neighbours of the seeds with their edges.
 
     Returns what each tells of itself (the fields of a candidate from `run` on), what stands beside
     each in its run, and what it is linked with otherwise.

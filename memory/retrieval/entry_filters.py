@@ -1,4 +1,4 @@
-"""What a list of memories can be narrowed to. The state of a list is its address."""
+"""Filters of the list of memories. The URL holds their state."""
 
 import django_filters
 from django.db.models import Exists, OuterRef, QuerySet

@@ -1,4 +1,4 @@
-"""A list of memories as its address says it: narrowed to what, sought for what, shown how.
+"""The list of memories: filters, text query and columns from the URL.
 
 An address may be old, or typed by hand: what it says and we do not know is left out, and told.
 """

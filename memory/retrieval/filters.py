@@ -1,4 +1,4 @@
-"""Filters that agents send, as conditions on rows. The grammar is mem0's, and ours beside it.
+"""Filters of agents as conditions on rows: the grammar of mem0, and our own fields.
 
 `{"user_id": "ann", "OR": [{"kind": "fact"}, {"importance": {"gte": 0.8}}], "NOT": {"tags": "old"}}`
 
@@ -31,12 +31,12 @@ IDS = ("user_id", "agent_id", "app_id", "run_id")
 
 
 def condition(filters: Mapping[str, Any]) -> Q:
-    """The rows that a filter means. What it does not understand, it refuses."""
+    """Return the condition of a filter; refuse what it does not understand."""
     return _Reader().group(filters, "filters", 1)
 
 
 def fixed_ids(filters: Mapping[str, Any]) -> dict[str, str]:
-    """The ids that all rows have which a filter lets through, as far as it says so plainly.
+    """Return the ids that a filter requires of all rows.
 
     By equality, at its top or inside an AND there. What makes no sense is for `condition` to say.
     """
@@ -114,7 +114,7 @@ class _Reader:
 
 
 def _operations(clause: Any) -> list[tuple[str, Any]]:
-    """What is asked of one field: equality, unless operators say otherwise."""
+    """Return the operations on a field; a plain value means equality."""
     if isinstance(clause, Mapping) and clause and OPERATORS.issuperset(clause):
         return list(clause.items())
     return [("in" if isinstance(clause, list) else "eq", clause)]

@@ -1,4 +1,4 @@
-"""Golden recalls: memories' own words and vectors, asked of two databases that should agree."""
+"""Golden queries: texts and vectors of memories, compared between two databases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ def _of(account_id: UUID, number: int) -> list[Question]:
 
 
 def answers(questions_list: Sequence[Question], *, exactly: bool) -> list[Answer]:
-    """What the database at hand says to each.
+    """Return the answers of the current database.
 
     An index of vectors is built by chance: two of them overlook different memories. Exactly, each
     memory is measured, so what two databases hold alike they say alike.
@@ -94,7 +94,7 @@ def answers(questions_list: Sequence[Question], *, exactly: bool) -> list[Answer
 
 
 def overlap(exact: Sequence[Answer], quick: Sequence[Answer]) -> float:
-    """The share, 0..1, of what is to be found that the index found, too."""
+    """Return the share, from 0 to 1, of expected results that the index found."""
     pairs = [
         (set(every.results), set(some.results)) for every, some in zip(exact, quick, strict=True)
     ]

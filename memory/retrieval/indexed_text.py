@@ -1,4 +1,4 @@
-"""What of a memory is embedded, and what it is found by."""
+"""The texts of a memory for embedding and for the lexical index."""
 
 from kmapp.search import passages
 from kmapp.search.passages import Passage
@@ -6,7 +6,7 @@ from memory.models import MemoryEntry
 
 
 def passage_of(entry: MemoryEntry) -> Passage:
-    """An entry as an embedding model is told of it."""
+    """Return an entry as a passage for embedding."""
     speaker = entry.slots.get("speaker")
     return Passage(
         text=entry.content,
@@ -18,6 +18,6 @@ def passage_of(entry: MemoryEntry) -> Passage:
 
 
 def words_of(entry: MemoryEntry) -> str:
-    """The text whose terms are indexed: people also ask for dates, titles, tags and names."""
+    """Return the text whose terms are indexed, with dates, titles, tags and names."""
     words = passages.words_of(passage_of(entry))
     return "\n".join([words, *entry.tags, *entry.entities])

@@ -1,4 +1,4 @@
-"""Trying a question out: what an agent would get, what just missed, and why. For people only."""
+"""The recall lab: results of a query, near misses and explanations. For people only."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

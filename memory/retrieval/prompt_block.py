@@ -1,4 +1,4 @@
-"""A block of memories, ready for a prompt: of this conversation, and of all that is known."""
+"""Prompt blocks of memories: of the conversation and in general."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ def inject(
 
 
 def both_halves(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Hit]:
-    """The memories themselves, once the question's vector is there."""
+    """Return the memories for a block, given the query's vector."""
     run = request.viewer.run_id
     if not run:
         return answer(account_id, request, meaning)

@@ -1,4 +1,4 @@
-"""Recall: what is known around a question. Seeds, and what hangs together with them.
+"""Recall: seeds of a query and related memories.
 
 Every node is looked at again before it is told, at every hop: an edge opens nothing.
 """

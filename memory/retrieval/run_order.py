@@ -1,4 +1,4 @@
-"""The order inside a run: by time observed, then by commit, then by place in the batch."""
+"""The order of entries in a run: by time observed, commit and position."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class Neighbours:
 
 
 def neighbours(account_id: UUID, ids: Sequence[UUID]) -> list[Neighbours]:
-    """The neighbours in their runs of those entries that are in one."""
+    """Return the neighbours of entries in their runs."""
     with connection.cursor() as cursor:
         cursor.execute(_NEIGHBOURS, [account_id, list(ids)])
         return [Neighbours(*row) for row in cursor.fetchall()]

@@ -1,4 +1,4 @@
-"""The parts of a score as people see them: named, in one order, as bars that add up."""
+"""The parts of a score for display, in a fixed order."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reading memories: what an agent is told, and why."""
+"""Search of memories."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -100,7 +100,7 @@ def search(account_id: UUID, request: Search) -> SearchResult:
 
 
 def answer(account_id: UUID, request: Search, meaning: Meaning | None) -> list[Hit]:
-    """The search itself, once the query's vector is there."""
+    """Run the search, given the query's vector."""
     model = meaning.model if meaning else active_model()
     scale = scale_of(model)
     with acting(account_id):
@@ -163,7 +163,7 @@ def _distinct(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def past_of(account_id: UUID, request: Search, among: Ids | None = None) -> Past | None:
-    """The instant asked about. Who may not see a memory now is not told it from then."""
+    """Return the instant to search at. Invisible memories stay invisible."""
     if request.as_of is None:
         return None
     present = tellable(MemoryEntry.objects.of(account_id).visible_to(request.viewer))
@@ -173,7 +173,7 @@ def past_of(account_id: UUID, request: Search, among: Ids | None = None) -> Past
 
 
 def _within(account_id: UUID, request: Search) -> Within:
-    """What may be found. Agents ask with the same ids and filters again and again."""
+    """Return the condition on visible rows, cached because agents repeat it."""
     if request.filters is not None or request.as_of:
         return Within.of(rows_of(account_id, request))
     return _filter(account_id, replace(request, query="", limit=0, min_score=0.0, variant=DEFAULT))
@@ -181,12 +181,12 @@ def _within(account_id: UUID, request: Search) -> Within:
 
 @lru_cache(maxsize=1_000)
 def _filter(account_id: UUID, request: Search) -> Within:
-    """The filter as SQL. Only its text is remembered: the database reads the rows each time."""
+    """Return the filter as SQL. Only its text is cached; rows are read each time."""
     return Within.of(rows_of(account_id, request))
 
 
 def rows_of(account_id: UUID, request: Search) -> EntryQuerySet:
-    """The memories that whoever asks may be told, as far as they ask for them."""
+    """Return the memories that are visible to the viewer and match the request."""
     rows = MemoryEntry.objects.of(account_id)
     if not request.of_anyone:
         rows = rows.current(request.as_of).visible_to(request.viewer)

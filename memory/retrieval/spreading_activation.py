@@ -1,4 +1,4 @@
-"""Activation that spreads from seeds over edges: pure, with hard budgets."""
+"""Spreading activation from seeds over edges, with hard budgets. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Walk:
         return walk
 
     def beyond(self, edges: Iterable[Edge]) -> list[UUID]:
-        """What one more step would reach that is not there yet, the strongest first."""
+        """Return the entries that one more step reaches, the strongest first."""
         reached: dict[UUID, float] = {}
         for edge in edges:
             for here, there in ((edge.src, edge.dst), (edge.dst, edge.src)):

@@ -1,4 +1,4 @@
-"""Memories as text for a model, within a budget. Pure but for the counting of tokens."""
+"""Memories as prompt text within a token budget. Pure except for token counts."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Block:
 def block(
     memories: Iterable[BlockEntry], *, most_tokens: int | None, count: Callable[[str], int]
 ) -> Block:
-    """Number the memories one below the other; what no longer fits is left out whole."""
+    """Return the memories as numbered lines, without those that exceed the budget."""
     text, used = "", 0
     places: list[int] = []
     for place, entry in enumerate(memories):

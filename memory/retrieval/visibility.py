@@ -1,4 +1,4 @@
-"""Who sees a memory. What workers join, they join for the same people."""
+"""Visibility of memories and the audiences that workers relate them in."""
 
 from typing import NamedTuple, Self
 

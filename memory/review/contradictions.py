@@ -1,4 +1,4 @@
-"""Where two texts that sound alike part: other figures, days, a "not", opposites. Pure.
+"""Contradictions between similar texts: numbers, dates, negation, opposites. Pure.
 
 Heuristics for English and Chinese. What they find is shown to a person as it stands in the texts
 and decides nothing.
@@ -103,7 +103,7 @@ def announces_change(text: str) -> bool:
 
 
 def subject_of(text: str) -> str:
-    """The text without what `contrast` compares: what it is about."""
+    """Return the text without the values that `contrast` compares."""
     for pattern in (_VALUE, _CHANGE, _NOT, *(side for pair in _SIDES for side in pair)):
         text = pattern.sub(" ", text)
     return text
@@ -119,7 +119,7 @@ def _differing(new: str, old: str) -> Iterator[tuple[str, str]]:
 
 
 def _values(text: str) -> Mapping[str, dict[str, str]]:
-    """What is counted or dated in a text, by sort and value, as it is said there."""
+    """Return the numbers and dates of a text, by kind and value."""
     differences: dict[str, dict[str, str]] = {}
     for match in _VALUE.finditer(text):
         sort = str(match.lastgroup)

@@ -1,4 +1,4 @@
-"""What a reviewer looks at beside a proposal: what a worker found, said to a person."""
+"""Evidence for the review of a proposal, found by a worker."""
 
 import json
 import re
@@ -89,7 +89,7 @@ class Evidence:
 
 
 def evidence(entry: MemoryEntry) -> Evidence:
-    """What was decided about since is no longer beside it, except what approval replaces."""
+    """Return the evidence for a proposal, without memories decided since."""
     findings = Finding.objects.of(entry.account_id).filter(entry=entry)
     rows = list(findings.select_related("other").order_by("-score", "pk"))
     similar = [_similar_memory(row, row.other) for row in rows if row.other]
@@ -113,7 +113,7 @@ def superseded_by(entry: MemoryEntry) -> list[MemoryEntry]:
 
 
 def _others(similar: Sequence[SimilarMemory]) -> list[SimilarMemory]:
-    """What speaks against it first, then what says the same, then what is only alike."""
+    """Order contradictions first, then duplicates, then similar memories."""
     order = [Kind.CONTRADICTION, Kind.UPDATE, Kind.DUPLICATE, Kind.SIMILAR]
     listed_findings = [
         each

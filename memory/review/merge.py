@@ -1,4 +1,4 @@
-"""Making one memory of two, field by field. Pure but for the names of columns."""
+"""Merge of two memories, field by field. Pure except for column names."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Choice:
 
 
 def choices(existing: MemoryEntry, new: MemoryEntry, picked: Mapping[str, str]) -> list[Choice]:
-    """The fields that differ. Unsaid, words are the new ones, and lists are joined."""
+    """Return the fields that differ. By default texts are new and lists are joined."""
     choice_list = []
     for name in FIELDS:
         here, there = getattr(existing, name), getattr(new, name)
@@ -50,7 +50,7 @@ def choices(existing: MemoryEntry, new: MemoryEntry, picked: Mapping[str, str]) 
 
 
 def merged(existing: MemoryEntry, new: MemoryEntry, chosen: Sequence[Choice]) -> dict[str, Any]:
-    """What the known memory becomes. Sources of both are kept: both speak for it."""
+    """Return the merged memory, with the sources of both."""
     values = {each.name: _value(each) for each in chosen if each.chosen != EXISTING}
     more = [source for source in new.sources if source not in existing.sources]
     return values | ({"sources": [*existing.sources, *more]} if more else {})

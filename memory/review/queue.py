@@ -1,4 +1,4 @@
-"""What waits for a person, by what it needs. Inside `acting`."""
+"""Proposals by what they need from a reviewer. Inside `acting`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,7 +35,7 @@ def described(rows: EntryQuerySet) -> EntryQuerySet:
 
 
 def queue(account_id: UUID, need: str = "") -> EntryQuerySet:
-    """What waits, the oldest first."""
+    """Return the proposals, oldest first."""
     rows: Any = needing(MemoryEntry.objects.of(account_id).awaiting_review())
     queued: EntryQuerySet = rows.filter(need=need) if need else rows
     return queued

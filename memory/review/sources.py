@@ -1,4 +1,4 @@
-"""Where a memory comes from, as far as that is kept here: to be read in place. Inside `acting`."""
+"""Sources of a memory that are stored here. Inside `acting`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Two people changed one memory: what each of them did to what both had seen, field by field."""
+"""Three-way diff of two concurrent changes of a memory, field by field."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

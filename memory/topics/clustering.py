@@ -1,4 +1,4 @@
-"""Which memories belong together. Pure: numpy, and the same answer every time.
+"""Clustering of memories into topics. Pure: numpy, deterministic.
 
 Vectors of one model lie close together whatever they are of, so what they have in common is taken
 out first. Two memories are neighbours when each is among the nearest of the other: that keeps a
@@ -37,7 +37,7 @@ class Grown:
 
 
 def neighbours(vectors: Vectors) -> Graph:
-    """What `grow` goes by; reckoning it is what takes time: the square of how many there are."""
+    """Return the neighbour graph for `grow`. The time is quadratic in the number of items."""
     return mutual_neighbours(centred(vectors)) if len(vectors) else []
 
 
@@ -100,7 +100,7 @@ def _crowding(vectors: Vectors) -> Vectors:
 
 
 def _blocks(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
-    """The cosines of some items with all, block by block; nothing is its own neighbour."""
+    """Yield cosines of items with all items, in blocks; an item is not its own neighbour."""
     for start in range(0, len(vectors), BLOCK):
         similarities = vectors[start : start + BLOCK] @ vectors.T
         similarities[
@@ -164,7 +164,7 @@ def _core(graph: Graph, group: Sequence[int]) -> list[int]:
 
 
 def communities(graph: Graph) -> list[int]:
-    """The community of each node: Louvain's method, in the order of the nodes."""
+    """Return the community of each node by Louvain's method, in node order."""
     of = list(range(len(graph)))
     level: list[dict[int, float]] = [dict(similarities) for similarities in graph]
     while True:
@@ -207,7 +207,7 @@ def _moved(level: Sequence[Mapping[int, float]]) -> list[int]:
 
 
 def agreement(one: Sequence[Any], other: Sequence[Any]) -> float:
-    """The adjusted Rand index of two groupings: 1 for the same, about 0 for chance."""
+    """Return the adjusted Rand index of two groupings: 1 if equal, about 0 by chance."""
     together: dict[tuple[Any, Any], int] = defaultdict(int)
     first: dict[Any, int] = defaultdict(int)
     second: dict[Any, int] = defaultdict(int)

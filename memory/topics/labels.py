@@ -1,4 +1,4 @@
-"""A name for what some texts are about: the words that they have and others have not. Pure."""
+"""Topic labels: terms that distinguish some texts from others. Pure."""
 
 import math
 import re
@@ -20,7 +20,7 @@ class Background:
         self.having = Counter(term for text in texts for term in set(terms(text)))
 
     def name(self, texts: Sequence[str]) -> str:
-        """The telling words of these texts, the most telling first."""
+        """Return the most characteristic terms of these texts."""
         inside = Counter(term for text in texts for term in set(terms(text)))
         worth = {
             term: count * math.log((self.size + 1) / self.having[term])

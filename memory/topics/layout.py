@@ -1,4 +1,4 @@
-"""Where a memory's neighbours are drawn: around it, evenly, each name on the outer side."""
+"""Layout of a memory's neighbours on a circle."""
 
 import math
 import unicodedata

@@ -28,7 +28,7 @@ class Suggestion:
 
 
 def suggestions(graph: Graph, topics: Sequence[int]) -> list[Suggestion]:
-    """What should be merged or split, the clearest first; each topic is in one of them only."""
+    """Return suggested merges and splits, the clearest first, each topic once."""
     proposals = sorted(
         [*_merges(graph, topics), *_splits(graph, topics)],
         key=lambda each: (-each.score, each.topic, each.other),

@@ -1,4 +1,4 @@
-"""Whether a text names something. Pure.
+"""Detection of names. Pure.
 
 A name in Latin script counts as a whole word, whatever its case; one in Chinese wherever it stands.
 """

@@ -1,4 +1,4 @@
-"""A map of vectors: points on a plane, as far apart as two directions can tell. Pure: numpy."""
+"""Two-dimensional projection of vectors. Pure: numpy."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Telling everything an account remembers, in the order in which it was written."""
+"""Export of an account's memories in the order of writing."""
 
 from collections.abc import Iterator, Sequence
 from uuid import UUID
@@ -16,10 +16,10 @@ ENTRY, EDGE = (f"{model._meta.label_lower}:" for model in (MemoryEntry, MemoryEd
 
 
 def export(account_id: UUID) -> Iterator[bytes]:
-    """The lines of an account. Pages along its ledger, one `acting` each: no long transaction.
+    """Yield the lines of an account, one page and transaction at a time.
 
-    A commit names what it wrote in the order of the batch, so no other index is needed. What is
-    written meanwhile comes last; an entry is told as it is when its page is read.
+    Commits list their entries in batch order, so no other index is needed. Later entries
+    come last; each entry is exported as it is when its page is read.
     """
     yield canonical(HEADER) + b"\n"
     after = 0
@@ -38,9 +38,9 @@ def lines_of(account_id: UUID) -> int:
 
 
 def export_these(account_id: UUID, ids: Sequence[UUID]) -> Iterator[bytes]:
-    """The lines of these memories, in this order, and of the written edges between them.
+    """Yield the lines of these memories and the written edges between them.
 
-    What is erased meanwhile is left out.
+    Entries erased meanwhile are left out.
     """
     yield canonical(HEADER) + b"\n"
     for page in _pages(ids):

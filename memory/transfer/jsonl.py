@@ -1,4 +1,4 @@
-"""Memories as lines of text: what an export writes and an import reads. One JSON object a line.
+"""Export format: one JSON object per line.
 
 Everything that was said and decided is in it. What can be made again is not: vectors, postings and
 derived edges. What belongs to one ledger is not either: commits, and an entry's place in them,
@@ -42,18 +42,18 @@ class UnknownFormat(Exception):
 
 
 def line_of(row: MemoryEntry | MemoryEdge) -> bytes:
-    """The line of an entry or an edge."""
+    """Return the line of an entry or an edge."""
     kind = "entry" if isinstance(row, MemoryEntry) else "edge"
     return canonical({"object": kind} | serialize_row(row)) + b"\n"
 
 
 def serialize_row(row: models.Model) -> dict[str, Any]:
-    """What a line tells of a row."""
+    """Serialize a row for a line."""
     return {name: getattr(row, field.attname) for name, field in _fields(type(row)).items()}
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The object of one line, in values that the database can hold."""
+    """Return the object of a line, in values that the database can store."""
     try:
         value = json.loads(text)
         check(value)
@@ -71,7 +71,7 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def entry_from(line: Mapping[str, Any], account_id: UUID) -> MemoryEntry:
-    """The entry that a line tells of; an absent field has its default."""
+    """Return the entry of a line; absent fields have their defaults."""
     entry = _row(MemoryEntry, line)
     entry.account_id = account_id
     entry.client_id = entry.client_id or None
@@ -84,7 +84,7 @@ def entry_from(line: Mapping[str, Any], account_id: UUID) -> MemoryEntry:
 
 
 def _complete(entry: MemoryEntry) -> None:
-    """What every entry has and a line written by hand may lack."""
+    """Add required fields that a line may lack."""
     if not entry.content.strip():
         raise Unreadable("text: is empty")
     now = timezone.now()
@@ -126,7 +126,7 @@ def _fields(model: type[models.Model]) -> dict[str, "models.Field[Any, Any]"]:
 
 
 def _value(field: "models.Field[Any, Any]", value: Any) -> Any:
-    """A value of the field's own type, within its limits."""
+    """Return a value of the field's type, within its limits."""
     name = NAMES.get(field.attname, field.attname)
     if value is None and field.null:
         return None

@@ -1,4 +1,4 @@
-"""Memories as the lines of a spreadsheet: for people to read, and harmless to open."""
+"""Memories as CSV rows that no spreadsheet evaluates."""
 
 import csv
 import io
@@ -61,7 +61,7 @@ def lines(entries: Iterable[MemoryEntry]) -> bytes:
 
 
 def cell(value: Any) -> str:
-    """A value as text that no spreadsheet runs."""
+    """Return a value as text that no spreadsheet evaluates."""
     if value is None:
         return ""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):

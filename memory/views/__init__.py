@@ -1,1 +1,1 @@
-"""The pages of memory."""
+"""Pages of memory."""

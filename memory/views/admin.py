@@ -1,4 +1,4 @@
-"""Memories, their versions and connections. People decide here by the same verbs as in review."""
+"""Django admin of memories, versions and edges, with the actions of the review."""
 
 from collections.abc import Callable
 

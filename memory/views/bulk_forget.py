@@ -1,4 +1,4 @@
-"""Forgetting all that a filter of the list shows: counted, confirmed, and taken back as one."""
+"""Bulk forget of the filtered list: count, confirm, undo."""
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render

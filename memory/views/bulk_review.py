@@ -1,4 +1,4 @@
-"""Deciding about many proposals: asked once with the exact number, done, and taken back as one."""
+"""Bulk review of proposals: confirm with the exact number, run, undo."""
 
 from collections.abc import Sequence
 from http import HTTPStatus

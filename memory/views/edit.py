@@ -1,4 +1,4 @@
-"""Correcting a memory in place. What somebody else changed meanwhile is shown; nothing is lost."""
+"""Correction of a memory in place, with conflicts displayed."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -45,7 +45,7 @@ class EditForm(ProposalForm):
 
     @classmethod
     def showing(cls, values: Mapping[str, Any], *, version: int, reason: str = "") -> "EditForm":
-        """These values, for somebody to go on with."""
+        """Return a form with these values."""
         initial_values = {**values, "tags": ", ".join(values["tags"]), "version": version}
         return cls(initial={**initial_values, "reason": reason})
 
@@ -96,7 +96,7 @@ def _change(
 def _overtaken(
     request: WebRequest, row: MemoryEntry, form: EditForm, seen: Mapping[str, Any]
 ) -> HttpResponse:
-    """What was seen, what it is now and what was typed; the form goes on from all three."""
+    """Render the conflict: the seen, the current and the submitted values."""
     mine = {name: form.cleaned_data[name] for name in FIELDS}
     fields = diff_three_way(FIELDS, base=seen, theirs=_values(vars(row)), mine=mine)
     offered = {field.name: field.offered for field in fields}
@@ -141,7 +141,7 @@ def _submitted(
 
 
 def _done(request: WebRequest, row: MemoryEntry) -> HttpResponse:
-    """The page of the memory; or its row, in the list that it was corrected in."""
+    """Return the page of the memory, or its row in the list."""
     if not request.htmx:
         return redirect("memory:entry", pk=row.pk)
     if "row" not in request.GET:
@@ -172,5 +172,5 @@ def _seen(row: MemoryEntry, version: int) -> dict[str, Any]:
 
 
 def _values(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the form; a state leaves out what was empty."""
+    """Return the values of the form; states leave out empty ones."""
     return {name: state.get(name, [] if name == "tags" else "") for name in FIELDS}

@@ -1,4 +1,4 @@
-"""One memory with its history and its proof."""
+"""The page of a memory with its history and proof."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -139,7 +139,7 @@ def _render_entry(request: WebRequest, row: MemoryEntry) -> HttpResponse:
 
 
 def _instant(message: str) -> datetime | None:
-    """A time that somebody typed, in their own zone; None if it is none."""
+    """Parse a time in the user's time zone, or return None."""
     try:
         moment = parse_datetime(message)
         return timezone.make_aware(moment) if moment and timezone.is_naive(moment) else moment

@@ -1,4 +1,4 @@
-"""The list of memories: filtered, sought through, in the columns a person wants to see."""
+"""The list of memories with filters, text query and columns."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -30,7 +30,7 @@ FIRST_FILTERS = ("status", "kind", "user_id")  # in sight; the others unfold
 @require_safe
 @reviewer_required
 def entries(request: WebRequest) -> HttpResponse | AfterCommit:
-    """What the address asks for. A question is understood first, outside of any transaction."""
+    """List memories. A text query is embedded first, outside any transaction."""
     listing = Listing.of(account_id_for(request), request.GET)
     if not listing.words:
         return _page(request, listing, None, ())
@@ -78,7 +78,7 @@ def _whole(account_id: UUID, ids: Sequence[UUID]) -> list[MemoryEntry]:
 
 
 def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
-    """The saved views, the one that is open, and whether the list is still as it was saved."""
+    """Return the saved views, the open one, and whether the list has changed."""
     views = list(views_for(request))
     view_id = request.GET.get("view", "")
     opened = next((view for view in views if str(view.pk) == view_id), None)
@@ -96,7 +96,7 @@ def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
 
 
 def _first_command(request: WebRequest) -> str:
-    """What an empty list teaches: how the first memory is written."""
+    """Return the example command of an empty list: writing a first memory."""
     address = request.build_absolute_uri(reverse("memory:api_store"))
     return (
         f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "

@@ -1,4 +1,4 @@
-"""Erasing from the browser: counted, explained, confirmed by typing. There is no way back."""
+"""Erasure in the browser: count, explain, confirm by typing. It cannot be undone."""
 
 from http import HTTPStatus
 from uuid import UUID
@@ -67,14 +67,14 @@ def erase(request: WebRequest) -> HttpResponse:
 
 
 def _rows(account_id: UUID, params: QueryDict) -> EntryQuerySet:
-    """What is meant: one memory, or what the list shows."""
+    """Return the selected rows: one memory, or the filtered list."""
     if one := params.get("id"):
         return MemoryEntry.objects.of(account_id).filter(pk=uuid_or_404(str(one)))
     return Listing.of(account_id, params).chosen
 
 
 def _word(number: int) -> str:
-    """What has to be typed: the deed and its size."""
+    """Return the word to type for confirmation: the operation and its size."""
     return _("erase %(n)d") % {"n": number}
 
 
@@ -98,7 +98,7 @@ def _related(account_id: UUID, rows: EntryQuerySet) -> list[MemoryEntry]:
 
 
 def erased(request: WebRequest, pk: UUID) -> HttpResponse:
-    """What the address of an erased memory answers: that it was, since when not, and the proof."""
+    """Render the page of an erased memory with its proof."""
     account_id = account_id_for(request)
     left = get_object_or_404(ErasedEntry.objects.of(account_id).select_related("commit"), pk=pk)
     commits = Commit.objects.of(account_id).filter(pk__in=[*left.commits, left.commit_id])

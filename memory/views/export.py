@@ -1,4 +1,4 @@
-"""Taking what the list shows away in a file: written while it is sent, and on record."""
+"""Export of the list to a file, streamed and recorded."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -30,7 +30,7 @@ TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson
 @require_POST
 @reviewer_required
 def export(request: WebRequest) -> HttpResponseBase | AfterCommit:
-    """What the address filters, in the form that was asked for."""
+    """Export the filtered memories in the requested format."""
     listing = Listing.of(account_id_for(request), request.GET)
     if listing.left_out:
         raise Invalid(
@@ -55,7 +55,7 @@ def _render_confirmation(request: WebRequest, listing: Listing, form: Form) -> A
 def _file(
     request: WebRequest, listing: Listing, form: Form, meaning: Meaning | None
 ) -> StreamingHttpResponse:
-    """The memories that are listed now, each as it is when its page is read."""
+    """Yield the listed memories, each as it is when its page is read."""
     ids = list(listing.ids(meaning))
     record_export(
         listing.account_id, actor_for(request), form=form, query=listing.query, number=len(ids)

@@ -1,4 +1,4 @@
-"""What is told of one memory: versions and their proofs, what it hangs together with, ratings."""
+"""Sections of a memory's page: versions, proofs, edges, ratings."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -46,13 +46,13 @@ def steps(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], int]:
 
 
 def ratings(account_id: UUID, pk: UUID) -> list[MemoryRating]:
-    """What was made of it, the latest first."""
+    """Return the ratings, newest first."""
     rows = MemoryRating.objects.of(account_id).filter(entry_id=pk).select_related("commit")
     return list(rows.order_by("-created_at", "-pk")[:RATINGS])
 
 
 def edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
-    """What it hangs together with, in both directions."""
+    """Return the edges in both directions."""
     rows = MemoryEdge.objects.of(account_id).select_related("src", "dst")
     touching = rows.filter(Q(src_id=pk) | Q(dst_id=pk)).order_by("type", "-weight", "pk")
     return [
@@ -66,7 +66,7 @@ def edges(account_id: UUID, pk: UUID) -> list[dict[str, Any]]:
 
 
 def drawing(neighbour_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The nearest of them as a picture; the list says the same and more."""
+    """Return the nearest neighbours as a drawing; the list contains more."""
     if not neighbour_rows:
         return None
     named = [
@@ -83,7 +83,7 @@ def drawing(neighbour_rows: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def as_it_was(row: MemoryEntry, moment: datetime) -> MemoryEntry | None:
-    """The memory as its versions say it was at an instant; None before it was written."""
+    """Return the memory at an instant, or None before it was written."""
     mine = MemoryEntry.objects.of(row.account_id).filter(pk=row.pk)
     was = Past(account_id=row.account_id, at=moment, present=mine).entries(mine)
     return was[0] if was else None

@@ -1,4 +1,4 @@
-"""What memory has to say on the home page: what waits, what today brought, what happened last."""
+"""Section of the home page: pending proposals and recent activity."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -62,7 +62,7 @@ def _unembedded(account_id: UUID) -> dict[str, Any]:
 
 
 def _first_command(request: WebRequest) -> str:
-    """What an empty account is taught."""
+    """Return the example command of an empty account."""
     address = request.build_absolute_uri(reverse("memory:api_store"))
     return (
         f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "

@@ -1,4 +1,4 @@
-"""What a key may still write, for the page of keys."""
+"""Quotas of memory for the page of keys."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""The recall lab: a question, asked as any agent would, with every part of the answer in sight."""
+"""The recall lab: a query as an agent would send it, with all parts of the answer."""
 
 import json
 from collections.abc import Sequence
@@ -63,12 +63,12 @@ def lab(request: WebRequest) -> HttpResponse | AfterCommit:
 
 
 def _first(request: WebRequest) -> dict[str, str]:
-    """A link may bring ids along before there is a question."""
+    """Return the initial values; a link may contain ids."""
     return {name: request.GET[name] for name in IDS if request.GET.get(name)}
 
 
 def _second(request: WebRequest) -> dict[str, str]:
-    """The other way of asking: what was said of it, or at first the same as the first."""
+    """Return the second settings, initially equal to the first."""
     params = {name: str(value) for name, value in request.GET.items()}
     second_params = {name: value for name, value in params.items() if name.startswith(f"{SECOND}-")}
     return second_params or {f"{SECOND}-{name}": value for name, value in params.items()}
@@ -94,7 +94,7 @@ def _page(request: WebRequest, context: dict[str, Any]) -> HttpResponse:
 
 
 def _trial_context(request: WebRequest, trial: Trial, *, reference: Trial) -> dict[str, Any]:
-    """A trial as the page draws it; ranks are compared with those of the first one."""
+    """Return a trial for the page; ranks are compared with the first trial."""
     return {
         "trial": trial,
         "told": [_row(one) | _moved(one, reference) for one in trial.hits],
@@ -120,7 +120,7 @@ def _moved(one: LabHit, reference: Trial) -> dict[str, Any]:
 
 
 def _command(request: WebRequest, question: Question) -> str:
-    """The same question over the API. Quotes stay inside their string, also in a shell."""
+    """Return the query as an API command, safely quoted."""
     has_query = question.search
     body: dict[str, Any] = {"query": has_query.query}
     body |= {MOST_AS[question.endpoint]: question.most} if question.most else {}

@@ -1,4 +1,4 @@
-"""What is asked in the lab, and how: all of it stands in the address."""
+"""Forms of the recall lab; the URL holds their state."""
 
 from typing import Any
 

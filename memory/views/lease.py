@@ -1,4 +1,4 @@
-"""At the desk: keeping a proposal in hand, taking it over, and reading where it comes from."""
+"""Leases of proposals: keep, take over, and view sources."""
 
 from uuid import UUID
 
@@ -63,7 +63,7 @@ def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_safe
 @reviewer_required
 def sources(request: WebRequest, pk: UUID) -> HttpResponse:
-    """What the memory was made from, as far as it is kept here: read in place, or on a page."""
+    """Render the sources of a memory that are stored here."""
     entry = memory_of(request, pk)
     template = fragment(request, "memory/review/sources.html", "sources")
     context = {"entry": entry, "found": sources_of(entry), "at_page": at_page(request)}

@@ -1,4 +1,4 @@
-"""Merging a proposal into a memory that says much the same: side by side, chosen field by field."""
+"""Merge of a proposal into a similar memory, field by field."""
 
 from http import HTTPStatus
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""The policy: reviewers look, admins change. What it was before stands below it."""
+"""The review policy: reviewers view, admins change; with its history."""
 
 from http import HTTPStatus
 from typing import Any
@@ -89,7 +89,7 @@ def _page(
 
 
 def _retention_lines(settings: MemorySettings, form: Section) -> list[dict[str, Any]]:
-    """The days of each kind, with how many memories there are and how many are due."""
+    """Return the retention of each kind with the counts of memories."""
     if not isinstance(form, RetentionSection):
         raise TypeError(form)
     there = retention.count_active_by_kind(settings.account_id)

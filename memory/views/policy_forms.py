@@ -1,4 +1,4 @@
-"""The sections of the policy page: each is a form of its own, so that a change is of one thing."""
+"""Sections of the policy page, one form each."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -73,7 +73,7 @@ class Section(Styled):
         return {name: getattr(settings, name) for name in cls.base_fields}
 
     def values(self) -> dict[str, Any]:
-        """What the policies are to be."""
+        """Return the submitted policy values."""
         return dict(self.cleaned_data)
 
 

@@ -1,4 +1,4 @@
-"""What the policy was before, by whom it was changed, and why: read from the ledger's own notes."""
+"""History of the policy, read from the ledger."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -15,7 +15,7 @@ from memory.models import MemoryEntry, MemorySettings
 
 
 def history(settings: MemorySettings) -> list[SettingsCommit]:
-    """The latest changes, newest first. Three queries. Inside `acting`."""
+    """Return the latest changes, newest first, with three queries. Inside `acting`."""
     keys = ApiKey.objects.of(settings.account_id)
     names = {str(pk): name for pk, name in keys.values_list("pk", "name")}
     format_value = partial(_words, keys=names)
@@ -28,7 +28,7 @@ def _label(name: str) -> str:
 
 
 def _words(name: str, value: Any, keys: Mapping[str, str]) -> str:
-    """A value as the page says it."""
+    """Format a value for the page."""
     if isinstance(value, bool):
         return _("on") if value else _("off")
     if name == "categories":

@@ -1,4 +1,4 @@
-"""What a person makes of a memory that agents are told."""
+"""Ratings of memories by people."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -21,7 +21,7 @@ OFFERED = (Outcome.POSITIVE, Outcome.NEGATIVE, Outcome.VERY_NEGATIVE)
 
 
 def ratings_of(request: WebRequest, entries: Iterable[UUID]) -> dict[UUID, str]:
-    """What this person said of each."""
+    """Return this person's rating of each memory."""
     mine = MemoryRating.objects.of(account_id_for(request)).filter(
         rater=str(actor_for(request)), used_in="", entry__in=list(entries)
     )
@@ -31,7 +31,7 @@ def ratings_of(request: WebRequest, entries: Iterable[UUID]) -> dict[UUID, str]:
 @require_POST
 @reviewer_required
 def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Useful, outdated or wrong; neither takes it back."""
+    """Rate a memory as useful, outdated or wrong."""
     outcome = request.POST.get("outcome", "")
     if outcome not in Outcome.values:
         raise Invalid(_("Say whether it was useful, outdated or wrong."))

@@ -1,4 +1,4 @@
-"""Deciding about proposals: one key decides, the next is already there, one key takes it back."""
+"""Review decisions by keyboard, with undo."""
 
 from collections.abc import Callable
 from http import HTTPStatus
@@ -53,7 +53,7 @@ def proposals(account_id: UUID, most: int) -> int:
 @require_safe
 @reviewer_required
 def review(request: WebRequest) -> HttpResponse:
-    """The queue with the next proposal in hand, or the one that `at` names."""
+    """Render the queue with the next proposal, or the one in `at`."""
     next_id = request.GET.get("at")
     if not next_id:
         return workbench(request, open_next(request))
@@ -167,7 +167,7 @@ def _decide(
 
 
 def _from_here(request: WebRequest, entry: MemoryEntry) -> Opened | None:
-    """It still, while it waits; else the next."""
+    """Return this proposal while it is undecided, else the next one."""
     if entry.status != PROPOSED:
         return open_next(request, entry)
     return open_this(request, memory_of(request, entry.pk))
@@ -194,7 +194,7 @@ def _too_late(
 
 
 def _words_of(decision: Decision) -> str:
-    """What the memory said in the version that the reviewer had before them."""
+    """Return the text of the memory in the version that the reviewer saw."""
     versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
     seen = versions.filter(version=decision.version or 0).first()
     return str(seen.state.get("content", "")) if seen else ""

@@ -1,4 +1,4 @@
-"""What a reviewer may say about a proposal."""
+"""Forms of the review."""
 
 from typing import Any
 
@@ -57,6 +57,6 @@ class ProposalForm(forms.Form):
         return list(dict.fromkeys(filter(None, tags)))
 
     def changed(self, entry: MemoryEntry) -> dict[str, Any]:
-        """What differs from the memory as it is."""
+        """Return the values that differ from the memory."""
         items = self.cleaned_data.items()
         return {name: value for name, value in items if value != getattr(entry, name)}

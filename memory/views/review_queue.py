@@ -1,4 +1,4 @@
-"""The review page: the queue, one proposal of it, and what speaks for and against."""
+"""The review page: the queue, one open proposal, and its evidence."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -69,7 +69,7 @@ def me(request: WebRequest) -> str:
 
 
 def open_next(request: WebRequest, after: MemoryEntry | None = None) -> Opened | None:
-    """The next proposal that nobody else has in hand, the younger ones first, now in mine."""
+    """Lease and open the next proposal after this one."""
     account_id = account_id_for(request)
     waiting = described(queue(account_id, need(request)))
     rounds = [waiting.filter(younger_than(after)), waiting] if after else [waiting]
@@ -110,7 +110,7 @@ def workbench(
     elsewhere: bool = False,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """The page with one proposal open, or for htmx the workbench alone.
+    """Render the page with one proposal open; for htmx only the workbench.
 
     `elsewhere`: what was pressed lies outside of it, so it finds its own place.
     """
@@ -163,7 +163,7 @@ def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
 
 
 def _tabs(request: WebRequest, tally: Any) -> list[dict[str, Any]]:
-    """The groups of the queue with how many are in each; the empty ones only while open."""
+    """Return the tabs of the queue with counts; empty tabs only while open."""
     chosen = need(request)
     return [
         {"value": each.value, "label": each.label, "count": tally[each], "is_open": each == chosen}
@@ -173,7 +173,7 @@ def _tabs(request: WebRequest, tally: Any) -> list[dict[str, Any]]:
 
 
 def need(request: WebRequest) -> str:
-    """The group of the queue that the person works through; empty: all of it."""
+    """Return the selected group of the queue, or an empty string for all."""
     need_filter = request.GET.get("need", "")
     return need_filter if need_filter in Need.values else ""
 
@@ -184,7 +184,7 @@ def picked(request: WebRequest) -> set[str]:
 
 
 def at_page(request: WebRequest) -> str:
-    """The group and the page of the queue that the person is on, as a query."""
+    """Return the group and page of the queue as a query string."""
     number = request.GET.get("page", "")
     query = {"need": need(request), "page": number if number.isdecimal() else ""}
     here = urlencode({name: value for name, value in query.items() if value})

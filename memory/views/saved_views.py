@@ -1,4 +1,4 @@
-"""Saved views of the list: one's own, and those that colleagues share."""
+"""Saved views of the list, private or shared."""
 
 from uuid import UUID
 
@@ -23,7 +23,7 @@ MOST = 50  # of one person
 
 
 def views_for(request: WebRequest) -> AccountQuerySet[SavedView]:
-    """What this person may open."""
+    """Return the views that this person may open."""
     rows = SavedView.objects.of(account_id_for(request))
     return rows.filter(Q(owner=request.user) | Q(shared=True)).order_by("name", "pk")
 

@@ -1,4 +1,4 @@
-"""The map of a topic: its memories among those of the topics nearest to it."""
+"""The map of a topic among its nearest topics."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +68,7 @@ def _vectors(account_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Sequence[float
 
 
 def _nearby_topics(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
-    """The memories nearest to its middle that are told to the same people, with their topics."""
+    """Return nearby memories of the same audience, with their topics."""
     rows = MemoryEntry.objects.of(topic.account_id).current()
     within = Within.of(rows.filter(**Audience.of_entry(topic).fields))
     collection = Collection(account_id=topic.account_id, name=COLLECTION)
@@ -78,7 +78,7 @@ def _nearby_topics(topic: MemoryEntry, middle: Vectors) -> dict[UUID, UUID]:
 
 
 def _largest(topic: MemoryEntry, theirs: Mapping[UUID, Sequence[UUID]]) -> list[MemoryEntry]:
-    """The other topics that most of these belong to."""
+    """Return the other topics with the most of these memories."""
     others = sorted(theirs.keys() - {topic.pk}, key=lambda pk: (-len(theirs[pk]), pk))[:TOPICS]
     rows_by_object = MemoryEntry.objects.of(topic.account_id).in_bulk(others)
     return [rows_by_object[pk] for pk in others if pk in rows_by_object]

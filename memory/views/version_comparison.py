@@ -1,4 +1,4 @@
-"""Two versions of a memory beside each other: every field that differs."""
+"""Comparison of two versions of a memory."""
 
 from typing import Any
 from uuid import UUID
@@ -14,7 +14,7 @@ NOT_COMPARED = frozenset({"version", "updated_at"})
 
 
 def comparison(account_id: UUID, pk: UUID, params: QueryDict) -> dict[str, Any] | None:
-    """The versions that the address names, the earlier one first; None if it names no two."""
+    """Return the two selected versions, earlier first, or None."""
     numbers = [
         n for name in ("from", "to") if (n := parse_row_number(params.get(name, ""))) is not None
     ]

@@ -1,1 +1,1 @@
-"""What happens to rules. Every change is a commit."""
+"""Actions on rules. Every change is a commit."""

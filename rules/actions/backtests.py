@@ -1,4 +1,4 @@
-"""Trying a rule on what was decided, before it watches. A job, in pieces, with progress."""
+"""Backtests of a rule on recorded decisions, in steps with progress."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Rules that say different things: one with those that count, and all in what was decided.
+"""Conflicts between rules: with the active ones, and in recorded decisions.
 
 Looked for in recorded decisions: what never meets in practice costs nobody's time.
 """
@@ -38,7 +38,7 @@ def conflicts_with_live(rule: Rule) -> tuple[list[Conflict], int]:
 
 
 def _matched(rule: Rule) -> list[RuleDecision]:
-    """The last decisions that it matched while it watched."""
+    """Return the last decisions that the rule matched in shadow."""
     seen = observations_of(rule).filter(matched=True).order_by("-created_at")
     ids = list(seen.values_list("decision_id", flat=True)[:MAX_DECISIONS])
     decisions = RuleDecision.objects.of(rule.account_id).in_bulk(ids)

@@ -1,4 +1,4 @@
-"""Asking the rules, and keeping what they decided."""
+"""Evaluation of rules and recording of decisions."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Trying a rule on a context that somebody pasted: does it hold, why, and what would come of it."""
+"""Dry run of a rule on a pasted context."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

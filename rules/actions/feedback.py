@@ -1,4 +1,4 @@
-"""How it went: feedback on a decision, counted once for each outcome, and on a rule itself."""
+"""Feedback on decisions, counted once per outcome, and on rules."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -118,7 +118,7 @@ def _feedback(verdict: Verdict, rules: Sequence[UUID]) -> RuleFeedback:
 def _decision(
     verdict: Verdict, question: Question, selected: str, decision_id: UUID | None
 ) -> tuple[RuleDecision, str]:
-    """The decision that is meant: by its id, by its run, or recorded for the feedback."""
+    """Return the decision by id or run, or record one for the feedback."""
     rows = RuleDecision.objects.of(verdict.account_id).filter(scope=question.viewer.scope)
     if decision_id:
         named = rows.filter(pk=decision_id).first()
@@ -150,7 +150,7 @@ def _derive_decision(verdict: Verdict, question: Question, chosen: Chosen) -> Ru
 
 
 def _derived_decision_id(verdict: Verdict, question: Question, selected: str) -> UUID:
-    """The same for the same run, context and tool: feedback that is sent again counts once."""
+    """Return the id derived from run, context and tool, so that repeats count once."""
     key_parts = [
         question.viewer.scope,
         verdict.run_id,
@@ -171,7 +171,7 @@ def _refuse_other_tool(decision: RuleDecision, selected: str) -> None:
 
 
 def _sources(decision: RuleDecision) -> list[UUID]:
-    """The rules that applied and are still there."""
+    """Return the applied rules that still exist."""
     rules = Rule.objects.of(decision.account_id).filter(pk__in=decision.source_rule_ids)
     return sorted(rules.values_list("pk", flat=True))
 

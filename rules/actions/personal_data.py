@@ -1,4 +1,4 @@
-"""What is kept under a person's id: decisions about tools, and what was said of how they went."""
+"""Data stored under a person's id: decisions about tools and feedback."""
 
 from collections.abc import Collection
 from uuid import UUID

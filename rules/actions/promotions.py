@@ -1,4 +1,4 @@
-"""Four eyes: one person asks for a promotion, another one approves exactly that."""
+"""Promotion with two people: one requests, another approves exactly that."""
 
 from dataclasses import replace
 from uuid import UUID
@@ -87,7 +87,7 @@ def withdraw(decision: Decision, promotion_id: UUID) -> RulePromotion:
 
 
 def waiting_for(rule: Rule) -> tuple[RulePromotion | None, bool]:
-    """The wish that waits for a second person, and whether it is void."""
+    """Return the pending request and whether it is void."""
     request = _waiting(rule.account_id).filter(rule_id=rule.pk).first()
     if request is None:
         return None, False
@@ -100,9 +100,9 @@ def _waiting(account_id: UUID) -> "AccountQuerySet[RulePromotion]":
 
 
 def _lock_request(decision: Decision, promotion_id: UUID) -> tuple[RulePromotion, Rule, list[Rule]]:
-    """A wish that waits, its rule, and the rule's editions.
+    """Lock a pending request with its rule and the rule's editions.
 
-    Everybody holds the rule before the wish: nobody waits for one who waits for them.
+    The rule is always locked before the request, so that two transactions cannot deadlock.
     """
     rows = RulePromotion.objects.of(decision.account_id).filter(pk=promotion_id)
     rule_id = rows.values_list("rule_id", flat=True).first()

@@ -1,4 +1,4 @@
-"""Decisions are records: an account may keep them for some days only."""
+"""Retention of decisions."""
 
 from datetime import timedelta
 from uuid import UUID

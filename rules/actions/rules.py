@@ -1,4 +1,4 @@
-"""Writing rules down, and changing what they say."""
+"""Creation and change of rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

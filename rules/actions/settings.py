@@ -1,4 +1,4 @@
-"""How an account wants its rules handled: the gate, and whether a second person approves."""
+"""Rule settings of an account: the evidence gate and second approval."""
 
 from collections.abc import Mapping
 from typing import Any

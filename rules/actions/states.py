@@ -1,4 +1,4 @@
-"""How far a rule may go: draft, shadow, active and back. There is no other way to a state."""
+"""State changes of rules: draft, shadow, active and back."""
 
 import hashlib
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class Decision:
             raise Denied(_("Only an admin of this account decides about rules that count."))
 
     def editions(self) -> tuple[Rule, list[Rule]]:
-        """The rule and all editions of it, held until the transaction ends."""
+        """Return the rule and its editions, locked until the transaction ends."""
         rows = Rule.objects.of(self.account_id)
         lineage = rows.filter(pk=self.rule_id).values_list("lineage", flat=True).first()
         held = rows.select_for_update(no_key=True).order_by("edition")
@@ -146,7 +146,7 @@ def promote(decision: Decision, rule: Rule, editions: Sequence[Rule]) -> Moved:
 
 
 def passed(decision: Decision, rule: Rule) -> Gate:
-    """The gate, if this decision may go through it; a reason is always needed."""
+    """Return the gate if this decision may pass it; a reason is required."""
     if not decision.reason.strip():
         raise Invalid(
             _("Say why this rule should count: the ledger keeps the reason."),
@@ -187,7 +187,7 @@ def rollback(decision: Decision) -> Moved:
 
 
 def seen_sha256(rule: Rule, editions: Sequence[Rule]) -> str:
-    """What somebody approves: what the rule says, and what is live in its place."""
+    """Return the digest of what is approved: the rule and the live edition."""
     live = next((one for one in editions if one.state == State.ACTIVE), None)
     seen = {
         "rule": [rule.pk, rule.version, rule.definition()],

@@ -1,4 +1,4 @@
-"""What the evidence suggests about each rule. Nothing here changes a state: people decide."""
+"""Suggestions from the evidence of each rule. Only people change states."""
 
 from datetime import timedelta
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""A rule's states: each is kept as its commit sealed it; whoever changes a rule has seen it."""
+"""Versions of rules, stored as their commit sealed them."""
 
 import json
 from collections.abc import Mapping

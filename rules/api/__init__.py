@@ -1,1 +1,1 @@
-"""Rules over HTTP."""
+"""The HTTP API of rules."""

@@ -1,4 +1,4 @@
-"""Rules among the nodes that memory takes: they become drafts, in the commit of their batch."""
+"""Rules in a memory batch: they become drafts in the batch's commit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What is known of a rule, and trying it on what was decided, over HTTP."""
+"""Endpoints for a rule's evidence and backtests."""
 
 from uuid import UUID
 

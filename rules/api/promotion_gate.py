@@ -1,4 +1,4 @@
-"""The gate over HTTP: who may pass it may change it, for a reason."""
+"""Endpoint of the evidence gate."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers

@@ -1,4 +1,4 @@
-"""What agents send about rules, field by field."""
+"""Request serializers of rules."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -86,7 +86,7 @@ def rule_from(data: Mapping[str, Any]) -> NewRule:
 
 
 def checked_audience(audience: str, audience_id: str) -> None:
-    """A rule for one user, agent or app says for which; one for everyone does not."""
+    """Require an id exactly for the audiences user, agent and app."""
     if (audience == Rule.Audience.ACCOUNT) == bool(audience_id):
         message = "is needed" if not audience_id else "is only for an audience of one"
         raise Invalid(
@@ -123,7 +123,7 @@ class RuleNode(Aliases):
     app_id = IdField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A rule has a name."""
+        """Require a name."""
         if not attrs.get("title") and not attrs.get("text"):
             raise serializers.ValidationError({"title": "Name the rule: title or text_summary."})
         return attrs

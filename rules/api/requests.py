@@ -1,4 +1,4 @@
-"""What agents ask and report, once its fields are checked."""
+"""Questions and feedback built from validated requests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ def question_of(data: Mapping[str, Any]) -> Question:
 
 
 def _id_in(context: Mapping[str, Any], kind: str) -> str:
-    """An id that the context itself names: agent_id, or agent.id."""
+    """Return an id from the context: agent_id, or agent.id."""
     inner = context.get(kind)
     named = context.get(f"{kind}_id") or (inner.get("id") if isinstance(inner, dict) else None)
     return named if isinstance(named, str) and len(named) <= ID else ""

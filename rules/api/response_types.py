@@ -1,4 +1,4 @@
-"""What agents are shown about rules, field by field. `output` fills these in."""
+"""Response types of rules."""
 
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict

@@ -1,4 +1,4 @@
-"""Writing, reading, changing and moving rules over HTTP."""
+"""Endpoints for writing, reading, changing and moving rules."""
 
 from typing import Any
 from uuid import UUID

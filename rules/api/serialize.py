@@ -1,4 +1,4 @@
-"""Showing agents what the rules say. Plain dicts: an evaluation has no time for serializers."""
+"""Serialization of evaluations for the API, as plain dicts for speed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -107,7 +107,7 @@ class Shower:
         }
 
     def rules(self, rules: Sequence[Compiled]) -> list[MatchedRule]:
-        """The best of them."""
+        """Return the best of the rules."""
         best = sorted(rules, key=lambda one: self.voices[one.rule.id].order(), reverse=True)
         return [self._rule(one) for one in best[: self.limit]]
 

@@ -1,4 +1,4 @@
-"""Showing agents selections, decisions and runs."""
+"""Serialization of selections, decisions and runs."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID

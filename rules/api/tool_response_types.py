@@ -1,4 +1,4 @@
-"""What agents are shown about tools and decisions, field by field."""
+"""Response types of tools and decisions."""
 
 from datetime import datetime
 from typing import Any, NotRequired, TypedDict

@@ -1,4 +1,4 @@
-"""Asking the rules: evaluate, select a tool, look decisions and runs up, say how it went."""
+"""Endpoints for evaluation, tool selection, decisions, runs and feedback."""
 
 from collections import Counter
 from collections.abc import Mapping

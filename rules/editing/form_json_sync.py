@@ -1,4 +1,4 @@
-"""The form of a rule: rows and fields that say the usual, in step with the rule as JSON. Pure.
+"""Synchronization of a rule's form with its JSON. Pure.
 
 The form shows a part of a rule only if it can say all of it. What it cannot say is changed as JSON
 and kept by the form as it is.
@@ -115,14 +115,14 @@ def _format_of(then: Any) -> str | None:
 
 
 def text_of(value: Any) -> str:
-    """A value as somebody types it: words as they are, unless they would be read otherwise."""
+    """Return a value as text for a form field, unambiguous to parse back."""
     if isinstance(value, str) and value == value.strip() != "" and "\n" not in value:
         return value if value_of(value) == value else json.dumps(value, ensure_ascii=False)
     return json.dumps(value, ensure_ascii=False)
 
 
 def value_of(text: str) -> Any:
-    """What somebody typed: JSON if it is that, else words."""
+    """Parse a form field: JSON if valid, else text."""
     try:
         parsed = parse(f'{{"value": {text}}}'.encode())
     except (Refused, UnicodeEncodeError):
@@ -134,7 +134,7 @@ def value_of(text: str) -> Any:
 
 
 def formed(agreed: Mapping[str, Any], form: Form) -> Json:
-    """The rule as the form says it; what the form does not show stays as it was agreed."""
+    """Return the rule of the form; parts that it does not display are preserved."""
     rule: Json = {**EMPTY, **agreed}
     then = dict(rule["then"]) if isinstance(rule["then"], Mapping) else {}
     if form.when is not None:
@@ -161,7 +161,7 @@ def _part(name: str, rows: Sequence[Row]) -> Json:
 
 
 def _with(part: Mapping[str, Any], name: str, value: Any) -> Json:
-    """The part with this value in it; without it if it says nothing and did not before."""
+    """Return the part with this value, or without it if it was empty."""
     if value in ("", {}) and part.get(name) != {}:
         return {key: existing for key, existing in part.items() if key != name}
     return {**part, name: value}
@@ -205,7 +205,7 @@ def _operand(row: Row) -> Any:
 
 
 def _tools_from_form(agreed: Any, parsed: Mapping[str, str]) -> dict[str, list[str]]:
-    """Lists without a name are not there, but for one that was agreed to be empty."""
+    """Return the tool lists of the form; empty ones only if they were agreed on."""
     existing = agreed if isinstance(agreed, Mapping) else {}
     names = {
         what: [name for one in SEPARATOR.split(text) if (name := one.strip())]

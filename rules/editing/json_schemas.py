@@ -1,4 +1,4 @@
-"""What a rule may say, as JSON Schemas, and what is wrong with one that says something else. Pure.
+"""JSON Schemas of rules and their violations. Pure.
 
 The API publishes these very schemas; editors can complete and check against them.
 """
@@ -182,7 +182,7 @@ def _flaw(name: str, error: ValidationError) -> Flaw:
 
 
 def _unknown(error: ValidationError, allowed_properties: Mapping[str, Any]) -> dict[str, str]:
-    """What it does not know. A mistyped operator is told from the places beside it."""
+    """Return unknown properties, with the operators that are allowed there."""
     names = {str(key) for key in error.instance if key not in allowed_properties}
     names = {key for key in names if key.startswith("$")} or names
     return {"unknown": _join_names(names), "known": _join_names(allowed_properties)}

@@ -1,4 +1,4 @@
-"""A rule in words: its condition line by line, its effect part by part."""
+"""Rendering of a rule as text: its condition and its effect."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -142,7 +142,7 @@ class EffectPart:
 
 
 def describe_effects(effect: Mapping[str, Any]) -> list[list[EffectPart]]:
-    """A rule as it is sealed, part by part and line by line."""
+    """Return a sealed rule's effects, part by part and line by line."""
     if_, unless = _now("If"), _now("Unless")
     audience_name = effect["audience_id"] or _now("everyone")
     return [

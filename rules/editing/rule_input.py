@@ -1,4 +1,4 @@
-"""What somebody wants to be a rule, before it is one."""
+"""Input of a new rule."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -77,7 +77,7 @@ def refuse(issues: Sequence[Mapping[str, str]]) -> None:
 
 
 def refuse_large(draft: NewRule) -> None:
-    """A rule is asked of every context, so it stays small, draft or not."""
+    """Refuse large rules, because a rule is matched against every context."""
     if issues := size_issues(draft.parts()):
         raise Invalid(
             _("This rule is too large: %(what)s.") % {"what": _together(issues)}, issues=issues

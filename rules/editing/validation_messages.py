@@ -1,4 +1,4 @@
-"""What is wrong with a rule, and what to do about it, in a person's language.
+"""Validation messages of rules in the reader's language.
 
 What is said of a rule follows the name of the place that it is about.
 """
@@ -36,7 +36,7 @@ WORDS: Mapping[str, str | Promise] = {
 
 
 def issues_of(rule: Mapping[str, Any]) -> list[Issue]:
-    """What is wrong with a rule's `if`, `then` and `exceptions`, place by place."""
+    """Return the issues of a rule's `if`, `then` and `exceptions`, by path."""
     return [issue for name in PARTS for issue in part_issues(name, rule[name])]
 
 

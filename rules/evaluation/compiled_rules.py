@@ -1,4 +1,4 @@
-"""The compiled rules of an account, kept in this process until a rule of it changes."""
+"""Compiled rules of an account, cached in the process until a rule changes."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ _lock = Lock()
 
 
 def rules_of(account_id: UUID) -> RuleSet:
-    """The rules that count or watch. One query, where nothing has changed. Use inside `acting`."""
+    """Return active and shadow rules. One query if nothing changed. Inside `acting`."""
     stamp = _stamp(account_id)
     with _lock:
         entry = _cache.get(account_id)
@@ -43,9 +43,9 @@ def rules_of(account_id: UUID) -> RuleSet:
 
 
 def _stamp(account_id: UUID) -> Stamp:
-    """The number of changes, and the transaction that counted the last one.
+    """Return the change counter with the transaction of the last change.
 
-    What a transaction saw that was rolled back is not what the next one to reach the number sees.
+    A transaction that rolls back and the next one that reaches the number see different rules.
     """
     by = Func(template="xmin::text", output_field=TextField())
     books = RuleBook.objects.of(account_id).annotate(counted_by=by)

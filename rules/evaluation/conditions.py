@@ -1,4 +1,4 @@
-"""When a rule holds. Pure: a condition is compiled once and asked of many contexts.
+"""Conditions of rules, compiled once and matched against many contexts. Pure.
 
 A condition is an object. Its keys name places of the context, dotted ones deep places; the value
 is what must stand there: a scalar (equal), an object (holds there, or operators), a list (each item
@@ -45,7 +45,7 @@ def compiled(condition: Mapping[str, Any]) -> Condition:
 
 
 def lookup(context: Any, path: str) -> Any:
-    """What stands at a place: under the key as it is written, else step by step along its dots."""
+    """Return the value at a path: the literal key, else step by step along its dots."""
     if isinstance(context, Mapping) and path in context:
         return context[path]
     here = context
@@ -135,7 +135,7 @@ def _never(value: Any) -> bool:
 
 
 def _operator(name: str, expected: Any) -> Test:
-    """An operator that is unknown, or that has an operand of a wrong type, never holds."""
+    """Return a test that never holds for unknown operators and wrong operands."""
     make = _OPERATORS.get(name)
     return make(expected) if make else _never
 
@@ -199,7 +199,7 @@ def _not_among(expected: Any) -> Test:
 
 
 def _contains(expected: Any) -> Test:
-    """A list holds the item, or each of a list of items; a text holds the text."""
+    """Return whether a list contains the items, or a text contains the text."""
     items = expected if isinstance(expected, list) else [expected]
     in_list = _holds_scalars(items) if all(map(_is_scalar, items)) else _holds_all(items)
     if not isinstance(expected, str):
@@ -228,7 +228,7 @@ def _matches(expected: Any) -> Test:
 
 
 def safe_pattern(expected: Any) -> Any:
-    """The pattern compiled, or None: too long, too large, or not matched in linear time."""
+    """Return the compiled pattern, or None if it is too long or not linear."""
     if not isinstance(expected, str) or len(expected) > LONGEST_PATTERN:
         return None
     options = re2.Options()

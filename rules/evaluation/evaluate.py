@@ -1,4 +1,4 @@
-"""What a rule set makes of a context, and what one more rule would have made of it. Pure."""
+"""Evaluation of a rule set, with and without one more rule. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,10 +47,10 @@ def observe(
     live_edition: Compiled | None,
     feedback_counts: FeedbackCounts,
 ) -> Observation | None:
-    """The rule in the place of its live edition, all else as it is. None: it has nothing to say.
+    """Return the effect with this rule instead of its live edition, or None.
 
-    `live` are the rules that hold. A rule that would take the place of one that holds changes
-    something by keeping silent, too.
+    `live` are the matching active rules. A rule that replaces a matching one has an effect even
+    if it does not match.
     """
     if not watcher.addresses(question.viewer):
         return None
@@ -74,7 +74,7 @@ def observe(
 def observe_all(
     rules: RuleSet, matched: Matched, question: Question, feedback_counts: FeedbackCounts
 ) -> list[Observation]:
-    """What each watching rule of the set would have made of it."""
+    """Return the observation of each shadow rule."""
     replacing = [
         one
         for one in rules.replacing

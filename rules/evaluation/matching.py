@@ -1,4 +1,4 @@
-"""Finding the rules that hold among thousands. Pure; a rule set is compiled once and kept.
+"""Matching of a context against thousands of compiled rules. Pure.
 
 Most rules demand that some place holds one text. Such a rule is filed under that place and text and
 is only tried when the context has it there; the others are tried one by one.

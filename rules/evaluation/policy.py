@@ -1,4 +1,4 @@
-"""What the rules that hold say together. Pure.
+"""The combined policy of matching rules. Pure.
 
 Rules are merged in ascending rank, so that the higher one wins where two say different things;
 tools are denied by any rule, allowed only by all, and preferred in descending rank.
@@ -113,7 +113,7 @@ def _below(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _put(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """A later value stands in the place of an earlier one, whatever that was."""
+    """Put a value at a path, replacing an earlier value."""
     here = values
     for name in path[:-1]:
         inner = here.get(name)
@@ -143,7 +143,7 @@ def _other(left: Any, right: Any) -> bool:
 
 
 def _reason(winner: Voice, loser: Voice) -> str:
-    """What the winner has more of."""
+    """Return why the winner ranks higher."""
     if winner.rank.priority != loser.rank.priority:
         return f"priority {winner.rank.priority} over {loser.rank.priority}"
     if winner.rank.evidence != loser.rank.evidence:
@@ -199,7 +199,7 @@ def _tool_clash(path: str, code: str, limits: Sequence[tuple[Voice, list[str]]])
 
 
 def _against_denied(policy: Policy, limits: Sequence[tuple[Voice, list[str]]]) -> Iterator[Clash]:
-    """A denied tool that other rules want: deny wins, whatever the rank."""
+    """Return conflicts with denied tools: a denial always wins."""
     allowers: dict[str, list[str]] = {}
     for voice, names in limits:
         for name in dict.fromkeys(names):

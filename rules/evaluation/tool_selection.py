@@ -1,4 +1,4 @@
-"""Which tool a policy leaves, and in what order. Pure."""
+"""Tool selection under a policy. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,6 +57,6 @@ def select(policy: Policy, candidates: Sequence[str], *, strict: bool) -> Select
 
 
 def effect(policy: Policy, candidates: Sequence[str], *, strict: bool) -> dict[str, Any]:
-    """What a caller would notice of a policy: two policies with one effect are the same here."""
+    """Return the externally visible effect of a policy, for comparison."""
     chosen = select(policy, candidates, strict=strict)
     return {**policy.values, "selected": chosen.selected, "ordered": list(chosen.ordered)}

@@ -1,4 +1,4 @@
-"""What rules do when work was left to a worker."""
+"""Outbox handlers of rules."""
 
 from collections.abc import Sequence
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Doors for Celery; nothing else imports this."""
+"""Celery tasks of rules."""
 
 from celery import shared_task
 

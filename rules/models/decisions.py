@@ -1,4 +1,4 @@
-"""What rules decided, what watching rules would have made of it, and how it went."""
+"""Decisions of rules, observations of shadow rules, and feedback."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models

@@ -1,4 +1,4 @@
-"""The way to active: promotions asked for, drafts tried on what was, suggestions."""
+"""Promotion requests, backtests and suggestions."""
 
 from typing import Self
 

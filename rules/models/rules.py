@@ -1,4 +1,4 @@
-"""A rule: what must be obeyed, when, and how far it has come."""
+"""Rules and their states."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -126,7 +126,7 @@ class Rule(SealedModel):
         return self.state != self.State.DRAFT or self.shadowed_at is not None
 
     def definition(self) -> dict[str, Any]:
-        """What agents obey, and so what is judged."""
+        """Return the fields that define what the rule does."""
         return {
             "if": self.when,
             "then": self.then,

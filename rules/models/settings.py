@@ -1,4 +1,4 @@
-"""How an account handles its rules."""
+"""Rule settings of an account."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models

@@ -1,4 +1,4 @@
-"""What is known of a rule: what it saw, what it would have changed, how that went; and the gate."""
+"""Evidence of a rule and the gate for its promotion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -94,7 +94,7 @@ class Gate:
 
 
 def book_of(account_id: UUID) -> RuleBook:
-    """The account's rule book, or what goes without one."""
+    """Return the account's rule settings, or the defaults."""
     return RuleBook.objects.of(account_id).first() or RuleBook(account_id=account_id)
 
 
@@ -149,7 +149,7 @@ def meant_for(rule: Rule) -> "QuerySet[RuleDecision]":
 
 
 def last_changed(rule: Rule, most: int = LAST) -> list[RuleObservation]:
-    """The last decisions that would have come out otherwise."""
+    """Return the last decisions that the rule would have changed."""
     rows = observations_of(rule).filter(changed=True).select_related("decision")
     return list(rows.order_by("-created_at")[:most])
 
@@ -163,7 +163,7 @@ def feedback_on(account_id: UUID, decisions: Sequence[UUID]) -> dict[UUID, list[
 
 
 def turns_of(rule: Rule) -> list[Turn]:
-    """What the rule would have turned into what, the most frequent first. One query."""
+    """Return tool changes by frequency, most frequent first. One query."""
     rows = observations_of(rule).filter(changed=True).order_by()
     tools = rows.annotate(
         before=F("decision__selected_tool"),
@@ -216,6 +216,6 @@ def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
 
 
 def live_edition(rule: Rule) -> Rule | None:
-    """The edition that counts now, if it is another one."""
+    """Return the active edition if it is another one."""
     rows = Rule.objects.of(rule.account_id).filter(lineage=rule.lineage, state=Rule.State.ACTIVE)
     return rows.exclude(pk=rule.pk).first()

@@ -1,1 +1,1 @@
-"""The pages about rules."""
+"""Pages of rules."""

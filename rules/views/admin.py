@@ -1,4 +1,4 @@
-"""Rules and what hangs on them. Whoever decides here goes the same way as on the pages."""
+"""Django admin of rules, with the actions of the pages."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -62,7 +62,7 @@ class RuleAdmin(ReadOnlyAdmin):
 
 
 def _decision(request: HttpRequest, rule: Rule) -> Decision:
-    """A live rule is touched by admins only; the gate stays shut, whoever asks."""
+    """Return a decision; only admins may change active rules, and the gate stays closed."""
     is_admin = as_admin_request(request).access.role == Membership.Role.ADMIN
     return Decision(
         account_id=rule.account_id,

@@ -1,4 +1,4 @@
-"""A rule tried on what was decided: started, followed, read."""
+"""Backtests of a rule: start, progress, result."""
 
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from rules.views.rules import DETAIL, get_rule_or_404
 @require_POST
 @reviewer_required
 def start_backtest(request: WebRequest, pk: UUID) -> HttpResponse:
-    """A worker runs it; the rule's page tells how far it is."""
+    """Start a backtest in a worker; the rule's page displays its progress."""
     row = get_rule_or_404(request, pk)
     size = parse_row_number(request.POST.get("decisions", "")) or OFFERED[1]
     start(row.account_id, actor_for(request), pk, size)

@@ -1,4 +1,4 @@
-"""What rules decided: the log, one decision whole, where rules disagree, and how it all went."""
+"""Pages of decisions, conflicts and feedback."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class DecisionList:
 
 
 def load_decision_list(account_id: UUID, params: QueryDict) -> DecisionList:
-    """The page that an address asks for: one query, however deep it is, for no row is counted."""
+    """Load one page of decisions with one query; rows are not counted."""
     rows = RuleDecision.objects.of(account_id).only(*LISTED_COLUMNS).order_by("-created_at", "-pk")
     narrowed = DecisionFilter(params, queryset=rows)
     matching_rows = narrowed.qs
@@ -81,7 +81,7 @@ def load_decision_list(account_id: UUID, params: QueryDict) -> DecisionList:
 
 
 def _cursor(params: str) -> tuple[datetime, UUID] | None:
-    """The last decision of the page before; None if the address names none."""
+    """Parse the cursor of the previous page, or return None."""
     moment, _tilde, pk = params.partition("~")
     try:
         when = datetime.fromisoformat(moment)
@@ -91,7 +91,7 @@ def _cursor(params: str) -> tuple[datetime, UUID] | None:
 
 
 def _rule_named(request: WebRequest, name: str = "rule") -> Rule | None:
-    """The rule that a list is narrowed to."""
+    """Return the rule that the list is filtered by."""
     try:
         selected_id = UUID(request.GET.get(name, ""))
     except ValueError:
@@ -198,7 +198,7 @@ def _rule_ids_in(matching_rows: Iterable[Conflict]) -> list[UUID]:
 @require_safe
 @reviewer_required
 def feedback(request: WebRequest) -> HttpResponse:
-    """What agents and people said of decisions and rules, newest first."""
+    """List feedback on decisions and rules, newest first."""
     account_id = account_id_for(request)
     rows = RuleFeedback.objects.of(account_id).select_related("decision", "commit")
     narrowed = FeedbackFilter(request.GET, queryset=rows.order_by("-created_at", "-pk"))

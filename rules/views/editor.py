@@ -1,4 +1,4 @@
-"""The editor of rules: a form and JSON in step, checked while somebody types, tried on a context.
+"""The rule editor: form and JSON in step, validated while typing, with a test.
 
 All that the page holds travels with every request, so it works alike with htmx and without.
 """
@@ -40,14 +40,14 @@ def new(request: WebRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @reviewer_required
 def edit_rule(request: WebRequest, pk: UUID) -> HttpResponse:
-    """What has watched or counts stays as it is: the change is a new edition, a draft."""
+    """Edit a rule; a rule that was in shadow or active gets a new draft edition."""
     return _edit(request, get_rule_or_404(request, pk))
 
 
 @require_POST
 @reviewer_required
 def check(request: WebRequest) -> HttpResponse:
-    """What is wrong so far, in place, and the other side brought into step."""
+    """Validate the form or JSON and synchronize the other side."""
     rule = _find_rule(request)
     editor, form = parse_editor(request.POST), RuleForm(request.POST)
     return render(request, f"{TEMPLATE}#checked", _context(request, rule, editor, form))
@@ -138,7 +138,7 @@ def _context(
 
 
 def _draft(rule: Rule | None, editor: EditorState, form: RuleForm) -> NewRule:
-    """The rule as it stands on the page; where a field is wrong, as if it were empty."""
+    """Return the draft of the page; invalid fields count as empty."""
     draft = draft_of(rule) if rule else NewRule(name="")
     values = form.values() if form.is_bound and form.is_valid() else {}
     return replace(draft, **values, **editor.columns())

@@ -1,4 +1,4 @@
-"""What lies on the editor's desk: the form and the JSON of one rule, and which of them speaks."""
+"""State of the rule editor: form, JSON, and which was changed last."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -69,7 +69,7 @@ class EditorState:
         return ", ".join(self.candidates)
 
     def columns(self) -> dict[str, Any]:
-        """The rule as the database has it; what is no object or list counts as empty."""
+        """Return the rule's columns; invalid parts count as empty."""
         when, then, unless = (self.agreed.get(name) for name in ("if", "then", "exceptions"))
         return {
             "when": when if isinstance(when, dict) else {},
@@ -124,13 +124,13 @@ class EditorState:
 
 
 def opened(rule: Mapping[str, Any]) -> EditorState:
-    """A desk on which nobody has changed anything."""
+    """Return the editor in its initial state."""
     agreed = {**EMPTY, **rule}
     return EditorState(agreed=agreed, form=form_of(agreed), json=pretty(agreed))
 
 
 def parse_editor(data: QueryDict) -> EditorState:
-    """What was sent: whichever side was changed since both agreed is taken over by the other."""
+    """Parse the editor; the changed side updates the other one."""
     agreed = _agreed(data.get("agreed", ""))
     form, text = _form(data), data.get("json", "")[:LARGEST].replace("\r\n", "\n")
     step = data.get("step", "")
@@ -211,7 +211,7 @@ def _rows(data: QueryDict, name: str) -> tuple[Row, ...]:
 
 
 def _trial(data: QueryDict) -> dict[str, Any]:
-    """The context to try it on, and the tools that there are."""
+    """Return the test context and the available tools."""
     text = data.get("context", "")[:LARGEST]
     names = data.get("candidates", "").replace("，", ",").split(",")
     values: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What lists of rules, decisions and feedback can be narrowed to. A list's state is its address."""
+"""Filters of lists of rules, decisions and feedback. The URL holds their state."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ class DecisionFilter(Dated):
         return rows.filter(source_rule_ids__contains=[value])
 
     def by_watcher(self, rows: QuerySet[RuleDecision], name: str, value: Any) -> Any:
-        """What a rule would have changed since it began to watch."""
+        """Filter decisions that a rule would have changed in shadow."""
         rule = Rule.objects.filter(pk=value).first()
         if rule is None:
             return rows.none()

@@ -1,4 +1,4 @@
-"""What a person may say about rules."""
+"""Forms of rules."""
 
 from typing import Any
 
@@ -76,7 +76,7 @@ class RuleForm(Styled):
         return {name: getattr(rule, name) for name in names} if rule else {}
 
     def clean(self) -> dict[str, Any]:
-        """A rule for one user, agent or app says for which; one for everyone does not."""
+        """Require an id exactly for the audiences user, agent and app."""
         data = super().clean() or self.cleaned_data
         data["audience"] = data.get("audience") or Rule.Audience.ACCOUNT
         everyones = data["audience"] == Rule.Audience.ACCOUNT
@@ -87,7 +87,7 @@ class RuleForm(Styled):
         return data
 
     def values(self) -> dict[str, Any]:
-        """What the rule is to be, but for its scope, which never changes."""
+        """Return the values of the rule, except its scope, which never changes."""
         data = self.cleaned_data
         return {name: data[name] for name in data if name not in ("reason", "scope")}
 

@@ -1,4 +1,4 @@
-"""What is told of one rule: its versions and their proofs, and how it differs from what is live."""
+"""History of a rule: versions, proofs and differences from the active edition."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -39,7 +39,7 @@ def versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[Any, str, str]]:
-    """What it says otherwise. A value that a digest leaves out is an empty one."""
+    """Return the differing fields. Digests leave out empty values."""
     differ = [name for name in VERSION_FIELDS if before.get(name) != after.get(name)]
     return [
         (
@@ -57,7 +57,7 @@ def _format_field(state: dict[str, Any], name: str) -> str:
 
 
 def against(rule: Rule, editions: Sequence[Rule]) -> dict[str, Any] | None:
-    """The edition that counts, and how this one differs; None if it is this one, or none."""
+    """Return the active edition with the differences, or None."""
     live = next((one for one in editions if one.state == Rule.State.ACTIVE), None)
     if live is None or live.pk == rule.pk:
         return None
@@ -66,13 +66,13 @@ def against(rule: Rule, editions: Sequence[Rule]) -> dict[str, Any] | None:
 
 
 def waiting(rule: Rule) -> RulePromotion | None:
-    """The promotion that a second person is asked to approve."""
+    """Return the promotion that waits for a second person."""
     rows = RulePromotion.objects.of(rule.account_id).filter(rule=rule)
     return rows.filter(status=RulePromotion.Status.WAITING).first()
 
 
 def last_backtest(rule: Rule) -> dict[str, Any] | None:
-    """The last backtest, as its rule's page shows it."""
+    """Return the last backtest for the rule's page."""
     rows = RuleBacktest.objects.of(rule.account_id).filter(rule=rule)
     last = rows.order_by("-created_at").first()
     if last is None:

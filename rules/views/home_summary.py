@@ -1,4 +1,4 @@
-"""What rules have to say on the home page: what a person may decide about now."""
+"""Section of the home page about rules."""
 
 from django.db.models import Count
 from django.http import HttpResponse

@@ -1,4 +1,4 @@
-"""Promoting a rule: what speaks for it and against it, the gate, and perhaps a second person."""
+"""Promotion of a rule: evidence, gate and second person."""
 
 from http import HTTPStatus
 from typing import Any
@@ -65,7 +65,7 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def approve_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
-    """A second person approves exactly what the first one saw."""
+    """Approve a promotion exactly as the first person requested it."""
     request_row = _get_request(request, pk)
     decision = decision_of(request, request_row.rule_id)
     with transaction.atomic():
@@ -143,7 +143,7 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
 
 
 def _differing(row: Rule) -> list[dict[str, Any]]:
-    """The last decisions that would have come out otherwise, with what was said of them."""
+    """Return decisions that would have differed, with their feedback."""
     changed = last_changed(row)
     feedback_by_decision = feedback_on(row.account_id, [seen.decision_id for seen in changed])
     return [

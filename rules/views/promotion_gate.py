@@ -1,4 +1,4 @@
-"""The gate: what a rule must have shown before it counts. Reviewers look, admins change."""
+"""The evidence gate: reviewers view, admins change."""
 
 from http import HTTPStatus
 from typing import Any

@@ -1,4 +1,4 @@
-"""The rules of an account by state, and one rule: what it says, and where it may go."""
+"""The list of rules by state, and the page of a rule."""
 
 from collections.abc import Callable
 from typing import Any
@@ -63,7 +63,7 @@ def rules(request: WebRequest) -> HttpResponse:
 @require_safe
 @reviewer_required
 def counts(request: WebRequest) -> HttpResponse:
-    """The states and how many rules are in each: asked for again and again."""
+    """Render the counts of rules by state, for polling."""
     answer = render(request, f"{INDEX}#tabs", {"tabs": _tabs(request)})
     return respond_unless_unchanged(request, answer)
 
@@ -84,7 +84,7 @@ def _waiting(account_id: UUID) -> list[RulePromotion]:
 
 
 def _first_command(request: WebRequest) -> str:
-    """What an empty list teaches: how a first rule is written."""
+    """Return the example command of an empty list: writing a first rule."""
     address = request.build_absolute_uri(reverse("rules:api_rules"))
     return (
         f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
@@ -186,7 +186,7 @@ def is_admin(request: WebRequest) -> bool:
 
 
 def decision_of(request: WebRequest, pk: UUID, **more: Any) -> Decision:
-    """What this person decides, of the version they looked at."""
+    """Return this person's decision about the version they saw."""
     version = parse_row_number(request.POST.get("version") or request.GET.get("version") or "")
     if version is None:
         raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))

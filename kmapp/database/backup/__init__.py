@@ -1,4 +1,4 @@
-"""Backups: the whole database, and what was signed of it, in one file that is whole or not there.
+"""Backups of the whole database and its checkpoints in one file, complete or absent.
 
 `making` writes the file, `restoring` reads it back into an empty database; `rehearsing` does that
 beside the live one and compares. PostgreSQL's own programs carry the rows.

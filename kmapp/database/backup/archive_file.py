@@ -1,4 +1,4 @@
-"""The file of a backup: a zip archive that any tool opens, whole or not there at all. No Django.
+"""The backup file: a zip archive that is complete or absent. No Django.
 
     database.dump       what pg_dump wrote, in its custom format
     checkpoints.ndjson  what had been signed of the chains in it
@@ -82,7 +82,7 @@ def writing(path: Path) -> Iterator[ZipFile]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[ZipFile]:
-    """A backup that was written to its end; damage inside is found while it is read."""
+    """Open a complete backup; damage inside it is detected while it is read."""
     try:
         with ZipFile(path) as bundle:
             if CONTENTS not in bundle.namelist():

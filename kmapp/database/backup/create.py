@@ -1,4 +1,4 @@
-"""Making a backup, of one moment, while everything goes on. No Django."""
+"""Creation of a consistent backup while the product runs. No Django."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -64,7 +64,7 @@ def back_up(
 
 
 def contents_of_database(server: psycopg.Connection[Any]) -> Contents:
-    """What a database holds, as its owner sees it."""
+    """Return the contents of a database as its owner sees it."""
     tables = [row[0] for row in server.execute(TABLES)]
     rows = {
         table: int(_one(server, SQL("SELECT count(*) FROM {}").format(Identifier(table))))
@@ -89,13 +89,13 @@ def _one(server: psycopg.Connection[Any], query: Any) -> Any:
 
 
 def _read(file: Path) -> bytes:
-    """A file of whole lines; a last one that a crash cut short was never promised."""
+    """Return the whole lines of a file; a last line cut short by a crash is dropped."""
     signed_lines = file.read_bytes() if file.exists() else b""
     return signed_lines[: signed_lines.rfind(b"\n") + 1]
 
 
 def _signed_meanwhile(before: bytes, after: bytes, contents: Contents) -> bytes:
-    """What was signed between the reading and the dump's moment: the dump holds copies of it.
+    """Return checkpoints signed between the reading and the dump, from the dump's copies.
 
     What was signed later is of commits that the dump does not have. What was signed before stays
     whatever it says: should the chain be shorter than that, the backup must not hide it.

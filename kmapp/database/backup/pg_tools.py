@@ -1,4 +1,4 @@
-"""PostgreSQL's own pg_dump and pg_restore, in the server's version. No Django."""
+"""Calls of pg_dump and pg_restore in the server's version. No Django."""
 
 import os
 import re
@@ -22,15 +22,15 @@ Address = Mapping[str, Any]  # psycopg's connection parameters, see env.address
 
 
 def connect(where: Address) -> psycopg.Connection[Any]:
-    """A connection of our own, as patient as a dump needs it."""
+    """Connect with the timeouts that a dump needs."""
     return psycopg.connect(**{**where, "options": PATIENT})
 
 
 def program(name: str, major: int) -> Path:
-    """The program in the server's major version: of the wheel, on the PATH, or where Debian is.
+    """Return the program in the server's major version: from the wheel, PATH or Debian.
 
-    Another version will not do: an older one refuses the server, and what a newer one restores
-    begins with settings that an older server does not know.
+    Other versions do not work: an older pg_dump refuses the server, and the output of a newer one
+    starts with settings that an older server does not know.
     """
     others = []
     for folder in _folders(major):

@@ -1,4 +1,4 @@
-"""Restoring a backup beside the live database, to see that it can be done and what comes of it."""
+"""Rehearsal of a restore beside the live database."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -43,7 +43,7 @@ class HeadComparison:
 
 @contextmanager
 def scratch(superuser_url: str) -> Iterator[str]:
-    """An empty, provisioned database beside the live one, gone afterwards. Yields its name."""
+    """Create an empty, provisioned database beside the live one and drop it afterwards."""
     live, app = settings.DATABASES["owner"], settings.DATABASES["default"]
     name = f"{live['NAME']}_rehearsal"
     with psycopg.connect(superuser_url, autocommit=True) as server:
@@ -85,7 +85,7 @@ def _go_to(name: str) -> None:
 
 
 def checked(path: Path, name: str) -> Findings:
-    """What fsck says of the restored database, by the backup's own checkpoints."""
+    """Return the findings of fsck in the restored database, with the backup's checkpoints."""
     address = env.address(settings.DATABASES["default"]) | {"dbname": name}
     with TemporaryDirectory() as folder, reading(path) as bundle:
         signed, keys = Path(folder, SIGNED), Path(folder, KEYS)
@@ -95,7 +95,7 @@ def checked(path: Path, name: str) -> Findings:
 
 
 def restored(name: str) -> Contents:
-    """What the restored database holds."""
+    """Return the contents of the restored database."""
     with connect(env.address(settings.DATABASES["owner"]) | {"dbname": name}) as server:
         return contents_of_database(server)
 

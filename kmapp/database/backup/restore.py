@@ -1,4 +1,4 @@
-"""Reading a backup back, into an empty database that is provisioned. No Django."""
+"""Restore of a backup into an empty, provisioned database. No Django."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checking everything the ledger promises, from outside of the product.
+"""Independent verification of the ledger, sharing no code with its writer.
 
 It reads the database with its own SQL, has its own canonical JSON, hashes and signature checks, and
 imports nothing that writes: a mistake there must not be repeated here. One snapshot, read only, as

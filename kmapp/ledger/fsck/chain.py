@@ -1,4 +1,4 @@
-"""The chain of one account, and what hangs on each commit: its note and the states it sealed."""
+"""Verification of an account's chain with the notes and states of each commit."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -94,7 +94,7 @@ def _wrong(
 
 
 def _changes(diff: Any) -> Iterator[Change]:
-    """The changes of a diff. One in another shape was reported already: its hash is wrong."""
+    """Return the changes of a diff. A malformed diff has been reported by its hash."""
     for change in diff if isinstance(diff, list) else ():
         if isinstance(change, dict) and {"object", "op", "digest"} <= change.keys():
             yield change
@@ -170,7 +170,7 @@ def _find_unknown_states(source: Source, findings: Findings, table: str, history
 
 
 def _settle_doubts(source: Source, findings: Findings, chain: Chain) -> None:
-    """What is gone may be gone only where something was erased."""
+    """Report missing objects, except where something was erased."""
     for seq, kind, objects, message in chain.doubts:
         if not any(name in chain.last and chain.last[name].digest is None for name in objects):
             name = objects[0] if len(objects) == 1 else ""

@@ -1,4 +1,4 @@
-"""What the signed file outside the database remembers."""
+"""Verification against the signed checkpoints outside the database."""
 
 import base64
 import json
@@ -35,7 +35,7 @@ class Remembered:
 
 
 def public_keys(paths: Iterable[Path]) -> dict[str, Ed25519PublicKey]:
-    """The keys in PEM files, by key id."""
+    """Return the public keys in PEM files, by key id."""
     keys = {}
     for path in paths:
         for block in path.read_text().split(_END)[:-1]:
@@ -46,7 +46,7 @@ def public_keys(paths: Iterable[Path]) -> dict[str, Ed25519PublicKey]:
 
 
 def read(path: Path, keys: Keys, findings: Findings) -> Remembered:
-    """The file's statements. Read it before the snapshot is taken: it may only know less."""
+    """Read the statements of the file. Call it before the snapshot is taken."""
     remembered = Remembered()
     if not path.exists():
         findings.notes.append(f"there is no checkpoint file {path}")
@@ -87,7 +87,7 @@ def _believe(line: bytes, keys: Keys, remembered: Remembered) -> str | None:
 
 
 def check_against(source: Source, findings: Findings, chain: Chain, remembered: Remembered) -> None:
-    """The chain is as long as was signed, and the database's own copies are copies."""
+    """Check that the chain reaches its checkpoints and that the copies in the database match."""
     signed = max(remembered.hashes.get(source.account, {}), default=0)
     if signed > chain.seq:
         message = f"ends at commit {chain.seq}, but commit {signed} was signed: its end is gone"

@@ -1,4 +1,4 @@
-"""What is derived from the rows, and what holds rows together."""
+"""Verification of derived data and of references between rows."""
 
 from collections.abc import Iterator
 

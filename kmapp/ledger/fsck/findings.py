@@ -1,4 +1,4 @@
-"""What was found."""
+"""Findings of the verification."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""The ledger's digests, worked out again from the description and not from the writer's code.
+"""Digests of the ledger, implemented independently of the writer.
 
 Canonical JSON: sorted keys, no spaces, UTF-8; integral numbers as integers; times are UTC text with
 microseconds, which the database writes for us (`TIME`).
@@ -34,7 +34,7 @@ class Commit(NamedTuple):
 
 
 def hash_of(account: str, commit: Commit, diff: Any) -> str:
-    """What the commit's hash must be (format 1): all its columns but the hash, by name."""
+    """Return the hash that a commit must have (format 1): over all columns but the hash."""
     text = (
         f'{{"account":"{account}","actor":{_encode(commit.actor)}'
         f',"created_at":"{commit.created_at}","diff":{_encode(diff)},"format":{commit.format}'
@@ -53,7 +53,7 @@ def encoded(value: Any) -> bytes:
 
 
 def number(value: float) -> float:
-    """A float as canonical JSON has it: integral ones as integers."""
+    """Format a float as in canonical JSON: integral ones as integers."""
     return int(value) if value.is_integer() else value
 
 
@@ -69,5 +69,5 @@ _decode = json.JSONDecoder(parse_float=_float, parse_int=_integer).decode
 
 
 def loaded(text: str | None) -> Any:
-    """A jsonb value, its numbers as canonical JSON has them."""
+    """Return a jsonb value with its numbers as in canonical JSON."""
     return None if text is None else _decode(text)

@@ -1,4 +1,4 @@
-"""The rows that are there now, against the last digest the chain has of each."""
+"""Verification of current rows against the last sealed digest of each."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -99,7 +99,7 @@ def _as_sealed(name: str, of: str) -> sql.Composable:
 
 
 def _body(columns: dict[str, str], values: Sequence[Any]) -> dict[str, Any]:
-    """What was sealed: every column that is not empty."""
+    """Return the sealed columns: every column that is not empty."""
     body: dict[str, Any] = {}
     for (name, of), value in zip(columns.items(), values, strict=True):
         loaded_value = loaded(value) if of == "jsonb" else value

@@ -1,4 +1,4 @@
-"""The whole check."""
+"""The complete verification."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ class Source:
             yield from cursor
 
     def blocks(self, query: str | sql.Composed, *params: Any) -> Iterator[Sequence[Any]]:
-        """The same in lists; other queries may run in between."""
+        """Yield rows in blocks; other queries may run in between."""
         with self.connection.cursor(name="fsck_blocks") as cursor:
             cursor.execute(query, params or None)
             while block := cursor.fetchmany(BLOCK):

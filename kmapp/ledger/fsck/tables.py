@@ -1,4 +1,4 @@
-"""Which tables the ledger seals, and which of their columns it does not.
+"""Sealed tables and their unsealed columns.
 
 Said here a second time on purpose. A test compares it with what the models say.
 """
@@ -66,5 +66,5 @@ INDEXED = (
 
 
 def kind_of(table: str) -> str:
-    """The table's name in a diff: memory.memoryentry."""
+    """Return the name of a table in a diff: memory.memoryentry."""
     return table.replace("_", ".", 1)

@@ -1,4 +1,4 @@
-"""manage.py backup: the database and what was signed of it, in one file, while everything runs."""
+"""manage.py backup: back up the database and its checkpoints while the product runs."""
 
 from datetime import datetime
 from pathlib import Path
@@ -42,7 +42,7 @@ class Command(BaseCommand):
 
 
 def fresh_name() -> Path:
-    """A name in the folder of backups, by the time."""
+    """Return a file name in the backup folder, based on the time."""
     folder: Path = settings.BACKUPS_DIR
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     moment = f"{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005 - as this machine's clock shows

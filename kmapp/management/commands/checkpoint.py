@@ -1,4 +1,4 @@
-"""manage.py checkpoint: sign where every chain stands, into a file outside the database."""
+"""manage.py checkpoint: sign the heads of all chains into a file outside the database."""
 
 from typing import Any
 

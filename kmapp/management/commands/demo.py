@@ -1,4 +1,4 @@
-"""manage.py demo: an invented tea company's memories and rules, in English and Chinese."""
+"""manage.py demo: load demo data of a fictional tea company, in English and Chinese."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""Embedding models: which there are, which one answers, and how to change to another."""
+"""manage.py embedding_models: list, add, compare and switch embedding models."""
 
 from argparse import ArgumentParser
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""manage.py fsck: whether everything in the ledger and in the tables is as it was sealed."""
+"""manage.py fsck: verify the ledger and all tables against what was sealed."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""manage.py migrate: Django's, while readers and writers go on.
+"""manage.py migrate: Django's command with short lock timeouts, for running systems.
 
 A change of a table queues for its lock, and whoever comes later queues behind it. So a migration
 waits only as long as nobody minds, lets the others pass and tries again. What is built

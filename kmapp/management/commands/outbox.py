@@ -1,4 +1,4 @@
-"""manage.py outbox: what is owed, what was given up, and doing that again."""
+"""manage.py outbox: list pending and failed jobs, and retry them."""
 
 from argparse import ArgumentParser
 from datetime import timedelta

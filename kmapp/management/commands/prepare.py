@@ -1,4 +1,4 @@
-"""manage.py prepare: everything between a running server and the first request, in one process."""
+"""manage.py prepare: all steps between a running server and the first request."""
 
 import json
 from io import StringIO

@@ -1,4 +1,4 @@
-"""manage.py provision: make roles, database and grants, as a superuser of the server."""
+"""manage.py provision: create roles, database and grants as superuser."""
 
 from argparse import ArgumentParser
 

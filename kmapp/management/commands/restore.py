@@ -1,4 +1,4 @@
-"""manage.py restore: read a backup back, into an empty database."""
+"""manage.py restore: restore a backup into an empty database."""
 
 from pathlib import Path
 from typing import Any

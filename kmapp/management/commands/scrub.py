@@ -1,4 +1,4 @@
-"""manage.py scrub: finish erasures on the disk."""
+"""manage.py scrub: remove erased content from the database's files."""
 
 from pathlib import Path
 from typing import Any

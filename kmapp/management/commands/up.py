@@ -1,4 +1,4 @@
-"""manage.py up: run everything on this machine, in the foreground."""
+"""manage.py up: run all processes on this machine in the foreground."""
 
 import json
 import time
@@ -104,7 +104,7 @@ class Command(BaseCommand):
 
 
 def _silence_of_worker() -> str:
-    """It answers nobody: that it works is seen by its pulse."""
+    """Return why the worker is not healthy. It has no port; heartbeats show that it works."""
     return "" if heartbeats.last_seen("worker") is not None else "It shows no sign of life."
 
 

@@ -1,4 +1,4 @@
-"""The parts that kmapp brings along, so that nothing has to be installed beside it.
+"""The embedded servers, so that nothing else must be installed.
 
 Here are the addresses, which follow from the data folder; settings import nothing else. The
 modules beside this one know how to run each part: for the supervisor, and for the tests. No Django.
@@ -23,7 +23,7 @@ def runtime_dir(data_dir: Path) -> Path:
 
 
 def postgres_sockets(data_dir: Path) -> Path:
-    """A folder of its own: when we are root, Postgres is somebody else."""
+    """Return a folder for the sockets; as root, Postgres runs as another user."""
     return runtime_dir(data_dir) / "pg"
 
 

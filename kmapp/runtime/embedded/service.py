@@ -1,4 +1,4 @@
-"""What the embedded programs have in common."""
+"""Shared parts of the embedded servers."""
 
 import os
 import stat
@@ -52,7 +52,7 @@ class Part(ABC):
 
 
 def package(name: str) -> Path:
-    """The folder of an installed package, without importing it."""
+    """Return the folder of an installed package without importing it."""
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise CannotStart(f"The package {name} is not installed: run make up once more.")

@@ -1,4 +1,4 @@
-"""The embedded parts in a folder of their own that is gone afterwards: for measuring and trying.
+"""Embedded servers in a temporary folder, for benchmarks and experiments.
 
     python -m kmapp.runtime.embedded.temporary manage.py perf bench --here
 

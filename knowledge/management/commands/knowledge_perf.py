@@ -1,4 +1,4 @@
-"""manage.py knowledge_perf: how well documents are found, and how fast they are cut."""
+"""manage.py knowledge_perf: measure document search and chunking."""
 
 from pathlib import Path
 from typing import Any

@@ -1,1 +1,1 @@
-"""The demo's documents and lore."""
+"""Demo data of knowledge: documents and lore."""

@@ -1,4 +1,4 @@
-"""The demo's documents, trusted and not, one changed, one that cannot be read; and its lore."""
+"""Loading of the demo's documents and lore."""
 
 import json
 from collections.abc import Mapping

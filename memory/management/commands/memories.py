@@ -182,7 +182,7 @@ def _opened(name: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _written(name: str) -> Iterator[BinaryIO]:
-    """A file that appears when it is whole: half an export is never mistaken for one."""
+    """Write a file that appears only when it is complete."""
     if name == STANDARD:
         yield sys.stdout.buffer
         return

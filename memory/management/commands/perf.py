@@ -137,7 +137,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _elsewhere() -> None:
-    """The same command, in an installation that is thrown away afterwards."""
+    """Run the command in a temporary installation."""
     with temporary.running() as there:
         temporary.prepare(there)
         # A line in the log for each request would be half of the output.
@@ -146,7 +146,7 @@ def _elsewhere() -> None:
 
 
 def _confirm_if_needed(*, yes: bool) -> None:
-    """What is seeded cannot be taken back, so nobody shall do it to real data by mistake."""
+    """Ask for confirmation before seeding real data, which cannot be undone."""
     others = [account for account in every_account() if not account.slug.startswith(PREFIX)]
     used = 0
     for account in others:

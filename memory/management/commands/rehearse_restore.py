@@ -132,7 +132,7 @@ class Command(BaseCommand):
 
 @contextmanager
 def _backup(file: Path | None) -> Iterator[Path]:
-    """The one that was named, the newest there is, or one that is made for the rehearsal."""
+    """Return the named backup, the newest one, or one created for the rehearsal."""
     backups = sorted(settings.BACKUPS_DIR.glob("*.zip"), key=lambda path: path.stat().st_mtime)
     if file or backups:
         yield file or backups[-1]

@@ -103,7 +103,7 @@ class Command(BaseCommand):
 
 @contextmanager
 def _embedding() -> Iterator[Callable[[Sequence[str], str], Sequence[Sequence[float]]]]:
-    """The embedder as passages and queries are sent to it: the embedded one, or the one set."""
+    """Return the embedder for passages and queries: embedded or configured."""
     model = EmbeddingModel(
         name=settings.EMBEDDING_MODEL,
         dimensions=settings.EMBEDDING_DIMENSIONS,

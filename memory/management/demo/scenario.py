@@ -48,7 +48,7 @@ def _client_id(name: str) -> str:
 
 
 def _run(data: Mapping[str, Any]) -> Batch:
-    """A conversation: one entry for each turn."""
+    """Return a conversation as a batch with one entry per turn."""
     start = datetime.fromisoformat(data["start"])
     return Batch(
         reason="conversation",

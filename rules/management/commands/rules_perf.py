@@ -1,4 +1,4 @@
-"""manage.py rules_perf: how long rules take, with thousands of them. Leaves nothing behind."""
+"""manage.py rules_perf: measure thousands of rules. Leaves no data behind."""
 
 import statistics
 from collections.abc import Callable, Iterator
@@ -83,7 +83,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 @contextmanager
 def undone() -> Iterator[Account]:
-    """An account that is never committed."""
+    """Provide an account in a transaction that is rolled back."""
     with transaction.atomic():
         account = create_account(name="rules perf")
         with acting(account):

@@ -1,4 +1,4 @@
-"""The demo's rules: some that count, some that watch, and what agents asked of them."""
+"""Demo data of rules: active and shadow rules with decisions."""
 
 import json
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def load_demo(actors: DemoActors) -> str:
 
 
 def _write(actors: DemoActors, data: Mapping[str, Any]) -> Rule | None:
-    """The rule, brought to its state; None if it was there already."""
+    """Create a rule in its state, or return None if it exists."""
     draft = NewRule(
         client_id=f"demo-{data['id']}",
         name=data["name"],
@@ -76,7 +76,7 @@ def _write(actors: DemoActors, data: Mapping[str, Any]) -> Rule | None:
 
 
 def _decision(actors: DemoActors, rule: Rule) -> Decision:
-    """A demo has no evidence to wait for, and says so."""
+    """Return a decision that overrides the gate with a stated reason."""
     return Decision(
         account_id=actors.account.pk,
         rule_id=rule.pk,
@@ -94,7 +94,7 @@ def _change(actors: DemoActors, data: Mapping[str, Any]) -> None:
 
 
 def _make_decisions(actors: DemoActors, data: Mapping[str, Any]) -> int:
-    """What agents are about to do, again and again, and how some of it went."""
+    """Record decisions of demo agents with some outcomes."""
     decision_count = 0
     for turn in range(data["rounds"]):
         for context in data["contexts"]:
