@@ -8,7 +8,7 @@ its own: the ledger refuses DELETE and TRUNCATE, so nothing can be cleaned.
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from time import monotonic
 from uuid import uuid4
 
@@ -163,15 +163,33 @@ def committed(
     django_db_setup: None, worker_database: str, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[str]:
     """A database of this test's own, where commits are commits. Yields its name."""
-    name = f"{worker_database}_own"
+    with temporary_database(f"{worker_database}_own") as name, django_db_blocker.unblock():
+        yield name
+
+
+@pytest.fixture(scope="module")
+def module_database(
+    django_db_setup: None, worker_database: str, django_db_blocker: DjangoDbBlocker
+) -> Iterator[None]:
+    """A database for the rows that all tests of a module read.
+
+    Fixtures of module scope commit these rows once; what a test adds to them is rolled back.
+    """
+    with temporary_database(f"{worker_database}_module"):
+        yield
+
+
+@contextmanager
+def temporary_database(name: str) -> Iterator[str]:
+    """Clone the template and use the clone; drop it afterwards."""
+    before = settings.DATABASES["default"]["NAME"]
     clone(name)
-    with django_db_blocker.unblock():
-        use_database(name)
-        try:
-            yield name
-        finally:
-            drop(name)
-            use_database(worker_database)
+    use_database(name)
+    try:
+        yield name
+    finally:
+        drop(name)
+        use_database(before)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoDbBlocker
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
@@ -57,13 +58,21 @@ def test_no_api_route_takes_an_id_that_is_not_probed(client: Client) -> None:
             assert '"client_id"' not in asked, name
 
 
-@pytest.fixture
-def theirs(rival: Account) -> Names:
+@pytest.fixture(scope="module")
+def theirs(module_database: None, django_db_blocker: DjangoDbBlocker) -> Names:
     """Rival's rows, of every kind."""
-    entry = fill(rival)[0]
-    member = makers.member(rival, "rita", role="admin")
-    waiting = proposed(rival, "Rival wants everyone to know this.")[0]
-    return list_actor_names(rival, entry=entry, proposal=waiting, member=member)
+    with django_db_blocker.unblock():
+        rival = makers.account("Rival")
+        entry = fill(rival)[0]
+        member = makers.member(rival, "rita", role="admin")
+        waiting = proposed(rival, "Rival wants everyone to know this.")[0]
+        return list_actor_names(rival, entry=entry, proposal=waiting, member=member)
+
+
+@pytest.fixture
+def rival(theirs: Names, db: None) -> Account:
+    with acting(theirs.account):
+        return Account.objects.get(pk=theirs.account)
 
 
 def nobodys(names: Names) -> Names:
