@@ -4,11 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 JOBS ?= auto
-# The product may be set up in this shell; its tests bring everything themselves.
+# The product may be set up in this shell; its tests bring everything themselves. They write their
+# bytecode: otherwise every worker and every process under test compiles all of its modules again.
 ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u REDIS_URL \
   -u EMBEDDER_QUERY_PORT -u EMBEDDER_BATCH_PORT -u EMBEDDING_BASE_URL \
   -u EMBEDDING_BATCH_BASE_URL -u EMBEDDING_API_KEY -u EMBEDDING_MODEL -u OPENAI_BASE_URL \
-  -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY
+  -u OPENAI_API_KEY -u CHAT_MODEL -u SECRET_KEY \
+  -u PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help up test long check types style audit demo bench chaos soak tune bench-retrieval \
