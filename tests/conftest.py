@@ -182,7 +182,7 @@ def module_database(
 @contextmanager
 def temporary_database(name: str) -> Iterator[str]:
     """Clone the template and use the clone; drop it afterwards."""
-    before = settings.DATABASES["default"]["NAME"]
+    before = str(settings.DATABASES["default"]["NAME"])
     clone(name)
     use_database(name)
     try:

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
@@ -21,6 +21,7 @@ from tests.context.messages_made import conversations, unpaired
 pytestmark = pytest.mark.django_db
 WITHIN = ArchiveScope(conversation_id="c1")
 THRESHOLD = 300
+NUMBERS = [300, pytest.param(1_000, marks=pytest.mark.long)]  # of examples
 # Known from the first example that has them on, as in a conversation that goes on.
 FIRST = ("a", "窑", "k", "")
 RESULTS = [(f"{word} 茶 tea 👨‍👩‍👧 " * 30)[: 290 + 40 * at] for at, word in enumerate(FIRST)]
@@ -60,11 +61,17 @@ def asked(keep_turns: int, kept: Sequence[UUID] = ()) -> Preparation:
     return Preparation(within=WITHIN, keep_turns=keep_turns, load_uuids=kept)
 
 
-@given(long_talks, st.integers(0, 2))
-@examples(
-    max_examples=1_000, suppress_health_check=[HealthCheck.function_scoped_fixture], database=None
-)
-def test_there_and_back(account: Account, messages: list[dict[str, Any]], keep_turns: int) -> None:
+@pytest.mark.parametrize("number", NUMBERS)
+def test_there_and_back(account: Account, number: int) -> None:
+    @given(long_talks, st.integers(0, 2))
+    @examples(max_examples=number, database=None)
+    def each(messages: list[dict[str, Any]], keep_turns: int) -> None:
+        check(account, messages, keep_turns)
+
+    each()
+
+
+def check(account: Account, messages: list[dict[str, Any]], keep_turns: int) -> None:
     short = prepare_messages(account.pk, SYSTEM, messages, asked(keep_turns)).messages
     assert unpaired(short) == unpaired(messages)
     kept = list(find_references(short))

@@ -1,13 +1,14 @@
 """The demo shows each kind of thing once, through the product's own doors."""
 
 import io
+from dataclasses import dataclass
 
 import pytest
 from django.core.management import call_command
+from pytest_django import DjangoDbBlocker
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
-from kmapp.accounts.models import Account as AccountModel
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion, Viewer
 from memory.retrieval.search import Search, search
@@ -22,12 +23,25 @@ def demo() -> str:
     return out.getvalue()
 
 
-@pytest.fixture
-def shown(acme: Account, ada: User) -> str:
-    return demo()
+@dataclass(frozen=True)
+class LoadedDemo:
+    account: Account
+    reviewer: User
+    output: str
 
 
-def test_each_kind_of_thing_is_there(acme: Account, ada: User, shown: str) -> None:
+@pytest.fixture(scope="module")
+def loaded(module_database: None, django_db_blocker: DjangoDbBlocker) -> LoadedDemo:
+    """The demo's rows, loaded once for all tests of this module that only add to them."""
+    with django_db_blocker.unblock():
+        account = makers.account("Acme")
+        reviewer = makers.member(account, "ada", role="admin")
+        return LoadedDemo(account, reviewer, demo())
+
+
+@pytest.mark.django_db
+def test_each_kind_of_thing_is_there(loaded: LoadedDemo) -> None:
+    acme, ada = loaded.account, loaded.reviewer
     with acting(acme):
         rows = MemoryEntry.objects.of(acme)
         assert set(rows.values_list("status", flat=True)) == {"active", "proposed", "forgotten"}
@@ -45,7 +59,9 @@ def test_each_kind_of_thing_is_there(acme: Account, ada: User, shown: str) -> No
         assert set(decided.values_list("actor", flat=True)) == {f"user:{ada.pk}"}
 
 
-def test_it_says_what_it_made_and_where_to_look(acme: Account, shown: str) -> None:
+@pytest.mark.django_db
+def test_it_says_what_it_made_and_where_to_look(loaded: LoadedDemo) -> None:
+    acme, shown = loaded.account, loaded.output
     with acting(acme):
         total = MemoryEntry.objects.of(acme).count()
         waiting = MemoryEntry.objects.of(acme).awaiting_review().count()
@@ -54,7 +70,9 @@ def test_it_says_what_it_made_and_where_to_look(acme: Account, shown: str) -> No
     assert "/review/" in shown
 
 
-def test_telling_it_again_changes_nothing(acme: Account, shown: str) -> None:
+@pytest.mark.django_db
+def test_telling_it_again_changes_nothing(loaded: LoadedDemo) -> None:
+    acme = loaded.account
     with acting(acme):
         before = Commit.objects.count()
         forgotten = MemoryEntry.objects.filter(pinned=True)[0]
@@ -81,7 +99,7 @@ def test_its_questions_are_answered(committed: str, acme: Account) -> None:
         assert any(wanted in hit.entry.content for hit in found.hits), question
 
 
-def test_without_a_person_the_product_decides(acme: AccountModel) -> None:
+def test_without_a_person_the_product_decides(committed: str, acme: Account) -> None:
     demo()
     with acting(acme):
         decided = MemoryVersion.objects.filter(event="APPROVE")

@@ -90,10 +90,10 @@ def test_each_payload_does_harm_on_a_careless_page(visitor: Visitor, watch: Watc
 
 
 def waited(visitor: Visitor, watch: Watch) -> list[str]:
-    for _tenth in range(20):
+    for _each in range(100):
         if found := watch.noticed(visitor):
             return found
-        visitor.page.wait_for_timeout(100)
+        visitor.page.wait_for_timeout(20)
     return []
 
 
