@@ -133,6 +133,6 @@ def _load_messages(account_id: UUID, bodies: Sequence[UUID]) -> list[Message]:
 def _request_summary(system: str, user_prompt: str, read: Callable[[str], str]) -> str | None:
     """Return the model's summary; None if its response is not usable."""
     try:
-        return sanitize_answer(request_answer(system, user_prompt, read, RESPONSE_SCHEMA).read)
+        return sanitize_answer(request_answer(system, user_prompt, read, RESPONSE_SCHEMA).value)
     except (InvalidAnswer, Refused):
         return None

@@ -1,6 +1,6 @@
-"""Making true what an extraction came to: one commit, and the extraction is finished by it.
+"""Writing the results of an extraction. The commit that writes them also finishes it.
 
-Inside `acting`, once: a second run finds the extraction finished and does nothing.
+Use inside `acting`. A second run finds the extraction finished and does nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,152 +8,224 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
+from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
-from memory.actions.entries import needs_review, write_within_commit
-from memory.actions.finish_extraction import close, held_open, ids_of
-from memory.actions.proposals import build_update_proposal
+from memory.actions.entries import needs_review, write_batch, write_within_commit
+from memory.actions.model_requests import InvalidAnswer
+from memory.actions.proposals import build_update_proposal, propose_update
+from memory.actions.review import Decision, edit
 from memory.actions.versions import lock_entry, update_entry
-from memory.extraction.decisions import FactOutcome
-from memory.models import (
-    Extraction,
-    MemoryEdge,
-    MemoryEntry,
-    MemorySettings,
-    MemoryVersion,
-    Viewer,
-)
+from memory.extraction.decisions import FactOutcome, normalize_for_comparison
+from memory.extraction.response_schema import Rewrite
+from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion, Viewer
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 
 Type, Status, Event = MemoryEdge.Type, MemoryEntry.Status, MemoryVersion.Event
-EXTRACTED = "Extracted from a conversation."
-JUDGED, DERIVED, MENTIONED = 1.0, 0.5, 0.5  # weights of edges
+REASON = "Extracted from a conversation."
+ALREADY_PROPOSED = "It waits for a person already."
+JUDGEMENT_WEIGHT, SOURCE_WEIGHT, MENTION_WEIGHT = 1.0, 0.5, 0.5
+OWNER_FIELDS = ("scope", "user_id", "agent_id", "app_id", "run_id")
 
 
-def remember(
+def apply_outcomes(
     row: Extraction,
-    operations: Sequence[FactOutcome],
+    outcomes: Sequence[FactOutcome],
     refused: Sequence[Mapping[str, Any]],
-    result_details: Mapping[str, Any],
+    details: Mapping[str, Any],
 ) -> None:
-    """Do what was settled. Memories that changed since they were compared: a Conflict."""
-    held = held_open(row.account_id, row.pk)
-    if held is None:
+    """Write the outcomes of facts. Raise Conflict if a compared memory changed meanwhile."""
+    locked = _lock_unfinished(row.account_id, row.pk)
+    if locked is None:
         return
-    actor = Actor.parse(held.actor)
-    touched = {
-        operation.similar.id: operation.similar
-        for operation in operations
-        if operation.similar and operation.event != "NONE"
+    actor = Actor.parse(locked.actor)
+    compared = {
+        each.memory.id: each.memory for each in outcomes if each.memory and each.event != "NONE"
     }
-    with recording(held.account_id, actor, reason=EXTRACTED) as commit:
-        # In the order of their ids, as all who hold several do.
-        old = {pk: _still(held, pk, touched[pk].version) for pk in sorted(touched)}
-        scene = _Scene(held, commit, old, operations)
-        results = [scene.do(operation) for operation in operations]
-    close(held, {"results": results, "refused": list(refused), **result_details})
+    with recording(locked.account_id, actor, reason=REASON) as commit:
+        # In the order of ids, so that two transactions cannot deadlock.
+        memories = {
+            pk: _lock_active(locked, pk, memory.version) for pk, memory in sorted(compared.items())
+        }
+        writer = _OutcomeWriter(locked, commit, memories, outcomes)
+        results = [writer.write(outcome) for outcome in outcomes]
+    _finish(locked, {"results": results, "refused": list(refused), **details})
 
 
-class _Scene:
-    """The commit in the making, and who it concerns."""
+def apply_nothing(account_id: UUID, pk: UUID, result: Mapping[str, Any]) -> None:
+    """Finish an extraction that writes no memories."""
+    if locked := _lock_unfinished(account_id, pk):
+        _finish(locked, result)
+
+
+def record_failure(account_id: UUID, pk: UUID, error: InvalidAnswer) -> None:
+    """Store an unusable answer for people. The input stays, so that it can be tried again."""
+    if locked := _lock_unfinished(account_id, pk):
+        locked.problem, locked.answer = error.problem[:500], error.raw
+        locked.save(update_fields=["problem", "answer"])
+
+
+def apply_procedure(row: Extraction, text: str) -> None:
+    """Write the record of a run."""
+    locked = _lock_unfinished(row.account_id, row.pk)
+    if locked is None:
+        return
+    draft = NewEntry(
+        id=uuid7(),
+        text=text,
+        kind=MemoryEntry.Kind.PROCEDURE,
+        metadata=locked.metadata,
+        observed_at=locked.observed_at,
+        **_owner_of(locked),
+    )
+    batch = Batch(
+        entries=[draft], edges=_edges_to_sources(draft, locked), reason="Record of a run."
+    )
+    actor = Actor.parse(locked.actor)
+    entry = write_batch(account_id=locked.account_id, actor=actor, batch=batch).entries[0]
+    result = {"item": 0, "id": str(entry.pk), "event": "ADD", "status": entry.status}
+    _finish(locked, {"results": [result]})
+
+
+def apply_rewrite(row: Extraction, seen: MemoryEntry, rewrite: Rewrite) -> None:
+    """Change a memory as an instruction says, or propose the change where review is needed."""
+    locked = _lock_unfinished(row.account_id, row.pk)
+    if locked is None:
+        return
+    values: dict[str, Any] = {"content": rewrite.content}
+    if rewrite.importance is not None:
+        values["importance"] = rewrite.importance
+    texts = (rewrite.content, seen.content)
+    if len({*map(normalize_for_comparison, texts)}) == 1 and rewrite.importance is None:
+        _finish(locked, {"results": [{"item": 0, "id": str(seen.pk), "event": "NONE"}]})
+        return
+    actor = Actor.parse(locked.actor)
+    decision = Decision(
+        account_id=locked.account_id,
+        entry_id=seen.pk,
+        actor=actor,
+        version=seen.version,
+        reason=locked.said["instruction"][:500],
+    )
+    settings = MemorySettings.objects.get_or_default(locked.account_id)
+    is_proposal = needs_review(settings, actor, seen.visibility, seen.kind)
+    entry = (propose_update if is_proposal else edit)(decision, values)
+    result = {"item": 0, "event": "UPDATE", "id": str(entry.pk), "status": entry.status}
+    if is_proposal:
+        result["supersedes"] = str(seen.pk)
+    _finish(locked, {"results": [result]})
+
+
+def _lock_unfinished(account_id: UUID, pk: UUID) -> Extraction | None:
+    rows = Extraction.objects.of(account_id).select_for_update(no_key=True, of=("self",))
+    return rows.filter(pk=pk, finished_at=None).first()
+
+
+def _finish(locked: Extraction, result: Mapping[str, Any]) -> None:
+    """Store the result and delete the input, which is not needed any more."""
+    locked.result, locked.finished_at = dict(result), timezone.now()
+    locked.said, locked.problem, locked.answer = {}, "", ""
+    ids = [each.get(name) for each in result["results"] for name in ("id", "supersedes")]
+    locked.memories = sorted({*locked.memories, *(UUID(pk) for pk in ids if pk)})
+    locked.save(update_fields=["result", "finished_at", "said", "problem", "answer", "memories"])
+
+
+def _owner_of(row: Extraction) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in OWNER_FIELDS}
+
+
+def _edges_to_sources(draft: NewEntry, row: Extraction) -> list[NewEdge]:
+    """Return edges to the messages of the conversation that are stored as memories."""
+    src, sources = EdgeEnd(id=draft.id), [EdgeEnd(id=UUID(pk)) for pk in row.said.get("stored", [])]
+    return [
+        NewEdge(type=Type.DERIVED_FROM, src=src, dst=dst, weight=SOURCE_WEIGHT) for dst in sources
+    ]
+
+
+class _OutcomeWriter:
+    """Writer of the outcomes of one extraction, within one commit."""
 
     def __init__(
         self,
         row: Extraction,
         commit: Recording,
-        old: Mapping[UUID, MemoryEntry],
-        operations: Sequence[FactOutcome],
+        memories: Mapping[UUID, MemoryEntry],
+        outcomes: Sequence[FactOutcome],
     ) -> None:
-        self.row, self.commit, self.old = row, commit, old
+        self.row, self.commit, self.memories = row, commit, memories
         self.settings = MemorySettings.objects.get_or_default(row.account_id)
-        self.stored = [UUID(pk) for pk in row.said.get("stored", [])]
-        self.named = _entities(
-            row, {name for operation in operations for name in operation.fact.entities}
-        )
+        names = {name for outcome in outcomes for name in outcome.fact.entities}
+        self.entities = _find_entities(row, names)
 
-    def do(self, operation: FactOutcome) -> dict[str, Any]:
-        reason = redact_text(operation.reason, self.settings.account.redact)
-        target = (
-            self.old.get(operation.similar.id)
-            if operation.similar and operation.event != "NONE"
-            else None
-        )
-        if operation.event == "NONE":
-            previous_id = operation.similar.id if operation.similar else None
-            return _result(operation, previous_id, "NONE", reason)
-        if target and operation.event in ("UPDATE", "DELETE") and self._needs_review(target):
-            return self._propose(operation, target, reason)
-        if target and operation.event == "UPDATE":
-            return self._update(operation, target, reason)
-        return self._add(operation, target, reason)
+    def write(self, outcome: FactOutcome) -> dict[str, Any]:
+        reason = self._redact(outcome.reason)
+        if outcome.event == "NONE":
+            known = outcome.memory.id if outcome.memory else None
+            return _format_result(outcome, known, "NONE", reason)
+        memory = self.memories.get(outcome.memory.id) if outcome.memory else None
+        if memory and outcome.event in ("UPDATE", "DELETE") and self._needs_review(memory):
+            return self._propose(outcome, memory, reason)
+        if memory and outcome.event == "UPDATE":
+            return self._update(outcome, memory, reason)
+        return self._add(outcome, memory, reason)
+
+    def _redact(self, text: str) -> str:
+        return redact_text(text, self.settings.account.redact)
 
     def _needs_review(self, entry: MemoryEntry) -> bool:
-        """Whether a person decides about changes of this memory."""
         return needs_review(self.settings, self.commit.actor, entry.visibility, entry.kind)
 
-    def _add(
-        self, operation: FactOutcome, target: MemoryEntry | None, reason: str
-    ) -> dict[str, Any]:
-        """Remember the fact. With DELETE it takes the place of a memory, which stays on record."""
-        if waiting := self._proposed_already(operation):
-            return _result(operation, waiting, "NONE", "It waits for a person already.")
-        draft = self._draft(operation)
-        edges = [*self._edges_of(draft), *_judging(draft, target, operation)]
-        written = write_within_commit(
-            self.commit, Batch(entries=[draft], edges=edges, reason=reason)
-        )
-        entry = written.entries[0]
-        # While it waits for a person, what it contradicts goes on holding.
-        if target and operation.event == "DELETE" and entry.status == Status.ACTIVE:
-            self._change(target, Event.SUPERSEDE, {"status": Status.SUPERSEDED}, reason)
-        result = _result(operation, entry.pk, "ADD", reason, status=entry.status)
-        return result | (
-            {"supersedes": str(target.pk)} if target and operation.event == "DELETE" else {}
-        )
+    def _add(self, outcome: FactOutcome, memory: MemoryEntry | None, reason: str) -> dict[str, Any]:
+        """Add the fact; with the event DELETE it supersedes a memory."""
+        waiting = MemoryEntry.objects.of(self.row.account_id).awaiting_review()
+        same = waiting.filter(content=self._redact(outcome.fact.text), **_owner_of(self.row))
+        if proposed := same.values_list("pk", flat=True).first():
+            return _format_result(outcome, proposed, "NONE", ALREADY_PROPOSED)
+        draft = self._build_draft(outcome)
+        edges = [
+            *_edges_to_sources(draft, self.row),
+            *self._edges_to_entities(draft),
+            *_judgement_edges(draft, memory, outcome),
+        ]
+        batch = Batch(entries=[draft], edges=edges, reason=reason)
+        entry = write_within_commit(self.commit, batch).entries[0]
+        result = _format_result(outcome, entry.pk, "ADD", reason, status=entry.status)
+        if not memory or outcome.event != "DELETE":
+            return result
+        if entry.status == Status.ACTIVE:  # a proposal does not supersede the memory yet
+            values = {"status": Status.SUPERSEDED}
+            update_entry(memory, Event.SUPERSEDE, values, self.commit, reason=reason)
+        return {**result, "supersedes": str(memory.pk)}
 
-    def _update(self, operation: FactOutcome, target: MemoryEntry, reason: str) -> dict[str, Any]:
-        names = list(dict.fromkeys([*target.entities, *operation.fact.entities]))
-        text = redact_text(operation.text, self.settings.account.redact)
-        self._change(target, Event.UPDATE, {"content": text, "entities": names}, reason)
-        return _result(operation, target.pk, "UPDATE", reason)
+    def _update(self, outcome: FactOutcome, memory: MemoryEntry, reason: str) -> dict[str, Any]:
+        entities = list(dict.fromkeys([*memory.entities, *outcome.fact.entities]))
+        values = {"content": self._redact(outcome.text), "entities": entities}
+        update_entry(memory, Event.UPDATE, values, self.commit, reason=reason)
+        return _format_result(outcome, memory.pk, "UPDATE", reason)
 
-    def _propose(self, operation: FactOutcome, target: MemoryEntry, reason: str) -> dict[str, Any]:
-        """Propose memories that more people would see than took part in the conversation."""
-        text = redact_text(operation.text or operation.fact.text, self.settings.account.redact)
-        there = _proposals(target).filter(content=text).first()
-        if there:
-            return _result(operation, there.pk, "NONE", "It waits for a person already.")
-        batch = build_update_proposal(target, {"content": text}, reason=reason)
-        if operation.event == "DELETE":
-            edge = NewEdge(
-                type=Type.CONTRADICTS,
-                src=EdgeEnd(id=batch.entries[0].id),
-                dst=EdgeEnd(id=target.pk),
-                weight=JUDGED,
-            )
+    def _propose(self, outcome: FactOutcome, memory: MemoryEntry, reason: str) -> dict[str, Any]:
+        """Propose the change of a memory that needs review, for example an account-wide one."""
+        text = self._redact(outcome.text or outcome.fact.text)
+        edges = MemoryEdge.objects.of(memory.account_id).filter(dst=memory, type=Type.SUPERSEDES)
+        waiting = MemoryEntry.objects.of(memory.account_id).awaiting_review()
+        proposed = waiting.filter(pk__in=edges.values("src"), content=text).first()
+        if proposed:
+            return _format_result(outcome, proposed.pk, "NONE", ALREADY_PROPOSED)
+        batch = build_update_proposal(memory, {"content": text}, reason=reason)
+        if outcome.event == "DELETE":
+            src, dst = EdgeEnd(id=batch.entries[0].id), EdgeEnd(id=memory.pk)
+            edge = NewEdge(type=Type.CONTRADICTS, src=src, dst=dst, weight=JUDGEMENT_WEIGHT)
             batch = Batch(entries=batch.entries, edges=[*batch.edges, edge], reason=reason)
         entry = write_within_commit(self.commit, batch).entries[0]
-        result_details = _result(operation, entry.pk, operation.event, reason, status=entry.status)
-        return result_details | {"supersedes": str(target.pk)}
+        result = _format_result(outcome, entry.pk, outcome.event, reason, status=entry.status)
+        return {**result, "supersedes": str(memory.pk)}
 
-    def _change(
-        self, entry: MemoryEntry, event: str, values: Mapping[str, Any], reason: str
-    ) -> None:
-        update_entry(
-            entry,
-            actor=self.commit.actor,
-            event=event,
-            reason=reason,
-            values=values,
-            commit=self.commit,
-        )
-
-    def _draft(self, operation: FactOutcome) -> NewEntry:
-        row, fact = self.row, operation.fact
+    def _build_draft(self, outcome: FactOutcome) -> NewEntry:
+        row, fact = self.row, outcome.fact
         tags = dict.fromkeys([*([fact.category] if fact.category else []), *fact.tags])
         return NewEntry(
             id=uuid7(),
@@ -164,78 +236,53 @@ class _Scene:
             entities=fact.entities,
             importance=fact.importance,
             observed_at=row.observed_at,
-            **ids_of(row),
+            **_owner_of(row),
         )
 
-    def _edges_of(self, draft: NewEntry) -> list[NewEdge]:
-        """Where it was said, and the entities that it names."""
-        src = EdgeEnd(id=draft.id)
-        summary_parts = [
-            NewEdge(type=Type.DERIVED_FROM, src=src, dst=EdgeEnd(id=pk), weight=DERIVED)
-            for pk in self.stored
-        ]
-        named = {
-            self.named[name.casefold()] for name in draft.entities if name.casefold() in self.named
-        }
+    def _edges_to_entities(self, draft: NewEntry) -> list[NewEdge]:
+        names = {name.casefold() for name in draft.entities} & self.entities.keys()
+        src, targets = EdgeEnd(id=draft.id), sorted({self.entities[name] for name in names})
         return [
-            *summary_parts,
-            *(
-                NewEdge(type=Type.MENTIONS, src=src, dst=EdgeEnd(id=pk), weight=MENTIONED)
-                for pk in sorted(named)
-            ),
+            NewEdge(type=Type.MENTIONS, src=src, dst=EdgeEnd(id=pk), weight=MENTION_WEIGHT)
+            for pk in targets
         ]
 
-    def _proposed_already(self, operation: FactOutcome) -> UUID | None:
-        """Return whether the same fact is already proposed and undecided."""
-        text = redact_text(operation.fact.text, self.settings.account.redact)
-        waiting = MemoryEntry.objects.of(self.row.account_id).awaiting_review()
-        return waiting.filter(content=text, **ids_of(self.row)).values_list("pk", flat=True).first()
 
-
-def _judging(draft: NewEntry, target: MemoryEntry | None, operation: FactOutcome) -> list[NewEdge]:
-    if target is None:
+def _judgement_edges(
+    draft: NewEntry, memory: MemoryEntry | None, outcome: FactOutcome
+) -> list[NewEdge]:
+    if memory is None:
         return []
-    kinds = [Type.SUPERSEDES] if operation.event == "DELETE" else []
-    if operation.contradicts:
-        kinds.append(Type.CONTRADICTS)
-    src, dst = EdgeEnd(id=draft.id), EdgeEnd(id=target.pk)
-    return [NewEdge(type=kind, weight=JUDGED, src=src, dst=dst) for kind in kinds]
+    types = [Type.SUPERSEDES] if outcome.event == "DELETE" else []
+    if outcome.contradicts:
+        types.append(Type.CONTRADICTS)
+    src, dst = EdgeEnd(id=draft.id), EdgeEnd(id=memory.pk)
+    return [NewEdge(type=each, weight=JUDGEMENT_WEIGHT, src=src, dst=dst) for each in types]
 
 
-def _proposals(old: MemoryEntry) -> Any:
-    """Return the proposals that would replace a memory."""
-    edges = MemoryEdge.objects.of(old.account_id).filter(dst=old, type=Type.SUPERSEDES)
-    waiting = MemoryEntry.objects.of(old.account_id).awaiting_review()
-    return waiting.filter(pk__in=edges.values("src"))
-
-
-def _entities(row: Extraction, names: set[str]) -> dict[str, UUID]:
-    """Memories that stand for an entity of this name, among those the same people see."""
+def _find_entities(row: Extraction, names: set[str]) -> dict[str, UUID]:
+    """Return the entities with these names that the owner of the extraction can see."""
     if not names:
         return {}
-    alone = not (row.user_id or row.agent_id)
-    viewer = Viewer(user_id=row.user_id, agent_id=row.agent_id, run_id=row.run_id if alone else "")
+    is_shared = not (row.user_id or row.agent_id)
+    run_id = row.run_id if is_shared else ""
+    viewer = Viewer(user_id=row.user_id, agent_id=row.agent_id, run_id=run_id)
     rows = MemoryEntry.objects.of(row.account_id).current().visible_to(viewer)
-    stale_rows = rows.filter(
-        Q(title__in=names) | Q(content__in=names), kind=MemoryEntry.Kind.ENTITY
-    ).order_by("-pk")
-    return {(entry.title or entry.content).casefold(): entry.pk for entry in stale_rows[:200]}
+    is_named = Q(title__in=names) | Q(content__in=names)
+    entities = rows.filter(is_named, kind=MemoryEntry.Kind.ENTITY).order_by("-pk")[:200]
+    return {(entry.title or entry.content).casefold(): entry.pk for entry in entities}
 
 
-def _still(row: Extraction, pk: UUID, version: int) -> MemoryEntry:
+def _lock_active(row: Extraction, pk: UUID, version: int) -> MemoryEntry:
     entry = lock_entry(row.account_id, pk, version)
     if entry.status != Status.ACTIVE:
-        raise Conflict("A memory stopped counting while it was compared.", code="stale_version")
+        raise Conflict("A memory stopped being active meanwhile.", code="stale_version")
     return entry
 
 
-def _result(
-    operation: FactOutcome, pk: UUID | None, event: str, reason: str, status: str = Status.ACTIVE
+def _format_result(
+    outcome: FactOutcome, pk: UUID | None, event: str, reason: str, status: str = Status.ACTIVE
 ) -> dict[str, Any]:
-    result_details = {
-        "item": operation.item,
-        "id": str(pk) if pk else None,
-        "event": event,
-        "reason": reason,
-    }
-    return result_details | ({"status": str(status)} if event != "NONE" else {})
+    key = str(pk) if pk else None
+    result = {"item": outcome.item, "id": key, "event": event, "reason": reason}
+    return result if event == "NONE" else {**result, "status": str(status)}

@@ -1,4 +1,4 @@
-"""Drawing connections between memories."""
+"""Writing edges between memories."""
 
 from collections.abc import Container, Sequence
 from uuid import UUID
@@ -12,65 +12,73 @@ from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge
 
 Origin, Type = MemoryEdge.Origin, MemoryEdge.Type
-# What says that another memory no longer holds. A reviewer must see it together with its memory.
-JUDGING = frozenset({Type.SUPERSEDES, Type.CONTRADICTS})
+# Types that affect another memory. A reviewer must see such an edge together with its memory.
+JUDGING_TYPES = frozenset({Type.SUPERSEDES, Type.CONTRADICTS})
+
+EdgeKey = tuple[UUID, UUID, str]  # source, destination, type
 
 
 def write_edges(
     account_id: UUID,
     batch: Batch,
     entries: Sequence[MemoryEntry],
-    new_entries: Container[UUID],
+    created: Container[UUID],
     commit: Recording,
 ) -> list[MemoryEdge]:
-    """Write edges between entries of a batch, of which some are `made` by it, and known ones.
+    """Write the edges of a batch; `created` holds the ids of entries that the batch creates.
 
-    A written edge stays as it is; a derived one gives way to the same edge written.
+    An existing written edge stays unchanged; a derived one is replaced.
     """
     drafts = batch.edges
     if not drafts:
         return []
-    ends = _Ends(account_id, batch, entries)
+    ends = _EdgeEnds(account_id, batch, entries)
     pairs = [
-        (ends.find(draft.src, i, "src"), ends.find(draft.dst, i, "dst"))
+        (ends.get(draft.src, i, "src"), ends.get(draft.dst, i, "dst"))
         for i, draft in enumerate(drafts)
     ]
     for i, (src, dst) in enumerate(pairs):
         validate_edge_ends(i, src, dst)
-    there = _there(account_id, pairs)
-    written_edges = {name: edge for name, edge in there.items() if edge.origin == Origin.WRITTEN}
-    edges, fresh = [], []
-    for i, (draft, (src, dst)) in enumerate(zip(drafts, pairs, strict=True)):
-        name = (src.pk, dst.pk, draft.type)
-        if name not in written_edges:
-            if commit.actor.kind == "key" and src.pk not in new_entries:
-                _refuse_judging(i, draft)
-            written_edges[name] = _edge(account_id, draft, src, dst, commit)
-            fresh.append(written_edges[name])
-        edges.append(written_edges[name])
-    replaced = [
-        there[name].pk for name in written_edges if name in there and there[name].commit_id is None
-    ]
-    if replaced:
-        MemoryEdge.objects.of(account_id).filter(pk__in=replaced).delete()
-    MemoryEdge.objects.bulk_create(fresh, batch_size=500)
-    commit.add_all(fresh, "ADD")
-    return edges
-
-
-_Name = tuple[UUID, UUID, str]
-
-
-def _there(
-    account_id: UUID, pairs: Sequence[tuple[MemoryEntry, MemoryEntry]]
-) -> dict[_Name, MemoryEdge]:
     rows = MemoryEdge.objects.of(account_id).filter(
         src__in=[src.pk for src, _ in pairs], dst__in=[dst.pk for _, dst in pairs]
     )
-    return {(edge.src_id, edge.dst_id, edge.type): edge for edge in rows}
+    existing = {(edge.src_id, edge.dst_id, edge.type): edge for edge in rows}
+    written = {key: edge for key, edge in existing.items() if edge.origin == Origin.WRITTEN}
+    edges, new_edges = [], []
+    for i, (draft, (src, dst)) in enumerate(zip(drafts, pairs, strict=True)):
+        key = (src.pk, dst.pk, draft.type)
+        if key not in written:
+            if commit.actor.kind == "key" and src.pk not in created:
+                _refuse_late_judgement(i, draft)
+            written[key] = _build_edge(account_id, draft, src, dst, commit)
+            new_edges.append(written[key])
+        edges.append(written[key])
+    replaced = [
+        existing[key].pk for key in written if key in existing and existing[key].commit_id is None
+    ]
+    if replaced:
+        MemoryEdge.objects.of(account_id).filter(pk__in=replaced).delete()
+    MemoryEdge.objects.bulk_create(new_edges, batch_size=500)
+    commit.add_all(new_edges, "ADD")
+    return edges
 
 
-def _edge(
+def build_derived_edge(
+    account_id: UUID, src: UUID, dst: UUID, edge_type: str, *, weight: float
+) -> MemoryEdge:
+    return MemoryEdge(
+        id=uuid7(),
+        account_id=account_id,
+        src_id=src,
+        dst_id=dst,
+        type=edge_type,
+        weight=weight,
+        origin=Origin.DERIVED,
+        created_at=timezone.now(),
+    )
+
+
+def _build_edge(
     account_id: UUID, draft: NewEdge, src: MemoryEntry, dst: MemoryEntry, commit: Recording
 ) -> MemoryEdge:
     return MemoryEdge(
@@ -87,11 +95,11 @@ def _edge(
     )
 
 
-def _refuse_judging(i: int, draft: NewEdge) -> None:
-    """Refuse edges to memories in review, because reviewers approve exactly what they saw."""
-    if draft.type in JUDGING:
+def _refuse_late_judgement(i: int, draft: NewEdge) -> None:
+    """Refuse to attach a judgement to an existing memory: a reviewer approves what they saw."""
+    if draft.type in JUDGING_TYPES:
         raise Invalid(
-            f"Only a memory written in the same batch {draft.type} another.",
+            f"Only a memory of the same batch can be the source of a {draft.type} edge.",
             code="edge_after_entry",
             issues=[{"path": f"edges.{i}.src", "message": "was written before this batch"}],
         )
@@ -112,34 +120,30 @@ def validate_edge_ends(i: int, src: MemoryEntry, dst: MemoryEntry) -> None:
         )
 
 
-class _Ends:
-    """Finds what edges point at, with one query for all of them."""
+class _EdgeEnds:
+    """The entries at the ends of all edges of a batch, loaded with one query each way."""
 
     def __init__(self, account_id: UUID, batch: Batch, entries: Sequence[MemoryEntry]) -> None:
         self.by_id = {entry.pk: entry for entry in entries}
         self.by_client_id = {entry.client_id: entry for entry in entries if entry.client_id}
-        endpoints = [end for draft in batch.edges for end in (draft.src, draft.dst)]
+        ends = [end for draft in batch.edges for end in (draft.src, draft.dst)]
         rows = MemoryEntry.objects.of(account_id)
-        ids = {end.id for end in endpoints if end.id} - self.by_id.keys()
-        names = {end.client_id for end in endpoints if end.client_id} - self.by_client_id.keys()
+        ids = {end.id for end in ends if end.id} - self.by_id.keys()
+        names = {end.client_id for end in ends if end.client_id} - self.by_client_id.keys()
         self.by_id |= rows.in_bulk(list(ids)) if ids else {}
         if names:
             scopes = {batch.scope, *(entry.scope for entry in entries)}
             matches = rows.filter(client_id__in=names, scope__in=scopes)
-            # Where two scopes know one name, the batch's own scope is meant: it comes last.
+            # If two scopes use one client id, the scope of the batch wins: it comes last.
             ordered = sorted(matches, key=lambda entry: entry.scope == batch.scope)
             self.by_client_id |= {str(entry.client_id): entry for entry in ordered}
 
-    def find(self, end: EdgeEnd, i: int, side: str) -> MemoryEntry:
+    def get(self, end: EdgeEnd, i: int, side: str) -> MemoryEntry:
         entry = self.by_id.get(end.id) if end.id else self.by_client_id.get(end.client_id)
         if entry is None:
+            message = f"no entry {end.id or end.client_id} in this account or batch"
             raise Invalid(
                 "An edge points at an entry that does not exist.",
-                issues=[
-                    {
-                        "path": f"edges.{i}.{side}",
-                        "message": f"no entry {end.id or end.client_id} here or in this batch",
-                    }
-                ],
+                issues=[{"path": f"edges.{i}.{side}", "message": message}],
             )
         return entry

@@ -1,11 +1,11 @@
-"""What a worker does with what was handed over: read it, ask the model, remember what comes of it.
+"""Extraction of memories from stored input by a chat model, run by a worker.
 
-Nothing is written before the last answer is understood, and then all of it in one commit.
+Nothing is written before the last answer is parsed, and then everything in one commit.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +13,14 @@ from kmapp.accounts.acting import acting
 from kmapp.prompt_injection import detect_flags
 from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
-from memory.actions.apply_extraction import remember
-from memory.actions.finish_extraction import fail, finish
+from memory.actions.apply_extraction import (
+    apply_nothing,
+    apply_outcomes,
+    apply_procedure,
+    apply_rewrite,
+    record_failure,
+)
 from memory.actions.model_requests import Answer, InvalidAnswer, describe_image, request_answer
-from memory.actions.model_rewrites import remember_procedure, rewrite
 from memory.extraction.conversation import (
     ASSISTANT,
     USER,
@@ -43,11 +47,11 @@ from memory.extraction.response_schema import (
     USER_CATEGORIES,
     Decision,
     Fact,
-    InvalidResponse,
     ParsedItems,
     Refusal,
     Rewrite,
     facts_schema,
+    parse_decisions,
     parse_items,
     parse_one,
     parse_task_assessment,
@@ -56,245 +60,235 @@ from memory.extraction.settings import ExtractionSettings, load_extraction_setti
 from memory.models import Extraction, MemoryEntry, Viewer
 from memory.retrieval.search import Search, search
 
-NEAREST = 5  # memories that a fact is compared with
-# What may be changed by a conversation: not what was said, nor what stands for something else.
+MAX_SIMILAR = 5  # memories that a fact is compared with
+# Kinds that a fact may change: not messages, nor memories that represent others.
 CHANGEABLE = ("fact", "preference", "skill", "pattern", "context", "project_state", "self_model")
-# Advice about a text that speaks to the model instead of saying what is so.
-HOSTILE = frozenset({"instructions", "role_markup", "tool_call", "tag_characters"})
+# Flags of a text that instructs the model.
+HOSTILE_FLAGS = frozenset({"instructions", "role_markup", "tool_call", "tag_characters"})
+# Codes of a search that could not compare meanings.
+NO_VECTOR_CODES = frozenset({"km_timeout", "km_circuit_open", "km_provider_error"})
 
 
 def run_extraction(account_id: UUID, pk: UUID) -> None:
-    """Do what was asked for, unless it is done. BadAnswer: nothing changed, and it is kept."""
+    """Run an extraction unless it is finished. InvalidAnswer: nothing changed, and it is stored."""
     with acting(account_id):
         row = Extraction.objects.of(account_id).filter(pk=pk, finished_at=None).first()
-        options = load_extraction_settings(account_id)
+        settings = load_extraction_settings(account_id)
     if row is None:
         return
     try:
-        _READERS[row.kind](row, options)
+        _RUNNERS[row.kind](row, settings)
     except InvalidAnswer as error:
         with acting(account_id):
-            fail(account_id, pk, error)
+            record_failure(account_id, pk, error)
         raise
 
 
-def _conversation(row: Extraction, options: ExtractionSettings) -> None:
-    messages = [_in_words(Message.of(stored)) for stored in row.said["messages"]]
-    agents = is_about_agent(messages, row.agent_id)
-    role = ASSISTANT if agents else USER
+def _extract_conversation(row: Extraction, settings: ExtractionSettings) -> None:
+    messages = _load_messages(row)
+    about_agent = is_about_agent(messages, row.agent_id)
+    role = ASSISTANT if about_agent else USER
     if not any(message.role == role and message.text.strip() for message in messages):
-        return _done(row, [], {"note": f"The {role} said nothing."})
-    categories = dict(options.categories) or (AGENT_CATEGORIES if agents else USER_CATEGORIES)
+        return _finish_without_facts(row, {"note": f"The {role} said nothing."})
+    categories = dict(settings.categories) or (AGENT_CATEGORIES if about_agent else USER_CATEGORIES)
     system = prompt(
-        "facts_of_agent" if agents else "facts_of_user",
-        today=_day(row),
+        "facts_of_agent" if about_agent else "facts_of_user",
+        today=_format_day(row),
         categories="\n".join(f"- {name}: {what}" for name, what in categories.items()),
-        instructions=options.prompt_text,
+        instructions=settings.prompt_instructions,
     )
-    input_text = render_transcript(messages)
+    transcript = render_transcript(messages)
     answer = request_answer(
         system,
-        fence_text("conversation", input_text),
+        fence_text("conversation", transcript),
         lambda raw: parse_items(raw, "facts", Fact),
         facts_schema(list(categories)),
     )
-    stored = _trustworthy(answer, system, input_text, categories)
-    return _compare(row, stored, {})
+    return _store_facts(row, _filter_facts(answer, system, transcript, categories), {})
 
 
-def _task(row: Extraction, options: ExtractionSettings) -> None:
-    if not options.auto_store:
-        return _done(row, [], {"note": "The account does not store by itself (auto_store)."})
-    system = prompt("worthwhile", today=_day(row), instructions=options.prompt_text)
-    input_text = "\n\n".join(
+def _extract_task(row: Extraction, settings: ExtractionSettings) -> None:
+    if not settings.auto_store:
+        note = "The account does not store by itself (auto_store)."
+        return _finish_without_facts(row, {"note": note})
+    instructions = settings.prompt_instructions
+    system = prompt("worthwhile", today=_format_day(row), instructions=instructions)
+    text = "\n\n".join(
         fence_text(name, row.said[name]) for name in ("goal", "result", "log") if row.said[name]
     )
-    answer = request_answer(system, input_text, parse_task_assessment, TASK_ASSESSMENT_SCHEMA)
-    whole = answer.read.whole
-    details = {"should_store": whole["should_store"], "reasoning": whole["reasoning"]}
-    if not whole["should_store"]:
-        return _done(row, [], details)
-    stored = _trustworthy(answer, system, input_text, {})
-    items = stored.items.items()
-    small = {n: fact for n, fact in items if fact.importance < options.store_threshold}
-    least = f"importance below {options.store_threshold:g}"
+    answer = request_answer(system, text, parse_task_assessment, TASK_ASSESSMENT_SCHEMA)
+    details = {name: answer.value.payload[name] for name in ("should_store", "reasoning")}
+    if not details["should_store"]:
+        return _finish_without_facts(row, details)
+    parsed = _filter_facts(answer, system, text, {})
+    threshold = settings.store_threshold
     dropped = [
-        {"item": n, "importance": fact.importance, "reason": least} for n, fact in small.items()
+        {"item": n, "importance": fact.importance, "reason": f"importance below {threshold:g}"}
+        for n, fact in parsed.items.items()
+        if fact.importance < threshold
     ]
-    stored = replace(stored, items={n: f for n, f in items if n not in small})
-    return _compare(row, stored, {**details, "dropped": dropped})
+    items = {n: fact for n, fact in parsed.items.items() if fact.importance >= threshold}
+    return _store_facts(row, replace(parsed, items=items), {**details, "dropped": dropped})
 
 
-def _procedure(row: Extraction, options: ExtractionSettings) -> None:
-    messages = [_in_words(Message.of(stored)) for stored in row.said["messages"]]
-    own = row.said.get("prompt", "")
-    system = own or prompt("procedure", today=_day(row))
-    input_text = render_transcript(messages)
-    prompt_text = (
-        f"{fence_text('conversation', input_text)}\n\nWrite the record of the conversation above."
+def _extract_procedure(row: Extraction, settings: ExtractionSettings) -> None:
+    own_prompt = row.said.get("prompt", "")
+    system = own_prompt or prompt("procedure", today=_format_day(row))
+    transcript = render_transcript(_load_messages(row))
+    text = fence_text("conversation", transcript)
+    answer = request_answer(
+        system,
+        f"{text}\n\nWrite the record of the conversation above.",
+        lambda raw: parse_procedure(raw, numbered=not own_prompt),
     )
-    answer = request_answer(system, prompt_text, lambda raw: parse_procedure(raw, numbered=not own))
-    if repeats_prompt(answer.read, system, input_text):
+    if repeats_prompt(answer.value, system, transcript):
         raise InvalidAnswer("it repeats the prompt", answer.raw)
     with acting(row.account_id):
-        remember_procedure(row, answer.read)
+        apply_procedure(row, answer.value)
 
 
-def _rewrite(row: Extraction, options: ExtractionSettings) -> None:
+def _rewrite_memory(row: Extraction, settings: ExtractionSettings) -> None:
     with acting(row.account_id):
         entry = MemoryEntry.objects.of(row.account_id).filter(pk=row.said["entry"]).first()
     if entry is None or entry.version != row.said["version"]:
         raise InvalidAnswer("somebody changed or erased the memory meanwhile: ask again", "")
-    system = prompt("rewrite", today=_day(row))
-    memory, instruction = entry.content, fence_text("instruction", row.said["instruction"])
-    importance = f"Importance: {entry.importance:g}"
-    input_text = "\n\n".join((fence_text("memory", memory), importance, instruction))
-    answer = request_answer(system, input_text, lambda raw: parse_one(raw, Rewrite), REWRITE_SCHEMA)
-    earlier_texts = (entry.content, row.said["instruction"])
-    if wrong := _wrong(answer.read.content, system, input_text, earlier_texts):
-        raise InvalidAnswer(f"it {wrong}", answer.raw)
+    system, instruction = prompt("rewrite", today=_format_day(row)), row.said["instruction"]
+    parts = (
+        fence_text("memory", entry.content),
+        f"Importance: {entry.importance:g}",
+        fence_text("instruction", instruction),
+    )
+    text = "\n\n".join(parts)
+    answer = request_answer(system, text, lambda raw: parse_one(raw, Rewrite), REWRITE_SCHEMA)
+    trusted = (entry.content, instruction)
+    if problem := _find_problem(answer.value.content, system, text, trusted):
+        raise InvalidAnswer(f"it {problem}", answer.raw)
     with acting(row.account_id):
-        rewrite(row, entry, answer.read)
+        apply_rewrite(row, entry, answer.value)
 
 
-_READERS: Mapping[str, Callable[[Extraction, ExtractionSettings], None]] = {
-    Extraction.Kind.CONVERSATION: _conversation,
-    Extraction.Kind.TASK: _task,
-    Extraction.Kind.PROCEDURE: _procedure,
-    Extraction.Kind.REWRITE: _rewrite,
+_RUNNERS: Mapping[str, Callable[[Extraction, ExtractionSettings], None]] = {
+    Extraction.Kind.CONVERSATION: _extract_conversation,
+    Extraction.Kind.TASK: _extract_task,
+    Extraction.Kind.PROCEDURE: _extract_procedure,
+    Extraction.Kind.REWRITE: _rewrite_memory,
 }
 
 
-def _done(row: Extraction, results: Sequence[Any], details: Mapping[str, Any]) -> None:
+def _finish_without_facts(row: Extraction, details: Mapping[str, Any]) -> None:
     with acting(row.account_id):
-        finish(row.account_id, row.pk, {"results": list(results), **details})
+        apply_nothing(row.account_id, row.pk, {"results": [], **details})
 
 
-def _day(row: Extraction) -> str:
+def _format_day(row: Extraction) -> str:
     return row.observed_at.strftime("%A, %Y-%m-%d")
 
 
-def _in_words(message: Message) -> Message:
-    """Without pictures: each is described by a model that sees."""
-    if not message.images:
-        return message
-    if not chat.can_see():
+def _load_messages(row: Extraction) -> list[Message]:
+    """Return the messages with each image replaced by the description of a vision model."""
+    messages = [Message(**each) for each in row.said["messages"]]
+    if any(message.images for message in messages) and not chat.can_see():
         raise InvalidAnswer("there is no model that can see pictures any more", "")
-    seen = [f"[picture: {describe_image(image)}]" for image in message.images]
-    return replace(message, text="\n".join([message.text, *seen]).strip(), images=())
+    return [message.with_described_images(describe_image) for message in messages]
 
 
-def _trustworthy(
-    answer: Answer[ParsedItems[Fact]], system: str, input_text: str, categories: Mapping[str, str]
+def _filter_facts(
+    answer: Answer[ParsedItems[Fact]], system: str, source: str, categories: Mapping[str, str]
 ) -> ParsedItems[Fact]:
-    """Without the facts that are none. An answer of nothing else is no answer: a person sees it."""
-    stored, refused = {}, []
-    for item, fact in answer.read.items.items():
-        wrong = _wrong(fact.text, system, input_text)
-        if not wrong and categories and fact.category not in categories:
-            wrong = "names no category it was given"
-        if wrong:
-            refused.append(Refusal(item=item, reason=wrong))
+    """Refuse unusable facts. If none remains, the answer is invalid, so that a person sees it."""
+    accepted, refused = {}, []
+    for item, fact in answer.value.items.items():
+        problem = _find_problem(fact.text, system, source)
+        if not problem and categories and fact.category not in categories:
+            problem = "names no category it was given"
+        if problem:
+            refused.append(Refusal(item=item, reason=problem))
         else:
-            stored[item] = fact
-    if refused and not stored:
+            accepted[item] = fact
+    if refused and not accepted:
         reasons = dict.fromkeys(each.reason for each in refused)
         raise InvalidAnswer(f"it {' and '.join(reasons)}", answer.raw)
-    return replace(answer.read, items=stored, refused=[*answer.read.refused, *refused])
+    return replace(answer.value, items=accepted, refused=[*answer.value.refused, *refused])
 
 
-def _wrong(text: str, system: str, input_text: str, earlier_texts: Sequence[str] = ()) -> str:
-    """Why a text is not remembered; empty if it may be. What was known before is no news."""
-    if repeats_prompt(text, system, input_text):
+def _find_problem(text: str, system: str, source: str, trusted: Sequence[str] = ()) -> str:
+    """Return why a text cannot be stored, or "". Flags of trusted texts are not a problem."""
+    if repeats_prompt(text, system, source):
         return "repeats the prompt"
-    before = {flag for each in earlier_texts for flag in detect_flags(each)}
-    return "speaks to the model" if HOSTILE & set(detect_flags(text)) - before else ""
+    known = {flag for each in trusted for flag in detect_flags(each)}
+    return "speaks to the model" if HOSTILE_FLAGS & set(detect_flags(text)) - known else ""
 
 
-def _compare(row: Extraction, read: ParsedItems[Fact], details: Mapping[str, Any]) -> None:
-    """Compare facts with similar memories, request decisions, and apply them."""
-    similar = {item: _find_similar(row, fact.text) for item, fact in read.items.items()}
+def _store_facts(row: Extraction, parsed: ParsedItems[Fact], details: Mapping[str, Any]) -> None:
+    """Compare the facts with similar memories, let the model decide, and write the outcomes."""
+    similar = {item: _find_similar(row, fact.text) for item, fact in parsed.items.items()}
     numbered = number_memories(similar)
-    decided: ParsedItems[Decision] = ParsedItems(items={})
-    open_to_question = {
+    undecided = {
         item: fact
-        for item, fact in read.items.items()
+        for item, fact in parsed.items.items()
         if similar[item] and not find_identical_memory(fact, similar[item])
     }
-    if open_to_question:
-        decided = _decisions(open_to_question, similar, numbered)
-    outcome = _sifted(resolve_facts(read.items, similar, numbered, list(decided.items.values())))
-    refused = [*read.refused, *decided.refused, *outcome.refused]
+    decided: ParsedItems[Decision] = ParsedItems(items={})
+    if undecided:
+        decided = _request_decisions(undecided, similar, numbered)
+    decisions = list(decided.items.values())
+    resolved = _refuse_unsafe_updates(resolve_facts(parsed.items, similar, numbered, decisions))
+    refused = [asdict(each) for each in (*parsed.refused, *decided.refused, *resolved.refused)]
     with acting(row.account_id):
-        refusals = [_serialize_refusal(each) for each in refused]
-        remember(row, outcome.operations, refusals, details)
+        apply_outcomes(row, resolved.outcomes, refused, details)
 
 
-def _sifted(outcome: ResolvedFacts) -> ResolvedFacts:
-    """Without the changes whose new text is no better than a fact may be: the memory stays."""
-    stored, refused = [], list(outcome.refused)
-    for operation in outcome.operations:
-        wrong = ""
-        if operation.event == "UPDATE" and operation.similar:
-            earlier_texts = (operation.similar.text, operation.fact.text)
-            wrong = _wrong(
-                operation.text, prompt("decide"), "\n".join(earlier_texts), earlier_texts
-            )
-        if wrong:
-            refused.append(Refusal(item=operation.item, reason=wrong))
+def _refuse_unsafe_updates(resolved: ResolvedFacts) -> ResolvedFacts:
+    """Refuse updates whose new text would not be accepted as a fact: the memory stays."""
+    accepted, refused = [], list(resolved.refused)
+    for outcome in resolved.outcomes:
+        problem = ""
+        if outcome.event == "UPDATE" and outcome.memory:
+            trusted = (outcome.memory.text, outcome.fact.text)
+            problem = _find_problem(outcome.text, prompt("decide"), "\n".join(trusted), trusted)
+        if problem:
+            refused.append(Refusal(item=outcome.item, reason=problem))
         else:
-            stored.append(operation)
-    return ResolvedFacts(operations=stored, refused=refused)
-
-
-def _serialize_refusal(refusal: Refusal) -> dict[str, Any]:
-    return {"item": refusal.item, "reason": refusal.reason}
+            accepted.append(outcome)
+    return ResolvedFacts(outcomes=accepted, refused=refused)
 
 
 def _find_similar(row: Extraction, text: str) -> list[SimilarMemory]:
-    """Return similar memories of the fact's audience, which needs the query's vector."""
-    alone = not (row.user_id or row.agent_id)
+    """Return similar memories that the owner can see. Without vectors some would be missed."""
     viewer = Viewer(
         user_id=row.user_id,
         agent_id=row.agent_id,
         app_id=row.app_id,
-        run_id=row.run_id if alone else "",
+        run_id="" if row.user_id or row.agent_id else row.run_id,
         scope=row.scope or None,
     )
-    matches = search(
-        row.account_id, Search(query=text, viewer=viewer, limit=NEAREST, kinds=CHANGEABLE)
-    )
-    if any(decision["code"] in BLIND for decision in matches.decisions):
-        raise ProviderError("The embedder is away: what is known already cannot be found.")
-    entries = [hit.entry for hit in matches.hits]
+    query = Search(query=text, viewer=viewer, limit=MAX_SIMILAR, kinds=CHANGEABLE)
+    results = search(row.account_id, query)
+    if any(decision["code"] in NO_VECTOR_CODES for decision in results.decisions):
+        raise ProviderError("The embedding model is unavailable: similar memories are unknown.")
     return [
-        SimilarMemory(id=entry.pk, text=entry.content, version=entry.version, fixed=entry.pinned)
-        for entry in entries
+        SimilarMemory(
+            id=hit.entry.pk,
+            text=hit.entry.content,
+            version=hit.entry.version,
+            pinned=hit.entry.pinned,
+        )
+        for hit in results.hits
     ]
 
 
-BLIND = frozenset({"km_timeout", "km_circuit_open", "km_provider_error"})
-
-
-def _decisions(
+def _request_decisions(
     facts: Mapping[int, Fact],
     similar: Mapping[int, Sequence[SimilarMemory]],
     numbered: Sequence[SimilarMemory],
 ) -> ParsedItems[Decision]:
-    number = {each.id: place for place, each in enumerate(numbered)}
-    prompt_text = {
-        "memories": [{"memory": place, "text": each.text} for place, each in enumerate(numbered)],
+    number = {each.id: index for index, each in enumerate(numbered)}
+    data = {
+        "memories": [{"memory": index, "text": each.text} for index, each in enumerate(numbered)],
         "facts": [
             {"fact": item, "text": fact.text, "near": [number[each.id] for each in similar[item]]}
             for item, fact in facts.items()
         ],
     }
-    input_text = fence_text("data", json.dumps(prompt_text, ensure_ascii=False, indent=1))
-    return request_answer(prompt("decide"), input_text, _read_decisions, DECISIONS_SCHEMA).read
-
-
-def _read_decisions(raw: str) -> ParsedItems[Decision]:
-    read = parse_items(raw, "decisions", Decision)
-    if not read.items:  # what was said would be lost
-        raise InvalidResponse("it decides nothing")
-    return read
+    text = fence_text("data", json.dumps(data, ensure_ascii=False, indent=1))
+    return request_answer(prompt("decide"), text, parse_decisions, DECISIONS_SCHEMA).value

@@ -1,4 +1,4 @@
-"""Rating memories: what proved useful is found more easily, what proved wrong less."""
+"""Ratings of memories: useful ones rank higher in recall, wrong ones lower."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ STEPS: Mapping[str, float] = {
     Outcome.NEGATIVE: -0.15,
     Outcome.VERY_NEGATIVE: -0.4,
 }
-PLACES = 4  # of a salience: 0.1 added three times is 0.3
-RATED = {Status.ACTIVE, Status.SUPERSEDED}  # what somebody was told at some time
+DECIMALS = 4  # of a salience, so that 0.1 added three times is 0.3
+RATEABLE = {Status.ACTIVE, Status.SUPERSEDED}  # agents recalled these at some time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingResult:
-    """A rating, the memory as it is now, and whether anything changed."""
+    """A rating, its memory after it, and whether the rating changed."""
 
     rating: MemoryRating
     entry: MemoryEntry
@@ -35,23 +35,21 @@ class RatingResult:
 
 
 def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> RatingResult:
-    """Say how a memory served. Each rater counts once for each run: again replaces what was said.
-
-    The same outcome twice changes nothing.
-    """
+    """Rate a memory. There is one rating per rater and run: another one replaces it."""
     entry = lock_entry(decision.account_id, decision.entry_id, decision.version)
-    if entry.status not in RATED:
+    if entry.status not in RATEABLE:
         raise Conflict(
-            f"This memory is {entry.get_status_display()}: nobody is told it.",
+            f"This memory is {entry.get_status_display()}: only active and superseded ones can be"
+            " rated.",
             code="wrong_status",
             details={"status": entry.status, "version": entry.version},
         )
-    rating = _rating(decision, entry, used_in)
-    before = rating.outcome
+    rating = _find_or_build_rating(decision, entry, used_in)
+    before = rating.outcome  # empty for a new rating
     if before == outcome:
         return RatingResult(rating=rating, entry=entry, changed=False)
-    moved = STEPS[outcome] - (STEPS[before] if before else 0.0)
-    salience = round(min(1.0, max(0.0, entry.salience + moved)), PLACES)
+    delta = STEPS[outcome] - (STEPS[before] if before else 0.0)
+    salience = round(min(1.0, max(0.0, entry.salience + delta)), DECIMALS)
     reason = decision.redacted_reason
     with recording(decision.account_id, decision.actor, reason=reason) as commit:
         rating.outcome, rating.reason = outcome, reason
@@ -59,19 +57,12 @@ def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> Rating
         rating.save(force_insert=not before)
         commit.add(rating, "UPDATE" if before else "ADD")
         if salience != entry.salience:
-            update_entry(
-                entry,
-                actor=decision.actor,
-                event=MemoryVersion.Event.RATE,
-                reason=reason,
-                values={"salience": salience},
-                commit=commit,
-            )
+            update_entry(entry, MemoryVersion.Event.RATE, {"salience": salience}, commit)
     return RatingResult(rating=rating, entry=entry, changed=True)
 
 
-def _rating(decision: Decision, entry: MemoryEntry, used_in: str) -> MemoryRating:
-    """Return this rater's existing rating of the memory; the entry is locked."""
-    named = {"entry_id": entry.pk, "rater": str(decision.actor), "used_in": used_in}
-    existing = MemoryRating.objects.of(decision.account_id).filter(**named).first()
-    return existing or MemoryRating(id=uuid7(), account_id=decision.account_id, outcome="", **named)
+def _find_or_build_rating(decision: Decision, entry: MemoryEntry, used_in: str) -> MemoryRating:
+    """Return the existing rating of this rater for the run, or a new one without an outcome."""
+    key = {"entry_id": entry.pk, "rater": str(decision.actor), "used_in": used_in}
+    existing = MemoryRating.objects.of(decision.account_id).filter(**key).first()
+    return existing or MemoryRating(id=uuid7(), account_id=decision.account_id, outcome="", **key)

@@ -1,4 +1,4 @@
-"""Handing over what was said. What is worth remembering of it, a worker finds out."""
+"""Input for extraction: stored and enqueued. A worker extracts what is worth remembering."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ Kind = Extraction.Kind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageContext:
-    """Who says something, about whom, and when."""
+    """Who sends messages, about whom, and when."""
 
     account_id: UUID
     actor: Actor
@@ -39,33 +39,33 @@ class MessageContext:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     observed_at: datetime | None = None
 
-    def ids(self) -> dict[str, Any]:
+    def owner(self) -> dict[str, Any]:
         names = ("scope", "user_id", "agent_id", "app_id", "run_id")
         return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedExtraction:
-    """The event that tells how far it is, and the messages that are memories meanwhile."""
+    """The event that reports the progress, and the messages that are stored as memories already."""
 
     event_id: UUID
     reason: str
     stored: Sequence[MemoryEntry] = ()
 
 
-def store_messages(source: MessageContext, messages: Sequence[Message]) -> WriteResult:
-    """Remember each message as it was said, but for the system's."""
+def store_messages(context: MessageContext, messages: Sequence[Message]) -> WriteResult:
+    """Store each message as a memory of its own, except system messages."""
     entries = [
         NewEntry(
             text=message.text,
             kind=MemoryEntry.Kind.EVENT,
             metadata={
-                **source.metadata,
+                **context.metadata,
                 "role": message.role,
                 **({"speaker": message.name} if message.name else {}),
             },
-            observed_at=source.observed_at,
-            **source.ids(),
+            observed_at=context.observed_at,
+            **context.owner(),
         )
         for message in messages
         if not message.is_system and message.text.strip()
@@ -76,98 +76,94 @@ def store_messages(source: MessageContext, messages: Sequence[Message]) -> Write
             issues=[{"path": "messages", "message": "holds no words of anybody"}],
         )
     return write_batch(
-        account_id=source.account_id, actor=source.actor, batch=Batch(entries=entries)
+        account_id=context.account_id, actor=context.actor, batch=Batch(entries=entries)
     )
 
 
-def enqueue_conversation(source: MessageContext, messages: Sequence[Message]) -> QueuedExtraction:
-    """Have facts taken from a conversation.
+def enqueue_conversation(context: MessageContext, messages: Sequence[Message]) -> QueuedExtraction:
+    """Enqueue the extraction of facts from a conversation.
 
-    Where there is no chat model its messages are memories at once, and the facts come later.
+    Without a chat model its messages become memories at once, and the facts follow later.
     """
-    stored: Sequence[MemoryEntry] = ()
-    if not chat.configured() and _has_words(messages):
-        stored = store_messages(source, messages).entries
-    inputs = {
-        "messages": [message.as_stored() for message in messages],
-        "stored": [str(entry.pk) for entry in stored],
-    }
-    return _hand_over(source, Kind.CONVERSATION, inputs, stored)
+    return _enqueue_messages(context, Kind.CONVERSATION, messages, {})
 
 
 def enqueue_procedure(
-    source: MessageContext, messages: Sequence[Message], *, prompt: str = ""
+    context: MessageContext, messages: Sequence[Message], *, prompt: str = ""
 ) -> QueuedExtraction:
-    """Have a complete record made of what an agent did."""
-    stored: Sequence[MemoryEntry] = ()
-    if not chat.configured() and _has_words(messages):
-        stored = store_messages(source, messages).entries
-    inputs = {
-        "messages": [message.as_stored() for message in messages],
-        "stored": [str(entry.pk) for entry in stored],
-        "prompt": prompt,
-    }
-    return _hand_over(source, Kind.PROCEDURE, inputs, stored)
+    """Enqueue a request for the complete record of what an agent did."""
+    return _enqueue_messages(context, Kind.PROCEDURE, messages, {"prompt": prompt})
 
 
 def enqueue_task(
-    source: MessageContext, *, goal: str, result: str, log: str = ""
+    context: MessageContext, *, goal: str, result: str, log: str = ""
 ) -> QueuedExtraction:
-    """Have it decided whether a completed task left anything worth keeping."""
-    return _hand_over(source, Kind.TASK, {"goal": goal, "result": result, "log": log})
+    """Enqueue the extraction of what is worth storing from a completed task."""
+    return _enqueue(context, Kind.TASK, {"goal": goal, "result": result, "log": log})
 
 
 def enqueue_rewrite(
-    source: MessageContext, entry: MemoryEntry, instruction: str
+    context: MessageContext, entry: MemoryEntry, instruction: str
 ) -> QueuedExtraction:
-    """Have a memory changed as somebody says."""
+    """Enqueue a change of a memory by an instruction."""
     if entry.status != MemoryEntry.Status.ACTIVE:
         raise Conflict(
-            f"This memory is {entry.get_status_display()}: only an active one is changed.",
+            f"This memory is {entry.get_status_display()}: only an active one can be changed.",
             code="wrong_status",
             details={"status": entry.status, "version": entry.version},
         )
-    inputs = {"entry": str(entry.pk), "version": entry.version, "instruction": instruction}
-    return _hand_over(source, Kind.REWRITE, inputs)
+    said = {"entry": str(entry.pk), "version": entry.version, "instruction": instruction}
+    return _enqueue(context, Kind.REWRITE, said)
 
 
-def _has_words(messages: Sequence[Message]) -> bool:
-    return any(not message.is_system and message.text.strip() for message in messages)
-
-
-def _hand_over(
-    source: MessageContext, kind: str, inputs: Mapping[str, Any], stored: Sequence[MemoryEntry] = ()
+def _enqueue_messages(
+    context: MessageContext, kind: str, messages: Sequence[Message], details: Mapping[str, Any]
 ) -> QueuedExtraction:
-    """Keep what was said, without what the account wants blacked out, and owe the reading of it."""
-    kinds = Account.objects.get(pk=source.account_id).redact
-    about = [inputs["entry"]] if "entry" in inputs else []
+    stored: Sequence[MemoryEntry] = ()
+    has_text = any(not message.is_system and message.text.strip() for message in messages)
+    if has_text and not chat.configured():
+        stored = store_messages(context, messages).entries
+    said = {
+        "messages": [message.serialize() for message in messages],
+        "stored": [str(entry.pk) for entry in stored],
+        **details,
+    }
+    return _enqueue(context, kind, said, stored)
+
+
+def _enqueue(
+    context: MessageContext, kind: str, said: Mapping[str, Any], stored: Sequence[MemoryEntry] = ()
+) -> QueuedExtraction:
+    """Store the input, redacted by the policy of the account, and enqueue its extraction."""
+    kinds = Account.objects.get(pk=context.account_id).redact
+    entries = [said["entry"]] if "entry" in said else []
     now = timezone.now()
     row = Extraction.objects.create(
-        account_id=source.account_id,
+        account_id=context.account_id,
         kind=kind,
-        actor=str(source.actor),
-        metadata=redact_json(dict(source.metadata), kinds)[0],
-        said=_cleaned(inputs, kinds),
-        memories=[UUID(pk) for pk in (*inputs.get("stored", ()), *about)],
-        observed_at=source.observed_at or now,
+        actor=str(context.actor),
+        metadata=redact_json(dict(context.metadata), kinds)[0],
+        said=_redact(said, kinds),
+        memories=[UUID(pk) for pk in (*said.get("stored", ()), *entries)],
+        observed_at=context.observed_at or now,
         created_at=now,
-        **source.ids(),
+        **context.owner(),
     )
     job_key = f"{row.pk}:1"
     events = publish(
-        source.account_id, EXTRACT, [Task(job_key=job_key, payload={"extraction": str(row.pk)})]
+        context.account_id, EXTRACT, [Task(job_key=job_key, payload={"extraction": str(row.pk)})]
     )
     reason = "" if chat.configured() else NO_CHAT_MODEL
     return QueuedExtraction(event_id=events[job_key], reason=reason, stored=stored)
 
 
-def _cleaned(value: Any, kinds: Sequence[str]) -> Any:
-    """Texts are cleaned; pictures stay as they are: they are not read as text."""
+def _redact(value: Any, kinds: Sequence[str]) -> Any:
+    """Redact all texts except images and ids."""
     if isinstance(value, str):
         return redact_text(value, kinds)
     if isinstance(value, Mapping):
         return {
-            name: each if name in ("images", "stored", "entry") else _cleaned(each, kinds)
+            name: each if name in ("images", "stored", "entry") else _redact(each, kinds)
             for name, each in value.items()
         }
-    return [_cleaned(each, kinds) for each in value] if isinstance(value, list) else value
+    return [_redact(each, kinds) for each in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Asking the chat model: one question, an answer of a known shape, one chance to mend it."""
+"""Requests to the chat model for a parsed answer, with one chance to repair it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from memory.extraction.prompts import prompt
 from memory.extraction.response_schema import InvalidResponse
 
 T = TypeVar("T")
-LONGEST_ANSWER = 20_000  # characters that are kept of it
+MAX_ANSWER_LENGTH = 20_000  # characters that are stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
-    """What was read of an answer, and the answer."""
+    """A parsed answer, and its raw text."""
 
-    read: T
+    value: T
     raw: str
 
 
 class InvalidAnswer(Exception):
-    """Nothing can be made of what the model says, twice."""
+    """Neither the model's answer nor its repaired answer is valid."""
 
     def __init__(self, problem: str, raw: str) -> None:
         super().__init__(f"The chat model's answer is not used: {problem}.")
@@ -33,52 +33,52 @@ class InvalidAnswer(Exception):
 
 
 def request_answer(
-    system: str, user_text: str, read: Callable[[str], T], form: Mapping[str, Any] | None = None
+    system: str, text: str, parse: Callable[[str], T], schema: Mapping[str, Any] | None = None
 ) -> Answer[T]:
-    """Return the model's answer parsed by `read`. Call it outside transactions."""
+    """Request an answer that `parse` accepts. Use outside transactions, since it may take long."""
     messages: list[Message] = [
         {"role": "system", "content": system},
-        {"role": "user", "content": user_text},
+        {"role": "user", "content": text},
     ]
-    raw = _complete(messages, form)
+    raw = _complete(messages, schema)
     try:
-        return Answer(read=read(raw), raw=raw)
+        return Answer(value=parse(raw), raw=raw)
     except InvalidResponse as error:
         messages += [
             {"role": "assistant", "content": sanitize_answer(raw)},
             {"role": "user", "content": prompt("repair", problem=str(error))},
         ]
-    raw = _complete(messages, form)
+    raw = _complete(messages, schema)
     try:
-        return Answer(read=read(raw), raw=raw)
+        return Answer(value=parse(raw), raw=raw)
     except InvalidResponse as error:
         raise InvalidAnswer(str(error), raw) from error
 
 
-def _complete(messages: Sequence[Message], form: Mapping[str, Any] | None) -> str:
+def _complete(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
     chat = OpenAIChat.from_settings()
     try:
-        return chat.complete(messages, schema=form, deadline=settings.CHAT_DEADLINE)
+        return chat.complete(messages, schema=schema, deadline=settings.CHAT_DEADLINE)
     except Refused:
-        if form is None:
+        if schema is None:
             raise
-        # Some servers know no schemas; the prompt describes the form as well.
+        # Some servers do not support schemas; the prompt describes the form as well.
         return chat.complete(messages, deadline=settings.CHAT_DEADLINE)
 
 
 def describe_image(image: str) -> str:
-    """Return a description of an image."""
+    """Return a description of an image by the vision model."""
     content = [
         {"type": "text", "text": prompt("picture")},
         {"type": "image_url", "image_url": {"url": image}},
     ]
-    seen = OpenAIChat.that_sees().complete(
+    description = OpenAIChat.that_sees().complete(
         [{"role": "user", "content": content}], deadline=settings.CHAT_DEADLINE
     )
-    return sanitize_answer(seen).strip()
+    return sanitize_answer(description).strip()
 
 
 def sanitize_answer(text: str) -> str:
-    """As the database and the ledger can keep it."""
-    whole = text.encode(errors="replace").decode()
-    return whole.replace("\x00", "�")[:LONGEST_ANSWER]
+    """Return text that the database and the ledger can store."""
+    valid = text.encode(errors="replace").decode()
+    return valid.replace("\x00", "�")[:MAX_ANSWER_LENGTH]

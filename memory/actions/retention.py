@@ -1,4 +1,7 @@
-"""Keeping memories no longer than the account wants: forgotten, which a person can take back."""
+"""Retention: memories that nobody changed for the configured time are forgotten.
+
+A person can restore them; that is a change, so they are retained for the same time again.
+"""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -13,28 +16,25 @@ from kmapp.ledger.actions import recording
 from memory.actions.versions import update_entry
 from memory.models import EntryQuerySet, MemoryEntry, MemorySettings, MemoryVersion
 
-BATCH = 200  # memories a commit
-MOST = 10_000  # of one account in one run; the next run goes on
+BATCH = 200  # memories per commit
+MAX_PER_RUN = 10_000  # per account; the next run continues
 REASON = "Kept for {days} days without a change, as the policy says."
 
 
 def past_retention(account_id: UUID, kind: str, days: int) -> EntryQuerySet:
-    """Active memories of a kind that nobody changed for so long. Pinned ones stay.
-
-    Taking a forgotten memory back is a change: it then has as long again.
-    """
-    then = timezone.now() - timedelta(days=days)
+    """Return active memories of a kind that nobody changed for so long, without pinned ones."""
+    limit = timezone.now() - timedelta(days=days)
     return MemoryEntry.objects.of(account_id).filter(
         status=MemoryEntry.Status.ACTIVE,
         kind=kind,
         pinned=False,
-        created_at__lt=then,  # implied by the next one, and indexed
-        updated_at__lt=then,
+        created_at__lt=limit,  # implied by the next condition, and indexed
+        updated_at__lt=limit,
     )
 
 
 def count_past_retention(account_id: UUID, days_by_kind: Mapping[str, int]) -> dict[str, int]:
-    """How many memories of each kind these days would forget now. Inside `acting`."""
+    """Return how many memories of each kind would be forgotten now. Use inside `acting`."""
     return {
         kind: past_retention(account_id, kind, days).count() for kind, days in days_by_kind.items()
     }
@@ -45,30 +45,24 @@ def count_active_by_kind(account_id: UUID) -> dict[str, int]:
     return dict(rows.order_by().values_list("kind").annotate(Count("pk")))
 
 
-def apply_retention(account_id: UUID, *, most: int = MOST) -> int:
-    """Forget what the policy no longer keeps. Opens `acting` itself, once for each batch."""
+def apply_retention(account_id: UUID, *, most: int = MAX_PER_RUN) -> int:
+    """Forget memories past their retention, and return how many. Opens `acting` per batch."""
     with acting(account_id):
         days_by_kind = MemorySettings.objects.get_or_default(account_id).forget_after
     forgotten = 0
     for kind, days in days_by_kind.items():
-        while forgotten < most and (done := _forget_some(account_id, kind, days)):
-            forgotten += done
+        while forgotten < most and (number := _forget_batch(account_id, kind, days)):
+            forgotten += number
     return forgotten
 
 
-def _forget_some(account_id: UUID, kind: str, days: int) -> int:
+def _forget_batch(account_id: UUID, kind: str, days: int) -> int:
     reason = REASON.format(days=days)
     with acting(account_id), recording(account_id, SYSTEM, reason=reason) as commit:
         rows = past_retention(account_id, kind, days).order_by("pk")
-        # Somebody works on a locked one just now: it is about to be younger.
-        some = list(rows.select_for_update(no_key=True, skip_locked=True)[:BATCH])
-        for entry in some:
-            update_entry(
-                entry,
-                actor=SYSTEM,
-                event=MemoryVersion.Event.FORGET,
-                reason=reason,
-                values={"status": MemoryEntry.Status.FORGOTTEN},
-                commit=commit,
-            )
-    return len(some)
+        # A locked row is being changed by somebody, which renews its retention.
+        batch = list(rows.select_for_update(no_key=True, skip_locked=True)[:BATCH])
+        values = {"status": MemoryEntry.Status.FORGOTTEN}
+        for entry in batch:
+            update_entry(entry, MemoryVersion.Event.FORGET, values, commit)
+    return len(batch)

@@ -1,7 +1,8 @@
-"""Letting memories cool that nobody is told any more: hot, warm, cold.
+"""Tiers of memories by use: hot, warm, cold.
 
-What is cold is found by its words alone: it has no vectors, so the index of meanings stays small.
-Told again, it is warm and has its vectors again (memory.actions.accesses). Archived ones stay so.
+Unused memories cool down step by step. A cold memory has no vectors and is found by its words
+only, which keeps the vector index small. When it is recalled, it becomes warm and is embedded
+again. Archived memories stay archived.
 """
 
 from uuid import UUID
@@ -11,18 +12,19 @@ from django.db import connection
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.ledger.actions import recording
-from memory.actions.versions import update_entry
+from memory.actions.versions import lock_entry, update_entry
 from memory.models import MemoryEntry, MemoryVersion
+from memory.retrieval.access_counters import take_counts
 
-Tier = MemoryEntry.Tier
-# How warm a memory is: what it is worth, halved for each half-life since it was last told.
-HALF_LIFE_DAYS = 180  # days, of a memory that has none of its own
-NEXT = ((Tier.HOT, Tier.WARM, 0.25), (Tier.WARM, Tier.COLD, 0.1))  # below that warmth
-BATCH = 200  # memories a commit
-MOST = 10_000  # of one account in one run; the next run goes on
-REASON = "Nobody was told it for long."
+Event, Tier = MemoryVersion.Event, MemoryEntry.Tier
+# A memory's warmth is its worth, halved for each half-life since it was last recalled.
+HALF_LIFE_DAYS = 180  # of a memory without its own half-life
+COOLING_STEPS = ((Tier.HOT, Tier.WARM, 0.25), (Tier.WARM, Tier.COLD, 0.1))  # below that warmth
+BATCH = 200  # memories per commit
+MAX_PER_RUN = 10_000  # per account; the next run continues
+COOLED, WARMED = "Nobody was told it for long.", "used again"  # reasons of commits
 
-_COOLED = """
+_SELECT_COOLED = """
 SELECT id FROM memory_memoryentry
 WHERE account_id = %s AND status = 'active' AND tier = %s AND NOT pinned
   AND kind NOT IN ('topic', 'entity')
@@ -31,32 +33,56 @@ WHERE account_id = %s AND status = 'active' AND tier = %s AND NOT pinned
     / 86400 / coalesce(nullif(greatest(half_life_days, 0), 0), %s)) < %s
 ORDER BY id LIMIT %s
 """
+_ADD_COUNTS = """
+UPDATE memory_memoryentry e SET access_count = e.access_count + t.number,
+  last_accessed_at = now(), last_activated_at = now()
+FROM unnest(%s::uuid[], %s::int[]) AS t (id, number) WHERE e.account_id = %s AND e.id = t.id
+"""
+# An edge between two recalled memories is in use, so its decay starts again.
+_TOUCH_EDGES = """
+UPDATE memory_memoryedge SET last_activated_at = now()
+WHERE account_id = %s AND src_id = ANY (%s::uuid[]) AND dst_id = ANY (%s::uuid[])
+  AND coalesce(last_activated_at, created_at) < now() - interval '1 hour'
+"""
 
 
-def demote_unused_entries(account_id: UUID, *, most: int = MOST) -> int:
-    """Move what cooled one tier down. Opens `acting` itself, once for each batch."""
+def demote_unused_entries(account_id: UUID, *, most: int = MAX_PER_RUN) -> int:
+    """Move memories that cooled one tier down, and return how many. Opens `acting` per batch."""
     moved = 0
-    for tier, below, warmth in reversed(NEXT):  # the coldest first: one step a run
-        while moved < most and (done := _move_some(account_id, tier, below, warmth)):
-            moved += done
+    for tier, below, warmth in reversed(COOLING_STEPS):  # so that a memory moves one step a run
+        while moved < most and (number := _demote_batch(account_id, tier, below, warmth)):
+            moved += number
     return moved
 
 
-def _move_some(account_id: UUID, tier: Tier, below: Tier, warmth: float) -> int:
-    with acting(account_id), recording(account_id, SYSTEM, reason=REASON) as commit:
+def _demote_batch(account_id: UUID, tier: str, below: str, warmth: float) -> int:
+    with acting(account_id), recording(account_id, SYSTEM, reason=COOLED) as commit:
         with connection.cursor() as cursor:
-            cursor.execute(_COOLED, [account_id, tier, HALF_LIFE_DAYS, warmth, BATCH])
+            cursor.execute(_SELECT_COOLED, [account_id, tier, HALF_LIFE_DAYS, warmth, BATCH])
             ids = [row[0] for row in cursor.fetchall()]
         rows = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=tier).order_by("pk")
-        # Somebody works on a locked one just now: its turn comes with the next run.
-        some = list(rows.select_for_update(no_key=True, skip_locked=True))
-        for entry in some:
-            update_entry(
-                entry,
-                actor=SYSTEM,
-                event=MemoryVersion.Event.UPDATE,
-                reason=REASON,
-                values={"tier": below},
-                commit=commit,
-            )
-    return len(some)
+        # A locked row is being changed by somebody: the next run checks it again.
+        batch = list(rows.select_for_update(no_key=True, skip_locked=True))
+        for entry in batch:
+            update_entry(entry, Event.UPDATE, {"tier": below}, commit)
+    return len(batch)
+
+
+def flush_access_counts(account_id: UUID) -> int:
+    """Store the counted recalls of memories, warm the cold ones, and return how many there were."""
+    counts = take_counts(account_id)
+    if counts:
+        ids = list(counts)
+        with acting(account_id):
+            with connection.cursor() as cursor:
+                cursor.execute(_ADD_COUNTS, [ids, list(counts.values()), account_id])
+                cursor.execute(_TOUCH_EDGES, [account_id, ids, ids])
+            _warm(account_id, ids)
+    return len(counts)
+
+
+def _warm(account_id: UUID, ids: list[UUID]) -> None:
+    cold = MemoryEntry.objects.of(account_id).filter(pk__in=ids, tier=Tier.COLD)
+    with recording(account_id, SYSTEM, reason=WARMED) as commit:
+        for pk in sorted(cold.values_list("pk", flat=True)):
+            update_entry(lock_entry(account_id, pk), Event.UPDATE, {"tier": Tier.WARM}, commit)

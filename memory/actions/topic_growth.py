@@ -1,7 +1,7 @@
-"""Letting topics grow out of memories. Each run is one commit, or none where nothing changes.
+"""Growth of topics from similar memories. Each run is one commit, or none if nothing changes.
 
-A topic is a memory of kind topic: a draft, which agents are not told, until enough belong to it.
-Who belongs to it is derived, and drawn as edges. Memories of different people never meet in one.
+A topic is a memory of kind topic: a draft that agents cannot see until it has enough members.
+Membership is derived and stored as edges. All members of a topic have the same audience.
 """
 
 from collections import defaultdict
@@ -10,16 +10,15 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
-from django.utils import timezone
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import AccountQuerySet
-from kmapp.database.ids import uuid7
+from kmapp.database.advisory_locks import lock_until_commit
 from kmapp.ledger.actions import Recording, recording
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
+from memory.actions.edges import build_derived_edge
 from memory.actions.entries import write_within_commit
 from memory.actions.versions import lock_entry, update_entry
 from memory.models import ErasedEntry, MemoryEdge, MemoryEntry, MemoryVersion
@@ -30,7 +29,7 @@ from memory.topics.clustering import NONE, Graph, grow, neighbours
 from memory.topics.labels import Background
 
 MIN_EVENTS_PER_TOPIC = 5
-MOST = 5_000  # memories of one audience in a run, the newest
+MAX_GROUP = 5_000  # memories of one audience in a run, the newest
 REASON = "Memories that belong together."
 WEIGHT = 0.5
 Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
@@ -39,46 +38,46 @@ CURRENT_STATUSES = (Status.DRAFT, Status.ACTIVE)
 
 @dataclass(slots=True)
 class GrowthResult:
-    """What one run came to."""
+    """Numbers of one run, and the groups that it examined."""
 
     created: int = 0
-    joined: int = 0  # memories that belong to a topic now and did not before
-    unassigned: int = 0  # memories that belong to none
-    groups: Sequence["Group"] = ()  # what it looked at
+    joined: int = 0  # memories that became members of a topic
+    unassigned: int = 0  # memories without a topic
+    groups: Sequence["Group"] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Memories that the same people see, in the order of their ids, and which are neighbours."""
+    """Memories of one audience in the order of their ids, and the graph of their neighbours."""
 
     audience: Audience
     ids: Sequence[UUID]
     texts: Sequence[str]
     graph: Graph
 
-    def numbered(self, topics: Mapping[UUID, UUID]) -> tuple[list[UUID], list[int]]:
-        """Return the topics of the group's memories and the number of each memory's topic."""
-        member_topics = sorted({topics[pk] for pk in self.ids if pk in topics})
-        number = {topic: place for place, topic in enumerate(member_topics)}
-        return member_topics, [number[topics[pk]] if pk in topics else NONE for pk in self.ids]
+    def number_topics(self, topics: Mapping[UUID, UUID]) -> tuple[list[UUID], list[int]]:
+        """Return the topics of its memories, and for each memory the index of its topic or NONE."""
+        topic_ids = sorted({topics[pk] for pk in self.ids if pk in topics})
+        number = {topic: place for place, topic in enumerate(topic_ids)}
+        return topic_ids, [number[topics[pk]] if pk in topics else NONE for pk in self.ids]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """What is to be written of a group: who joins which topic, and which are founded of whom."""
+    """Changes to a group: which memories join which topic, and which topics are new."""
 
     audience: Audience
     joining: list[tuple[UUID, list[UUID]]] = field(default_factory=list)
-    founding: list[tuple[str, list[UUID]]] = field(default_factory=list)
+    creating: list[tuple[str, list[UUID]]] = field(default_factory=list)
 
 
 def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
-    """Find topics for memories that have none. Reads, reckons and names outside of the commit."""
+    """Find topics for memories that have none. Computes before it opens the writing transaction."""
     with acting(account_id):
-        groups, topics = _groups(account_id), find_topics(account_id)
+        groups, topics = _load_groups(account_id), find_topics(account_id)
     run, plans = GrowthResult(groups=groups), list[_Plan]()
     for group in groups:
-        member_topics, before = group.numbered(topics)
+        topic_ids, before = group.number_topics(topics)
         grown = grow(group.graph, before)
         run.unassigned += grown.topics.count(NONE)
         members: dict[int, list[int]] = defaultdict(list)
@@ -86,7 +85,7 @@ def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
             if topic != before[place]:
                 members[topic].append(place)
         if members:
-            plans.append(_planned(group, member_topics, members))
+            plans.append(_plan(group, topic_ids, members))
     if plans:
         with acting(account_id):
             lock_topics(account_id)
@@ -96,19 +95,17 @@ def grow_topics(account_id: UUID, actor: Actor) -> GrowthResult:
     return run
 
 
-def _planned(
-    group: Group, member_topics: Sequence[UUID], members: Mapping[int, Sequence[int]]
-) -> _Plan:
-    """Names are made here, of all the words of the group: nobody's write waits for that."""
+def _plan(group: Group, topic_ids: Sequence[UUID], members: Mapping[int, Sequence[int]]) -> _Plan:
+    """Plan the changes, and name new topics by the words that set them apart in the group."""
     background = Background(group.texts)
     plan = _Plan(audience=group.audience)
     for topic, places in sorted(members.items()):
         ids = [group.ids[place] for place in places]
-        if topic < len(member_topics):
-            plan.joining.append((member_topics[topic], ids))
+        if topic < len(topic_ids):
+            plan.joining.append((topic_ids[topic], ids))
         else:
             name = background.name([group.texts[place] for place in places])
-            plan.founding.append((name, ids))
+            plan.creating.append((name, ids))
     return plan
 
 
@@ -116,14 +113,16 @@ def _apply(commit: Recording, plan: _Plan, run: GrowthResult) -> None:
     for topic, ids in plan.joining:
         run.joined += create_member_edges(commit.account_id, topic, ids)
         update_member_count(commit, topic)
-    for name, ids in plan.founding:
-        founded = _create_topic(commit, plan.audience, ids, name)
-        run.created += founded
-        run.joined += len(ids) if founded else 0
+    for name, ids in plan.creating:
+        if _create_new_topic(commit, plan.audience, ids, name):
+            run.created += 1
+            run.joined += len(ids)
 
 
-def _create_topic(commit: Recording, audience: Audience, ids: Sequence[UUID], name: str) -> int:
-    """Found the topic that begins with these, unless a person has put an end to it before."""
+def _create_new_topic(
+    commit: Recording, audience: Audience, ids: Sequence[UUID], name: str
+) -> bool:
+    """Create a topic of these memories, unless a person has removed the same topic before."""
     client_id = f"topic:{min(ids)}"
     rows = MemoryEntry.objects.of(commit.account_id)
     erased = ErasedEntry.objects.of(commit.account_id)
@@ -131,9 +130,9 @@ def _create_topic(commit: Recording, audience: Audience, ids: Sequence[UUID], na
         rows.filter(scope=audience.scope, client_id=client_id).exists()
         or erased.filter(pk=derive_entry_id(commit.account_id, audience.scope, client_id)).exists()
     ):
-        return 0
+        return False
     create_topic(commit, audience, ids, name, client_id, _status(Status.DRAFT, len(ids)))
-    return 1
+    return True
 
 
 def create_topic(
@@ -160,132 +159,110 @@ def create_topic(
 
 
 def _status(before: str, members: int) -> str:
-    """With enough members a draft comes of age."""
-    grown = before == Status.DRAFT and members >= MIN_EVENTS_PER_TOPIC
-    return Status.ACTIVE if grown else before
+    """Return the status of a topic: a draft with enough members becomes active."""
+    is_ready = before == Status.DRAFT and members >= MIN_EVENTS_PER_TOPIC
+    return Status.ACTIVE if is_ready else before
 
 
 def create_member_edges(account_id: UUID, topic: UUID, ids: Sequence[UUID]) -> int:
-    """Membership, both ways: seen from the memory and from the topic."""
-    now = timezone.now()
-    ends = [(pk, topic, Type.PART_OF) for pk in ids] + [
-        (topic, pk, Type.DERIVED_FROM) for pk in ids
-    ]
-    edges = [
-        MemoryEdge(
-            id=uuid7(),
-            account_id=account_id,
-            src_id=src,
-            dst_id=dst,
-            type=kind,
-            weight=WEIGHT,
-            origin=MemoryEdge.Origin.DERIVED,
-            created_at=now,
-        )
-        for src, dst, kind in ends
-    ]
+    """Create the edges from these memories to a topic and back; return how many join it."""
+    keys = [(pk, topic, Type.PART_OF) for pk in ids]
+    keys += [(topic, pk, Type.DERIVED_FROM) for pk in ids]
+    edges = [build_derived_edge(account_id, *key, weight=WEIGHT) for key in keys]
     MemoryEdge.objects.bulk_create(edges, ignore_conflicts=True, batch_size=500)
     return len(ids)
 
 
 def member_edges(account_id: UUID, topic: UUID) -> AccountQuerySet[MemoryEdge]:
-    """Return the edges from its members, including those of topics merged into it."""
-    whole, create_topics = {topic}, {topic}
-    while create_topics:
-        create_topics = set(
-            _merged(account_id).filter(src__in=create_topics).values_list("dst_id", flat=True)
-        )
-        create_topics -= whole
-        whole |= create_topics
-    return MemoryEdge.objects.of(account_id).filter(dst__in=whole, type=Type.PART_OF)
+    """Return the edges from its members, and from those of topics that were merged into it."""
+    topics, added = {topic}, {topic}
+    while added:
+        added = set(_merged(account_id).filter(src__in=added).values_list("dst_id", flat=True))
+        added -= topics
+        topics |= added
+    return MemoryEdge.objects.of(account_id).filter(dst__in=topics, type=Type.PART_OF)
 
 
 def _merged(account_id: UUID) -> AccountQuerySet[MemoryEdge]:
-    """Edges from topics to those that were merged into them, and still are."""
+    """Return the edges from topics to those that are merged into them."""
     return MemoryEdge.objects.of(account_id).filter(
         type=Type.SUPERSEDES, dst__kind=Kind.TOPIC, dst__status=Status.SUPERSEDED
     )
 
 
 def update_member_count(commit: Recording, pk: UUID) -> None:
-    """Say how many belong to it; with enough, agents are told of it."""
+    """Store the number of members; a draft with enough members becomes active."""
     topic = lock_entry(commit.account_id, pk)
     number = member_edges(commit.account_id, pk).count()
-    update_entry(
-        topic,
-        actor=commit.actor,
-        event=MemoryVersion.Event.UPDATE,
-        reason=REASON,
-        values={
-            "slots": {**topic.slots, "member_count": number},
-            "status": _status(topic.status, number),
-        },
-        commit=commit,
-    )
+    slots = {**topic.slots, "member_count": number}
+    values = {"slots": slots, "status": _status(topic.status, number)}
+    update_entry(topic, MemoryVersion.Event.UPDATE, values, commit, reason=REASON)
 
 
-def _groups(account_id: UUID) -> list[Group]:
+def _load_groups(account_id: UUID) -> list[Group]:
     rows = MemoryEntry.objects.of(account_id).current().exclude(kind__in=[Kind.TOPIC, Kind.ENTITY])
-    seen: dict[Audience, list[tuple[UUID, str]]] = defaultdict(list)
+    by_audience: dict[Audience, list[tuple[UUID, str]]] = defaultdict(list)
     names = ("pk", "content", "scope", "visibility", "user_id", "agent_id", "run_id")
-    for pk, text, *audience_values in rows.order_by("-pk").values_list(*names).iterator():
-        if len(group := seen[Audience.of(*audience_values)]) < MOST:
+    for pk, text, *owner in rows.order_by("-pk").values_list(*names).iterator():
+        if len(group := by_audience[Audience.of(*owner)]) < MAX_GROUP:
             group.append((pk, text))
-    groups = (_group(account_id, each, sorted(some)) for each, some in sorted(seen.items()))
+    groups = (
+        _build_group(account_id, audience, sorted(entries))
+        for audience, entries in sorted(by_audience.items())
+    )
     return [group for group in groups if group.ids]
 
 
-def _group(account_id: UUID, audience: Audience, some: Sequence[tuple[UUID, str]]) -> Group:
-    """Of those that have a vector."""
+def _build_group(
+    account_id: UUID, audience: Audience, entries: Sequence[tuple[UUID, str]]
+) -> Group:
+    """Build a group of those memories that have a vector."""
     ready = Vector.objects.of(account_id).filter(
         collection=COLLECTION,
         part=0,
         model=active_model().pk,
         state=Vector.State.READY,
-        object_id__in=[pk for pk, _ in some],
+        object_id__in=[pk for pk, _ in entries],
     )
     vectors = dict(ready.values_list("object_id", "embedding"))
-    with_vectors = [(pk, text) for pk, text in some if pk in vectors]
+    embedded = [(pk, text) for pk, text in entries if pk in vectors]
     return Group(
         audience=audience,
-        ids=[pk for pk, _ in with_vectors],
-        texts=[text for _, text in with_vectors],
-        graph=neighbours(np.array([vectors[pk] for pk, _ in with_vectors], dtype=np.float32)),
+        ids=[pk for pk, _ in embedded],
+        texts=[text for _, text in embedded],
+        graph=neighbours(np.array([vectors[pk] for pk, _ in embedded], dtype=np.float32)),
     )
 
 
 def find_topics(account_id: UUID, ids: Sequence[UUID] | None = None) -> dict[UUID, UUID]:
-    """Return the current topic of each memory; merged topics resolve to their target."""
-    into = dict(_merged(account_id).order_by("-src_id").values_list("dst_id", "src_id"))
+    """Return the current topic of each memory, following merges; without `ids`, of all memories."""
+    merges = dict(_merged(account_id).order_by("-src_id").values_list("dst_id", "src_id"))
     edges = MemoryEdge.objects.of(account_id).filter(type=Type.PART_OF, dst__kind=Kind.TOPIC)
     if ids is not None:
         edges = edges.filter(src__in=ids)
-    belong = edges.order_by("-dst_id").values_list("src_id", "dst_id", "dst__status")
+    memberships = edges.order_by("-dst_id").values_list("src_id", "dst_id", "dst__status")
     topics: dict[UUID, UUID] = {}
-    for memory, topic, status in belong:
+    for memory, topic, status in memberships:
         if status in CURRENT_STATUSES:
             topics[memory] = topic
         elif status == Status.SUPERSEDED and memory not in topics:
-            topics[memory] = _last(into, topic)
-    living = MemoryEntry.objects.of(account_id).filter(
+            topics[memory] = _follow_merges(merges, topic)
+    current = MemoryEntry.objects.of(account_id).filter(
         pk__in=set(topics.values()), status__in=CURRENT_STATUSES
     )
-    member_topics = set(living.values_list("pk", flat=True))
-    return {memory: topic for memory, topic in topics.items() if topic in member_topics}
+    current_ids = set(current.values_list("pk", flat=True))
+    return {memory: topic for memory, topic in topics.items() if topic in current_ids}
 
 
-def _last(into: Mapping[UUID, UUID], topic: UUID) -> UUID:
-    """Where it ended up after all merges."""
-    passed = set()
-    while topic in into and topic not in passed:
-        passed.add(topic)
-        topic = into[topic]
+def _follow_merges(merges: Mapping[UUID, UUID], topic: UUID) -> UUID:
+    """Return the topic that this one became part of after all merges."""
+    visited = set()
+    while topic in merges and topic not in visited:
+        visited.add(topic)
+        topic = merges[topic]
     return topic
 
 
 def lock_topics(account_id: UUID) -> None:
-    """One run at a time: two would found the same topics."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended('topics:' || %s, 0))", [str(account_id)]
-        )
+    """Allow one run at a time: two runs would create the same topics."""
+    lock_until_commit(f"topics:{account_id}")

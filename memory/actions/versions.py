@@ -1,8 +1,7 @@
-"""A memory's states: each is kept as its commit sealed it, and the next is made from the last."""
+"""Versions of a memory: each stores the state that its commit sealed."""
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -10,9 +9,8 @@ from django.utils import timezone
 
 from kmapp.accounts.actors import Actor
 from kmapp.errors import Conflict, Gone, NotFound
-from kmapp.ledger.actions import Recording, recording
+from kmapp.ledger.actions import Recording
 from kmapp.ledger.canonical import canonical
-from kmapp.ledger.models import Commit
 from kmapp.prompt_injection import detect_flags
 from kmapp.search.actions import drop_vectors, index_terms
 from memory.actions.enqueue import (
@@ -35,7 +33,7 @@ def record_versions(
     reason: str,
     event: str = Event.ADD,
 ) -> None:
-    """Keep each entry's state as this commit seals it."""
+    """Store the state of each entry as this commit seals it."""
     MemoryVersion.objects.bulk_create(
         [build_version(entry, commit, actor, reason, event) for entry in entries], batch_size=500
     )
@@ -58,13 +56,9 @@ def build_version(
 
 
 def lock_entry(account_id: UUID, entry_id: UUID, version: int | None = None) -> MemoryEntry:
-    """Lock an entry until the transaction ends; with a version, only if it is current."""
-    entry = (
-        MemoryEntry.objects.of(account_id)
-        .select_for_update(no_key=True, of=("self",))
-        .filter(pk=entry_id)
-        .first()
-    )
+    """Lock an entry until the transaction ends; with `version`, only if that is its version."""
+    rows = MemoryEntry.objects.of(account_id).select_for_update(no_key=True, of=("self",))
+    entry = rows.filter(pk=entry_id).first()
     if entry is None:
         if ErasedEntry.objects.of(account_id).filter(pk=entry_id).exists():
             raise Gone("This memory was erased.")
@@ -75,7 +69,6 @@ def lock_entry(account_id: UUID, entry_id: UUID, version: int | None = None) -> 
 
 
 def stale_version_error(entry: MemoryEntry) -> Conflict:
-    """Whoever decided had seen another version."""
     return Conflict(
         f"Somebody changed this memory first: it is at version {entry.version} now.",
         code="stale_version",
@@ -85,19 +78,14 @@ def stale_version_error(entry: MemoryEntry) -> Conflict:
 
 def update_entry(
     entry: MemoryEntry,
-    *,
-    actor: Actor,
     event: str,
-    reason: str = "",
     values: Mapping[str, Any],
-    commit: Recording | None = None,
-) -> Commit | None:
-    """Give a locked entry new values, as its next version; in a commit of its own or this one."""
-    if commit is None:
-        with recording(entry.account_id, actor, reason=reason) as own:
-            update_entry(entry, actor=actor, event=event, reason=reason, values=values, commit=own)
-        return own.commit
-    before = _Former(words=words_of(entry), status=entry.status, is_cold=entry.is_cold)
+    commit: Recording,
+    *,
+    reason: str | None = None,
+) -> None:
+    """Give a locked entry new values as its next version; `reason` defaults to the commit's."""
+    before_words, before_status, was_cold = words_of(entry), entry.status, entry.is_cold
     for name, value in values.items():
         setattr(entry, name, value)
     if {"title", "content"} & values.keys():
@@ -107,35 +95,29 @@ def update_entry(
     entry.commit_id = commit.id
     entry.save(update_fields={*values, "flags", "version", "updated_at", "commit"})
     commit.add(entry, event)
-    record_versions([entry], commit, actor, reason, event)
-    _follow_up(entry, before, commit.id)
-    return None
+    record_versions(
+        [entry], commit, commit.actor, commit.reason if reason is None else reason, event
+    )
+    _update_derived(entry, before_words, before_status, commit.id, was_cold=was_cold)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Former:
-    """What an entry was before a change, as far as others hang on it."""
-
-    words: str
-    status: str
-    is_cold: bool
-
-
-def _follow_up(entry: MemoryEntry, before: _Former, commit_id: UUID) -> None:
-    """Index what reads otherwise, and owe what workers do about the change."""
+def _update_derived(
+    entry: MemoryEntry, before_words: str, before_status: str, commit_id: UUID, *, was_cold: bool
+) -> None:
+    """Index changed words, and enqueue the jobs that follow from the change."""
     words = words_of(entry)
-    reworded, restated = words != before.words, entry.status != before.status
-    if entry.status == MemoryEntry.Status.PROPOSED and (reworded or restated):
+    text_changed, status_changed = words != before_words, entry.status != before_status
+    if entry.status == MemoryEntry.Status.PROPOSED and (text_changed or status_changed):
         enqueue_triage(entry.account_id, [entry.pk], commit_id)
-    if reworded:
+    if text_changed:
         index_terms(
-            entry.account_id, COLLECTION, {entry.pk: words}, before={entry.pk: before.words}
+            entry.account_id, COLLECTION, {entry.pk: words}, before={entry.pk: before_words}
         )
-    if entry.is_cold and not before.is_cold:
+    if entry.is_cold and not was_cold:
         drop_vectors(entry.account_id, [COLLECTION, CONTEXT_COLLECTION], [entry.pk])
-    if reworded or (before.is_cold and not entry.is_cold):
+    if text_changed or (was_cold and not entry.is_cold):
         enqueue_embeddings(entry.account_id, [entry], commit_id)
-    elif entry.run_id and restated:
+    elif entry.run_id and status_changed:
         enqueue_ordering(entry.account_id, [entry], commit_id)
-    elif restated and entry.status == MemoryEntry.Status.ACTIVE:
+    elif status_changed and entry.status == MemoryEntry.Status.ACTIVE:
         enqueue_edge_derivation(entry.account_id, [entry.pk], commit_id)

@@ -21,7 +21,7 @@ from kmapp.outbox.models import Delivery
 from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.search.queries import Meaning, Within, forget_figures
-from memory.actions.topic_edits import current_topics
+from memory.actions.topics import current_topics
 from memory.benchmarks.synthetic_texts import Writer
 from memory.benchmarks.synthetic_vectors import Cloud
 from memory.models import MemoryEntry, Viewer

@@ -28,8 +28,8 @@ from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.actions import postings_of
 from kmapp.search.indexes import drop_indexes, make_indexes
+from memory.actions.derived_edges import NEXT_WEIGHT
 from memory.actions.enqueue import EMBED
-from memory.actions.run_order import NEXT_WEIGHT
 from memory.actions.versions import build_version
 from memory.benchmarks.copy_rows import copy_models, copy_rows, copy_vectors, half, one_transaction
 from memory.benchmarks.synthetic_entries import Population

@@ -1,11 +1,11 @@
-"""From facts and a model's decisions to what is done. Pure.
+"""Resolution of extracted facts and a model's decisions into changes. Pure.
 
-The model may say anything; what it can bring about is little. A fact touches at most one memory,
-and only one that was found near that very fact. Whatever replaces a memory is remembered, so a
-contradiction leaves one of the two; and saying the same thing again never takes anything away.
+The model's influence is limited. A fact changes at most one memory, and only one that was found to
+be similar to that fact. A memory is superseded only by a fact that is stored, so of two
+contradicting texts one remains, and repeating a text never removes anything.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -15,36 +15,36 @@ from memory.extraction.response_schema import Decision, Fact, Refusal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarMemory:
-    """A memory that was found near some of the facts."""
+    """A memory that is similar to some of the facts."""
 
     id: UUID
     text: str
     version: int
-    fixed: bool = False  # pinned by a person: nothing changes it without one
+    pinned: bool = False  # by a person: only a person may change it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactOutcome:
-    """What is done about one fact."""
+    """What happens to one fact."""
 
     item: int
     fact: Fact
-    event: str  # ADD, UPDATE, DELETE (the fact takes the memory's place) or NONE
-    similar: SimilarMemory | None = None
-    text: str = ""  # of the memory as it reads from now on
-    contradicts: bool = False  # a memory that stays
+    event: str  # ADD, UPDATE, DELETE (the fact supersedes the memory) or NONE
+    memory: SimilarMemory | None = None
+    text: str = ""  # new text of the memory
+    contradicts: bool = False  # the fact contradicts the memory
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedFacts:
-    operations: Sequence[FactOutcome]
+    outcomes: Sequence[FactOutcome]
     refused: Sequence[Refusal] = ()
 
 
 @dataclass(slots=True)
-class _UsedTargets:
-    """Memories that a fact has changed already, and texts that are there by now."""
+class _Used:
+    """Memories that facts have changed already, and texts that are stored already."""
 
     memories: set[UUID] = field(default_factory=set)
     texts: set[str] = field(default_factory=set)
@@ -56,7 +56,7 @@ def resolve_facts(
     numbered: Sequence[SimilarMemory],
     decisions: Sequence[Decision],
 ) -> ResolvedFacts:
-    """Bring facts and decisions together. `numbered` is what the model knows memories by."""
+    """Combine facts with decisions, which name a memory by its index in `numbered`."""
     first: dict[int, Decision] = {}
     refused = []
     for decision in decisions:
@@ -65,115 +65,113 @@ def resolve_facts(
             refused.append(Refusal(item=decision.fact, reason=why))
         else:
             first[decision.fact] = decision
-    used, operations = _UsedTargets(), []
+    used, outcomes = _Used(), []
     for item, fact in facts.items():
-        outcome = _settle_one(item, fact, similar.get(item, ()), numbered, first.get(item), used)
+        outcome = _resolve(item, fact, similar.get(item, ()), numbered, first.get(item), used)
         if isinstance(outcome, Refusal):
             refused.append(outcome)
         else:
-            operations.append(outcome)
-    return ResolvedFacts(operations=operations, refused=refused)
+            outcomes.append(outcome)
+    return ResolvedFacts(outcomes=outcomes, refused=refused)
 
 
-def _settle_one(
+def _resolve(
     item: int,
     fact: Fact,
     similar: Sequence[SimilarMemory],
     numbered: Sequence[SimilarMemory],
     decision: Decision | None,
-    used: _UsedTargets,
+    used: _Used,
 ) -> FactOutcome | Refusal:
-    normalized_text = normalize_for_comparison(fact.text)
-    twin = find_identical_memory(fact, similar)
-    if twin or normalized_text in used.texts:
-        return FactOutcome(
-            item=item, fact=fact, event="NONE", similar=twin, reason="It is known already."
-        )
-    if not similar:
-        operation: FactOutcome | Refusal = FactOutcome(
-            item=item, fact=fact, event="ADD", reason="Nothing like it was known."
-        )
+    text, identical = normalize_for_comparison(fact.text), find_identical_memory(fact, similar)
+    if identical or text in used.texts:
+        reason = "It is known already."
+        return FactOutcome(item=item, fact=fact, event="NONE", memory=identical, reason=reason)
+    outcome: FactOutcome | Refusal
+    if similar:
+        memory = _find_named_memory(decision, similar, numbered)
+        outcome = _apply_decision(item, fact, memory, decision, used)
     else:
-        operation = _decided(item, fact, _named(decision, similar, numbered), decision, used)
-    if isinstance(operation, FactOutcome) and operation.event != "NONE":
-        used.texts.add(normalized_text)
-    return operation
+        reason = "Nothing like it was known."
+        outcome = FactOutcome(item=item, fact=fact, event="ADD", reason=reason)
+    if isinstance(outcome, FactOutcome) and outcome.event != "NONE":
+        used.texts.add(text)
+    return outcome
 
 
-def _decided(
-    item: int,
-    fact: Fact,
-    target: SimilarMemory | str | None,
-    decision: Decision | None,
-    used: _UsedTargets,
-) -> FactOutcome | Refusal:
-    if decision is None or isinstance(target, str):
-        return Refusal(item=item, reason=target if isinstance(target, str) else "was not decided")
-    if target and decision.event != "NONE" and target.id in used.memories:
-        # Another fact changed that memory: this one stands beside it.
-        return FactOutcome(item=item, fact=fact, event="ADD", reason=decision.reason)
-    operation = _operation(item, fact, target, decision)
-    if isinstance(operation, FactOutcome) and operation.event in ("UPDATE", "DELETE") and target:
-        used.memories.add(target.id)
-    return operation
-
-
-def _named(
+def _find_named_memory(
     decision: Decision | None, similar: Sequence[SimilarMemory], numbered: Sequence[SimilarMemory]
 ) -> SimilarMemory | str | None:
-    """Return the memory that a decision names, or the problem with it."""
+    """Return the memory that a decision names, or what is wrong with it."""
     if decision is None:
         return None
     if decision.event == "ADD" or (decision.event == "NONE" and decision.memory is None):
         return None
     if decision.memory is None or not 0 <= decision.memory < len(numbered):
         return "names no memory it was shown"
-    target = numbered[decision.memory]
-    if target not in similar:
-        return "names a memory that is not near this fact"
-    return target
+    memory = numbered[decision.memory]
+    return memory if memory in similar else "names a memory that is not near this fact"
 
 
-def _operation(
-    item: int, fact: Fact, target: SimilarMemory | None, decision: Decision
+def _apply_decision(
+    item: int,
+    fact: Fact,
+    memory: SimilarMemory | str | None,
+    decision: Decision | None,
+    used: _Used,
 ) -> FactOutcome | Refusal:
-    why = decision.reason
-    if decision.event == "NONE" or target is None:
-        event: str = decision.event if decision.event == "NONE" else "ADD"
-        return FactOutcome(item=item, fact=fact, event=event, similar=target, reason=why)
-    if decision.event == "DELETE":
-        # A person pinned it: both stay, and it is said that they do not agree.
-        event = "ADD" if target.fixed else "DELETE"
-        return FactOutcome(
-            item=item, fact=fact, event=event, similar=target, contradicts=True, reason=why
-        )
-    text = (decision.text or fact.text).strip()
-    if not set(terms(text)) & set(terms(fact.text)):
-        return Refusal(item=item, reason="the new text does not say what the fact says")
-    if normalize_for_comparison(text) == normalize_for_comparison(target.text):
-        return FactOutcome(item=item, fact=fact, event="NONE", similar=target, reason=why)
-    event = "ADD" if target.fixed else "UPDATE"
-    return FactOutcome(item=item, fact=fact, event=event, similar=target, text=text, reason=why)
+    if decision is None or isinstance(memory, str):
+        reason = memory if isinstance(memory, str) else "was not decided"
+        return Refusal(item=item, reason=reason)
+    if memory and decision.event != "NONE" and memory.id in used.memories:
+        # Another fact has changed that memory, so this fact is stored separately.
+        return FactOutcome(item=item, fact=fact, event="ADD", reason=decision.reason)
+    outcome = _decide(item, fact, memory, decision)
+    if isinstance(outcome, FactOutcome) and outcome.event in ("UPDATE", "DELETE") and memory:
+        used.memories.add(memory.id)
+    return outcome
 
 
-def find_identical_memory(fact: Fact, similar: Sequence[SimilarMemory]) -> SimilarMemory | None:
-    """Return a memory with identical text; the model is not asked about it."""
-    normalized_text = normalize_for_comparison(fact.text)
-    return next(
-        (each for each in similar if normalize_for_comparison(each.text) == normalized_text), None
+def _decide(
+    item: int, fact: Fact, memory: SimilarMemory | None, decision: Decision
+) -> FactOutcome | Refusal:
+    event: str = decision.event
+    text, contradicts = "", False
+    if event == "NONE" or memory is None:
+        event = event if event == "NONE" else "ADD"
+    elif event == "DELETE":
+        # A person pinned the memory: both stay, with an edge for the contradiction.
+        event, contradicts = "ADD" if memory.pinned else "DELETE", True
+    else:
+        text = (decision.text or fact.text).strip()
+        if not set(terms(text)) & set(terms(fact.text)):
+            return Refusal(item=item, reason="the new text does not say what the fact says")
+        if normalize_for_comparison(text) == normalize_for_comparison(memory.text):
+            event, text = "NONE", ""
+        else:
+            event = "ADD" if memory.pinned else "UPDATE"
+    return FactOutcome(
+        item=item,
+        fact=fact,
+        event=event,
+        memory=memory,
+        text=text,
+        contradicts=contradicts,
+        reason=decision.reason,
     )
 
 
+def find_identical_memory(fact: Fact, similar: Sequence[SimilarMemory]) -> SimilarMemory | None:
+    """Return the memory with the same text: no model needs to decide about it."""
+    text = normalize_for_comparison(fact.text)
+    return next((each for each in similar if normalize_for_comparison(each.text) == text), None)
+
+
 def normalize_for_comparison(text: str) -> str:
-    """Equal for texts that differ in spacing, case or the last full stop only."""
+    """Return an equal result for texts that differ in spacing, case or the last full stop only."""
     return " ".join(normalise(text).casefold().split()).rstrip(".。!！")
 
 
 def number_memories(similar: Mapping[int, Sequence[SimilarMemory]]) -> list[SimilarMemory]:
-    """Every memory once. Its place is the number by which the model knows it."""
-    return list(dict.fromkeys(_all(similar)))
-
-
-def _all(similar: Mapping[int, Sequence[SimilarMemory]]) -> Iterator[SimilarMemory]:
-    for item in sorted(similar):
-        yield from similar[item]
+    """Return every memory once. The model names a memory by its index in this list."""
+    return list(dict.fromkeys(memory for item in sorted(similar) for memory in similar[item]))

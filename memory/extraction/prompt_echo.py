@@ -1,26 +1,25 @@
-"""Telling an answer that repeats its prompt from one that says something. Pure."""
+"""Detection of answers that repeat the prompt. Pure."""
 
 from collections.abc import Sequence
 
 from kmapp.text.terms import terms
 
-RUN = 3  # terms in a row
-MOST = 0.5  # of a text's runs that the prompt may hold and the source does not
+RUN = 3  # consecutive terms
+MAX_SHARE = 0.5  # of the runs of a text that occur in the prompt but not in the source
 
 
 def repeats_prompt(text: str, prompt: str, source: str) -> bool:
-    """Whether a text was taken from the prompt or its examples instead of the source."""
-    answer_runs = _runs(terms(text))
-    if not answer_runs:
+    """Return whether a text was copied from the prompt or its examples instead of the source."""
+    runs = _runs(terms(text))
+    if not runs:
         return False
-    ours = answer_runs & _runs(terms(prompt), len(next(iter(answer_runs)))) - _runs(
-        terms(source), len(next(iter(answer_runs)))
-    )
-    return len(ours) / len(answer_runs) > MOST
+    length = len(next(iter(runs)))
+    copied = runs & _runs(terms(prompt), length) - _runs(terms(source), length)
+    return len(copied) / len(runs) > MAX_SHARE
 
 
 def _runs(words: Sequence[str], length: int = 0) -> frozenset[tuple[str, ...]]:
-    """Every row of terms of a length; a short text is one row."""
+    """Return all runs of terms of a length; a short text is a single run."""
     length = length or min(RUN, len(words))
     return frozenset(
         tuple(words[start : start + length]) for start in range(len(words) - length + 1)

@@ -1,7 +1,7 @@
-"""What a chat model may answer, and what becomes of an answer that is something else. Pure.
+"""Schemas of a chat model's responses, and their validation. Pure.
 
-Nothing that a model says is trusted. An answer without the right shape is `Unusable` as a whole;
-inside one of the right shape, what is wrong is refused one by one, with the reason.
+No response is trusted. One of the wrong form raises `InvalidResponse`; in one of the right form,
+invalid items are refused one by one with the reason.
 """
 
 import json
@@ -13,11 +13,11 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-MOST_FACTS = 50
-TEXT = 2_000  # characters of one fact
-REASON = 500
-NAMES = 20  # entities or tags of one fact
-NAME = 100  # characters of one of them
+MAX_ITEMS = 50
+MAX_TEXT = 2_000  # characters of one fact
+MAX_REASON = 500
+MAX_NAMES = 20  # entities or tags of one fact
+MAX_NAME = 100  # characters of one of them
 FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 Kind = Literal["fact", "preference", "skill", "pattern", "context"]
@@ -43,25 +43,25 @@ AGENT_CATEGORIES = {
 
 
 class InvalidResponse(Exception):
-    """An answer of the wrong shape: nothing of it is used."""
+    """The response has the wrong form; nothing of it is used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """One item of an answer that is not used, and why."""
+    """An item of a response that is not used, and why."""
 
     item: int
     reason: str
 
 
 class ResponseModel(BaseModel):
-    """One thing that a model says. Types are not guessed; what we did not ask for is dropped."""
+    """An object in a response. Types are strict; unknown fields are ignored."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
     @field_validator("*")
     @classmethod
-    def _storable(cls, value: Any) -> Any:
+    def _refuse_nul(cls, value: Any) -> Any:
         texts = value if isinstance(value, list) else [value]
         if any(isinstance(text, str) and "\x00" in text for text in texts):
             raise ValueError("holds a NUL")
@@ -71,7 +71,7 @@ class ResponseModel(BaseModel):
 class Fact(ResponseModel):
     """One statement worth remembering."""
 
-    text: str = Field(min_length=1, max_length=TEXT)
+    text: str = Field(min_length=1, max_length=MAX_TEXT)
     kind: Kind
     category: str = Field(default="", max_length=100)
     importance: float = 0.5
@@ -80,58 +80,58 @@ class Fact(ResponseModel):
 
     @field_validator("importance")
     @classmethod
-    def _clamped(cls, value: float) -> float:
+    def _clamp(cls, value: float) -> float:
         return min(max(value, 0.0), 1.0) if math.isfinite(value) else 0.5
 
     @field_validator("text")
     @classmethod
-    def _reject_blank(cls, value: str) -> str:
+    def _require_text(cls, value: str) -> str:
         if not value.strip():
             raise ValueError("says nothing")
         return value.strip()
 
     @field_validator("entities", "tags")
     @classmethod
-    def _few_and_short(cls, value: list[str]) -> list[str]:
-        return [name.strip() for name in value if 0 < len(name.strip()) <= NAME][:NAMES]
+    def _limit_names(cls, value: list[str]) -> list[str]:
+        return [name.strip() for name in value if 0 < len(name.strip()) <= MAX_NAME][:MAX_NAMES]
 
 
 class Decision(ResponseModel):
-    """What becomes of one fact."""
+    """The decision about one fact."""
 
     fact: int
     event: Literal["ADD", "UPDATE", "DELETE", "NONE"]
     memory: int | None = None
-    text: str | None = Field(default=None, max_length=TEXT)
+    text: str | None = Field(default=None, max_length=MAX_TEXT)
     reason: str = ""
 
     @field_validator("reason")
     @classmethod
-    def _short(cls, value: str) -> str:
-        return value[:REASON]
+    def _shorten(cls, value: str) -> str:
+        return value[:MAX_REASON]
 
 
 class TaskAssessment(ResponseModel):
-    """Whether a task left anything worth keeping."""
+    """Whether a task left anything worth storing."""
 
     should_store: bool
     reasoning: str = ""
 
     @field_validator("reasoning")
     @classmethod
-    def _short(cls, value: str) -> str:
-        return value[:REASON]
+    def _shorten(cls, value: str) -> str:
+        return value[:MAX_REASON]
 
 
 class Rewrite(ResponseModel):
-    """A memory as it reads from now on."""
+    """The new text of a memory."""
 
     content: str = Field(min_length=1, max_length=50_000)
     importance: float | None = None
 
     @field_validator("importance")
     @classmethod
-    def _clamped(cls, value: float | None) -> float | None:
+    def _clamp(cls, value: float | None) -> float | None:
         if value is None or not math.isfinite(value):
             return None
         return min(max(value, 0.0), 1.0)
@@ -142,15 +142,15 @@ S = TypeVar("S", bound=ResponseModel)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedItems(Generic[S]):
-    """The items of an answer that can be used, by their number, and those that cannot."""
+    """Valid items of a response by index, the refused items, and the whole object."""
 
     items: Mapping[int, S]
     refused: Sequence[Refusal] = ()
-    whole: Mapping[str, Any] = field(default_factory=dict)
+    payload: Mapping[str, Any] = field(default_factory=dict)
 
 
 def strip_code_fence(text: str) -> str:
-    """Without the code fence that models like to put around an answer."""
+    """Remove the code fence that some models put around a response."""
     match = FENCE.match(text)
     return (match[1] if match else text).strip()
 
@@ -158,7 +158,7 @@ def strip_code_fence(text: str) -> str:
 def parse_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(strip_code_fence(text))
-        text.encode()  # JSON may spell half of a character
+        text.encode()  # JSON may hold half of a surrogate pair
         json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise InvalidResponse("it is not JSON") from error
@@ -170,58 +170,65 @@ def parse_object(text: str) -> dict[str, Any]:
 def parse_items(
     text: str, name: str, shape: type[S], rename: Mapping[str, str] | None = None
 ) -> ParsedItems[S]:
-    """Return the named list of an answer, item by item."""
-    whole = parse_object(text)
-    raw_items = whole.get(name)
-    if not isinstance(raw_items, list):
+    """Parse the list of this name item by item; `rename` maps field names of the response."""
+    payload = parse_object(text)
+    values = payload.get(name)
+    if not isinstance(values, list):
         raise InvalidResponse(f'it has no list "{name}"')
     items, refused = {}, []
-    for number, each in enumerate(raw_items):
-        if number >= MOST_FACTS:
-            reason = f"{len(raw_items) - MOST_FACTS} more than {MOST_FACTS} items"
+    for number, value in enumerate(values):
+        if number >= MAX_ITEMS:
+            reason = f"{len(values) - MAX_ITEMS} more than {MAX_ITEMS} items"
             refused.append(Refusal(item=number, reason=reason))
             break
         try:
-            items[number] = shape.model_validate(_renamed(each, rename or {}))
+            items[number] = shape.model_validate(_rename(value, rename or {}))
         except ValidationError as error:
-            refused.append(Refusal(item=number, reason=_why(error)))
-    if raw_items and not items:
+            refused.append(Refusal(item=number, reason=_format_error(error)))
+    if values and not items:
         raise InvalidResponse(f'nothing in "{name}" has the right form: {refused[0].reason}')
-    return ParsedItems(items=items, refused=refused, whole=whole)
+    return ParsedItems(items=items, refused=refused, payload=payload)
+
+
+def parse_decisions(text: str) -> ParsedItems[Decision]:
+    parsed = parse_items(text, "decisions", Decision)
+    if not parsed.items:  # accepting it would lose the facts
+        raise InvalidResponse("it decides nothing")
+    return parsed
 
 
 def parse_task_assessment(text: str) -> ParsedItems[Fact]:
-    """Whether a task was worth remembering, and what of it."""
-    worth = parse_one(text, TaskAssessment)
-    whole = worth.model_dump()
-    if not worth.should_store:
-        return ParsedItems(items={}, whole=whole)
-    read = parse_items(text, "memories", Fact, {"type": "kind", "content": "text"})
-    return ParsedItems(items=read.items, refused=read.refused, whole=whole)
+    """Parse whether a task was worth storing, and the facts to store."""
+    assessment = parse_one(text, TaskAssessment)
+    payload = assessment.model_dump()
+    if not assessment.should_store:
+        return ParsedItems(items={}, payload=payload)
+    parsed = parse_items(text, "memories", Fact, {"type": "kind", "content": "text"})
+    return ParsedItems(items=parsed.items, refused=parsed.refused, payload=payload)
 
 
 def parse_one(text: str, shape: type[S]) -> S:
     try:
         return shape.model_validate(parse_object(text))
     except ValidationError as error:
-        raise InvalidResponse(_why(error)) from error
+        raise InvalidResponse(_format_error(error)) from error
 
 
-def _renamed(each: Any, names: Mapping[str, str]) -> Any:
-    if not isinstance(each, dict):
-        return each
-    return {names.get(str(name), name): value for name, value in each.items()}
+def _rename(value: Any, names: Mapping[str, str]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {names.get(str(name), name): each for name, each in value.items()}
 
 
-def _why(error: ValidationError) -> str:
-    """Where and what, without the value: it may be anything."""
+def _format_error(error: ValidationError) -> str:
+    """Return the path and the message, without the value, which is untrusted."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(part) for part in first["loc"])
-    return f"{place}: {first['msg']}"[:REASON] if place else first["msg"][:REASON]
+    return f"{place}: {first['msg']}"[:MAX_REASON] if place else first["msg"][:MAX_REASON]
 
 
-def _form(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a strict JSON Schema: all properties are listed and required."""
+def _strict_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a JSON schema in strict form: every property is required, no others are allowed."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -238,8 +245,10 @@ _KIND = {"type": "string", "enum": list(KINDS)}
 
 def facts_schema(categories: Sequence[str]) -> dict[str, Any]:
     category = {"type": "string", "enum": list(categories)}
-    properties = {"text": _TEXT, "kind": _KIND, "category": category, "importance": _NUMBER}
-    return _form({"facts": {"type": "array", "items": _form({**properties, "entities": _TEXTS})}})
+    fact = {"text": _TEXT, "kind": _KIND, "category": category, "importance": _NUMBER}
+    return _strict_object(
+        {"facts": {"type": "array", "items": _strict_object({**fact, "entities": _TEXTS})}}
+    )
 
 
 _DECISION = {
@@ -249,13 +258,15 @@ _DECISION = {
     "text": {"type": ["string", "null"]},
     "reason": _TEXT,
 }
-DECISIONS_SCHEMA = _form({"decisions": {"type": "array", "items": _form(_DECISION)}})
+DECISIONS_SCHEMA = _strict_object(
+    {"decisions": {"type": "array", "items": _strict_object(_DECISION)}}
+)
 _MEMORY = {"type": _KIND, "content": _TEXT, "importance": _NUMBER, "tags": _TEXTS}
-TASK_ASSESSMENT_SCHEMA = _form(
+TASK_ASSESSMENT_SCHEMA = _strict_object(
     {
         "should_store": {"type": "boolean"},
         "reasoning": _TEXT,
-        "memories": {"type": "array", "items": _form({**_MEMORY, "entities": _TEXTS})},
+        "memories": {"type": "array", "items": _strict_object({**_MEMORY, "entities": _TEXTS})},
     }
 )
-REWRITE_SCHEMA = _form({"content": _TEXT, "importance": {"type": ["number", "null"]}})
+REWRITE_SCHEMA = _strict_object({"content": _TEXT, "importance": {"type": ["number", "null"]}})

@@ -1,4 +1,4 @@
-"""How an account wants its memories extracted. Inside `acting`."""
+"""Settings of an account for extraction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from memory.models import MemorySettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionSettings:
-    """`instructions` and `categories` are the account's own; without them, ours."""
+    """Settings; empty `instructions` and `categories` mean the defaults of the product."""
 
     auto_store: bool = True
     store_threshold: float = 0.5
@@ -17,17 +17,14 @@ class ExtractionSettings:
     categories: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def prompt_text(self) -> str:
-        """The instructions as the prompts tell them."""
-        instructions_text = self.instructions
-        return (
-            f"\nThe organisation asks for this too:\n{instructions_text}\n"
-            if instructions_text
-            else ""
-        )
+    def prompt_instructions(self) -> str:
+        """Return the instructions as a paragraph of a prompt."""
+        text = self.instructions
+        return f"\nThe organisation asks for this too:\n{text}\n" if text else ""
 
 
 def load_extraction_settings(account_id: UUID) -> ExtractionSettings:
+    """Load the settings. Use inside `acting`."""
     settings = MemorySettings.objects.get_or_default(account_id)
     return ExtractionSettings(
         auto_store=settings.auto_store,

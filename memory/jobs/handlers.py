@@ -10,7 +10,7 @@ from kmapp.outbox.registry import Job, JobErrors, PermanentFailure, RetryLater, 
 from kmapp.providers import chat
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
 from memory.actions import bulk_review
-from memory.actions.derive_edges import derive_edges
+from memory.actions.derived_edges import derive_edges, derive_run_order
 from memory.actions.embeddings import embed_entries
 from memory.actions.enqueue import (
     BULK,
@@ -26,9 +26,8 @@ from memory.actions.extraction import run_extraction
 from memory.actions.messages import EXTRACT, NO_CHAT_MODEL
 from memory.actions.model_requests import InvalidAnswer
 from memory.actions.quotas import TOO_MANY
-from memory.actions.run_order import derive_run_order
 from memory.actions.topic_growth import grow_topics
-from memory.actions.topic_suggestions import refresh_suggestions
+from memory.actions.topics import refresh_suggestions
 from memory.actions.triage import enqueue_triage_of_embedded, triage_entry
 
 QUEUE_PAUSE = 3600  # seconds before it is asked whether people decided about a key's proposals

@@ -6,10 +6,9 @@ from celery import shared_task
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.sweep import sweep
-from memory.actions.accesses import flush_access_counts
 from memory.actions.enqueue import enqueue_topic_growth
 from memory.actions.retention import apply_retention
-from memory.actions.tiers import demote_unused_entries
+from memory.actions.tiers import demote_unused_entries, flush_access_counts
 
 
 @shared_task

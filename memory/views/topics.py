@@ -1,4 +1,4 @@
-"""Pages of topics: list, members, map, actions."""
+"""Topics: which there are, what belongs to each, where it lies, and what people make of them."""
 
 from typing import Any
 from uuid import UUID
@@ -25,7 +25,7 @@ from kmapp.web.http import (
 )
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import reviewer_required
-from memory.actions import topic_edits
+from memory.actions import topics as topic_actions
 from memory.actions.review import Decision
 from memory.actions.topic_growth import CURRENT_STATUSES, member_edges
 from memory.models import EntryQuerySet, MemoryEntry, TopicSuggestion
@@ -43,7 +43,7 @@ STATES = {"": CURRENT_STATUSES, "active": ("active",), "draft": ("draft",)}
 @require_safe
 @reviewer_required
 def topics(request: WebRequest) -> HttpResponse:
-    """List topics, largest first."""
+    """The largest first."""
     state, words = request.GET.get("state", ""), request.GET.get("q", "").strip()[:NAME]
     rows = _topics(request).filter(status__in=STATES.get(state, CURRENT_STATUSES))
     if words:
@@ -54,7 +54,7 @@ def topics(request: WebRequest) -> HttpResponse:
         "page": Paginator(rows, PAGE).get_page(request.GET.get("page")),
         "state": state,
         "words": words,
-        "suggestions": topic_edits.open_suggestions(account_id_for(request))[:SUGGESTED],
+        "suggestions": topic_actions.open_suggestions(account_id_for(request))[:SUGGESTED],
     }
     return render(request, fragment(request, "memory/topics/index.html", "list"), context)
 
@@ -73,7 +73,7 @@ def topic(request: WebRequest, pk: UUID) -> HttpResponse:
     if template.endswith(".html"):
         context |= {
             "others": _others(topic_row),
-            "merged": topic_edits.list_merged_topics(topic_row.account_id, pk),
+            "merged": topic_actions.list_merged_topics(topic_row.account_id, pk),
         }
     return render(request, template, context)
 
@@ -81,7 +81,7 @@ def topic(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_safe
 @reviewer_required
 def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Render the map, which takes longer than the page."""
+    """The map, which takes longer than the page that it is part of."""
     topic_row = get_object_or_404(_topics(request), pk=pk)
     context = {"topic": topic_row, "map": map_of(topic_row)}
     return render(request, "memory/topics/detail.html#map", context)
@@ -90,14 +90,14 @@ def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def rename(request: WebRequest, pk: UUID) -> HttpResponse:
-    topic_row = topic_edits.rename_topic(_decision(request, pk), post_text(request, "name", NAME))
+    topic_row = topic_actions.rename_topic(_decision(request, pk), post_text(request, "name", NAME))
     return _done(request, topic_row, _("Renamed."))
 
 
 @require_POST
 @reviewer_required
 def promote(request: WebRequest, pk: UUID) -> HttpResponse:
-    topic_row = topic_edits.promote_draft(_decision(request, pk))
+    topic_row = topic_actions.promote_draft(_decision(request, pk))
     return _done(request, topic_row, _("Promoted. Agents are told of this topic."))
 
 
@@ -107,7 +107,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
     into = request.POST.get("into") or request.GET.get("into")
     if not into:
         raise Invalid(_("Choose the topic to merge this one into."))
-    gone = topic_edits.merge_topics(_decision(request, pk), uuid_or_404(into))
+    gone = topic_actions.merge_topics(_decision(request, pk), uuid_or_404(into))
     notify_success(request, _("Merged. This topic has the memories of both."), undo=_undo(gone))
     return _go(request, reverse("memory:topic", args=[into]))
 
@@ -116,7 +116,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def part(request: WebRequest, pk: UUID) -> HttpResponse:
     """Take back that this topic was merged, also long after."""
-    again = topic_edits.unmerge_topic(_decision(request, pk))
+    again = topic_actions.unmerge_topic(_decision(request, pk))
     notify_success(request, _("They are two topics again."))
     return _go(request, reverse("memory:topic", args=[again.pk]))
 
@@ -124,7 +124,7 @@ def part(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def follow(request: WebRequest, pk: UUID) -> HttpResponse:
-    message, changed = topic_edits.accept_suggestion(
+    message, changed = topic_actions.accept_suggestion(
         account_id_for(request), pk, actor_for(request)
     )
     if message.kind == TopicSuggestion.Kind.SPLIT:  # merged back, all is as it was
@@ -142,7 +142,7 @@ def follow(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def decline(request: WebRequest, pk: UUID) -> HttpResponse:
-    topic_edits.decline_suggestion(account_id_for(request), pk, actor_for(request))
+    topic_actions.decline_suggestion(account_id_for(request), pk, actor_for(request))
     notify_success(request, _("Declined. It is not suggested again."))
     return _go(request, reverse("memory:topics"))
 
@@ -159,8 +159,8 @@ def _topics(request: WebRequest) -> EntryQuerySet:
 
 
 def _others(topic_row: MemoryEntry) -> list[MemoryEntry]:
-    """Return the other topics of the same audience, by name."""
-    rows = topic_edits.current_topics(topic_row.account_id).exclude(pk=topic_row.pk)
+    """What is told to the same people, by name."""
+    rows = topic_actions.current_topics(topic_row.account_id).exclude(pk=topic_row.pk)
     alike = rows.filter(**Audience.of_entry(topic_row).fields)
     return list(alike.only("pk", "title", "account_id").order_by("title", "pk")[:OTHERS])
 

@@ -12,13 +12,13 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.models import Commit
-from memory.actions import review, topic_edits, topic_suggestions
+from memory.actions import review, topics
 from memory.actions.enqueue import enqueue_topic_growth
 from memory.actions.entries import write_batch
 from memory.actions.feedback import rate_entry
 from memory.actions.review import Decision
 from memory.actions.topic_growth import create_member_edges, grow_topics, member_edges
-from memory.actions.topic_suggestions import refresh_suggestions
+from memory.actions.topics import refresh_suggestions
 from memory.jobs.tasks import let_topics_grow
 from memory.models import MemoryEntry, TopicSuggestion
 from memory.models.entry_input import Batch, NewEntry
@@ -111,9 +111,9 @@ def test_merging_and_taking_it_back(acme: Account) -> None:
     with acting(acme):
         before = state(acme)
         commits = Commit.objects.of(acme).count()
-        gone = topic_edits.merge_topics(of(small), large.pk)
+        gone = topics.merge_topics(of(small), large.pk)
         assert (gone.status, number(large)) == ("superseded", 9)
-        assert [each.pk for each in topic_edits.list_merged_topics(acme.pk, large.pk)] == [small.pk]
+        assert [each.pk for each in topics.list_merged_topics(acme.pk, large.pk)] == [small.pk]
         large.refresh_from_db()
         assert large.slots["member_count"] == 9
         review.undo(Decision(account_id=acme.pk, entry_id=gone.pk, actor=SYSTEM))
@@ -125,32 +125,32 @@ def test_merging_and_taking_it_back(acme: Account) -> None:
 def test_a_chain_of_merges_is_parted_from_its_end(acme: Account) -> None:
     one, two, three = topic(acme, "One", 3), topic(acme, "Two", 4), topic(acme, "Three", 5)
     with acting(acme):
-        topic_edits.merge_topics(of(one), two.pk)
-        topic_edits.merge_topics(of(two), three.pk)
+        topics.merge_topics(of(one), two.pk)
+        topics.merge_topics(of(two), three.pk)
         assert number(three) == 12
         rate_entry(of(two), "negative")  # a later version of what was merged
-        again = topic_edits.unmerge_topic(of(two))
+        again = topics.unmerge_topic(of(two))
         assert (again.status, number(two), number(three)) == ("active", 7, 5)
         again.refresh_from_db()
         assert again.slots["member_count"] == 7
-        topic_edits.merge_topics(of(three), two.pk)  # the other way round
+        topics.merge_topics(of(three), two.pk)  # the other way round
         assert number(two) == 12
         with pytest.raises(Conflict):
-            topic_edits.unmerge_topic(of(two))
+            topics.unmerge_topic(of(two))
 
 
 def test_splitting_and_merging_back(acme: Account) -> None:
     whole = topic(acme, "Everything", 8)
     with acting(acme):
         ids = sorted(member_edges(acme.pk, whole.pk).values_list("src_id", flat=True))
-        new = topic_edits.split_topic(of(whole), ids[:3])
+        new = topics.split_topic(of(whole), ids[:3])
         assert (number(new), number(whole)) == (3, 5)
         assert new.title != whole.title
         with pytest.raises(Conflict):
-            topic_edits.split_topic(of(whole), ids[:3])  # they left
+            topics.split_topic(of(whole), ids[:3])  # they left
         with pytest.raises(Conflict):
-            topic_edits.split_topic(of(whole), ids[3:])  # nobody would be left
-        topic_edits.merge_topics(of(new), whole.pk)
+            topics.split_topic(of(whole), ids[3:])  # nobody would be left
+        topics.merge_topics(of(new), whole.pk)
         assert number(whole) == 8
 
 
@@ -159,18 +159,18 @@ def test_what_is_refused(acme: Account) -> None:
     with acting(acme):
         fact = MemoryEntry.objects.of(acme).filter(kind="fact")[0]
         with pytest.raises(Conflict):
-            topic_edits.merge_topics(of(shared), own.pk)  # told to other people
+            topics.merge_topics(of(shared), own.pk)  # told to other people
         with pytest.raises(Invalid):
-            topic_edits.merge_topics(of(shared), shared.pk)
+            topics.merge_topics(of(shared), shared.pk)
         with pytest.raises(NotFound):
-            topic_edits.merge_topics(of(fact), shared.pk)
+            topics.merge_topics(of(fact), shared.pk)
         with pytest.raises(Invalid):
-            topic_edits.rename_topic(of(shared), "")
+            topics.rename_topic(of(shared), "")
         with pytest.raises(Conflict):
-            topic_edits.promote_draft(of(shared))  # no draft
+            topics.promote_draft(of(shared))  # no draft
         stale = Decision(account_id=acme.pk, entry_id=shared.pk, actor=SYSTEM, version=9)
         with pytest.raises(Conflict):
-            topic_edits.rename_topic(stale, "Other")
+            topics.rename_topic(stale, "Other")
 
 
 def test_a_name_that_was_given_stays(agent: Agent, acme: Account, provider: FakeProvider) -> None:
@@ -182,8 +182,8 @@ def test_a_name_that_was_given_stays(agent: Agent, acme: Account, provider: Fake
     with acting(acme):
         found = MemoryEntry.objects.of(acme).get(kind="topic")
         assert found.status == "draft"
-        topic_edits.rename_topic(of(found), "Steeping")
-        topic_edits.promote_draft(of(found))
+        topics.rename_topic(of(found), "Steeping")
+        topics.promote_draft(of(found))
     nodes = [{"text": "red tea steeps", "user_id": "mira"}]
     agent.post("memory/write", {"nodes": nodes}, 201)
     makers.settle()
@@ -229,9 +229,9 @@ def test_suggestions_about_what_was_merged_are_not_shown(acme: Account) -> None:
     with acting(acme):
         TopicSuggestion.objects.create(account=acme, kind="merge", topic=one, other=two, score=0.5)
         TopicSuggestion.objects.create(account=acme, kind="split", topic=three, score=0.4)
-        assert [each.topic for each in topic_edits.open_suggestions(acme.pk)] == [one, three]
-        topic_edits.merge_topics(of(two), three.pk)
-        assert [each.topic for each in topic_edits.open_suggestions(acme.pk)] == [three]
+        assert [each.topic for each in topics.open_suggestions(acme.pk)] == [one, three]
+        topics.merge_topics(of(two), three.pk)
+        assert [each.topic for each in topics.open_suggestions(acme.pk)] == [three]
 
 
 def test_what_was_declined_stays_so_whichever_topic_is_larger(
@@ -245,12 +245,12 @@ def test_what_was_declined_stays_so_whichever_topic_is_larger(
     with acting(acme):
         open_one = merge(one, two)
         open_one.save()
-        topic_edits.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
+        topics.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
     found = [merge(two, one), merge(two, three)]
-    monkeypatch.setattr(topic_suggestions, "_rows", lambda *_: found)
+    monkeypatch.setattr(topics, "_suggest", lambda *_: found)
     assert refresh_suggestions(acme.pk, [mock.sentinel.group]) == 1
     with acting(acme):
-        assert [each.other for each in topic_edits.open_suggestions(acme.pk)] == [three]
+        assert [each.other for each in topics.open_suggestions(acme.pk)] == [three]
 
 
 def test_suggestions_are_renewed_followed_and_declined(
@@ -261,9 +261,9 @@ def test_suggestions_are_renewed_followed_and_declined(
         open_one = TopicSuggestion.objects.create(
             account=acme, kind="merge", topic=small, other=large, score=0.5
         )
-        topic_edits.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
+        topics.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
         with pytest.raises(NotFound):
-            topic_edits.accept_suggestion(acme.pk, open_one.pk, SYSTEM)
+            topics.accept_suggestion(acme.pk, open_one.pk, SYSTEM)
     assert refresh_suggestions(acme.pk, grow_topics(acme.pk, SYSTEM).groups) == 0
     with acting(acme):
         kept = TopicSuggestion.objects.of(acme).get()
@@ -274,7 +274,7 @@ def test_suggestions_are_renewed_followed_and_declined(
         asked = TopicSuggestion.objects.create(
             account=acme, kind="split", topic=more, members=ids[:3], score=0.5
         )
-        said, new = topic_edits.accept_suggestion(acme.pk, asked.pk, SYSTEM)
+        said, new = topics.accept_suggestion(acme.pk, asked.pk, SYSTEM)
         assert (said.topic_id, number(new), number(more)) == (more.pk, 3, 3)
         assert {UUID(each) for each in ids[:3]} == set(
             member_edges(acme.pk, new.pk).values_list("src_id", flat=True)

@@ -11,8 +11,8 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from memory.actions import review
+from memory.actions.derived_edges import derive_run_order
 from memory.actions.review import Decision
-from memory.actions.run_order import derive_run_order
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entries import CONTEXT_COLLECTION
 from tests import makers

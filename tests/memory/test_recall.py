@@ -9,8 +9,8 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.accesses import flush_access_counts
 from memory.actions.settings import update_policy
+from memory.actions.tiers import flush_access_counts
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
 from memory.retrieval.text_budget import BlockEntry, block

@@ -10,7 +10,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions import review
-from memory.actions.derive_edges import MAX_INCOMING, MAX_RELATED, derive_edges
+from memory.actions.derived_edges import MAX_INCOMING, MAX_RELATED, derive_edges
 from memory.actions.review import Decision
 from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry

@@ -9,8 +9,7 @@ from django.utils import timezone
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
-from memory.actions.accesses import flush_access_counts
-from memory.actions.tiers import HALF_LIFE_DAYS, demote_unused_entries
+from memory.actions.tiers import HALF_LIFE_DAYS, demote_unused_entries, flush_access_counts
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.access_counters import accessed
 from tests import makers

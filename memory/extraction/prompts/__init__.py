@@ -1,7 +1,7 @@
-"""What a chat model is told, one file each. `$names` are filled in when it is asked.
+"""Prompts of the chat model, one file each, with `$names` as placeholders.
 
-Everything between the lines of `<conversation>` and its kin was written by others: the prompts say
-so, and what comes back is not trusted either (memory.extraction.response_schema).
+Everything inside `<conversation>` and similar tags is untrusted: the prompts say so, and answers
+are validated (memory.extraction.response_schema).
 """
 
 from pathlib import Path

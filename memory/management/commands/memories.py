@@ -19,7 +19,7 @@ from kmapp.management.progress import Progress
 from memory.actions.imports import ImportResult, Line, LineProblem, import_lines
 from memory.actions.rebuild import rebuild_indexes
 from memory.actions.topic_growth import CURRENT_STATUSES, grow_topics
-from memory.actions.topic_suggestions import refresh_suggestions
+from memory.actions.topics import refresh_suggestions
 from memory.management.entry_commands import (
     SUBCOMMANDS,
     add_subcommands,

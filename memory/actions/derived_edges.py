@@ -1,0 +1,229 @@
+"""Edges that workers derive from memories. The ledger does not record them.
+
+`related_to` leads from a memory to the few with the most similar meaning, `mentions` to the
+entities that it names, and `next` to the following memory of the same run. Related and mentioned
+memories always have the same audience, so that an edge reveals nothing about the memories of other
+people. Deriving the edges again changes nothing.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db.models import Q
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.models import AccountQuerySet
+from kmapp.database.advisory_locks import lock_until_commit
+from kmapp.outbox.actions import Task, publish
+from kmapp.providers.active import active_model
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search.models import Vector
+from kmapp.search.queries import Collection, Meaning, Within, best_by_words, nearest, weigh
+from kmapp.search.query_vector import scale_of
+from kmapp.text.terms import terms
+from memory.actions.edges import EdgeKey, build_derived_edge
+from memory.actions.enqueue import EMBED
+from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry
+from memory.models.entries import COLLECTION
+from memory.retrieval.run_order import neighbours
+from memory.retrieval.visibility import Audience
+from memory.review.similarity import closeness
+from memory.topics.names import named_in
+
+Kind, Type = MemoryEntry.Kind, MemoryEdge.Type
+COMPOSITE_KINDS = (Kind.ENTITY, Kind.TOPIC)  # these represent other memories
+MIN_CLOSENESS = 0.3  # of related memories; see `closeness`
+MAX_RELATED = 5  # edges from one memory
+MAX_INCOMING = 10  # edges to one memory, so that no memory becomes a hub
+NEAREST = 20  # candidates: some of them already have enough incoming edges
+MAX_MENTIONS = 10  # of one memory
+MENTION_CANDIDATES = 50  # memories that are checked for the name of a new entity
+MAX_ENTITIES = 500  # of one audience, the newest
+RELATED_WEIGHT, MENTION_WEIGHT = 0.4, 0.3  # less than edges of people or agents
+NEXT_WEIGHT = 0.5
+
+_Weights = dict[EdgeKey, float]
+
+
+def derive_edges(account_id: UUID, ids: Sequence[UUID]) -> int:
+    """Replace the `related_to` and `mentions` edges of these memories, and return their number.
+
+    Opens `acting` itself. Only one job of an account runs at a time: two jobs would not see each
+    other's edges and would join the same memories in both directions.
+    """
+    model = active_model()
+    with acting(account_id):
+        lock_until_commit(f"relate:{account_id}")
+        entries = list(_current(account_id).filter(pk__in=ids).order_by("pk"))
+        removed = [pk for pk in ids if pk not in {entry.pk for entry in entries}]
+        _replace_edges(account_id, removed, {})
+        number = 0
+        for entry in entries:
+            weights = _weigh_related(entry, model) | _weigh_mentions(entry)
+            number += _replace_edges(account_id, [entry.pk], weights)
+        return number
+
+
+def _current(account_id: UUID) -> EntryQuerySet:
+    return MemoryEntry.objects.of(account_id).current()
+
+
+def _same_audience(entry: MemoryEntry) -> EntryQuerySet:
+    own = Audience.of_entry(entry).fields
+    return _current(entry.account_id).filter(**own).exclude(pk=entry.pk)
+
+
+def _weigh_related(entry: MemoryEntry, model: EmbeddingModel) -> _Weights:
+    meaning = None if entry.kind in COMPOSITE_KINDS else load_meaning(entry, model)
+    if meaning is None:
+        return {}
+    collection = Collection(account_id=entry.account_id, name=COLLECTION)
+    within = Within.of(_same_audience(entry).exclude(kind__in=COMPOSITE_KINDS))
+    cosines = nearest(collection, meaning, within=within, limit=NEAREST)
+    scale = scale_of(model)
+    close = {
+        UUID(pk): score
+        for pk, cosine in cosines.items()
+        if (score := closeness(cosine, low=scale.low, high=scale.high)) >= MIN_CLOSENESS
+    }
+    available = _select_available(entry, close)
+    return {
+        (entry.pk, pk, Type.RELATED_TO.value): round(RELATED_WEIGHT * close[pk], 3)
+        for pk in [pk for pk in close if pk in available][:MAX_RELATED]
+    }
+
+
+def _select_available(entry: MemoryEntry, ids: Iterable[UUID]) -> set[UUID]:
+    """Return the ids without an edge to this entry and with room for one more incoming edge."""
+    candidates = set(ids)
+    edges = MemoryEdge.objects.of(entry.account_id).filter(type=Type.RELATED_TO)
+    reverse = edges.filter(dst=entry.pk, src__in=candidates).values_list("src_id", flat=True)
+    others = edges.filter(dst__in=candidates).exclude(src=entry.pk)
+    incoming = Counter(others.values_list("dst_id", flat=True))
+    return {pk for pk in candidates - {*reverse} if incoming[pk] < MAX_INCOMING}
+
+
+def load_meaning(entry: MemoryEntry, model: EmbeddingModel) -> Meaning | None:
+    """Return the vector of an entry for a model, or None while it has none."""
+    vectors = Vector.objects.of(entry.account_id).filter(
+        collection=COLLECTION, object_id=entry.pk, model=model, part=0, state=Vector.State.READY
+    )
+    vector = vectors.values_list("embedding", flat=True).first()
+    return None if vector is None else Meaning.of(model, list(vector))
+
+
+def _weigh_mentions(entry: MemoryEntry) -> _Weights:
+    """Return the edges to the entities that a memory names, or those to an entity."""
+    if entry.kind == Kind.ENTITY:
+        pairs = [(pk, entry.pk) for pk in _list_mentioning(entry)]
+    elif entry.kind == Kind.TOPIC:
+        pairs = []
+    else:
+        pairs = [(entry.pk, pk) for pk in _list_mentioned(entry)]
+    return {(src, dst, Type.MENTIONS.value): MENTION_WEIGHT for src, dst in pairs}
+
+
+def _list_mentioned(entry: MemoryEntry) -> list[UUID]:
+    rows = _same_audience(entry).filter(kind=Kind.ENTITY).order_by("-pk")
+    is_named = named_in(f"{entry.title}\n{entry.content}", entry.entities)
+    entities = rows.values_list("pk", "title", "content")[:MAX_ENTITIES]
+    return [pk for pk, title, content in entities if is_named(title or content)][:MAX_MENTIONS]
+
+
+def _list_mentioning(entity: MemoryEntry) -> list[UUID]:
+    name = entity.title or entity.content
+    collection = Collection(account_id=entity.account_id, name=COLLECTION)
+    within = Within.of(_same_audience(entity).exclude(kind__in=COMPOSITE_KINDS))
+    words = weigh(collection, terms(name))
+    candidates = best_by_words(collection, words, within=within, limit=MENTION_CANDIDATES)
+    # Existing edges are checked as well: the entity may have another name now.
+    edges = MemoryEdge.objects.of(entity.account_id).filter(dst=entity, type=Type.MENTIONS)
+    existing = edges.filter(origin=MemoryEdge.Origin.DERIVED).values_list("src_id", flat=True)
+    rows = _same_audience(entity).filter(pk__in={*candidates, *existing}).order_by("pk")
+    return [row.pk for row in rows if named_in(f"{row.title}\n{row.content}", row.entities)(name)]
+
+
+def _replace_edges(account_id: UUID, ids: Sequence[UUID], weights: Mapping[EdgeKey, float]) -> int:
+    """Make these edges the only derived ones of these memories, and return their number."""
+    own = Q(src__in=ids) | Q(dst__in=ids, type=Type.MENTIONS)
+    rows = MemoryEdge.objects.of(account_id).filter(
+        own, origin=MemoryEdge.Origin.DERIVED, type__in=(Type.RELATED_TO, Type.MENTIONS)
+    )
+    existing = {(edge.src_id, edge.dst_id, edge.type): edge for edge in rows}
+    stale = [edge.pk for key, edge in existing.items() if weights.get(key) != edge.weight]
+    if stale:
+        MemoryEdge.objects.of(account_id).filter(pk__in=stale).delete()
+    MemoryEdge.objects.bulk_create(
+        [
+            build_derived_edge(account_id, *key, weight=weight)
+            for key, weight in weights.items()
+            if key not in existing or existing[key].weight != weight
+        ],
+        ignore_conflicts=True,  # an agent may have written the same edge
+    )
+    return len(weights)
+
+
+class _Pair(NamedTuple):
+    """Two memories of a run that follow each other."""
+
+    src: UUID
+    dst: UUID
+
+
+def derive_run_order(account_id: UUID, ids: Sequence[UUID], job: UUID) -> int:
+    """Update the `next` edges around entries that joined or left a run, and return their number.
+
+    A memory whose predecessor changed, or whose predecessor's text changed, is embedded again.
+    """
+    with acting(account_id):
+        _lock_runs(account_id, ids)
+        adjacent = _next_edges(account_id).filter(Q(src__in=ids) | Q(dst__in=ids))
+        former = {end for edge in adjacent for end in (edge.src_id, edge.dst_id)}
+        rows = neighbours(account_id, list({*ids, *former}))
+        pairs = {_Pair(row.before_id, row.pk) for row in rows if row.before_id}
+        pairs |= {_Pair(row.pk, row.after_id) for row in rows if row.after_id}
+        changed = _replace_pairs(account_id, ids, pairs)
+        changed |= {row.after_id for row in rows if row.after_id and row.pk in ids}
+        tasks = [Task(job_key=f"{pk}:{job}", payload={"entry": str(pk)}) for pk in changed - {*ids}]
+        publish(account_id, EMBED, tasks)
+        return len(pairs)
+
+
+def _lock_runs(account_id: UUID, ids: Sequence[UUID]) -> None:
+    """Allow one job per run at a time: two jobs would not see each other's entries."""
+    entries = MemoryEntry.objects.of(account_id).filter(pk__in=ids)
+    for user_id, run_id in sorted(set(entries.values_list("user_id", "run_id"))):
+        lock_until_commit(f"run\x1f{account_id}\x1f{user_id}\x1f{run_id}")
+
+
+def _replace_pairs(account_id: UUID, ids: Sequence[UUID], pairs: set[_Pair]) -> set[UUID]:
+    """Make these pairs the only edges at their ends. Return the ends of edges that changed.
+
+    This removes edges that skip a new entry, and those of entries that left the run.
+    """
+    edges = _next_edges(account_id).filter(
+        Q(src__in={*ids, *(pair.src for pair in pairs)})
+        | Q(dst__in={*ids, *(pair.dst for pair in pairs)})
+    )
+    existing = {_Pair(edge.src_id, edge.dst_id): edge.pk for edge in edges}
+    stale, missing = existing.keys() - pairs, pairs - existing.keys()
+    if stale:
+        _next_edges(account_id).filter(pk__in=[existing[pair] for pair in stale]).delete()
+    MemoryEdge.objects.bulk_create(
+        [
+            build_derived_edge(account_id, *pair, Type.NEXT.value, weight=NEXT_WEIGHT)
+            for pair in missing
+        ],
+        ignore_conflicts=True,  # an agent may have written the same edge
+        batch_size=500,
+    )
+    return {pair.dst for pair in stale | missing}
+
+
+def _next_edges(account_id: UUID) -> AccountQuerySet[MemoryEdge]:
+    return MemoryEdge.objects.of(account_id).filter(
+        type=Type.NEXT, origin=MemoryEdge.Origin.DERIVED
+    )

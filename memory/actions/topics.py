@@ -1,0 +1,262 @@
+"""Topics that people edit, and the suggestions that workers make about them.
+
+Merging moves no memory: the other topic becomes superseded, and a query for members follows that.
+So undoing a merge restores the status. Nothing is merged or split unless a person decides so.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from kmapp.accounts.acting import acting
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import AccountQuerySet
+from kmapp.database.ids import uuid7
+from kmapp.errors import Conflict, Invalid, NotFound
+from kmapp.ledger.actions import Recording
+from memory.actions import review
+from memory.actions.edges import build_derived_edge
+from memory.actions.review import Decision
+from memory.actions.topic_growth import (
+    CURRENT_STATUSES,
+    WEIGHT,
+    Group,
+    create_topic,
+    find_topics,
+    lock_topics,
+    member_edges,
+    update_member_count,
+)
+from memory.actions.versions import lock_entry, update_entry
+from memory.models import EntryQuerySet, MemoryEdge, MemoryEntry, MemoryVersion, TopicSuggestion
+from memory.retrieval.visibility import Audience
+from memory.topics.clustering import NONE, SMALLEST
+from memory.topics.labels import Background
+from memory.topics.merge_split import suggestions
+
+Kind, Status, Type = MemoryEntry.Kind, MemoryEntry.Status, MemoryEdge.Type
+Event = MemoryVersion.Event
+State = TopicSuggestion.State
+
+
+def current_topics(account_id: UUID) -> EntryQuerySet:
+    return MemoryEntry.objects.of(account_id).filter(kind=Kind.TOPIC, status__in=CURRENT_STATUSES)
+
+
+def rename_topic(decision: Decision, name: str) -> MemoryEntry:
+    """Give a topic another name, which growth does not change."""
+    topic = _lock_topic(decision.account_id, decision.entry_id, decision.version)
+    if not name:
+        raise Invalid(_("Give the topic a name."))
+    values = review.redact_editable_values(decision.account_id, {"title": name, "content": name})
+    return _update(decision, topic, Event.UPDATE, values)
+
+
+def promote_draft(decision: Decision) -> MemoryEntry:
+    """Make a draft visible to agents, however few members it has."""
+    topic = _lock_topic(decision.account_id, decision.entry_id, decision.version)
+    if topic.status != Status.DRAFT:
+        raise Conflict(_("This topic is no draft; somebody may have promoted it first."))
+    return _update(decision, topic, Event.APPROVE, {"status": Status.ACTIVE})
+
+
+def merge_topics(decision: Decision, into: UUID) -> MemoryEntry:
+    """Merge this topic into another one, and return this one."""
+    account_id = decision.account_id
+    lock_topics(account_id)
+    topic = _lock_topic(account_id, decision.entry_id, decision.version)
+    other = _lock_topic(account_id, into)
+    if topic.pk == other.pk:
+        raise Invalid(_("Choose another topic to merge this one into."))
+    if Audience.of_entry(topic) != Audience.of_entry(other):
+        raise Conflict(_("These topics are told to different people, and cannot be one."))
+    with decision.in_commit() as commit:
+        _supersede(account_id, other.pk, topic.pk)
+        _update(decision, topic, Event.MERGE, {"status": Status.SUPERSEDED}, commit)
+        update_member_count(commit, other.pk)
+        _close_suggestions(decision, {topic.pk, other.pk}, TopicSuggestion.Kind.MERGE)
+    return topic
+
+
+def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
+    """Create a topic from some members of this one, and return it. A merge undoes that."""
+    account_id = decision.account_id
+    lock_topics(account_id)
+    topic = _lock_topic(account_id, decision.entry_id, decision.version)
+    edges = member_edges(account_id, topic.pk)
+    members = list(
+        edges.filter(src__in=leaving).order_by("src_id").values_list("src_id", flat=True)
+    )
+    if not SMALLEST <= len(members) <= edges.count() - SMALLEST:
+        raise Conflict(_("The members of this topic are others now. Look at it again."))
+    rows = MemoryEntry.objects.of(account_id).filter(pk__in=edges.values("src_id"))
+    texts = dict(rows.values_list("pk", "content"))
+    name = Background(list(texts.values())).name([texts[pk] for pk in members])
+    with decision.in_commit() as commit:
+        edges.filter(src__in=members).delete()
+        MemoryEdge.objects.of(account_id).filter(
+            src=topic, dst__in=members, type=Type.DERIVED_FROM
+        ).delete()
+        audience, client_id = Audience.of_entry(topic), f"topic:{uuid7()}"
+        new = create_topic(commit, audience, members, name, client_id, topic.status)
+        update_member_count(commit, topic.pk)
+        _close_suggestions(decision, {topic.pk}, TopicSuggestion.Kind.SPLIT)
+    return new
+
+
+def unmerge_topic(decision: Decision) -> MemoryEntry:
+    """Undo the merge of this topic, however long ago it was."""
+    account_id = decision.account_id
+    lock_topics(account_id)
+    topic = lock_entry(account_id, decision.entry_id, decision.version)
+    rows = MemoryEdge.objects.of(account_id).filter(dst=topic, type=Type.SUPERSEDES)
+    into = rows.filter(src__kind=Kind.TOPIC).first()
+    if topic.kind != Kind.TOPIC or topic.status != Status.SUPERSEDED or into is None:
+        raise Conflict(_("This topic is not merged into another one."))
+    versions = MemoryVersion.objects.of(account_id).filter(entry=topic)
+    before = versions.exclude(state__status=Status.SUPERSEDED).latest("version")
+    with decision.in_commit() as commit:
+        count = {"member_count": member_edges(account_id, topic.pk).count()}
+        values = {"status": before.state["status"], "slots": {**topic.slots, **count}}
+        _update(decision, topic, Event.UNDO, values, commit)
+        if into.src.status in CURRENT_STATUSES:
+            update_member_count(commit, into.src_id)
+    return topic
+
+
+def list_merged_topics(account_id: UUID, topic: UUID) -> list[MemoryEntry]:
+    """Return the topics that were merged into this one directly."""
+    edges = MemoryEdge.objects.of(account_id).filter(
+        src=topic, type=Type.SUPERSEDES, dst__kind=Kind.TOPIC, dst__status=Status.SUPERSEDED
+    )
+    return [edge.dst for edge in edges.select_related("dst").order_by("dst_id")]
+
+
+def _lock_topic(account_id: UUID, pk: UUID, version: int | None = None) -> MemoryEntry:
+    topic = lock_entry(account_id, pk, version)
+    if topic.kind != Kind.TOPIC:
+        raise NotFound(_("There is no such topic."))
+    if topic.status not in CURRENT_STATUSES:
+        raise Conflict(_("This topic was merged or forgotten meanwhile. Look at it again."))
+    return topic
+
+
+def _update(
+    decision: Decision,
+    topic: MemoryEntry,
+    event: str,
+    values: Mapping[str, object],
+    commit: Recording | None = None,
+) -> MemoryEntry:
+    with decision.in_commit(commit) as own:
+        update_entry(topic, event, values, own)
+    return topic
+
+
+def _supersede(account_id: UUID, by: UUID, topic: UUID) -> None:
+    """Replace the edges of earlier merges by one for this merge."""
+    edges = MemoryEdge.objects.of(account_id)
+    edges.filter(dst=topic, type=Type.SUPERSEDES, src__kind=Kind.TOPIC).delete()
+    edges.filter(src=topic, dst=by, type=Type.SUPERSEDES).delete()  # the opposite merge
+    build_derived_edge(account_id, by, topic, Type.SUPERSEDES, weight=WEIGHT).save()
+
+
+def refresh_suggestions(account_id: UUID, groups: Sequence[Group]) -> int:
+    """Replace the open suggestions by those for these groups, and return their number.
+
+    What a person declined is not suggested again.
+    """
+    with acting(account_id):
+        topics = find_topics(account_id)
+    candidates = [row for group in groups for row in _suggest(account_id, group, topics)]
+    with acting(account_id):
+        lock_topics(account_id)
+        rows = TopicSuggestion.objects.of(account_id)
+        declined = {_suggestion_key(row) for row in rows.filter(state=State.DECLINED)}
+        rows.exclude(state=State.DECLINED).delete()
+        new = [row for row in candidates if _suggestion_key(row) not in declined]
+        TopicSuggestion.objects.bulk_create(new)
+    return len(new)
+
+
+def _suggestion_key(row: TopicSuggestion) -> tuple[str, frozenset[UUID | None]]:
+    """Return what the suggestion is about, without order: which topic is larger may change."""
+    return row.kind, frozenset({row.topic_id, row.other_id})
+
+
+def _suggest(
+    account_id: UUID, group: Group, topics: Mapping[UUID, UUID]
+) -> Iterator[TopicSuggestion]:
+    topic_ids, numbers = group.number_topics(topics)
+    sizes = Counter(numbers)
+    for each in suggestions(group.graph, numbers) if topic_ids else ():
+        if each.other == NONE:
+            yield TopicSuggestion(
+                account_id=account_id,
+                kind=TopicSuggestion.Kind.SPLIT,
+                topic_id=topic_ids[each.topic],
+                members=[str(group.ids[place]) for place in each.leaving],
+                score=each.score,
+            )
+        else:
+            smaller, larger = sorted((each.topic, each.other), key=lambda n: (sizes[n], -n))
+            yield TopicSuggestion(
+                account_id=account_id,
+                kind=TopicSuggestion.Kind.MERGE,
+                topic_id=topic_ids[smaller],
+                other_id=topic_ids[larger],
+                score=each.score,
+            )
+
+
+def open_suggestions(account_id: UUID) -> AccountQuerySet[TopicSuggestion]:
+    """Return the suggestions that can still be followed, highest score first."""
+    rows = TopicSuggestion.objects.of(account_id).filter(
+        Q(other=None) | Q(other__status__in=CURRENT_STATUSES),
+        state=State.OPEN,
+        topic__status__in=CURRENT_STATUSES,
+    )
+    return rows.select_related("topic", "other").order_by("-score", "pk")
+
+
+def accept_suggestion(
+    account_id: UUID, pk: UUID, actor: Actor
+) -> tuple[TopicSuggestion, MemoryEntry]:
+    """Follow a suggestion. Return it with the topic that was merged or created."""
+    lock_topics(account_id)  # before the suggestion, in the same order as merging by hand
+    suggestion = _lock_open_suggestion(account_id, pk)
+    decision = Decision(account_id=account_id, entry_id=suggestion.topic_id, actor=actor)
+    if suggestion.other_id is None:
+        return suggestion, split_topic(decision, [UUID(member) for member in suggestion.members])
+    return suggestion, merge_topics(decision, suggestion.other_id)
+
+
+def decline_suggestion(account_id: UUID, pk: UUID, actor: Actor) -> None:
+    _decide(_lock_open_suggestion(account_id, pk), State.DECLINED, actor)
+
+
+def _lock_open_suggestion(account_id: UUID, pk: UUID) -> TopicSuggestion:
+    rows = TopicSuggestion.objects.of(account_id).select_for_update()
+    suggestion = rows.filter(pk=pk, state=State.OPEN).first()
+    if suggestion is None:
+        raise NotFound(_("There is no such suggestion any more."))
+    return suggestion
+
+
+def _close_suggestions(decision: Decision, topics: set[UUID], kind: str) -> None:
+    """Mark suggestions as followed that this merge or split has carried out."""
+    rows = TopicSuggestion.objects.of(decision.account_id).filter(
+        kind=kind, topic__in=topics, state=State.OPEN
+    )
+    for row in rows.select_for_update():
+        if row.other_id is None or row.other_id in topics:
+            _decide(row, State.FOLLOWED, decision.actor)
+
+
+def _decide(row: TopicSuggestion, state: str, actor: Actor) -> None:
+    row.state, row.decided_by, row.decided_at = state, str(actor), timezone.now()
+    row.save(update_fields=["state", "decided_by", "decided_at"])
