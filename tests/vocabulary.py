@@ -92,7 +92,7 @@ ALLOWED = {
     "rules/promotion/evidence.py": {"said_good": "a stored key", "said_bad": "a stored key"},
     "memory/models/bulk_runs.py": {"deed": "a database column", "asked": "a database column"},
     "memory/models/extractions.py": {"said": "a database column"},
-    "memory/actions/finish_extraction.py": {"said": "a database column"},
+    "memory/actions/apply_extraction.py": {"said": "a database column"},
     "memory/api/request_serializers.py": {"Asking": "an API schema"},
     "memory/views/lab_forms.py": {"door": "a parameter of saved addresses"},
     "memory/extraction/prompt_echo.py": {"prompt_echo": "the usual term"},

@@ -164,8 +164,8 @@ class _OutcomeWriter:
     def write(self, outcome: FactOutcome) -> dict[str, Any]:
         reason = self._redact(outcome.reason)
         if outcome.event == "NONE":
-            known = outcome.memory.id if outcome.memory else None
-            return _format_result(outcome, known, "NONE", reason)
+            existing = outcome.memory.id if outcome.memory else None
+            return _format_result(outcome, existing, "NONE", reason)
         memory = self.memories.get(outcome.memory.id) if outcome.memory else None
         if memory and outcome.event in ("UPDATE", "DELETE") and self._needs_review(memory):
             return self._propose(outcome, memory, reason)

@@ -215,8 +215,8 @@ def _find_problem(text: str, system: str, source: str, trusted: Sequence[str] = 
     """Return why a text cannot be stored, or "". Flags of trusted texts are not a problem."""
     if repeats_prompt(text, system, source):
         return "repeats the prompt"
-    known = {flag for each in trusted for flag in detect_flags(each)}
-    return "speaks to the model" if HOSTILE_FLAGS & set(detect_flags(text)) - known else ""
+    trusted_flags = {flag for each in trusted for flag in detect_flags(each)}
+    return "speaks to the model" if HOSTILE_FLAGS & set(detect_flags(text)) - trusted_flags else ""
 
 
 def _store_facts(row: Extraction, parsed: ParsedItems[Fact], details: Mapping[str, Any]) -> None:

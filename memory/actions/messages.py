@@ -112,8 +112,8 @@ def enqueue_rewrite(
             code="wrong_status",
             details={"status": entry.status, "version": entry.version},
         )
-    said = {"entry": str(entry.pk), "version": entry.version, "instruction": instruction}
-    return _enqueue(context, Kind.REWRITE, said)
+    source_input = {"entry": str(entry.pk), "version": entry.version, "instruction": instruction}
+    return _enqueue(context, Kind.REWRITE, source_input)
 
 
 def _enqueue_messages(
@@ -123,28 +123,31 @@ def _enqueue_messages(
     has_text = any(not message.is_system and message.text.strip() for message in messages)
     if has_text and not chat.configured():
         stored = store_messages(context, messages).entries
-    said = {
+    source_input = {
         "messages": [message.serialize() for message in messages],
         "stored": [str(entry.pk) for entry in stored],
         **details,
     }
-    return _enqueue(context, kind, said, stored)
+    return _enqueue(context, kind, source_input, stored)
 
 
 def _enqueue(
-    context: MessageContext, kind: str, said: Mapping[str, Any], stored: Sequence[MemoryEntry] = ()
+    context: MessageContext,
+    kind: str,
+    source_input: Mapping[str, Any],
+    stored: Sequence[MemoryEntry] = (),
 ) -> QueuedExtraction:
     """Store the input, redacted by the policy of the account, and enqueue its extraction."""
     kinds = Account.objects.get(pk=context.account_id).redact
-    entries = [said["entry"]] if "entry" in said else []
+    entries = [source_input["entry"]] if "entry" in source_input else []
     now = timezone.now()
     row = Extraction.objects.create(
         account_id=context.account_id,
         kind=kind,
         actor=str(context.actor),
         metadata=redact_json(dict(context.metadata), kinds)[0],
-        said=_redact(said, kinds),
-        memories=[UUID(pk) for pk in (*said.get("stored", ()), *entries)],
+        said=_redact(source_input, kinds),
+        memories=[UUID(pk) for pk in (*source_input.get("stored", ()), *entries)],
         observed_at=context.observed_at or now,
         created_at=now,
         **context.owner(),

@@ -1,4 +1,4 @@
-"""Topics: which there are, what belongs to each, where it lies, and what people make of them."""
+"""Pages of topics: list, members, map, actions."""
 
 from typing import Any
 from uuid import UUID
@@ -43,7 +43,7 @@ STATES = {"": CURRENT_STATUSES, "active": ("active",), "draft": ("draft",)}
 @require_safe
 @reviewer_required
 def topics(request: WebRequest) -> HttpResponse:
-    """The largest first."""
+    """List topics, largest first."""
     state, words = request.GET.get("state", ""), request.GET.get("q", "").strip()[:NAME]
     rows = _topics(request).filter(status__in=STATES.get(state, CURRENT_STATUSES))
     if words:
@@ -81,7 +81,7 @@ def topic(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_safe
 @reviewer_required
 def neighbourhood(request: WebRequest, pk: UUID) -> HttpResponse:
-    """The map, which takes longer than the page that it is part of."""
+    """Render the map, which takes longer than the page."""
     topic_row = get_object_or_404(_topics(request), pk=pk)
     context = {"topic": topic_row, "map": map_of(topic_row)}
     return render(request, "memory/topics/detail.html#map", context)
@@ -159,7 +159,7 @@ def _topics(request: WebRequest) -> EntryQuerySet:
 
 
 def _others(topic_row: MemoryEntry) -> list[MemoryEntry]:
-    """What is told to the same people, by name."""
+    """Return the other topics of the same audience, by name."""
     rows = topic_actions.current_topics(topic_row.account_id).exclude(pk=topic_row.pk)
     alike = rows.filter(**Audience.of_entry(topic_row).fields)
     return list(alike.only("pk", "title", "account_id").order_by("title", "pk")[:OTHERS])

@@ -5,8 +5,8 @@ from itertools import chain
 
 import pytest
 
-from tests.chaos.jobs import handlers
 from tests.chaos.conftest import Apart
+from tests.chaos.jobs import handlers
 from tests.chaos.measure import long, percentile, seconds_until
 from tests.chaos.product import Jobs
 from tests.promises.plugin import Measured

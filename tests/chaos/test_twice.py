@@ -9,8 +9,8 @@ import pytest
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import MemoryEntry
-from tests.chaos.jobs import handlers
 from tests.chaos.conftest import Apart
+from tests.chaos.jobs import handlers
 from tests.chaos.measure import long, seconds_until
 from tests.chaos.product import Product
 from tests.memory.talking import fact

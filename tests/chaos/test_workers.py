@@ -9,8 +9,8 @@ import pytest
 from kmapp.accounts.models import Account
 from kmapp.outbox.tasks import SLICE
 from tests import makers
-from tests.chaos.jobs import handlers
 from tests.chaos.conftest import Apart
+from tests.chaos.jobs import handlers
 from tests.chaos.measure import amount, long, seconds_until
 from tests.chaos.product import Jobs, Product
 from tests.promises.plugin import Measured
