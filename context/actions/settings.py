@@ -35,7 +35,10 @@ def change_settings(
     settings = ContextSettings.objects.of(account_id).first() or ContextSettings(account=account)
     if version is not None and settings.version != version:
         raise Conflict(
-            _("Somebody changed these settings since you opened this page: set them anew."),
+            _(
+                "Someone changed these settings after you opened this page. Check them and save "
+                "again."
+            ),
             code="stale_version",
             details={"version": settings.version},
         )
@@ -103,8 +106,7 @@ def _prepare_remote(values: Mapping[str, Any], present: ContextSettings) -> dict
     if url not in conf.REMOTE_BASE_URLS:
         allowed = ", ".join(conf.REMOTE_BASE_URLS) or _("none")
         raise Invalid(
-            _("This installation may not ask that address. Allowed: %(known)s.")
-            % {"known": allowed},
+            _("This address is not allowed. Use one of these: %(known)s.") % {"known": allowed},
             code="remote_not_allowed",
             issues=[{"path": "remote_url", "message": "must be one of REMOTE_BASE_URLS"}],
         )
@@ -112,7 +114,7 @@ def _prepare_remote(values: Mapping[str, Any], present: ContextSettings) -> dict
         prepared["remote_key"] = seal(key)
     elif url != present.remote_url:
         raise Invalid(
-            _("Give the key for that address."),
+            _("Enter the API key for this address."),
             issues=[{"path": "remote_key", "message": "is missing"}],
         )
     return prepared

@@ -19,14 +19,14 @@ class Migration(migrations.Migration):
             name='ContextCitation',
             fields=[
                 ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('ref', models.UUIDField(verbose_name='what is cited')),
-                ('created_at', models.DateTimeField(verbose_name='asked')),
+                ('ref', models.UUIDField(verbose_name="cited object")),
+                ('created_at', models.DateTimeField(verbose_name="requested")),
                 ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
                 ('report', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='cited', to='context.contextcostreport', verbose_name='call')),
             ],
             options={
-                'verbose_name': 'use in a call',
-                'verbose_name_plural': 'uses in calls',
+                'verbose_name': "call citation",
+                'verbose_name_plural': "call citations",
                 'constraints': [models.UniqueConstraint(fields=('account', 'ref', 'report'), name='one_citation_per_call')],
             },
         ),

@@ -12,6 +12,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='contextsettings',
             name='variants',
-            field=models.JSONField(blank=True, default=dict, validators=[context.models.settings.check_variants], verbose_name='shares of variants'),
+            field=models.JSONField(blank=True, default=dict, validators=[context.models.settings.check_variants], verbose_name="variant shares"),
         ),
     ]

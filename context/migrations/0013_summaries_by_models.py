@@ -19,22 +19,22 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='contextsummary',
             name='extractive',
-            field=models.CharField(blank=True, choices=[('no_chat_model', 'There is no chat model'), ('waiting', 'The chat model has not answered yet'), ('bad_answer', 'What the chat model answered is no summary'), ('failed', 'The chat model failed'), ('gone', 'What it sums up is no longer kept')], max_length=20, verbose_name='why its own sentences sum it up'),
+            field=models.CharField(blank=True, choices=[('no_chat_model', "No chat model is configured"), ('waiting', "The chat model has not responded yet"), ('bad_answer', "The chat model did not return a usable summary"), ('failed', 'The chat model failed'), ('gone', "The summarized content is no longer stored")], max_length=20, verbose_name="reason for an extractive summary"),
         ),
         migrations.AddField(
             model_name='contextsummary',
             name='summary_by',
-            field=models.CharField(blank=True, max_length=200, verbose_name='chat model that summed it up'),
+            field=models.CharField(blank=True, max_length=200, verbose_name="summary model"),
         ),
         migrations.AddField(
             model_name='toolresultarchive',
             name='extractive',
-            field=models.CharField(blank=True, choices=[('no_chat_model', 'There is no chat model'), ('waiting', 'The chat model has not answered yet'), ('bad_answer', 'What the chat model answered is no summary'), ('failed', 'The chat model failed'), ('gone', 'What it sums up is no longer kept')], max_length=20, verbose_name='why its own sentences sum it up'),
+            field=models.CharField(blank=True, choices=[('no_chat_model', "No chat model is configured"), ('waiting', "The chat model has not responded yet"), ('bad_answer', "The chat model did not return a usable summary"), ('failed', 'The chat model failed'), ('gone', "The summarized content is no longer stored")], max_length=20, verbose_name="reason for an extractive summary"),
         ),
         migrations.AddField(
             model_name='toolresultarchive',
             name='summary_by',
-            field=models.CharField(blank=True, max_length=200, verbose_name='chat model that summed it up'),
+            field=models.CharField(blank=True, max_length=200, verbose_name="summary model"),
         ),
         migrations.AlterField(
             model_name='contextsummary',

@@ -16,17 +16,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='contextsettings',
             name='remote_key',
-            field=models.TextField(blank=True, editable=False, verbose_name='key of another kmapp'),
+            field=models.TextField(blank=True, editable=False, verbose_name="remote kmapp key"),
         ),
         migrations.AddField(
             model_name='contextsettings',
             name='remote_sources',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('memory', 'memory'), ('knowledge', 'knowledge')], max_length=20), blank=True, default=list, size=None, verbose_name='sources that it answers for'),
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('memory', 'memory'), ('knowledge', 'knowledge')], max_length=20), blank=True, default=list, size=None, verbose_name="remote sources"),
         ),
         migrations.AddField(
             model_name='contextsettings',
             name='remote_url',
-            field=models.CharField(blank=True, max_length=500, verbose_name='address of another kmapp'),
+            field=models.CharField(blank=True, max_length=500, verbose_name="remote kmapp address"),
         ),
         migrations.AddConstraint(
             model_name='contextsettings',

@@ -56,11 +56,11 @@ class ArchiveQuerySet(AccountQuerySet["ToolResultArchive"]):
 class Extractive(models.TextChoices):
     """Why a summary quotes the text. Empty if the chat model wrote it."""
 
-    NO_CHAT_MODEL = "no_chat_model", _("There is no chat model")
-    WAITING = "waiting", _("The chat model has not answered yet")
-    BAD_ANSWER = "bad_answer", _("What the chat model answered is no summary")
+    NO_CHAT_MODEL = "no_chat_model", _("No chat model is configured")
+    WAITING = "waiting", _("The chat model has not responded yet")
+    BAD_ANSWER = "bad_answer", _("The chat model did not return a usable summary")
     FAILED = "failed", _("The chat model failed")
-    GONE = "gone", _("What it sums up is no longer kept")
+    GONE = "gone", _("The summarized content is no longer stored")
 
 
 class ToolResultArchive(SealedModel):
@@ -75,9 +75,9 @@ class ToolResultArchive(SealedModel):
     tool_input = models.JSONField(_("tool input"), null=True, blank=True)
     query_summary = models.CharField(_("query"), max_length=500, blank=True)
     result_summary = models.TextField(_("summary"), blank=True)
-    summary_by = models.CharField(_("chat model that summed it up"), max_length=200, blank=True)
+    summary_by = models.CharField(_("summary model"), max_length=200, blank=True)
     extractive = models.CharField(
-        _("why its own sentences sum it up"), max_length=20, choices=Extractive.choices, blank=True
+        _("reason for an extractive summary"), max_length=20, choices=Extractive.choices, blank=True
     )
     result_full = models.TextField(_("result"))
     result_length = models.PositiveIntegerField(_("characters"))
@@ -88,7 +88,7 @@ class ToolResultArchive(SealedModel):
     language = models.CharField(_("language"), max_length=10)
     created_by = models.CharField(_("written by"), max_length=50)
     created_at = models.DateTimeField(_("created"))
-    load_count = models.PositiveIntegerField(_("loaded"), default=0)
+    load_count = models.PositiveIntegerField(_("load count"), default=0)
     last_loaded_at = models.DateTimeField(_("last loaded"), null=True, blank=True)
 
     objects = ArchiveQuerySet.as_manager()

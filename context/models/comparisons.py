@@ -15,19 +15,19 @@ class ContextComparison(Measurement):
     """A comparison; both sides are changes to the recorded calls."""
 
     # As `Changes` takes them: policy, window, reserve, profile, variant.
-    left = models.JSONField(_("one side"))
-    right = models.JSONField(_("the other side"))
+    left = models.JSONField(_("baseline"))
+    right = models.JSONField(_("candidate"))
     agent_id = models.CharField(_("agent"), max_length=200, blank=True)
     model = models.CharField(_("model"), max_length=100, blank=True)
-    wanted = models.PositiveIntegerField(_("calls wanted"))
+    wanted = models.PositiveIntegerField(_("calls requested"))
     total = models.PositiveIntegerField(_("calls"), default=0)
-    gone = models.PositiveIntegerField(_("calls whose inputs are kept no longer"), default=0)
+    gone = models.PositiveIntegerField(_("calls with expired inputs"), default=0)
 
     objects = AccountQuerySet["ContextComparison"].as_manager()
 
     class Meta:
-        verbose_name = _("comparison of calls")
-        verbose_name_plural = _("comparisons of calls")
+        verbose_name = _("call comparison")
+        verbose_name_plural = _("call comparisons")
         constraints = [
             models.UniqueConstraint(fields=["account", "id"], name="comparison_in_account")
         ]
@@ -75,25 +75,25 @@ class ContextDifference(AccountOwned):
         db_index=False,
         verbose_name=_("call"),
     )
-    fits_before = models.BooleanField(_("fits one side"))
-    fits_after = models.BooleanField(_("fits the other side"))
-    before = models.PositiveIntegerField(_("tokens of one side"))
-    after = models.PositiveIntegerField(_("tokens of the other side"))
+    fits_before = models.BooleanField(_("baseline within budget"))
+    fits_after = models.BooleanField(_("candidate within budget"))
+    before = models.PositiveIntegerField(_("baseline tokens"))
+    after = models.PositiveIntegerField(_("candidate tokens"))
     change = models.IntegerField(_("change in tokens"))
     size = models.PositiveIntegerField(_("size of the change"))
-    dropped_before = models.PositiveIntegerField(_("left out by one side"))
-    dropped_after = models.PositiveIntegerField(_("left out by the other side"))
+    dropped_before = models.PositiveIntegerField(_("left out in the baseline"))
+    dropped_after = models.PositiveIntegerField(_("left out in the candidate"))
     evidence_lost = models.PositiveIntegerField(_("evidence lost"))
-    cost_before = models.FloatField(_("cost of one side"), null=True)
-    cost_after = models.FloatField(_("cost of the other side"), null=True)
-    is_same = models.BooleanField(_("the same call"))
+    cost_before = models.FloatField(_("baseline cost"), null=True)
+    cost_after = models.FloatField(_("candidate cost"), null=True)
+    is_same = models.BooleanField(_("unchanged"))
     differences = models.JSONField(_("differences"))
 
     objects = DifferenceQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("difference of a call")
-        verbose_name_plural = _("differences of calls")
+        verbose_name = _("call difference")
+        verbose_name_plural = _("call differences")
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "comparison", "report"], name="one_difference_per_call"

@@ -56,13 +56,13 @@ class ContextCostReport(AccountOwned):
     model = models.CharField(_("model"), max_length=100, blank=True)
     variant = models.CharField(_("variant"), max_length=50, blank=True)
     window = models.PositiveIntegerField(_("context window"))
-    reserve = models.PositiveIntegerField(_("kept for the answer"))
+    reserve = models.PositiveIntegerField(_("reserved for output"))
     total = models.PositiveIntegerField(_("tokens"))
     system = models.PositiveIntegerField(_("system"))
     tools_schema = models.PositiveIntegerField(_("tools"))
     history = models.PositiveIntegerField(_("history"))
     tool_results = models.PositiveIntegerField(_("tool results"))
-    injections = models.PositiveIntegerField(_("added by the caller and by rules"))
+    injections = models.PositiveIntegerField(_("added by caller and rules"))
     memory_knowledge = models.PositiveIntegerField(_("memory and knowledge"))
     prefix_sha256 = models.CharField(_("digest of the stable prefix"), max_length=64)
     actions = ArrayField(
@@ -75,16 +75,16 @@ class ContextCostReport(AccountOwned):
         models.TextField(), verbose_name=_("tools called"), default=list, blank=True
     )
     report = models.JSONField(_("report"))
-    created_by = models.CharField(_("asked by"), max_length=50)
-    created_at = models.DateTimeField(_("asked"))
+    created_by = models.CharField(_("requested by"), max_length=50)
+    created_at = models.DateTimeField(_("requested"))
     # The outcome, reported by the caller afterwards.
     success = models.BooleanField(_("succeeded"), null=True, blank=True)
-    input_tokens = models.PositiveIntegerField(_("input tokens, by the provider"), null=True)
-    output_tokens = models.PositiveIntegerField(_("output tokens, by the provider"), null=True)
-    cached_tokens = models.PositiveIntegerField(_("cached tokens, by the provider"), null=True)
+    input_tokens = models.PositiveIntegerField(_("input tokens (provider)"), null=True)
+    output_tokens = models.PositiveIntegerField(_("output tokens (provider)"), null=True)
+    cached_tokens = models.PositiveIntegerField(_("cached tokens (provider)"), null=True)
     latency_ms = models.PositiveIntegerField(_("latency in ms"), null=True)
     cost = models.DecimalField(_("cost"), max_digits=16, decimal_places=8, null=True)
-    outcome_at = models.DateTimeField(_("outcome told"), null=True)
+    outcome_at = models.DateTimeField(_("outcome reported"), null=True)
 
     objects = ReportQuerySet.as_manager()
 
@@ -138,14 +138,14 @@ class ContextCitation(AccountOwned):
         db_index=False,
         verbose_name=_("call"),
     )
-    ref = models.UUIDField(_("what is cited"))
-    created_at = models.DateTimeField(_("asked"))
+    ref = models.UUIDField(_("cited object"))
+    created_at = models.DateTimeField(_("requested"))
 
     objects = AccountQuerySet["ContextCitation"].as_manager()
 
     class Meta:
-        verbose_name = _("use in a call")
-        verbose_name_plural = _("uses in calls")
+        verbose_name = _("call citation")
+        verbose_name_plural = _("call citations")
         constraints = [
             # Ids of calls are ordered by time, so that this index lists the calls of a ref by time.
             models.UniqueConstraint(
@@ -203,16 +203,19 @@ class ContextInput(AccountOwned):
     messages = ArrayField(models.UUIDField(), verbose_name=_("messages"), default=list, blank=True)
     tools = ArrayField(models.UUIDField(), verbose_name=_("tools"), default=list, blank=True)
     refs = ArrayField(
-        models.CharField(max_length=200), verbose_name=_("retrieved"), default=list, blank=True
+        models.CharField(max_length=200),
+        verbose_name=_("retrieved content"),
+        default=list,
+        blank=True,
     )
-    rest = models.JSONField(_("everything else"))
-    created_at = models.DateTimeField(_("asked"))
+    rest = models.JSONField(_("other inputs"))
+    created_at = models.DateTimeField(_("requested"))
 
     objects = AccountQuerySet["ContextInput"].as_manager()
 
     class Meta:
-        verbose_name = _("inputs of a call")
-        verbose_name_plural = _("inputs of calls")
+        verbose_name = _("call input")
+        verbose_name_plural = _("call inputs")
         constraints = [
             models.UniqueConstraint(fields=["account", "report"], name="one_input_per_report")
         ]
@@ -233,18 +236,18 @@ class ContextSummary(AccountOwned):
     covers = models.PositiveIntegerField(_("number of messages"))
     bodies = ArrayField(models.UUIDField(), verbose_name=_("messages"), default=list, blank=True)
     text = models.TextField(_("summary"))
-    summary_by = models.CharField(_("chat model that summed it up"), max_length=200, blank=True)
+    summary_by = models.CharField(_("summary model"), max_length=200, blank=True)
     extractive = models.CharField(
-        _("why its own sentences sum it up"), max_length=20, choices=Extractive.choices, blank=True
+        _("reason for an extractive summary"), max_length=20, choices=Extractive.choices, blank=True
     )
-    flushed = models.BooleanField(_("handed to memory first"), default=False)
+    flushed = models.BooleanField(_("sent to memory first"), default=False)
     created_at = models.DateTimeField(_("written"))
 
     objects = AccountQuerySet["ContextSummary"].as_manager()
 
     class Meta:
-        verbose_name = _("summary of a conversation")
-        verbose_name_plural = _("summaries of conversations")
+        verbose_name = _("conversation summary")
+        verbose_name_plural = _("conversation summaries")
         constraints = [
             models.UniqueConstraint(fields=["account", "digest"], name="one_summary_per_digest")
         ]

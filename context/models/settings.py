@@ -32,42 +32,45 @@ class Language(models.TextChoices):
 def check_thresholds(value: Any) -> None:
     """Validate thresholds in characters by tool."""
     if not isinstance(value, dict) or len(value) > MAX_TOOLS:
-        raise ValidationError(_("Give characters by tool."))
+        raise ValidationError(_("Enter a number of characters for each tool."))
     for characters in value.values():
         if type(characters) is not int or not 0 <= characters <= MAX_LENGTH:
             raise ValidationError(
-                _("Give whole numbers of characters, up to %(most)d.") % {"most": MAX_LENGTH}
+                _("Enter a whole number of characters, up to %(most)d.") % {"most": MAX_LENGTH}
             )
 
 
 def check_prices(value: Any) -> None:
     """Validate prices per million tokens by model."""
     if not isinstance(value, dict) or len(value) > MAX_MODELS:
-        raise ValidationError(_("Give prices by model."))
+        raise ValidationError(_("Enter prices for each model."))
     for price in value.values():
         if not isinstance(price, dict) or not {"input"} <= price.keys() <= PRICES:
-            raise ValidationError(_("A price has input, and may have output and cached."))
+            raise ValidationError(
+                _("Enter an input price for each model; output and cached are optional.")
+            )
         if not all(
             type(amount) in (int, float) and 0 <= amount < MAX_LENGTH for amount in price.values()
         ):
-            raise ValidationError(_("Prices are numbers, for a million tokens."))
+            raise ValidationError(_("Enter each price as a number per million tokens."))
 
 
 def check_variants(value: Any) -> None:
     """Validate shares in percent by variant: in total 100, or none."""
     if not isinstance(value, dict) or not value.keys() <= VARIANTS.keys():
         raise ValidationError(
-            _("Give shares by variant: %(names)s.") % {"names": ", ".join(VARIANTS)}
+            _("Enter a share for each variant. Available variants: %(names)s.")
+            % {"names": ", ".join(VARIANTS)}
         )
     if not all(type(share) is int and 0 < share <= PERCENT for share in value.values()):
-        raise ValidationError(_("A share is a whole number of percent, from 1 to 100."))
+        raise ValidationError(_("Enter each share as a whole percentage from 1 to 100."))
     if value and sum(value.values()) != PERCENT:
-        raise ValidationError(_("Shares add up to 100 percent."))
+        raise ValidationError(_("Shares must add up to 100 percent."))
 
 
 def check_policy(value: Any) -> None:
     if not isinstance(value, dict):
-        raise ValidationError(_("Give values by name."))
+        raise ValidationError(_("Enter policy settings as names and values."))
     try:
         DEFAULT.with_changes(value)
     except InvalidPolicy as error:
@@ -85,47 +88,47 @@ class ContextSettings(SealedModel):
     """One row for each account that changed a setting."""
 
     archive_threshold = models.PositiveIntegerField(
-        _("characters above which a tool result is kept apart"),
+        _("archive tool results longer than (characters)"),
         default=10_000,
         validators=[MaxValueValidator(MAX_LENGTH)],
     )
     tool_thresholds = models.JSONField(
-        _("other thresholds, by tool"), default=dict, blank=True, validators=[check_thresholds]
+        _("thresholds by tool"), default=dict, blank=True, validators=[check_thresholds]
     )
     retention_days = models.PositiveIntegerField(
-        _("days that tool results are kept"),
+        _("tool result retention (days)"),
         null=True,
         blank=True,
         default=90,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
     )
     across_conversations = models.BooleanField(
-        _("agents may find tool results of other conversations"), default=False
+        _("agents can search tool results from other conversations"), default=False
     )
     language = models.CharField(
-        _("language of placeholders"), max_length=10, choices=Language.choices, default=Language.EN
+        _("placeholder language"), max_length=10, choices=Language.choices, default=Language.EN
     )
     inputs_days = models.PositiveIntegerField(
-        _("days that inputs of calls are kept"),
+        _("call input retention (days)"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
     )
     policy = models.JSONField(
-        _("how calls are assembled"), default=dict, blank=True, validators=[check_policy]
+        _("assembly policy"), default=dict, blank=True, validators=[check_policy]
     )
     prices = models.JSONField(
-        _("prices of models"), default=dict, blank=True, validators=[check_prices]
+        _("model prices"), default=dict, blank=True, validators=[check_prices]
     )
     variants = models.JSONField(
-        _("shares of variants"), default=dict, blank=True, validators=[check_variants]
+        _("variant shares"), default=dict, blank=True, validators=[check_variants]
     )
     # Another kmapp that is queried first. Its key is encrypted: see kmapp.database.encryption.
-    remote_url = models.CharField(_("address of another kmapp"), max_length=500, blank=True)
-    remote_key = models.TextField(_("key of another kmapp"), blank=True, editable=False)
+    remote_url = models.CharField(_("remote kmapp address"), max_length=500, blank=True)
+    remote_key = models.TextField(_("remote kmapp key"), blank=True, editable=False)
     remote_sources = ArrayField(
         models.CharField(max_length=20, choices=[(name, name) for name in REMOTE_SOURCES]),
-        verbose_name=_("sources that it answers for"),
+        verbose_name=_("remote sources"),
         default=list,
         blank=True,
     )
@@ -134,8 +137,8 @@ class ContextSettings(SealedModel):
     objects = SettingsQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("settings of context")
-        verbose_name_plural = _("settings of context")
+        verbose_name = _("context settings")
+        verbose_name_plural = _("context settings")
         constraints = [
             models.UniqueConstraint(fields=["account"], name="one_context_settings_per_account"),
             models.CheckConstraint(

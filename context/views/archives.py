@@ -108,7 +108,7 @@ def erase_archive(request: WebRequest, pk: UUID) -> HttpResponse:
         return render(request, "context/archives/erase.html", {"archive": row})
     reason = post_text(request, "reason", REASON)
     erase_archives(account_id, actor_for(request), [row], reason=reason)
-    notify_success(request, _("Erased. The ledger keeps that it was there."))
+    notify_success(request, _("Erased. The ledger still records that it existed."))
     return redirect("context:archives")
 
 
@@ -143,9 +143,7 @@ def update_retention(request: WebRequest) -> HttpResponse:
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=post_text(request, "reason", REASON),
     )
-    message = (
-        _("The settings hold from now on.") if changed else _("Nothing was different: it stays.")
-    )
+    message = _("Settings saved.") if changed else _("Nothing was different: it stays.")
     notify_success(request, message)
     return redirect("context:keeping")
 

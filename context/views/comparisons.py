@@ -42,9 +42,9 @@ CALL_CHOICES = [(number, f"{number:,}") for number in (100, 500, 1_000, 5_000)]
 # Tabs of the individual differences.
 TABS: Mapping[str, str | Promise] = {
     "changed": _("Changed"),
-    "losing_evidence": _("Lose evidence"),
-    "no_longer_fitting": _("No longer fit"),
-    "larger": _("Take more"),
+    "losing_evidence": _("Losing evidence"),
+    "no_longer_fitting": _("Now over budget"),
+    "larger": _("More tokens"),
     "all": _("All"),
 }
 SIDES: Mapping[str, str | Promise] = {**labels.SIDE, **labels.POLICY}
@@ -53,7 +53,7 @@ TONES = ("fewer", "same", "more")  # of the distribution's columns
 
 class SelectionForm(Styled):
     calls = forms.TypedChoiceField(
-        label=_("The last calls"), choices=CALL_CHOICES, initial=1_000, coerce=int
+        label=_("Number of recent calls"), choices=CALL_CHOICES, initial=1_000, coerce=int
     )
     agent_id = forms.CharField(label=_("Agent"), max_length=200, required=False)
     model = forms.CharField(label=_("Model"), max_length=100, required=False)
@@ -168,7 +168,7 @@ def _list_totals(totals: ComparisonTotals) -> list[dict[str, Any]]:
     ]
     if totals.cost_before is not None and totals.cost_after is not None:
         money = {"before": totals.cost_before, "after": totals.cost_after, "money": True}
-        lines.append({"label": _("Cost of the input"), **money})
+        lines.append({"label": _("Input cost"), **money})
     return [{**line, "change": line["after"] - line["before"]} for line in lines]
 
 
@@ -204,7 +204,7 @@ def _row(row: ContextDifference) -> dict[str, Any]:
             "label": label,
             "actions": [str(labels.ACTIONS.get(a, a)) for a in differences["actions"][side]],
         }
-        for side, label in (("before", _("One side")), ("after", _("The other side")))
+        for side, label in (("before", _("Baseline")), ("after", _("Candidate")))
     ]
     lists = [
         {"label": label, "items": differences[name]}

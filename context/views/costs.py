@@ -125,7 +125,7 @@ def _row(part: Part, by: str, names: Sequence[str], tokens: int, period: Period)
 def _label(name: str, by: str) -> str:
     if by == "section":
         return str(words.SECTIONS[name])
-    return name or str(_("not named"))
+    return name or str(_("unspecified"))
 
 
 def _legend(names: Sequence[str], by: str, *, others: bool) -> list[dict[str, Any]]:

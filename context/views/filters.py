@@ -40,10 +40,10 @@ class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no t
     action = choice(_("Decision"), list(labels.ACTIONS.items()), method="filter_action")
     cites = django_filters.UUIDFilter(method="citing", widget=forms.HiddenInput)
     total = django_filters.NumberFilter(
-        label=_("At least, in tokens"), lookup_expr="gte", widget=_Number, max_value=2_000_000_000
+        label=_("Minimum tokens"), lookup_expr="gte", widget=_Number, max_value=2_000_000_000
     )
     cost = django_filters.NumberFilter(
-        label=_("Costs at least"), lookup_expr="gte", widget=_Money, max_value=10_000_000
+        label=_("Minimum cost"), lookup_expr="gte", widget=_Money, max_value=10_000_000
     )
 
     class Meta:

@@ -42,23 +42,28 @@ class ThresholdsField(forms.CharField):
 
 class RetentionForm(Styled):
     archive_threshold = forms.IntegerField(
-        label=_("Kept apart above, in characters"), min_value=0, max_value=MAX_LENGTH
+        label=_("Archive results longer than (characters)"), min_value=0, max_value=MAX_LENGTH
     )
     tool_thresholds = ThresholdsField(
-        label=_("Other lengths, by tool"),
-        help_text=_("One a line: the tool and its characters, such as “search_manual 20000”."),
+        label=_("Thresholds by tool"),
+        help_text=_(
+            "Enter one tool per line with its number of characters, for example "
+            "“search_manual 20000”."
+        ),
     )
     retention_days = forms.IntegerField(
-        label=_("Kept for, in days"),
+        label=_("Retention (days)"),
         min_value=1,
         max_value=MAX_RETENTION_DAYS,
         required=False,
-        help_text=_("Then they are erased for good. Empty: they stay."),
+        help_text=_(
+            "Tool results are permanently erased after this time; leave empty to keep them."
+        ),
     )
     across_conversations = forms.BooleanField(
-        label=_("Agents may find tool results of other conversations"), required=False
+        label=_("Agents can search tool results from other conversations"), required=False
     )
-    language = forms.ChoiceField(label=_("Language of placeholders"), choices=Language.choices)
+    language = forms.ChoiceField(label=_("Placeholder language"), choices=Language.choices)
 
     @classmethod
     def of(cls, settings: ContextSettings) -> "RetentionForm":

@@ -43,7 +43,7 @@ def _build_field(name: str, default: Any, limits: Mapping[str, Any], current: An
         label=label,
         required=False,
         widget=forms.TextInput(attrs=attrs if current else {"placeholder": "–"}),
-        help_text=_("Names, with commas."),
+        help_text=_("Separate names with commas."),
     )
 
 

@@ -29,7 +29,7 @@ PRICE_FIELDS = ("input", "output", "cached")
 
 class InputsForm(Styled):
     inputs_days = forms.IntegerField(
-        label=_("Kept for, in days"), min_value=1, max_value=MAX_RETENTION_DAYS, required=False
+        label=_("Retention (days)"), min_value=1, max_value=MAX_RETENTION_DAYS, required=False
     )
 
     @classmethod
@@ -51,11 +51,12 @@ class PricesForm(Styled):
     """Prices, one model per line: its name, then prices per million tokens."""
 
     prices = forms.CharField(
-        label=_("Prices of a million tokens"),
+        label=_("Prices per million tokens"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 5, "spellcheck": "false"}),
         help_text=_(
-            "One model a line: name, input, output, cached input. Such as: small 0.25 2 0.025"
+            "Enter one model per line: name, input, output and cached input price, for "
+            "example: small 0.25 2 0.025"
         ),
     )
 
@@ -122,14 +123,17 @@ class RemoteForm(Styled):
     """The connection to another kmapp that the operator allows."""
 
     remote_key = forms.CharField(
-        label=_("Key"),
+        label=_("API key"),
         required=False,
         max_length=500,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text=_("It is sealed and never shown again. Empty: the present one stays."),
+        help_text=_(
+            "The key is stored encrypted and is not shown again; leave empty to keep the "
+            "current key."
+        ),
     )
     remote_sources = forms.MultipleChoiceField(
-        label=_("It answers for"),
+        label=_("Remote sources"),
         required=False,
         choices=[(name, SOURCES[name]) for name in REMOTE_SOURCES],
         widget=forms.CheckboxSelectMultiple,
@@ -143,7 +147,10 @@ class RemoteForm(Styled):
             required=False,
             choices=[("", _("none")), *((url, url) for url in urls)],
             widget=forms.Select(attrs={"class": "form-select"}),
-            help_text=_("Which there are, the operator says: REMOTE_BASE_URLS."),
+            help_text=_(
+                "The operator of this installation sets the available addresses in "
+                "REMOTE_BASE_URLS."
+            ),
         )
         self.order_fields(["remote_url"])
 
@@ -177,27 +184,36 @@ Form = AccountPolicyForm | InputsForm | PricesForm | RemoteForm | VariantsForm
 SECTIONS: Mapping[str, tuple[Callable[..., Form], str | Promise, str | Promise]] = {
     "policy": (
         AccountPolicyForm.of,
-        _("How calls are assembled"),
-        _("For every call that does not say otherwise. Empty: the default, which is shown."),
+        _("Assembly policy"),
+        _("Applies to every call that does not override it; empty fields use the default shown."),
     ),
     "inputs": (
         InputsForm.of,
-        _("What calls were made of"),
-        _("So long a call can be made again and its prompt can be read. Its account stays."),
+        _("Call inputs"),
+        _(
+            "While its inputs are stored, you can replay a call and read its prompt; its "
+            "token report is always kept."
+        ),
     ),
     "prices": (
         PricesForm.of,
         _("Prices"),
-        _("Calls from now on say what they cost in money; in whichever currency you write."),
+        _("New calls report their cost in the currency of the prices you enter."),
     ),
     "variants": (
         VariantsForm.of,
-        _("Shares of variants"),
-        _("Percent of the conversations, 100 together. Empty: all get the usual variant."),
+        _("Variant shares"),
+        _(
+            "Percentage of conversations for each variant, 100 in total; leave empty to use "
+            "the default variant for all."
+        ),
     ),
     "remote": (
         RemoteForm.of,
-        _("Another kmapp"),
-        _("It is asked first for what is found; where it fails, this one answers and says so."),
+        _("Remote kmapp"),
+        _(
+            "Retrieval requests go to the remote kmapp first; if it fails, this installation "
+            "answers and the call records it."
+        ),
     ),
 }

@@ -37,7 +37,7 @@ def settings(request: WebRequest) -> HttpResponse:
 def set_settings(request: WebRequest) -> HttpResponse:
     section = request.POST.get("section", "")
     if section not in SECTIONS:
-        raise Invalid(_("There is no such section of the settings."))
+        raise Invalid(_("This settings section does not exist. Reload the page and try again."))
     row = ContextSettings.objects.get_or_default(account_id_for(request))
     form = SECTIONS[section][0](row, request.POST)
     if not form.is_valid():
@@ -49,9 +49,7 @@ def set_settings(request: WebRequest) -> HttpResponse:
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=post_text(request, "reason", REASON),
     )
-    format_value = (
-        _("The settings hold from now on.") if changed else _("Nothing was different: it stays.")
-    )
+    format_value = _("Settings saved.") if changed else _("Nothing was different: it stays.")
     notify_success(request, format_value)
     return redirect(f"{reverse('context:settings')}#{section}")
 

@@ -61,7 +61,7 @@ def add_member(*, account_id: UUID, user: User, role: str, actor: Actor) -> Memb
                 member.save(force_insert=True)
         except IntegrityError as error:
             raise Conflict(
-                _("This person is a member already: change the role instead.")
+                _("This person is already a member. Change their role instead.")
             ) from error
         commit.add(member, "ADD")
     return member
@@ -90,7 +90,9 @@ def _require_another_admin(member: Membership) -> None:
     # Locked, so that two admins cannot demote each other at once.
     others = [row for row in admins.select_for_update() if row.pk != member.pk]
     if member.role == Membership.Role.ADMIN and not others:
-        raise Conflict(_("This is the last admin: make somebody else an admin first."))
+        raise Conflict(
+            _("This account needs at least one admin. Make another member an admin first.")
+        )
 
 
 def issue_key(
@@ -130,7 +132,7 @@ def rotate_key(key: ApiKey, *, actor: Actor) -> IssuedKey:
     with recording(key.account_id, actor) as commit:
         old = _lock_key(key)
         if old.expires_at and old.expires_at <= timezone.now():
-            raise Conflict(_("This key has expired: issue a new one."))
+            raise Conflict(_("This key has expired. Create a new key."))
         _revoke(old, commit)
         new = ApiKey(
             account_id=old.account_id,
@@ -149,7 +151,7 @@ def _lock_key(key: ApiKey) -> ApiKey:
 
 def _revoke(key: ApiKey, commit: Recording) -> None:
     if key.revoked_at:
-        raise Conflict(_("This key was revoked already."))
+        raise Conflict(_("This key is already revoked."))
     key.revoked_at, key.commit_id = timezone.now(), commit.id
     key.save(update_fields=["revoked_at", "commit"])
     commit.add(key, "UPDATE")

@@ -19,7 +19,7 @@ class User(AbstractUser):
     """A person. Memberships define what they may do in each account."""
 
     class Theme(models.TextChoices):
-        AUTO = "auto", _("Like the system")
+        AUTO = "auto", _("System")
         LIGHT = "light", _("Light")
         DARK = "dark", _("Dark")
 
@@ -35,7 +35,7 @@ class Redaction(models.TextChoices):
 
     EMAIL = "email", _("E-mail addresses")
     PHONE = "phone", _("Phone numbers")
-    CARD = "card", _("Bank cards")
+    CARD = "card", _("Bank card numbers")
     ID = "id", _("Identity numbers")
     SECRET = "secret", _("Keys and tokens")
 
@@ -57,15 +57,15 @@ class Account(models.Model):
     """The tenant: one organisation's knowledge, rules and ledger."""
 
     class Policy(models.TextChoices):
-        PROPOSE = "propose", _("A person reviews it first")
-        APPLY = "apply", _("It applies at once")
+        PROPOSE = "propose", _("Review first")
+        APPLY = "apply", _("Apply immediately")
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     name = models.CharField(_("name"), max_length=100)
     slug = models.SlugField(_("short name"), max_length=50, unique=True)
     redact = ArrayField(
         models.CharField(max_length=20, choices=Redaction.choices),
-        verbose_name=_("redacted"),
+        verbose_name=_("redacted data types"),
         default=all_redaction_kinds,
         blank=True,
     )
@@ -74,7 +74,7 @@ class Account(models.Model):
         max_length=10,
         choices=Policy.choices,
         default=Policy.PROPOSE,
-        help_text=_("What happens to a memory that everyone in the account would see."),
+        help_text=_("How to handle memories that are visible to the whole account."),
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
@@ -160,7 +160,7 @@ class Membership(SealedModel):
         User, on_delete=models.CASCADE, related_name="memberships", verbose_name=_("person")
     )
     role = models.CharField(_("role"), max_length=10, choices=Role.choices)
-    created_at = models.DateTimeField(_("since"), auto_now_add=True)
+    created_at = models.DateTimeField(_("member since"), auto_now_add=True)
 
     objects = AccountQuerySet["Membership"].as_manager()
 

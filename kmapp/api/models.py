@@ -32,8 +32,8 @@ class IdempotentRequest(AccountOwned):
 
     class State(models.TextChoices):
         IN_FLIGHT = "in_flight", _("Running")
-        DONE = "done", _("Answered")
-        FORGOTTEN = "forgotten", _("Answer erased")
+        DONE = "done", _("Completed")
+        FORGOTTEN = "forgotten", _("Response erased")
 
     key_id = models.UUIDField(_("API key"))
     idempotency_key = models.CharField(_("idempotency key"), max_length=255)
@@ -45,16 +45,16 @@ class IdempotentRequest(AccountOwned):
     lease_token = models.UUIDField(_("lease"))
     lease_until = models.DateTimeField(_("leased until"))
     status = models.PositiveSmallIntegerField(_("status"), null=True)
-    answer = models.TextField(_("answer"), blank=True)
-    object_ids = ArrayField(models.UUIDField(), verbose_name=_("objects named"), default=list)
+    answer = models.TextField(_("response"), blank=True)
+    object_ids = ArrayField(models.UUIDField(), verbose_name=_("referenced objects"), default=list)
     created_at = models.DateTimeField(_("time"), db_default=Now())
     expires_at = models.DateTimeField(_("expires"))
 
     objects = IdempotentRequestQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("answered request")
-        verbose_name_plural = _("answered requests")
+        verbose_name = _("idempotent request")
+        verbose_name_plural = _("idempotent requests")
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "key_id", "idempotency_key"], name="one_answer_per_request"

@@ -48,7 +48,7 @@ class Seal(AccountOwned):
         db_constraint=False,
         verbose_name=_("commit"),
     )
-    object_type = models.CharField(_("kind of object"), max_length=50)
+    object_type = models.CharField(_("object type"), max_length=50)
     object_id = models.UUIDField(_("object"))
     op = models.CharField(_("change"), max_length=20)
     salt = models.BinaryField(_("salt"), max_length=16)

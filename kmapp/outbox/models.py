@@ -75,14 +75,14 @@ class Delivery(AccountOwned):
     handler = models.CharField(_("handler"), max_length=100)
     queue = models.CharField(_("queue"), max_length=20)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    due_at = models.DateTimeField(_("due"), db_default=Now())
+    due_at = models.DateTimeField(_("due at"), db_default=Now())
     lease_token = models.UUIDField(_("lease"), null=True)
     lease_owner = models.UUIDField(_("leased by task"), null=True)
     lease_until = models.DateTimeField(_("leased until"), null=True)
     done_at = models.DateTimeField(_("done"), null=True)
-    failed_at = models.DateTimeField(_("given up"), null=True)
+    failed_at = models.DateTimeField(_("failed at"), null=True)
     last_error = models.TextField(_("last error"), blank=True)
-    reason = models.CharField(_("waits for"), max_length=50, blank=True)
+    reason = models.CharField(_("waiting for"), max_length=50, blank=True)
 
     objects = DeliveryQuerySet.as_manager()
 

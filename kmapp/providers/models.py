@@ -21,9 +21,11 @@ class EmbeddingModel(models.Model):
     name = models.CharField(_("name"), max_length=200)
     dimensions = models.PositiveSmallIntegerField(_("dimensions"))
     sends_input_type = models.BooleanField(
-        _("sends input_type"),
+        _("send input_type"),
         default=False,
-        help_text=_("The server adds its own query and passage prefixes when told which it is."),
+        help_text=_(
+            "Turn this on if the server adds query and passage prefixes based on input_type."
+        ),
     )
     query_prefix = models.CharField(_("query prefix"), max_length=100, blank=True)
     passage_prefix = models.CharField(_("passage prefix"), max_length=100, blank=True)
@@ -31,14 +33,17 @@ class EmbeddingModel(models.Model):
         _("passage template"),
         max_length=200,
         default="{text}",
-        help_text=_("Fields: {date}, {speaker}, {title}, {kind}, {text}; an absent one vanishes."),
+        help_text=_(
+            "Available fields: {date}, {speaker}, {title}, {kind}, {text}; missing fields "
+            "are omitted."
+        ),
     )
     cosine_low = models.FloatField(
         _("cosine of unrelated texts"),
         default=0.15,
-        help_text=_("Scores are made on a scale from here to the cosine of the best answers."),
+        help_text=_("Scores are scaled from this value to the cosine of the best matches."),
     )
-    cosine_high = models.FloatField(_("cosine of the best answers"), default=0.75)
+    cosine_high = models.FloatField(_("cosine of the best matches"), default=0.75)
     state = models.CharField(
         _("state"), max_length=10, choices=State.choices, default=State.BUILDING
     )

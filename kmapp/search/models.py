@@ -38,7 +38,7 @@ class Vector(AccountOwned):
     state = models.CharField(_("state"), max_length=7, choices=State.choices, default=State.PENDING)
     embedding = HalfVectorField(null=True, editable=False)
     error = models.CharField(_("error"), max_length=200, blank=True)
-    ready_at = models.DateTimeField(_("ready"), null=True)
+    ready_at = models.DateTimeField(_("ready at"), null=True)
 
     objects = AccountQuerySet["Vector"].as_manager()
 

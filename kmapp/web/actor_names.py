@@ -31,6 +31,6 @@ def _ids(parsed: dict[str, Actor], kind: str) -> list[UUID]:
 
 def _display_name(actor: Actor, users: dict[UUID, str], keys: dict[UUID, str]) -> str:
     if actor.id is None:
-        return _("kmapp itself")
+        return _("kmapp (system)")
     names = users if actor.kind == "user" else keys
-    return names.get(actor.id) or _("somebody who is gone")
+    return names.get(actor.id) or _("Former user")

@@ -34,7 +34,7 @@ BADGES = {
     # Progress of background work.
     "pending": Badge(_("Pending"), "circle-dashed", "is-amber"),
     "running": Badge(_("Running"), "activity", "is-amber"),
-    "none": Badge(_("Words only"), "minus", "is-plain"),
+    "none": Badge(_("Keywords only"), "minus", "is-plain"),
     "cold": Badge(_("Cold"), "archive", "is-plain"),
     "ready": Badge(_("Ready"), "circle-check", "is-plain"),
     "succeeded": Badge(_("Done"), "circle-check", "is-green"),

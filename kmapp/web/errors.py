@@ -27,31 +27,42 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def denied(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _render(
-        request, HTTPStatus.FORBIDDEN, text=_("You may not do that. Nothing was changed.")
+        request,
+        HTTPStatus.FORBIDDEN,
+        text=_(
+            "You do not have permission to do this, and nothing was changed. Ask an admin of "
+            "this account."
+        ),
     )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    text = _("Nothing is at this address, or it is not in the account you are working in.")
+    text = _(
+        "This page does not exist, or it belongs to another account. Check the address "
+        "or switch accounts."
+    )
     return _render(request, HTTPStatus.NOT_FOUND, text=text)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     text = _(
-        "This form was open too long, or cookies are off. Nothing was changed. "
-        "Reload the page and send it again."
+        "This form has expired, or cookies are turned off. Nothing was changed. Reload "
+        "the page and submit the form again."
     )
     return _render(request, HTTPStatus.FORBIDDEN, text=text)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    text = _("The fault is ours and has been recorded. What you sent may not have been kept.")
+    text = _(
+        "Something went wrong on our side, and the error was logged. Your changes may "
+        "not be saved: check before you try again."
+    )
     return _render_standalone(request, HTTPStatus.INTERNAL_SERVER_ERROR, text=text)
 
 
 def unavailable(request: HttpRequest, headers: Mapping[str, str]) -> HttpResponse:
     """Render a 503 when the database is full, unreachable or slow."""
-    text = _("The database is busy. What you sent was not kept: try again in a moment.")
+    text = _("The database is busy, and your changes were not saved. Try again in a moment.")
     return _render_standalone(request, HTTPStatus.SERVICE_UNAVAILABLE, text=text, headers=headers)
 
 
@@ -84,13 +95,13 @@ def _render(request: HttpRequest, status: HTTPStatus, *, text: str) -> HttpRespo
 
 def _title_context(status: HTTPStatus) -> dict[str, object]:
     titles = {
-        HTTPStatus.BAD_REQUEST: _("Not understood"),
-        HTTPStatus.FORBIDDEN: _("Not allowed"),
+        HTTPStatus.BAD_REQUEST: _("Bad request"),
+        HTTPStatus.FORBIDDEN: _("Access denied"),
         HTTPStatus.NOT_FOUND: _("Not found"),
-        HTTPStatus.CONFLICT: _("Someone was first"),
+        HTTPStatus.CONFLICT: _("Not possible in the current state"),
         HTTPStatus.GONE: _("Erased"),
-        HTTPStatus.TOO_MANY_REQUESTS: _("Too many at once"),
-        HTTPStatus.INTERNAL_SERVER_ERROR: _("Something broke"),
-        HTTPStatus.SERVICE_UNAVAILABLE: _("Not available right now"),
+        HTTPStatus.TOO_MANY_REQUESTS: _("Too many requests"),
+        HTTPStatus.INTERNAL_SERVER_ERROR: _("Something went wrong"),
+        HTTPStatus.SERVICE_UNAVAILABLE: _("Temporarily unavailable"),
     }
-    return {"status": status.value, "title": titles.get(status, _("Refused"))}
+    return {"status": status.value, "title": titles.get(status, _("Request refused"))}

@@ -40,15 +40,15 @@ class KeyForm(Styled):
     name = forms.CharField(
         label=_("Name"),
         max_length=100,
-        help_text=_("The agent or service that will use it; the ledger names the key."),
+        help_text=_("The agent or service that uses this key; the ledger shows this name."),
     )
     scopes = forms.MultipleChoiceField(
-        label=_("It may"),
+        label=_("Permissions"),
         choices=Scope.choices,
         widget=forms.CheckboxSelectMultiple,
         initial=[Scope.MEMORY_READ, Scope.MEMORY_WRITE],
     )
-    expires = forms.ChoiceField(label=_("It expires"), choices=EXPIRIES, required=False)
+    expires = forms.ChoiceField(label=_("Expiration"), choices=EXPIRIES, required=False)
 
     def expires_at(self) -> Any:
         days = self.cleaned_data["expires"]
@@ -64,10 +64,10 @@ class MemberForm(Styled):
     )
     name = forms.CharField(label=_("Name"), max_length=150, required=False)
     password = forms.CharField(
-        label=_("First password"),
+        label=_("Initial password"),
         required=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text=_("For a person who has no login yet. They can change it in their menu."),
+        help_text=_("Required for new users, who can change it later in the user menu."),
     )
 
     def clean_password(self) -> str:

@@ -9,14 +9,16 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.api.strict_json import Refused
 
 WORDS: Mapping[str, Promise] = {
-    "syntax": _("This is not JSON yet: look at line %(line)d, column %(column)d."),
-    "object": _("Write an object: {…}"),
-    "twice": _("%(path)s: has the key %(key)s twice: take one of them out."),
-    "number": _("%(path)s: is a number that is too large to be kept exactly."),
-    "deep": _("This is nested deeper than %(most)d levels: make it flatter."),
-    "crowded": _("This has more than %(most)d items: make it smaller."),
-    "character": _("%(path)s: has a character that cannot be kept: take it out."),
-    "word": _("%(path)s: is a word that JSON does not have."),
+    "syntax": _("Invalid JSON. Check line %(line)d, column %(column)d."),
+    "object": _("Enter a JSON object: {…}"),
+    "twice": _("%(path)s: the key %(key)s occurs twice. Remove one of them."),
+    "number": _(
+        "%(path)s: the number is too large to store exactly. Use a smaller number or a string."
+    ),
+    "deep": _("The JSON is nested deeper than %(most)d levels. Reduce the nesting."),
+    "crowded": _("The JSON has more than %(most)d items. Remove some."),
+    "character": _("%(path)s: contains a character that cannot be stored. Remove it."),
+    "word": _("%(path)s: not a valid JSON value. Use a string, a number, true, false or null."),
 }
 
 

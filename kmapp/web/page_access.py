@@ -54,7 +54,7 @@ def run_view(
     try:
         select_account(request)
         if request.access.role not in roles:
-            raise Denied(_("Only an admin of this account may do that."))
+            raise Denied(_("Only an admin of this account can do this."))
         answer = _answer(request, view)
     except DomainError as error:
         answer = render_error(request, error)

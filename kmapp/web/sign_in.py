@@ -13,7 +13,7 @@ class SignInForm(AuthenticationForm):
 
     error_messages = {
         "invalid_login": _("Name and password do not match. Check both and try again."),
-        "inactive": _("This person may no longer sign in. Ask an admin."),
+        "inactive": _("This user is deactivated and cannot sign in. Ask an admin."),
     }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -25,7 +25,10 @@ class PageBodyLimit:
             return self.get_response(request)
         skip_body(request)
         return render_error(
-            request, TooLarge(_("That is more than is taken here. Nothing was kept."))
+            request,
+            TooLarge(
+                _("The request is too large, and nothing was saved. Send less data and try again.")
+            ),
         )
 
 

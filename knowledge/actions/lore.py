@@ -38,7 +38,13 @@ def add_entries(
     _refuse_other_kinds(source)
     held = LorebookEntry.objects.of(source.account_id).filter(source=source).count()
     if held + len(entries) > MOST_ENTRIES:
-        raise Invalid(_("A lorebook holds at most %(n)d entries.") % {"n": MOST_ENTRIES})
+        raise Invalid(
+            _(
+                "A lorebook can have at most %(n)d entries. Erase some entries or use another "
+                "lorebook."
+            )
+            % {"n": MOST_ENTRIES}
+        )
     now = timezone.now()
     with recording(source.account_id, actor) as commit:
         rows = [
@@ -67,7 +73,7 @@ def change_entry(
     """Change an entry that is still as it was seen. Use inside `acting`."""
     row = _held(account_id, pk)
     if row.version != version:
-        raise Conflict(_("Somebody changed this entry first. Look at it again."))
+        raise Conflict(_("Someone else changed this entry. Reload the page and try again."))
     changed = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not changed:
         return row
@@ -94,43 +100,52 @@ def _held(account_id: UUID, pk: UUID) -> LorebookEntry:
     rows = LorebookEntry.objects.of(account_id).select_for_update(no_key=True)
     row = rows.filter(pk=pk).first()
     if row is None:
-        raise NotFound(_("There is no such entry."))
+        raise NotFound(_("This entry does not exist. It may have been erased."))
     return row
 
 
 def _refuse_other_kinds(source: KnowledgeSource) -> None:
     if source.kind != KnowledgeSource.Kind.LOREBOOK:
-        raise Conflict(_("“%(name)s” is no lorebook.") % {"name": source.name})
+        raise Conflict(
+            _("“%(name)s” is not a lorebook. Choose a lorebook.") % {"name": source.name}
+        )
 
 
 def _check(row: LorebookEntry, path: str = "") -> None:
     """Refuse what could never fire, and patterns that the engine does not read."""
     issues = []
     if not row.content.strip():
-        issues.append({"path": f"{path}content", "message": _("says nothing")})
+        issues.append({"path": f"{path}content", "message": _("Enter the text of the entry")})
     if not row.keys and not row.constant:
-        issues.append({"path": f"{path}keys", "message": _("are missing: it would never fire")})
+        issues.append(
+            {
+                "path": f"{path}keys",
+                "message": _("Enter at least one key, or set the entry to always fire"),
+            }
+        )
     for name in ("keys", "secondary_keys"):
         keys = getattr(row, name)
         if len(keys) > MOST_KEYS:
-            issues.append({"path": f"{path}{name}", "message": _("are too many")})
+            issues.append({"path": f"{path}{name}", "message": _("Too many keys: remove some")})
         issues += [
             {"path": f"{path}{name}.{i}", "message": reason}
             for i, key in enumerate(keys)
             if (reason := _why_not(row, key))
         ]
     if not 0 <= row.budget_weight <= 100:  # noqa: PLR2004 - wide enough for anybody
-        issues.append({"path": f"{path}budget_weight", "message": _("lies between 0 and 100")})
+        issues.append(
+            {"path": f"{path}budget_weight", "message": _("Enter a number from 0 to 100")}
+        )
     if issues:
         raise Invalid(issues[0]["message"], issues=issues)
 
 
 def _why_not(row: LorebookEntry, key: str) -> str:
     if not key.strip():
-        return str(_("is empty"))
+        return str(_("Enter a key, or remove the empty one"))
     if row.regex:
         try:
             compiled(key, case_sensitive=row.case_sensitive)
         except BadPattern as error:
-            return str(_("is no pattern that we read (RE2): %(why)s") % {"why": error})
+            return str(_("Invalid regular expression (RE2): %(why)s") % {"why": error})
     return ""

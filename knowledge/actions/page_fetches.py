@@ -30,7 +30,10 @@ def refuse_to_fetch(deliveries: Sequence[Delivery]) -> None:
     """Refuse addresses that would not be asked, before anything is written."""
     pending_fetches = [(i, each) for i, each in enumerate(deliveries) if each.to_fetch]
     if pending_fetches and not allowed():
-        raise Denied(_("No page is fetched here: send what it says."), code="fetching_off")
+        raise Denied(
+            _("This installation does not fetch web pages. Send the page content instead."),
+            code="fetching_off",
+        )
     for i, each in pending_fetches:
         try:
             address_of(each.url, allowed())

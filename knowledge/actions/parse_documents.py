@@ -177,12 +177,12 @@ def read_again(account_id: UUID, document_id: UUID) -> KnowledgeDocument:
     rows = KnowledgeDocument.objects.of(account_id).present()
     document = rows.select_for_update(no_key=True).filter(pk=document_id).first()
     if document is None:
-        raise NotFound(_("There is no such document."))
+        raise NotFound(_("This document does not exist. It may have been erased."))
     if document.state != State.FAILED:
-        raise Conflict(_("This document has not failed."))
+        raise Conflict(_("This document did not fail, so there is nothing to retry."))
     pieces = KnowledgePiece.objects.of(account_id).filter(document=document)
     if document.sha256 and not pieces.exists():
-        raise Conflict(_("Its file was not kept: deliver it again."))
+        raise Conflict(_("The original file is no longer stored. Upload it again."))
     document.state, document.error = State.PENDING, ""
     document.save(update_fields=["state", "error"])
     enqueue_parsing(account_id, [document], uuid7())

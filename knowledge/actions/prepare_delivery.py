@@ -107,7 +107,7 @@ def _prepared(
     return Prepared(delivery=delivery, format=form, reading=reading)
 
 
-UNKNOWN = "We do not know how to read files of this kind."
+UNKNOWN = "This file type is not supported."
 
 
 def most_at_once(form: Format) -> int:

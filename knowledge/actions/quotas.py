@@ -18,7 +18,7 @@ def refuse_too_much(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
         most = settings.KNOWLEDGE_MAX_FILE_BYTES
         if each.size > most:
             raise TooLarge(
-                _("“%(ref)s” has %(size)s bytes; a file may have %(most)s.")
+                _("“%(ref)s” is too large: %(size)s bytes. The limit is %(most)s bytes per file.")
                 % {"ref": each.ref, "size": f"{each.size:,}", "most": f"{most:,}"},
                 issues=[{"path": f"documents.{i}", "message": "is too large"}],
             )
@@ -27,7 +27,10 @@ def refuse_too_much(account_id: UUID, deliveries: Sequence[Delivery]) -> None:
     room = settings.KNOWLEDGE_MAX_ACCOUNT_BYTES - stored_bytes
     if sum(each.size for each in deliveries) > room:
         raise TooLarge(
-            _("This account may keep %(most)s bytes of documents and has %(kept)s. Remove some.")
+            _(
+                "Document storage is full: %(kept)s of %(most)s bytes are used. Erase some "
+                "documents, then try again."
+            )
             % {"most": f"{settings.KNOWLEDGE_MAX_ACCOUNT_BYTES:,}", "kept": f"{stored_bytes:,}"},
             code="account_full",
         )

@@ -80,7 +80,7 @@ def refuse_lore(source: KnowledgeSource) -> None:
     """Refuse documents for a lorebook: no page would show them. In the `acting` that ensured it."""
     if source.kind == Kind.LOREBOOK:
         raise Conflict(
-            _("“%(name)s” is a lorebook, and takes no documents: choose another name.")
+            _("“%(name)s” is a lorebook and cannot hold documents. Choose another source name.")
             % {"name": source.name}
         )
 

@@ -25,9 +25,9 @@ CLOSED = tuple(
 )
 _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|[0-9a-f:.]+")
 _UNQUOTED = "!#$%&'()*+,/:;=?@[]~"  # what stays as it is; all else of an address is quoted
-UNREADABLE = "Its address is none that we ask: http:// or https:// and the name of a site."
-SITE_NOT_ALLOWED = "Its site is not among those that may be fetched."
-NOT_PUBLIC = "Its site stands at an address that is not public."
+UNREADABLE = "Enter an http:// or https:// URL."
+SITE_NOT_ALLOWED = "This site is not on the list of allowed sites."
+NOT_PUBLIC = "This site has no public IP address, so it cannot be fetched."
 
 
 class CannotFetch(Exception):

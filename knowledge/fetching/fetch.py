@@ -70,7 +70,7 @@ async def _within_time(url: str, allowed: Allowed, file: BinaryIO) -> Page:
         async with asyncio.timeout(SECONDS):
             return await _followed(url, allowed, file)
     except (TimeoutError, httpcore2.TimeoutException) as error:
-        raise CannotFetch(f"The site did not answer within {SECONDS:.0f} seconds.") from error
+        raise CannotFetch(f"The site did not respond within {SECONDS:.0f} seconds.") from error
     except (OSError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
         raise CannotFetch("The site could not be reached.") from error
 
@@ -86,7 +86,7 @@ async def _followed(url: str, allowed: Allowed, file: BinaryIO) -> Page:
                 if response.status not in _REDIRECTING:
                     return await _store_page(url, response, headers, file)
             url = _led_on(url, headers.get("location", ""))
-    raise CannotFetch(f"It leads on more than {REDIRECTS} times.")
+    raise CannotFetch(f"The page redirects more than {REDIRECTS} times.")
 
 
 def _read_headers(response: httpcore2.Response) -> dict[str, str]:
@@ -104,15 +104,15 @@ async def _store_page(
     url: str, response: httpcore2.Response, headers: dict[str, str], file: BinaryIO
 ) -> Page:
     if response.status != _OK:
-        raise CannotFetch(f"The site answered {response.status}.")
+        raise CannotFetch(f"The site returned HTTP status {response.status}.")
     mime = headers.get("content-type", "").partition(";")[0].strip().lower()
     if mime not in KINDS or headers.get("content-encoding", "identity") != "identity":
-        raise CannotFetch("The site sent something that is no page to read.")
+        raise CannotFetch("The site did not return a readable page.")
     size, digest = 0, hashlib.sha256()
     async for piece in response.aiter_stream():
         size += len(piece)
         if size > MOST_BYTES:
-            raise CannotFetch(f"It has more than {MOST_BYTES:,} bytes.")
+            raise CannotFetch(f"The page is larger than {MOST_BYTES:,} bytes.")
         digest.update(piece)
         file.write(piece)
     return Page(

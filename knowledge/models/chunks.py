@@ -32,12 +32,12 @@ class KnowledgeChunk(AccountOwned):
         related_name="+",
         db_constraint=False,
         db_index=False,
-        verbose_name=_("text it is cut from"),
+        verbose_name=_("source text"),
     )
     index_version = models.CharField(_("index version"), max_length=10)
     chunk_index = models.PositiveIntegerField(_("number"))
-    start = models.PositiveIntegerField(_("first character"))
-    end = models.PositiveIntegerField(_("after the last character"))
+    start = models.PositiveIntegerField(_("start offset"))
+    end = models.PositiveIntegerField(_("end offset"))
     line_start = models.PositiveIntegerField(_("first line"))
     line_end = models.PositiveIntegerField(_("last line"))
     page = models.PositiveIntegerField(_("page"), null=True)

@@ -25,9 +25,9 @@ class KnowledgeDocument(SealedModel):
     """One file, page or upload. Its words are in its texts, one for each version."""
 
     class State(models.TextChoices):
-        PENDING = "pending", _("waiting to be read")
-        READY = "ready", _("read")
-        FAILED = "failed", _("could not be read")
+        PENDING = "pending", _("pending")
+        READY = "ready", _("parsed")
+        FAILED = "failed", _("failed")
 
     # How far the machine has come with it is no truth of the account's.
     unsealed_fields = ("commit_id", "state", "error")
@@ -40,18 +40,18 @@ class KnowledgeDocument(SealedModel):
         db_index=False,
         verbose_name=_("source"),
     )
-    ref = models.CharField(_("place in its source"), max_length=1000)
+    ref = models.CharField(_("path in source"), max_length=1000)
     title = models.CharField(_("title"), max_length=500, blank=True)
     mime = models.CharField(_("type"), max_length=100)
     url = models.TextField(_("address"), blank=True)
-    sha256 = models.CharField(_("digest of the file"), max_length=64)
+    sha256 = models.CharField(_("file digest"), max_length=64)
     size = models.BigIntegerField(_("bytes"))
     version = models.PositiveIntegerField(_("version"), default=0)  # 0: never read yet
     revision = models.CharField(_("revision"), max_length=200, blank=True)
     state = models.CharField(_("state"), max_length=7, choices=State.choices)
-    error = models.CharField(_("what went wrong"), max_length=500, blank=True)
+    error = models.CharField(_("failure reason"), max_length=500, blank=True)
     observed_at = models.DateTimeField(_("observed"))
-    removed_at = models.DateTimeField(_("removed"), null=True, blank=True)
+    removed_at = models.DateTimeField(_("removed at"), null=True, blank=True)
     created_by = models.CharField(_("written by"), max_length=50)
     created_at = models.DateTimeField(_("created"))
     updated_at = models.DateTimeField(_("updated"))
@@ -97,10 +97,10 @@ class KnowledgeText(SealedModel):
         verbose_name=_("document"),
     )
     version = models.PositiveIntegerField(_("version"))
-    sha256 = models.CharField(_("digest of the text"), max_length=64)
-    file_sha256 = models.CharField(_("digest of the file"), max_length=64)
+    sha256 = models.CharField(_("text digest"), max_length=64)
+    file_sha256 = models.CharField(_("file digest"), max_length=64)
     revision = models.CharField(_("revision"), max_length=200, blank=True)
-    shape = models.CharField(_("shape"), max_length=10)
+    shape = models.CharField(_("structure"), max_length=10)
     language = models.CharField(_("programming language"), max_length=20, blank=True)
     text = models.TextField(_("text"))
     created_at = models.DateTimeField(_("created"))
@@ -139,8 +139,8 @@ class KnowledgePiece(AccountOwned):
     objects = AccountQuerySet["KnowledgePiece"].as_manager()
 
     class Meta:
-        verbose_name = _("piece of a file")
-        verbose_name_plural = _("pieces of files")
+        verbose_name = _("file part")
+        verbose_name_plural = _("file parts")
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "document", "number"], name="one_piece_per_number"

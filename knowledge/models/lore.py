@@ -13,10 +13,10 @@ class LorebookEntry(SealedModel):
     """A text of a lorebook with its triggers, which `knowledge.lore.triggers` describes."""
 
     class Secondary(models.TextChoices):
-        AND_ANY = Logic.AND_ANY.value, _("and any of them")
-        AND_ALL = Logic.AND_ALL.value, _("and all of them")
-        NOT_ANY = Logic.NOT_ANY.value, _("and none of them")
-        NOT_ALL = Logic.NOT_ALL.value, _("and not all of them")
+        AND_ANY = Logic.AND_ANY.value, _("any of them matches")
+        AND_ALL = Logic.AND_ALL.value, _("all of them match")
+        NOT_ANY = Logic.NOT_ANY.value, _("none of them matches")
+        NOT_ALL = Logic.NOT_ALL.value, _("not all of them match")
 
     source = models.ForeignKey(
         KnowledgeSource,
@@ -35,26 +35,26 @@ class LorebookEntry(SealedModel):
         models.CharField(max_length=500), verbose_name=_("secondary keys"), default=list, blank=True
     )
     secondary_logic = models.CharField(
-        _("secondary keys count as"),
+        _("secondary key logic"),
         max_length=7,
         choices=Secondary.choices,
         default=Secondary.AND_ANY,
     )
     regex = models.BooleanField(_("keys are regular expressions"), default=False)
-    case_sensitive = models.BooleanField(_("case counts"), default=False)
+    case_sensitive = models.BooleanField(_("case-sensitive"), default=False)
     whole_words = models.BooleanField(_("whole words only"), default=False)
     constant = models.BooleanField(_("always fires"), default=False)
-    enabled = models.BooleanField(_("in use"), default=True)
+    enabled = models.BooleanField(_("enabled"), default=True)
     priority = models.IntegerField(_("priority"), default=0)
     order = models.IntegerField(_("order"), default=100)
     budget_weight = models.FloatField(_("budget weight"), default=1.0)
     scope = models.CharField(_("scope"), max_length=200, blank=True)
-    scan_depth = models.PositiveIntegerField(_("messages looked at"), null=True, blank=True)
-    recursive = models.BooleanField(_("calls up others"), default=True)
-    recursable = models.BooleanField(_("may be called up by others"), default=True)
-    sticky = models.PositiveIntegerField(_("turns it stays"), default=0)
-    cooldown = models.PositiveIntegerField(_("turns it rests"), default=0)
-    uid = models.CharField(_("id where it came from"), max_length=100, blank=True)
+    scan_depth = models.PositiveIntegerField(_("scan depth (messages)"), null=True, blank=True)
+    recursive = models.BooleanField(_("recursive"), default=True)
+    recursable = models.BooleanField(_("can be fired by other entries"), default=True)
+    sticky = models.PositiveIntegerField(_("sticky (turns)"), default=0)
+    cooldown = models.PositiveIntegerField(_("cooldown (turns)"), default=0)
+    uid = models.CharField(_("original id"), max_length=100, blank=True)
     version = models.PositiveIntegerField(_("version"), default=1)
     created_by = models.CharField(_("written by"), max_length=50)
     created_at = models.DateTimeField(_("created"))

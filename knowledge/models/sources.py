@@ -62,7 +62,7 @@ class KnowledgeSource(SealedModel):
     kind = models.CharField(_("kind"), max_length=12, choices=Kind.choices)
     trust = models.CharField(_("trust"), max_length=12, choices=Trust.choices)
     scope = models.CharField(_("scope"), max_length=200, blank=True)
-    ref = models.TextField(_("place"), blank=True)
+    ref = models.TextField(_("location"), blank=True)
     revision = models.CharField(_("revision"), max_length=200, blank=True)
     # The ways in which its texts are cut, side by side.
     index_versions = ArrayField(
@@ -71,7 +71,7 @@ class KnowledgeSource(SealedModel):
     created_by = models.CharField(_("created by"), max_length=50)
     created_at = models.DateTimeField(_("created"))
     updated_at = models.DateTimeField(_("updated"))
-    refreshed_at = models.DateTimeField(_("last delivery"), null=True, blank=True)
+    refreshed_at = models.DateTimeField(_("last synced"), null=True, blank=True)
 
     objects = SourceQuerySet.as_manager()
 

@@ -8,42 +8,44 @@ import re
 from django.utils.translation import gettext, gettext_noop
 
 SENTENCES = (
-    gettext_noop("The parser broke over it."),
-    gettext_noop("It is broken or not what it seems (%(kind)s)."),
-    gettext_noop("Reading it took longer than %(n)s seconds."),
-    gettext_noop("Reading it takes more memory than a file may have."),
-    gettext_noop("We do not know how to read files of this kind."),
-    gettext_noop("It is no text that we can read: neither UTF-8 nor UTF-16 nor GB 18030."),
-    gettext_noop("It has %(n)s pages; at most %(most)s are read."),
-    gettext_noop("Its pages hold pictures only: there is no text to read."),
-    gettext_noop("It has more than %(most)s cells."),
-    gettext_noop("It holds %(n)s files; at most %(most)s are unpacked."),
-    gettext_noop("It holds a file that is too large."),
-    gettext_noop("It holds more than %(most)s characters of text."),
-    gettext_noop("Its address is none that we ask: http:// or https:// and the name of a site."),
-    gettext_noop("Its site is not among those that may be fetched."),
-    gettext_noop("Its site stands at an address that is not public."),
-    gettext_noop("The site did not answer within %(n)s seconds."),
+    gettext_noop("The parser failed on this file."),
+    gettext_noop("The file is damaged or its content does not match its type (%(kind)s)."),
+    gettext_noop("Parsing took longer than %(n)s seconds."),
+    gettext_noop("Parsing needs more memory than is allowed for one file."),
+    gettext_noop("This file type is not supported."),
+    gettext_noop("The text encoding is not supported. Use UTF-8, UTF-16 or GB 18030."),
+    gettext_noop("The file has %(n)s pages. The limit is %(most)s pages."),
+    gettext_noop("The file contains only images and no text."),
+    gettext_noop("The file has more than %(most)s cells."),
+    gettext_noop("The archive has %(n)s files. The limit is %(most)s files."),
+    gettext_noop("The archive contains a file that is too large."),
+    gettext_noop("The file has more than %(most)s characters of text."),
+    gettext_noop("Enter an http:// or https:// URL."),
+    gettext_noop("This site is not on the list of allowed sites."),
+    gettext_noop("This site has no public IP address, so it cannot be fetched."),
+    gettext_noop("The site did not respond within %(n)s seconds."),
     gettext_noop("The site could not be reached."),
-    gettext_noop("The site answered %(n)s."),
-    gettext_noop("The site sent something that is no page to read."),
-    gettext_noop("It leads on more than %(n)s times."),
-    gettext_noop("It has more than %(most)s bytes."),
-    gettext_noop("Unpacked it has %(n)s bytes, too much for its %(packed)s."),
+    gettext_noop("The site returned HTTP status %(n)s."),
+    gettext_noop("The site did not return a readable page."),
+    gettext_noop("The page redirects more than %(n)s times."),
+    gettext_noop("The page is larger than %(most)s bytes."),
+    gettext_noop(
+        "The archive unpacks to %(n)s bytes, which is too large for its size of %(packed)s bytes."
+    ),
 )
 _PLACE = re.compile(r"%\\\((\w+)\\\)s")  # as re.escape leaves it
 
 
-def _pattern(post_text: str) -> re.Pattern[str]:
-    return re.compile(_PLACE.sub(lambda at: rf"(?P<{at[1]}>[\w,]+)", re.escape(post_text)))
+def _pattern(template: str) -> re.Pattern[str]:
+    return re.compile(_PLACE.sub(lambda at: rf"(?P<{at[1]}>[\w,]+)", re.escape(template)))
 
 
-_PATTERNS = [(post_text, _pattern(post_text)) for post_text in SENTENCES]
+_PATTERNS = [(template, _pattern(template)) for template in SENTENCES]
 
 
 def in_words(error: str) -> str:
     """Return the message in the reader's language, or unchanged if it is unknown."""
-    for post_text, pattern in _PATTERNS:
+    for template, pattern in _PATTERNS:
         if match := pattern.fullmatch(error):
-            return gettext(post_text) % match.groupdict()
+            return gettext(template) % match.groupdict()
     return error

@@ -103,7 +103,7 @@ def decoded(data: bytes) -> str:
         if "\x00" in text:
             break
         return text
-    raise NotText("It is no text that we can read: neither UTF-8 nor UTF-16 nor GB 18030.")
+    raise NotText("The text encoding is not supported. Use UTF-8, UTF-16 or GB 18030.")
 
 
 def title_of(ref: str, text: str, shape: Shape) -> str:

@@ -22,7 +22,7 @@ CPU_SECONDS = 10
 WALL_CLOCK_SECONDS = 15
 LONGEST_HEAD = 100_000  # bytes of a frame's first line
 MODULE = "knowledge.parsing.sandboxed_parser"
-BROKE = "The parser broke over it."
+BROKE = "The parser failed on this file."
 
 
 class CannotRead(Exception):
@@ -148,7 +148,7 @@ def _head(out: IO[bytes]) -> dict[str, Any] | None:
 def _body(out: IO[bytes], head: dict[str, Any], process: "subprocess.Popen[bytes]") -> bytes:
     length = head.get("length")
     if not isinstance(length, int) or not 0 <= length <= settings.KNOWLEDGE_MAX_FILE_BYTES:
-        raise CannotRead("It holds a file that is too large.")
+        raise CannotRead("The archive contains a file that is too large.")
     data = out.read(length)
     if len(data) < length:
         raise CannotRead(_why_it_died(process))
@@ -158,5 +158,5 @@ def _body(out: IO[bytes], head: dict[str, Any], process: "subprocess.Popen[bytes
 def _why_it_died(process: "subprocess.Popen[bytes]") -> str:
     code = process.wait()
     if code in (-signal.SIGKILL, -signal.SIGXCPU):
-        return f"Reading it took longer than {CPU_SECONDS} seconds."
+        return f"Parsing took longer than {CPU_SECONDS} seconds."
     return BROKE

@@ -45,7 +45,7 @@ def pdf(file: BinaryIO) -> Iterator[Frame]:
 
     document = pypdfium2.PdfDocument(file)
     if len(document) > MOST_PAGES:
-        raise TooMuch(f"It has {len(document):,} pages; at most {MOST_PAGES:,} are read.")
+        raise TooMuch(f"The file has {len(document):,} pages. The limit is {MOST_PAGES:,} pages.")
     pages, size = [], 0
     for page in document:
         text = page.get_textpage().get_text_bounded().replace("\f", " ")
@@ -53,7 +53,7 @@ def pdf(file: BinaryIO) -> Iterator[Frame]:
         size = _grown(size, text)
         pages.append(text)
     if not any(page.strip() for page in pages):
-        raise TooMuch("Its pages hold pictures only: there is no text to read.")
+        raise TooMuch("The file contains only images and no text.")
     yield _text("\f".join(pages))
 
 
@@ -112,7 +112,7 @@ def xlsx(file: BinaryIO) -> Iterator[Frame]:
         for row in sheet.iter_rows(values_only=True):
             cells += len(row)
             if cells > MOST_CELLS:
-                raise TooMuch(f"It has more than {MOST_CELLS:,} cells.")
+                raise TooMuch(f"The file has more than {MOST_CELLS:,} cells.")
             line = " | ".join("" if value is None else str(value) for value in row).strip(" |")
             if line:
                 size = _grown(size, line)
@@ -170,16 +170,19 @@ def _refuse_bombs(file: BinaryIO) -> None:
         infos = opened.infolist()
         size = sum(info.file_size for info in infos)
     if len(infos) > MOST_FILES:
-        raise TooMuch(f"It holds {len(infos):,} files; at most {MOST_FILES:,} are unpacked.")
+        raise TooMuch(f"The archive has {len(infos):,} files. The limit is {MOST_FILES:,} files.")
     if size > MOST_UNPACKED or size > packed * MOST_RATIO + SLACK:
-        raise TooMuch(f"Unpacked it has {size:,} bytes, too much for its {packed:,}.")
+        raise TooMuch(
+            f"The archive unpacks to {size:,} bytes, "
+            f"which is too large for its size of {packed:,} bytes."
+        )
     file.seek(0)
 
 
 def _grown(size: int, text: str) -> int:
     size += len(text)
     if size > MOST_CHARACTERS:
-        raise TooMuch(f"It holds more than {MOST_CHARACTERS:,} characters of text.")
+        raise TooMuch(f"The file has more than {MOST_CHARACTERS:,} characters of text.")
     return size
 
 
@@ -212,9 +215,15 @@ def main(parser: str, memory: int, seconds: int, cut: Mapping[str, Any]) -> None
     except (TooMuch, NotText) as error:
         _send(out, {"refused": str(error)})
     except MemoryError:
-        _send(out, {"refused": "Reading it takes more memory than a file may have."})
+        _send(out, {"refused": "Parsing needs more memory than is allowed for one file."})
     except Exception as error:  # noqa: BLE001 - libraries fail in as many ways as files are broken
-        _send(out, {"refused": f"It is broken or not what it seems ({type(error).__name__})."})
+        _send(
+            out,
+            {
+                "refused": "The file is damaged or its content does not match its type "
+                f"({type(error).__name__})."
+            },
+        )
     else:
         _send(out, {"done": True})
 

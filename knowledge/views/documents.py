@@ -111,7 +111,7 @@ def failures(request: WebRequest) -> HttpResponse:
 @reviewer_required
 def retry(request: WebRequest, pk: UUID) -> HttpResponse:
     read_again(account_id_for(request), pk)
-    notify_success(request, _("It is read once more."))
+    notify_success(request, _("Parsing the document again."))
     return redirect("knowledge:document", pk=pk)
 
 
@@ -123,7 +123,7 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "knowledge/documents/erase.html", {"document": row})
     erase_document(account_id_for(request), pk, actor_for(request))
-    notify_success(request, _("Erased. Citations of it are answered with the commit that says so."))
+    notify_success(request, _("Erased. Citations now return the commit that erased it."))
     return redirect("knowledge:source", pk=row.source_id)
 
 

@@ -55,7 +55,13 @@ def bring(request: WebRequest) -> HttpResponse:
         except Refused as error:
             form.add_error("book", json_issue(error))
         except NoLorebook:
-            form.add_error("book", _("It holds no “entries” as lorebooks do."))
+            form.add_error(
+                "book",
+                _(
+                    "This file has no “entries”. Choose a SillyTavern world info or character card "
+                    "file."
+                ),
+            )
         except DomainError as error:
             form.add_error("book", _explained(error))
     return _form(request, form, _("New lorebook"))
@@ -67,7 +73,7 @@ def _brought(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     entries = imported(parse(file.read().removeprefix(BOM_UTF8), LARGEST)) if file else []
     new = NewSource(name=data["name"], kind="lorebook", trust=data["trust"])
     source = bring_lorebook(account_id_for(request), actor_for(request), new, entries)
-    message = ngettext("%(n)d entry was taken in.", "%(n)d entries were taken in.", len(entries))
+    message = ngettext("%(n)d entry imported.", "%(n)d entries imported.", len(entries))
     notify_success(request, message % {"n": len(entries)})
     return redirect("knowledge:lorebook", pk=source.pk)
 
@@ -95,7 +101,7 @@ def add(request: WebRequest, pk: UUID) -> HttpResponse:
         except DomainError as error:
             form.add_error(None, _explained(error))
         else:
-            notify_success(request, _("Written."))
+            notify_success(request, _("Entry added."))
             return redirect("knowledge:lorebook", pk=pk)
     return _form(request, form, _("New entry"), book)
 

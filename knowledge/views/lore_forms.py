@@ -36,7 +36,7 @@ class ImportForm(forms.Form):
     book = forms.FileField(
         label=_("Lorebook file"),
         required=False,
-        help_text=_("World info or a character card of SillyTavern, as JSON."),
+        help_text=_("A SillyTavern world info or character card file in JSON format."),
         widget=forms.FileInput(attrs={"class": "form-control", "accept": ".json"}),
     )
 
@@ -53,28 +53,28 @@ class EntryForm(forms.Form):
         widget=forms.Textarea(attrs={"class": "form-control", "rows": 6}),
     )
     keys = forms.CharField(
-        label=_("Keys, one in a line"),
+        label=_("Keys (one per line)"),
         max_length=20_000,
         required=False,
         widget=forms.Textarea(attrs={"class": "form-control", "rows": 3}),
     )
     secondary_keys = forms.CharField(
-        label=_("Secondary keys, one in a line"),
+        label=_("Secondary keys (one per line)"),
         max_length=20_000,
         required=False,
         widget=forms.Textarea(attrs={"class": "form-control", "rows": 2}),
     )
     secondary_logic = forms.ChoiceField(
-        label=_("Secondary keys count as"),
+        label=_("Secondary key logic"),
         choices=LorebookEntry.Secondary.choices,
         widget=forms.Select(attrs={"class": "form-select"}),
         initial="and_any",
     )
     regex = _choice(_("Keys are regular expressions"))
-    case_sensitive = _choice(_("Case counts"))
+    case_sensitive = _choice(_("Case-sensitive"))
     whole_words = _choice(_("Whole words only"))
     constant = _choice(_("Always fires"))
-    enabled = forms.BooleanField(label=_("In use"), required=False, initial=True)
+    enabled = forms.BooleanField(label=_("Enabled"), required=False, initial=True)
     priority = _number(_("Priority"), min_value=-TURNS, max_value=TURNS, initial=0)
     order = _number(_("Order"), min_value=-TURNS, max_value=TURNS, initial=100)
     budget_weight = forms.FloatField(
@@ -85,13 +85,13 @@ class EntryForm(forms.Form):
         widget=forms.NumberInput(attrs={"class": "form-control", "step": "any"}),
     )
     scope = forms.CharField(label=_("Scope"), max_length=200, required=False, widget=_input())
-    scan_depth = _number(_("Messages looked at"), min_value=0, max_value=TURNS, required=False)
-    recursive = forms.BooleanField(label=_("Calls up others"), required=False, initial=True)
+    scan_depth = _number(_("Scan depth (messages)"), min_value=0, max_value=TURNS, required=False)
+    recursive = forms.BooleanField(label=_("Recursive"), required=False, initial=True)
     recursable = forms.BooleanField(
-        label=_("May be called up by others"), required=False, initial=True
+        label=_("Can be fired by other entries"), required=False, initial=True
     )
-    sticky = _number(_("Turns it stays"), min_value=0, max_value=TURNS, initial=0)
-    cooldown = _number(_("Turns it rests"), min_value=0, max_value=TURNS, initial=0)
+    sticky = _number(_("Sticky (turns)"), min_value=0, max_value=TURNS, initial=0)
+    cooldown = _number(_("Cooldown (turns)"), min_value=0, max_value=TURNS, initial=0)
 
     @classmethod
     def seen(cls, row: LorebookEntry) -> dict[str, Any]:
@@ -120,16 +120,16 @@ class BenchForm(forms.Form):
         label=_("Conversation"),
         max_length=200_000,
         strip=False,
-        help_text=_("The oldest message first, an empty line between two messages."),
+        help_text=_("Start with the oldest message and separate messages with an empty line."),
         widget=forms.Textarea(attrs={"class": "form-control", "rows": 8}),
     )
     book = forms.CharField(
         label=_("Lorebook"),
         max_length=200,
         required=False,
-        help_text=_("Its name; all of them without one."),
+        help_text=_("Leave empty to use all lorebooks."),
         widget=_input(),
     )
     scope = forms.CharField(label=_("Scope"), max_length=200, required=False, widget=_input())
-    budget = _number(_("Budget in tokens"), min_value=0, max_value=200_000, initial=1_000)
-    scan_depth = _number(_("Messages looked at"), min_value=0, max_value=500, initial=4)
+    budget = _number(_("Token budget"), min_value=0, max_value=200_000, initial=1_000)
+    scan_depth = _number(_("Scan depth (messages)"), min_value=0, max_value=500, initial=4)

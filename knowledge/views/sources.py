@@ -96,7 +96,7 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         return render(request, "knowledge/sources/erase.html", {"source": row})
     erase_source(account_id_for(request), pk, actor_for(request))
-    notify_success(request, _("Erased. Citations of it are answered with the commit that says so."))
+    notify_success(request, _("Erased. Citations now return the commit that erased it."))
     return redirect("knowledge:sources")
 
 

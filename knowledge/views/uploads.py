@@ -67,18 +67,18 @@ class UploadForm(forms.Form):
         label=gettext_lazy("Source"),
         max_length=200,
         initial=gettext_lazy("Uploads"),
-        help_text=gettext_lazy("A new name makes a new source."),
+        help_text=gettext_lazy("Enter a new name to create a source."),
         widget=forms.TextInput(attrs={"class": "form-control", "list": "known-sources"}),
     )
     kind = forms.ChoiceField(
-        label=gettext_lazy("Kind, if it is new"),
+        label=gettext_lazy("Kind (new sources only)"),
         choices=[each for each in KnowledgeSource.Kind.choices if each[0] in KINDS],
         initial="upload",
         widget=forms.Select(attrs={"class": "form-select"}),
     )
     trust = forms.ChoiceField(
         label=gettext_lazy("Trust"),
-        choices=[("", gettext_lazy("the usual for its kind")), *KnowledgeSource.Trust.choices],
+        choices=[("", gettext_lazy("default for this kind")), *KnowledgeSource.Trust.choices],
         required=False,
         widget=forms.Select(attrs={"class": "form-select"}),
     )
@@ -86,31 +86,31 @@ class UploadForm(forms.Form):
         label=gettext_lazy("Revision"),
         max_length=200,
         required=False,
-        help_text=gettext_lazy("Such as the commit that an archive of a repository was made of."),
+        help_text=gettext_lazy("For example, the Git commit of a repository archive."),
         widget=forms.TextInput(attrs={"class": "form-control"}),
     )
     uploads = _ManyFiles(
         label=gettext_lazy("Files"),
-        help_text=gettext_lazy("Archives (.zip) become the files that they hold."),
+        help_text=gettext_lazy("Files in archives (.zip) are added as separate documents."),
         widget=_Files(
             attrs={"class": "form-control", "accept": ",".join(f".{each}" for each in ENDINGS)}
         ),
     )
 
     url = forms.URLField(
-        label=gettext_lazy("Address of the page"),
+        label=gettext_lazy("Page URL"),
         max_length=2000,
         required=False,
         assume_scheme="https",
         help_text=gettext_lazy(
-            "Of a web page that you saved as a file. Nothing is fetched from it."
+            "The URL of a web page that you saved as a file; the page is not fetched."
         ),
         widget=forms.URLInput(attrs={"class": "form-control"}),
     )
     observed_at = forms.DateTimeField(
-        label=gettext_lazy("Seen"),
+        label=gettext_lazy("Captured at"),
         required=False,
-        help_text=gettext_lazy("When the page read so. Empty: now."),
+        help_text=gettext_lazy("The time when the page had this content; leave empty for now."),
         widget=forms.DateTimeInput(
             attrs={"class": "form-control", "type": "datetime-local"}, format="%Y-%m-%dT%H:%M"
         ),
@@ -121,26 +121,28 @@ class UploadForm(forms.Form):
         if sites := allowed():
             self.fields["uploads"].required = False
             self.fields["url"].help_text = _(
-                "Of a web page that you saved as a file. Without a file the page is fetched, "
-                "from these sites: %(sites)s."
+                "The URL of a web page that you saved as a file; without a file, the page is "
+                "fetched if it is on one of these sites: %(sites)s."
             ) % {"sites": ", ".join(sorted(sites.hosts | sites.private))}
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
         if data.get("url") and len(data.get("uploads", [])) > 1:
-            self.add_error("url", _("An address is of one page: choose one file."))
+            self.add_error("url", _("A URL belongs to one page. Choose only one file."))
         if data.get("uploads") == [] and not data.get("url"):
-            self.add_error("uploads", _("Choose a file, or say which page to fetch."))
+            self.add_error("uploads", _("Choose a file or enter a page URL."))
         return data
 
     def clean_uploads(self) -> "list[UploadedFile[Any]]":
         files: list[UploadedFile[Any]] = self.cleaned_data["uploads"]
         if len(files) > MOST_FILES:
             raise forms.ValidationError(
-                _("Choose at most %(n)d files, or pack them into an archive.") % {"n": MOST_FILES}
+                _("Choose at most %(n)d files, or upload them as one archive.") % {"n": MOST_FILES}
             )
         if len({each.name for each in files}) < len(files):
-            raise forms.ValidationError(_("Two of these files have the same name."))
+            raise forms.ValidationError(
+                _("Two of these files have the same name. Rename one of them.")
+            )
         return files
 
 
@@ -188,10 +190,10 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     with acting(account_id):
         result = ingest(source, actor, prepared)
     if not data["uploads"]:
-        notify_success(request, _("The page is being fetched."))
+        notify_success(request, _("Fetching the page."))
         return redirect("knowledge:source", pk=source.pk)
     number = len(result.added) + len(result.changed)
-    message = ngettext("%(n)d file was taken in.", "%(n)d files were taken in.", number)
+    message = ngettext("%(n)d file uploaded.", "%(n)d files uploaded.", number)
     notify_success(request, message % {"n": number})
     return redirect("knowledge:source", pk=source.pk)
 

@@ -100,16 +100,19 @@ def save_question(request: WebRequest) -> HttpResponse:
     """Keep a question; one that is known stays as it is."""
     text = post_text(request, "text", LONGEST)
     if not text:
-        raise Invalid(_("Write a question."))
+        raise Invalid(_("Enter a question."))
     rows = KnowledgeQuestion.objects.of(account_id_for(request))
     if rows.count() >= MOST:
-        raise Invalid(_("There are %(most)d questions. Delete one first.") % {"most": MOST})
+        raise Invalid(
+            _("The limit of %(most)d questions is reached. Delete a question first.")
+            % {"most": MOST}
+        )
     rows.get_or_create(
         account_id=account_id_for(request),
         text=text,
         defaults={"created_by": str(actor_for(request))},
     )
-    notify_success(request, _("The question is kept."))
+    notify_success(request, _("Question saved."))
     return redirect(safe_next_url(request, "/knowledge/comparison/"))
 
 
@@ -118,5 +121,5 @@ def save_question(request: WebRequest) -> HttpResponse:
 def forget(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = KnowledgeQuestion.objects.of(account_id_for(request))
     get_object_or_404(rows, pk=pk).delete()
-    notify_success(request, _("The question is deleted."))
+    notify_success(request, _("Question deleted."))
     return redirect(safe_next_url(request, "/knowledge/comparison/"))

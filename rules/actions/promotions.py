@@ -29,7 +29,8 @@ def request_promotion(decision: Decision) -> RulePromotion:
     rule, editions = decision.editions()
     if not Rule.State(rule.state).may_become(Rule.State.ACTIVE):
         raise Conflict(
-            _("A rule watches before it counts: set it to shadow first."), code="shadow_first"
+            _("A rule must run in shadow before it can be active. Move it to shadow first."),
+            code="shadow_first",
         )
     gate = passed(decision, rule)
     reason = decision.redacted_reason()
@@ -58,10 +59,13 @@ def approve(decision: Decision, promotion_id: UUID) -> Moved:
     """Approve what another person asked for, if it still is what they saw."""
     request, rule, editions = _lock_request(decision, promotion_id)
     if request.asked_by == str(decision.actor):
-        raise Denied(_("Who asks for a promotion cannot approve it."), code="self_approval")
+        raise Denied(_("You cannot approve a promotion that you requested."), code="self_approval")
     if request.seen_sha256 != seen_sha256(rule, editions):
         raise Conflict(
-            _("The rule or what is live has changed since: this approval is void. Ask again."),
+            _(
+                "The rule or its active edition changed after this request, so the request is no "
+                "longer valid. Request promotion again."
+            ),
             code="stale_approval",
         )
     approved_decision = replace(
@@ -107,11 +111,13 @@ def _lock_request(decision: Decision, promotion_id: UUID) -> tuple[RulePromotion
     rows = RulePromotion.objects.of(decision.account_id).filter(pk=promotion_id)
     rule_id = rows.values_list("rule_id", flat=True).first()
     if rule_id is None:
-        raise NotFound(_("There is no such wish for a promotion."))
+        raise NotFound(_("This promotion request does not exist."))
     rule, editions = replace(decision, rule_id=rule_id).editions()
     request = rows.select_for_update(no_key=True, of=("self",)).get()
     if request.status != Status.WAITING:
-        raise Conflict(_("Somebody decided about this promotion first."), code="stale_version")
+        raise Conflict(
+            _("Someone else has already decided this promotion request."), code="stale_version"
+        )
     return request, rule, editions
 
 

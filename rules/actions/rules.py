@@ -186,7 +186,7 @@ def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> R
     drafts = editions.filter(Q(state=Rule.State.DRAFT), edition__gt=rule.edition)
     if waiting := drafts.order_by("edition").first():
         raise Conflict(
-            _("A newer edition of this rule is a draft already: change that one."),
+            _("A newer edition of this rule is already a draft. Edit that draft."),
             code="newer_edition",
             details={"rule_node_id": str(waiting.pk)},
         )
@@ -209,7 +209,8 @@ def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> R
             created.save(force_insert=True)
     except IntegrityError as error:
         raise Conflict(
-            _("Somebody made a new edition of this rule first."), code="stale_version"
+            _("Someone else created a new edition of this rule. Reload the page and try again."),
+            code="stale_version",
         ) from error
     store_version(created, commit, Event.ADD, commit.reason)
     touch(rule.account_id, commit)

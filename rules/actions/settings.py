@@ -35,7 +35,10 @@ def change_book(
     book = existing or RuleBook(account_id=account_id)
     if seen and seen != book.commit_id:
         raise Conflict(
-            _("Somebody changed the gate since you opened this page: look, and set it anew."),
+            _(
+                "Someone changed the evidence gate after you opened this page. Check the "
+                "settings and save again."
+            ),
             code="stale_version",
         )
     changed = _set(book, values)
@@ -55,7 +58,7 @@ def change_book(
                 book.save(force_insert=True)
             commit.add(book, "UPDATE" if existing else "ADD")
     except IntegrityError as error:
-        raise Conflict(_("Somebody changed this first. Try again.")) from error
+        raise Conflict(_("Someone else changed this at the same time. Try again.")) from error
     return changed
 
 
@@ -70,7 +73,7 @@ def _set(book: RuleBook, values: Mapping[str, Any]) -> dict[str, tuple[Any, Any]
         book.clean_fields(exclude={"account", "commit"})  # the commit is not written yet
     except ValidationError as error:
         raise Invalid(
-            _("The gate was not changed."),
+            _("The evidence gate was not changed. Check the values and save again."),
             issues=[
                 {"path": name, "message": text}
                 for name, texts in error.message_dict.items()

@@ -48,7 +48,7 @@ class Decision:
 
     def refuse_live(self, rule: Rule, to: str = "") -> None:
         if State.ACTIVE in (rule.state, to) and not self.may_touch_live:
-            raise Denied(_("Only an admin of this account decides about rules that count."))
+            raise Denied(_("Only an admin of this account can promote or change active rules."))
 
     def editions(self) -> tuple[Rule, list[Rule]]:
         """Return the rule and its editions, locked until the transaction ends."""
@@ -59,12 +59,16 @@ class Decision:
         rule = next((one for one in editions if one.pk == self.rule_id), None)
         if rule is None:
             raise NotFound(
-                _("There is no such rule."), code="node_not_found_in_scope_or_visibility"
+                _("This rule does not exist, or you do not have access to it."),
+                code="node_not_found_in_scope_or_visibility",
             )
         expect(rule, self.version)
         if self.seen and self.seen != seen_sha256(rule, editions):
             raise Conflict(
-                _("What is live has changed since you looked. Look at it again, then decide."),
+                _(
+                    "The active edition changed after you opened this page. Reload the page and "
+                    "decide again."
+                ),
                 code="stale_version",
             )
         return rule, editions
@@ -89,7 +93,10 @@ def move(decision: Decision, to: str) -> Moved:
     if to == State.ACTIVE:
         if book_of(decision.account_id).second_person:
             raise Conflict(
-                _("A second person approves promotions here: ask for one on the rule's page."),
+                _(
+                    "Promotions in this account need approval by a second person. "
+                    "Request promotion on the rule's page."
+                ),
                 code="second_person_required",
             )
         return promote(decision, rule, editions)
@@ -110,12 +117,12 @@ def _refuse_leaps(rule: Rule, to: str) -> None:
         return
     if to == State.ACTIVE:
         raise Conflict(
-            _("A rule watches before it counts: set it to shadow first."),
+            _("A rule must run in shadow before it can be active. Move it to shadow first."),
             code="shadow_first",
             details={"state": rule.state},
         )
     raise Conflict(
-        _("A rule that is %(state)s cannot become %(to)s.")
+        _("A rule in state “%(state)s” cannot move to “%(to)s”.")
         % {"state": seen.label, "to": State(to).label},
         code="wrong_state",
         details={"state": rule.state},
@@ -149,15 +156,14 @@ def passed(decision: Decision, rule: Rule) -> Gate:
     """Return the gate if this decision may pass it; a reason is required."""
     if not decision.reason.strip():
         raise Invalid(
-            _("Say why this rule should count: the ledger keeps the reason."),
+            _("Enter a reason for promoting this rule. It is recorded in the ledger."),
             code="reason_required",
             issues=[{"path": "reason", "message": "is required"}],
         )
     gate = gate_of(evidence_of(rule), book_of(decision.account_id))
     if not gate.open and not decision.may_override:
         raise Conflict(
-            _("There is not enough evidence yet. %(missing)s")
-            % {"missing": " ".join(gate.missing)},
+            _("Not enough evidence yet. %(missing)s") % {"missing": " ".join(gate.missing)},
             code="evidence_gate",
             details={"missing": list(gate.missing), **gate.needs},
         )
@@ -170,7 +176,7 @@ def rollback(decision: Decision) -> Moved:
     decision.refuse_live(rule)
     if rule.state != State.ACTIVE:
         raise Conflict(
-            _("This rule does not count: there is nothing to roll back."), code="wrong_state"
+            _("This rule is not active, so there is nothing to roll back."), code="wrong_state"
         )
     reason = decision.redacted_reason()
     before = next(

@@ -19,7 +19,10 @@ from rules.models import Rule, RuleBook, RuleVersion
 def get_rule(account_id: UUID, rule_id: UUID) -> Rule:
     rule = Rule.objects.of(account_id).filter(pk=rule_id).first()
     if rule is None:
-        raise NotFound(_("There is no such rule."), code="node_not_found_in_scope_or_visibility")
+        raise NotFound(
+            _("This rule does not exist, or you do not have access to it."),
+            code="node_not_found_in_scope_or_visibility",
+        )
     return rule
 
 
@@ -50,7 +53,7 @@ def change(
     )
     if not same.update(**fresh):
         raise Conflict(
-            _("Somebody changed this rule first. Look at it again, then decide."),
+            _("Someone else changed this rule. Reload the page and decide again."),
             code="stale_version",
         )
     for name, value in fresh.items():
@@ -74,7 +77,7 @@ def expect(rule: Rule, version: int | None) -> None:
     """Refuse a decision about a rule that has changed since it was looked at."""
     if version is not None and rule.version != version:
         raise Conflict(
-            _("Somebody changed this rule first. Look at it again, then decide."),
+            _("Someone else changed this rule. Reload the page and decide again."),
             code="stale_version",
             details={"version": rule.version, "state": rule.state},
         )

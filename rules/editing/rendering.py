@@ -19,24 +19,28 @@ COMPARED: Mapping[str, str | Promise] = {
     "$eq": _("is"),
     "$ne": _("is not"),
     "$in": _("is one of"),
-    "$nin": _("is none of"),
-    "$gt": _("is more than"),
+    "$nin": _("is not one of"),
+    "$gt": _("is greater than"),
     "$gte": _("is at least"),
     "$lt": _("is less than"),
     "$lte": _("is at most"),
     "$contains": _("contains"),
-    "$regex": _("matches"),
+    "$regex": _("matches regex"),
 }
 JOINED: Mapping[str, str | Promise] = {
-    "$and": _("all of these hold"),
-    "$or": _("one of these holds"),
-    "$not": _("this does not hold"),
+    "$and": _("all of the following match"),
+    "$or": _("any of the following matches"),
+    "$not": _("the following does not match"),
 }
 CODES: Mapping[str, str | Promise] = {
-    "value_overridden": _("They set different values; the higher rank wins."),
-    "allow_intersection_empty": _("No tool is on every allow-list."),
-    "preferred_but_denied": _("One prefers a tool that another denies; it stays denied."),
-    "allowed_but_denied": _("One allows a tool that another denies; it stays denied."),
+    "value_overridden": _("The rules set different values; the higher-ranked rule wins."),
+    "allow_intersection_empty": _("No tool is on all allow-lists."),
+    "preferred_but_denied": _(
+        "One rule prefers a tool that another rule denies; the tool stays denied."
+    ),
+    "allowed_but_denied": _(
+        "One rule allows a tool that another rule denies; the tool stays denied."
+    ),
 }
 
 
@@ -79,7 +83,7 @@ def _at(path: str, expected: Any, depth: int) -> Iterator[Line]:
     if isinstance(expected, Mapping) and expected and depth < DEEPEST:
         yield from _object(expected, path, depth)
     elif isinstance(expected, list):
-        yield Line(depth, path, _("holds all of"), as_json(expected))
+        yield Line(depth, path, _("contains all of"), as_json(expected))
     else:
         yield Line(depth, path, _("is"), as_json(expected))
 
@@ -90,7 +94,7 @@ def _operator(name: str, expected: Any, path: str, depth: int) -> Iterator[Line]
         for one in expected if isinstance(expected, list) else [expected]:
             yield from _joined(one, path, depth + 1)
     elif name == "$exists":
-        yield Line(depth, path, _("is there") if expected else _("is not there"))
+        yield Line(depth, path, _("exists") if expected else _("does not exist"))
     else:
         yield Line(depth, path, COMPARED.get(name, name), as_json(expected))
 
@@ -117,7 +121,7 @@ def effects(then: Any) -> list[Effect]:
         Effect("star", _("prefers"), _names(tools.get("prefer"))),
         Effect(
             "file-text",
-            _("sets the output"),
+            _("sets output"),
             tuple(f"{name} = {as_json(value)}" for name, value in output.items()),
         ),
         Effect(

@@ -70,7 +70,7 @@ def refuse(issues: Sequence[Mapping[str, str]]) -> None:
     parts = {issue["path"].partition(".")[0] for issue in issues}
     code = next(code for part, code in CODES.items() if part in parts)
     raise Invalid(
-        _("This cannot be a rule yet: %(what)s.") % {"what": _together(issues)},
+        _("The rule is not valid: %(what)s.") % {"what": _together(issues)},
         code=code,
         issues=issues,
     )
@@ -80,7 +80,7 @@ def refuse_large(draft: NewRule) -> None:
     """Refuse large rules, because a rule is matched against every context."""
     if issues := size_issues(draft.parts()):
         raise Invalid(
-            _("This rule is too large: %(what)s.") % {"what": _together(issues)}, issues=issues
+            _("The rule is too large: %(what)s.") % {"what": _together(issues)}, issues=issues
         )
 
 

@@ -13,24 +13,24 @@ from rules.editing.json_schemas import PARTS, Flaw, flaws_of, too_large
 
 Issue = dict[str, str]
 WORDS: Mapping[str, str | Promise] = {
-    "object": _("write an object here: {…}"),
-    "array": _("write a list here: […]"),
-    "string": _("write text here, in quotes"),
-    "boolean": _("write true or false here"),
-    "number-or-string": _("write a number or text here"),
-    "enum": _("write one of these: %(known)s"),
-    "unknown": _("does not know %(unknown)s: take it out, or write one of %(known)s"),
-    "minProperties": _("is empty: say at least one thing here"),
-    "maxProperties": _("has %(n)d entries: %(most)d are the most"),
-    "minItems": _("is an empty list: write at least one thing in it"),
-    "maxItems": _("has %(n)d items: %(most)d are the most"),
-    "minLength": _("is an empty name: write one, or take it out"),
-    "maxLength": _("has %(n)d characters: %(most)d are the most"),
-    "uniqueItems": _("names something twice: take one of them out"),
-    "large": _("has %(n)d characters as JSON: %(most)d are the most"),
+    "object": _("Enter a JSON object: {…}"),
+    "array": _("Enter a list: […]"),
+    "string": _("Enter text in quotes"),
+    "boolean": _("Enter true or false"),
+    "number-or-string": _("Enter a number or text"),
+    "enum": _("Use one of these: %(known)s"),
+    "unknown": _("Unknown name %(unknown)s: remove it, or use one of %(known)s"),
+    "minProperties": _("Empty object: add at least one entry"),
+    "maxProperties": _("Too many entries: %(n)d, the limit is %(most)d"),
+    "minItems": _("Empty list: add at least one item"),
+    "maxItems": _("Too many items: %(n)d, the limit is %(most)d"),
+    "minLength": _("Empty name: enter a name, or remove it"),
+    "maxLength": _("Too long: %(n)d characters, the limit is %(most)d"),
+    "uniqueItems": _("Duplicate names: remove one of them"),
+    "large": _("Too large: %(n)d characters as JSON, the limit is %(most)d"),
     "pattern": _(
-        "is no pattern that is matched in linear time, so it would never match: close what is "
-        "open, and do without look-around and back references"
+        "Unsupported regular expression, so it would never match: close all brackets, "
+        "and remove look-arounds and backreferences"
     ),
 }
 

@@ -14,6 +14,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='rulebook',
             name='decision_days',
-            field=models.PositiveIntegerField(blank=True, help_text='Then they go, and what watching rules made of them; those with feedback stay. Empty: they stay.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(36500)], verbose_name='decisions are kept for, in days'),
+            field=models.PositiveIntegerField(blank=True, help_text="Older decisions and their shadow observations are deleted, except those with feedback; leave empty to keep all.", null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(36500)], verbose_name="decision retention (days)"),
         ),
     ]

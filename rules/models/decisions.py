@@ -14,7 +14,7 @@ class RuleDecision(AccountOwned):
 
     class Origin(models.TextChoices):
         SELECT = "select", _("asked for")
-        FEEDBACK = "feedback", _("made up for by feedback")
+        FEEDBACK = "feedback", _("added by feedback")
 
     scope = models.CharField(_("scope"), max_length=200, blank=True)
     run_id = models.CharField(_("run"), max_length=200, blank=True)
@@ -29,7 +29,7 @@ class RuleDecision(AccountOwned):
     candidates = ArrayField(models.CharField(max_length=200), verbose_name=_("candidates"))
     strict = models.BooleanField(_("strict"), default=True)
     considered = models.PositiveIntegerField(_("rules considered"))
-    source_rule_ids = ArrayField(models.UUIDField(), verbose_name=_("rules that applied"))
+    source_rule_ids = ArrayField(models.UUIDField(), verbose_name=_("applied rules"))
     policy = models.JSONField(_("policy"))
     policy_sha256 = models.CharField(_("policy digest"), max_length=64)
     denied = models.JSONField(_("denied"), default=dict)
@@ -38,9 +38,9 @@ class RuleDecision(AccountOwned):
     selected_tool = models.CharField(_("selected"), max_length=200, blank=True)
     fallback = models.CharField(_("fallback"), max_length=30, blank=True)
     conflicts = models.JSONField(_("conflicts"), default=list)
-    watched = models.PositiveIntegerField(_("watching rules that matched"), default=0)
-    differs = models.BooleanField(_("a watching rule would have changed it"), default=False)
-    created_by = models.CharField(_("asked by"), max_length=50)
+    watched = models.PositiveIntegerField(_("matched shadow rules"), default=0)
+    differs = models.BooleanField(_("changed by a shadow rule"), default=False)
+    created_by = models.CharField(_("requested by"), max_length=50)
     created_at = models.DateTimeField(_("time"))
 
     objects = AccountQuerySet["RuleDecision"].as_manager()
@@ -93,8 +93,8 @@ class RuleObservation(AccountOwned):
         verbose_name=_("decision"),
     )
     matched = models.BooleanField(_("matched"))
-    changed = models.BooleanField(_("would have changed it"))
-    after = models.JSONField(_("what would have come out"), default=dict)
+    changed = models.BooleanField(_("would change the decision"))
+    after = models.JSONField(_("result with the rule"), default=dict)
     created_at = models.DateTimeField(_("time"))
 
     objects = AccountQuerySet["RuleObservation"].as_manager()
@@ -141,7 +141,7 @@ class RuleFeedback(SealedModel):
     rule_ids = ArrayField(models.UUIDField(), verbose_name=_("rules"), default=list)
     target = models.CharField(_("target"), max_length=8, blank=True)
     note = models.TextField(_("note"), blank=True)
-    created_by = models.CharField(_("given by"), max_length=50)
+    created_by = models.CharField(_("submitted by"), max_length=50)
     created_at = models.DateTimeField(_("time"))
 
     objects = AccountQuerySet["RuleFeedback"].as_manager()
@@ -182,8 +182,8 @@ class RuleStatistics(AccountOwned):
     objects = AccountQuerySet["RuleStatistics"].as_manager()
 
     class Meta:
-        verbose_name = _("statistics of a rule")
-        verbose_name_plural = _("statistics of rules")
+        verbose_name = _("rule statistics")
+        verbose_name_plural = _("rule statistics")
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "rule"], name="one_row_of_statistics_per_rule"

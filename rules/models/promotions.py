@@ -35,8 +35,8 @@ class RulePromotion(SealedModel):
         verbose_name=_("rule"),
     )
     # Of what the rule says, and of what is live in its place.
-    seen_sha256 = models.CharField(_("digest of what was seen"), max_length=64)
-    override = models.BooleanField(_("past the gate"), default=False)
+    seen_sha256 = models.CharField(_("reviewed content digest"), max_length=64)
+    override = models.BooleanField(_("gate override"), default=False)
     reason = models.TextField(_("reason"))
     status = models.CharField(
         _("status"), max_length=9, choices=Status.choices, default=Status.WAITING
@@ -75,10 +75,10 @@ class RuleBacktest(Measurement):
         db_index=False,
         verbose_name=_("rule"),
     )
-    version = models.PositiveIntegerField(_("version of the rule"))
-    wanted = models.PositiveIntegerField(_("decisions wanted"))
+    version = models.PositiveIntegerField(_("rule version"))
+    wanted = models.PositiveIntegerField(_("decisions requested"))
     total = models.PositiveIntegerField(_("decisions"), default=0)
-    seen = models.PositiveIntegerField(_("seen"), default=0)
+    seen = models.PositiveIntegerField(_("evaluated"), default=0)
     matched = models.PositiveIntegerField(_("matched"), default=0)
     changed = models.PositiveIntegerField(_("would have changed"), default=0)
     examples = models.JSONField(_("examples"), default=list)

@@ -39,9 +39,9 @@ class Rule(SealedModel):
 
     class Audience(models.TextChoices):
         ACCOUNT = "account", _("everyone")
-        APP = "app", _("one app")
-        AGENT = "agent", _("one agent")
-        USER = "user", _("one user")
+        APP = "app", _("specific app")
+        AGENT = "agent", _("specific agent")
+        USER = "user", _("specific user")
 
     scope = models.CharField(_("scope"), max_length=200, blank=True)
     client_id = models.CharField(_("client id"), max_length=200, null=True, blank=True)  # noqa: DJ001
@@ -67,13 +67,13 @@ class Rule(SealedModel):
     audience = models.CharField(
         _("audience"), max_length=7, choices=Audience.choices, default=Audience.ACCOUNT
     )
-    audience_id = models.CharField(_("whose"), max_length=200, blank=True)
+    audience_id = models.CharField(_("audience id"), max_length=200, blank=True)
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.DRAFT)
     version = models.PositiveIntegerField(_("version"), default=1)
-    shadowed_at = models.DateTimeField(_("watches since"), null=True, blank=True)
-    activated_at = models.DateTimeField(_("counts since"), null=True, blank=True)
+    shadowed_at = models.DateTimeField(_("in shadow since"), null=True, blank=True)
+    activated_at = models.DateTimeField(_("active since"), null=True, blank=True)
     # The edition whose place it took: rolling back gives the place back.
-    replaced = models.UUIDField(_("took the place of"), null=True, blank=True, editable=False)
+    replaced = models.UUIDField(_("replaced edition"), null=True, blank=True, editable=False)
     created_by = models.CharField(_("written by"), max_length=50)
     created_at = models.DateTimeField(_("created"))
     updated_at = models.DateTimeField(_("updated"))
@@ -153,14 +153,14 @@ class RuleVersion(State):
     class Event(models.TextChoices):
         ADD = "ADD", _("added")
         UPDATE = "UPDATE", _("changed")
-        SHADOW = "SHADOW", _("set to watch")
+        SHADOW = "SHADOW", _("moved to shadow")
         PROMOTE = "PROMOTE", _("promoted")
-        DEMOTE = "DEMOTE", _("demoted")
-        WITHDRAW = "WITHDRAW", _("made a draft again")
+        DEMOTE = "DEMOTE", _("moved back to shadow")
+        WITHDRAW = "WITHDRAW", _("moved to draft")
         DISABLE = "DISABLE", _("disabled")
         REPLACE = "REPLACE", _("replaced by a newer edition")
         ROLLBACK = "ROLLBACK", _("rolled back")
-        RESTORE = "RESTORE", _("put back by a rollback")
+        RESTORE = "RESTORE", _("restored by a rollback")
 
     rule = models.ForeignKey(
         Rule,
@@ -175,8 +175,8 @@ class RuleVersion(State):
     objects = AccountQuerySet["RuleVersion"].as_manager()
 
     class Meta:
-        verbose_name = _("version of a rule")
-        verbose_name_plural = _("versions of rules")
+        verbose_name = _("rule version")
+        verbose_name_plural = _("rule versions")
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "rule", "version"], name="one_state_per_rule_version"

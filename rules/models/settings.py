@@ -20,40 +20,45 @@ class RuleBook(SealedModel):
 
     changes = models.PositiveBigIntegerField(_("changes"), default=0)
     min_seen = models.PositiveIntegerField(
-        _("decisions seen, at least"), default=100, help_text=_("While the rule watched.")
+        _("minimum decisions evaluated"),
+        default=100,
+        help_text=_("Counted while the rule is in shadow."),
     )
     min_changed = models.PositiveIntegerField(
-        _("of them changed, at least"),
+        _("minimum decisions changed"),
         default=20,
-        help_text=_("Decisions that would have come out otherwise."),
+        help_text=_("Decisions whose result the rule would have changed."),
     )
     max_against = models.FloatField(
-        _("share of feedback against it, at most"),
+        _("maximum share of opposing feedback"),
         default=0.5,
         validators=[MinValueValidator(0), MaxValueValidator(1)],
-        help_text=_("The upper end of the interval counts, so that little feedback is none."),
+        help_text=_(
+            "Uses the upper end of the confidence interval, so a few ratings are not enough "
+            "to pass."
+        ),
     )
     second_person = models.BooleanField(
-        _("a second person approves"),
+        _("require approval by a second person"),
         default=False,
-        help_text=_("Who asks for a promotion cannot approve it."),
+        help_text=_("You cannot approve a promotion that you requested."),
     )
     decision_days = models.PositiveIntegerField(
-        _("decisions are kept for, in days"),
+        _("decision retention (days)"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION)],
         help_text=_(
-            "Then they go, and what watching rules made of them; those with feedback stay. "
-            "Empty: they stay."
+            "Older decisions and their shadow observations are deleted, except those with "
+            "feedback; leave empty to keep all."
         ),
     )
 
     objects = AccountQuerySet["RuleBook"].as_manager()
 
     class Meta:
-        verbose_name = _("rule book")
-        verbose_name_plural = _("rule books")
+        verbose_name = _("rule settings")
+        verbose_name_plural = _("rule settings")
         constraints = [
             models.UniqueConstraint(fields=["account"], name="one_rule_book_per_account"),
             models.CheckConstraint(

@@ -191,19 +191,17 @@ def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
     checks = (
         Check(
             met=evidence.seen >= book.min_seen,
-            text=_("It has seen %(n)s decisions; %(least)s are the least.")
+            text=_("%(n)s decisions evaluated; at least %(least)s are required.")
             % {"n": intcomma(evidence.seen), "least": intcomma(book.min_seen)},
         ),
         Check(
             met=evidence.changed >= book.min_changed,
-            text=_("It would have changed %(n)s of them; %(least)s are the least.")
+            text=_("%(n)s decisions would have changed; at least %(least)s are required.")
             % {"n": intcomma(evidence.changed), "least": intcomma(book.min_changed)},
         ),
         Check(
             met=against <= book.max_against,
-            text=_(
-                "Up to %(share)d %% of the feedback may speak against it; %(most)d %% is the most."
-            )
+            text=_("Opposing feedback may be as high as %(share)d %%; the limit is %(most)d %%.")
             % {"share": round(100 * against), "most": round(100 * book.max_against)},
         ),
     )

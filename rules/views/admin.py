@@ -37,13 +37,13 @@ class RuleAdmin(ReadOnlyAdmin):
     hidden_fields = ("account", "written_sha256")
     actions = ("move_to_shadow", "count", "roll_back", "disable")
 
-    @admin.action(description=_("Set to shadow"), permissions=["review"])
+    @admin.action(description=_("Move to shadow"), permissions=["review"])
     def move_to_shadow(
         self, request: HttpRequest, rows: QuerySet[Rule]
     ) -> AfterCommitResponse | None:
         return self._move(request, rows, State.SHADOW)
 
-    @admin.action(description=_("Promote, if the evidence suffices"), permissions=["manage"])
+    @admin.action(description=_("Promote if the evidence gate is met"), permissions=["manage"])
     def count(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
         return self._move(request, rows, State.ACTIVE)
 
@@ -69,7 +69,7 @@ def _decision(request: HttpRequest, rule: Rule) -> Decision:
         rule_id=rule.pk,
         actor=admin_actor(request),
         version=rule.version,
-        reason=str(_("Decided in the admin.")),
+        reason=str(_("Changed on the admin pages.")),
         may_touch_live=is_admin,
     )
 

@@ -22,7 +22,7 @@ def start_backtest(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_rule_or_404(request, pk)
     size = parse_row_number(request.POST.get("decisions", "")) or OFFERED[1]
     start(row.account_id, actor_for(request), pk, size)
-    notify_success(request, _("The backtest runs. Nothing changes by it."))
+    notify_success(request, _("Backtest started. It does not change any decision."))
     return redirect("rules:rule", pk=pk)
 
 

@@ -151,7 +151,7 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
     row = get_object_or_404(RuleDecision.objects.of(account_id_for(request)), pk=pk)
     outcome = request.POST.get("outcome", "")
     if outcome not in RuleFeedback.Outcome.values:
-        raise Invalid(_("Say how it went: one of the outcomes that the page offers."))
+        raise Invalid(_("Choose one of the outcomes on this page."))
     verdict = Verdict(
         account_id=row.account_id,
         actor=actor_for(request),
@@ -161,8 +161,11 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
         target="all",
     )
     counted = rate_decision(verdict, question_of(row), row.selected_tool, row.pk)
-    params = _("Noted. It counts for the rules that applied.")
-    notify_success(request, params if counted.fresh else _("That was said before: it counts once."))
+    params = _("Feedback saved. It counts for the rules that applied.")
+    notify_success(
+        request,
+        params if counted.fresh else _("This feedback was already given. It counts only once."),
+    )
     return redirect("rules:decision", pk=pk)
 
 

@@ -89,12 +89,11 @@ def _save(request: WebRequest, rule: Rule | None, editor: EditorState, form: Rul
 
 def _saved(request: WebRequest, before: Rule | None, saved: Rule) -> HttpResponse:
     if before is None:
-        notify_success(
-            request, _("Written. It is a draft: try it on past decisions, then let it watch.")
-        )
+        notify_success(request, _("Draft saved. Run a backtest, then move the rule to shadow."))
     elif saved.pk != before.pk:
         definition = _(
-            "Edition %(n)d is a draft. Edition %(old)d stays as it is until you promote it."
+            "Edition %(n)d is saved as a draft. Edition %(old)d stays unchanged until you "
+            "promote the draft."
         )
         notify_success(request, definition % {"n": saved.edition, "old": before.edition})
     else:

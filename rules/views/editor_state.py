@@ -29,19 +29,23 @@ from rules.editing.validation_messages import Issue, issues_of
 MOST_ROWS = 50
 LARGEST = 100_000  # characters of one field
 REASONS = {
-    "place": gettext_lazy("A line has a value but no place: say where it must stand."),
-    "twice": gettext_lazy("Two lines say something of the same place: join them, or use the JSON."),
+    "place": gettext_lazy("A condition has a value but no path. Enter its path in the context."),
+    "twice": gettext_lazy("Two conditions use the same path. Combine them, or edit the JSON."),
 }
 WORDS = {
     "is": gettext_lazy("is"),
-    "all": gettext_lazy("holds all of"),
-    "$exists": gettext_lazy("is there"),
+    "all": gettext_lazy("contains all of"),
+    "$exists": gettext_lazy("exists"),
     **COMPARED,
 }
 TOOLS = (
-    ("deny", gettext_lazy("Denies"), gettext_lazy("None of these tools may be used.")),
-    ("allow", gettext_lazy("Allows only"), gettext_lazy("No other tools may be used.")),
-    ("prefer", gettext_lazy("Prefers"), gettext_lazy("These come first, in this order.")),
+    ("deny", gettext_lazy("Denied tools"), gettext_lazy("Agents cannot use these tools.")),
+    ("allow", gettext_lazy("Allowed tools"), gettext_lazy("Agents can use only these tools.")),
+    (
+        "prefer",
+        gettext_lazy("Preferred tools"),
+        gettext_lazy("These tools come first, in this order."),
+    ),
 )
 
 
@@ -93,10 +97,14 @@ class EditorState:
     def conditions(self) -> list[dict[str, Any]]:
         """The two lists of lines, ready to be drawn; None instead of lines: only as JSON."""
         return [
-            {"name": "if", "label": _("If all of this holds"), "rows": self._lines(self.form.when)},
+            {
+                "name": "if",
+                "label": _("If all of these match"),
+                "rows": self._lines(self.form.when),
+            },
             {
                 "name": "unless",
-                "label": _("Unless all of this holds"),
+                "label": _("Unless all of these match"),
                 "rows": self._lines(self.form.unless),
             },
         ]
@@ -120,7 +128,7 @@ class EditorState:
 
     @property
     def formats(self) -> list[tuple[str, str]]:
-        return [("", _("as it is")), *((one, one) for one in FORMATS)]
+        return [("", _("not set")), *((one, one) for one in FORMATS)]
 
 
 def opened(rule: Mapping[str, Any]) -> EditorState:
@@ -141,7 +149,7 @@ def parse_editor(data: QueryDict) -> EditorState:
     differ = wrong_form or wrong_json or not same(by_form, by_json)
     editor = EditorState(agreed=agreed, form=form, json=text, **_trial(data))
     if form_spoke and json_spoke and differ and step not in ("form", "json"):
-        both = _("The form and the JSON were both changed: say below which of them counts.")
+        both = _("The form and the JSON were both changed. Choose below which one to use.")
         return replace(editor, issues=[{"path": "json", "message": both}])
     if (form_spoke and step != "json") or step == "form":
         if wrong_form:
@@ -169,7 +177,7 @@ def _by_form(agreed: Json, form: Form) -> tuple[Json, Issue | None]:
     except Unsaid as error:
         return agreed, {"path": error.place, "message": str(REASONS[error.reason])}
     except Unstorable:
-        text = _("A line holds a character or a number that cannot be kept: take it out.")
+        text = _("A field contains a character or a number that cannot be stored. Remove it.")
         return agreed, {"path": "json", "message": text}
     return data, None
 
@@ -180,7 +188,7 @@ def _by_json(text: str) -> tuple[Json, Issue | None]:
     except Refused as error:
         return dict(EMPTY), {"path": "json", "message": json_issue(error)}
     if unknown := sorted(data.keys() - EMPTY.keys()):
-        unknown_names_message = _("Unknown here: %(names)s. Known are if, then and exceptions.")
+        unknown_names_message = _("Unknown keys: %(names)s. Use only if, then and exceptions.")
         return dict(EMPTY), {
             "path": "json",
             "message": unknown_names_message % {"names": ", ".join(unknown)},

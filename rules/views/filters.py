@@ -24,7 +24,7 @@ class RuleFilter(django_filters.FilterSet):  # type: ignore[misc]
 
     state = django_filters.ChoiceFilter(choices=Rule.State.choices, widget=forms.HiddenInput)
     q = text(_("Name"), method="named")
-    audience = choice(_("For"), Rule.Audience.choices)
+    audience = choice(_("Applies to"), Rule.Audience.choices)
     scope = text(_("Scope"))
     suggestion = choice(_("Suggestion"), RuleSuggestion.Kind.choices, method="suggested")
 
@@ -51,12 +51,12 @@ class DecisionFilter(Dated):
         label=_("Rule"), method="by_watcher", widget=forms.HiddenInput
     )
     kind = choice(
-        _("With"),
+        _("Involves"),
         [
-            ("differs", _("a change by a watching rule")),
-            ("conflicts", _("a conflict")),
-            ("none", _("no tool left")),
-            ("fallback", _("a fallback")),
+            ("differs", _("change by a shadow rule")),
+            ("conflicts", _("conflict")),
+            ("none", _("no tool available")),
+            ("fallback", _("fallback")),
             ("rated", _("feedback")),
         ],
         method="of_kind",

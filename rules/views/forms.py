@@ -30,30 +30,34 @@ class RuleForm(Styled):
 
     name = forms.CharField(label=_("Name"), max_length=200)
     summary = forms.CharField(
-        label=_("Why there is this rule"),
+        label=_("Purpose"),
         max_length=4_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
     )
-    audience = forms.ChoiceField(label=_("For"), choices=Rule.Audience.choices, required=False)
+    audience = forms.ChoiceField(
+        label=_("Applies to"), choices=Rule.Audience.choices, required=False
+    )
     audience_id = forms.CharField(
         label=_("Whose"),
         max_length=200,
         required=False,
-        help_text=_("The id of that user, agent or app."),
+        help_text=_("The ID of the user, agent or app."),
     )
     scope = forms.CharField(
         label=_("Scope"),
         max_length=200,
         required=False,
-        help_text=_("Holds for requests of this scope only. Empty: for those without one."),
+        help_text=_(
+            "Applies only to requests in this scope; leave empty for requests without a scope."
+        ),
     )
     priority = forms.IntegerField(
         label=_("Priority"),
         min_value=LEAST_PRIORITY,
         max_value=MOST_PRIORITY,
         initial=0,
-        help_text=_("The higher one wins where rules disagree: -100 to 100."),
+        help_text=_("When rules conflict, the higher value wins, from -100 to 100."),
     )
     weight = forms.FloatField(
         label=_("Weight"),
@@ -61,13 +65,15 @@ class RuleForm(Styled):
         max_value=MOST_WEIGHT,
         initial=1.0,
         widget=forms.NumberInput(attrs={"step": "any"}),
-        help_text=_("How far feedback moves it among rules of its priority: 0 to 2."),
+        help_text=_(
+            "How strongly feedback changes its rank among rules of the same priority, from 0 to 2."
+        ),
     )
     reason = forms.CharField(
         label=_("Reason"),
         max_length=500,
         required=False,
-        help_text=_("Kept in the ledger beside the change."),
+        help_text=_("Recorded in the ledger with the change."),
     )
 
     @classmethod

@@ -13,9 +13,9 @@ from rules.models import RulePromotion, RuleSuggestion
 
 Kind = RuleSuggestion.Kind
 SUGGESTED = (
-    (Kind.PROMOTE, gettext_lazy("have passed the gate")),
-    (Kind.DEMOTE, gettext_lazy("do badly")),
-    (Kind.RETIRE, gettext_lazy("are not needed")),
+    (Kind.PROMOTE, gettext_lazy("rules ready to promote")),
+    (Kind.DEMOTE, gettext_lazy("rules performing poorly")),
+    (Kind.RETIRE, gettext_lazy("rules not used recently")),
 )
 
 
@@ -27,7 +27,7 @@ def summary(request: WebRequest) -> HttpResponse:
     kinds = dict(suggested.annotate(number=Count("pk")).values_list("kind", "number"))
     waiting = RulePromotion.objects.of(account_id).undecided().count()
     things = [
-        {"label": _("promotions wait for a second person"), "count": waiting, "query": ""},
+        {"label": _("promotions pending approval"), "count": waiting, "query": ""},
         *(
             {"label": label, "count": kinds.get(kind, 0), "query": f"?suggestion={kind}"}
             for kind, label in SUGGESTED

@@ -48,7 +48,7 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
         return _page(request, row)
     book = book_of(row.account_id)
     if not book.second_person and not is_admin(request):
-        raise Denied(_("Only an admin of this account decides about rules that count."))
+        raise Denied(_("Only an admin of this account can promote or change active rules."))
     override = is_admin(request) and request.POST.get("override") == "yes"
     decision = decision_of(request, pk, seen=request.POST.get("seen", ""), may_override=override)
     try:
@@ -58,7 +58,9 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
         return _page(request, get_rule_or_404(request, pk), error)
     if isinstance(result, Moved):
         return _render_counts(request, result)
-    notify_success(request, _("Asked for. Another admin of this account approves it, or not."))
+    notify_success(
+        request, _("Promotion requested. Another admin of this account must approve it.")
+    )
     return redirect("rules:promotion", pk=pk)
 
 
@@ -79,10 +81,10 @@ def withdraw_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """Whoever asked takes it back; an admin says no."""
     request_row = _get_request(request, pk)
     if request_row.asked_by != str(actor_for(request)) and not is_admin(request):
-        raise Denied(_("Only who asked for it, or an admin, may withdraw it."))
+        raise Denied(_("Only the person who requested the promotion or an admin can withdraw it."))
     with transaction.atomic():
         withdraw(decision_of(request, request_row.rule_id), pk)
-    notify_success(request, _("Withdrawn. The rule goes on watching."))
+    notify_success(request, _("Request withdrawn. The rule stays in shadow."))
     return redirect("rules:promotion", pk=request_row.rule_id)
 
 
@@ -93,7 +95,7 @@ def _get_request(request: WebRequest, pk: UUID) -> RulePromotion:
 def _render_counts(request: WebRequest, moved: Moved) -> HttpResponse:
     rule = moved.rule
     undo_url = f"{reverse('rules:rollback', args=[rule.pk])}?version={rule.version}"
-    notify_success(request, _("“%(name)s” counts now.") % {"name": rule.name}, undo=undo_url)
+    notify_success(request, _("“%(name)s” is now active.") % {"name": rule.name}, undo=undo_url)
     return redirect("rules:rule", pk=rule.pk)
 
 
@@ -162,7 +164,7 @@ def _intervals(rule_evidence: Evidence, most_against: float) -> list[dict[str, A
     return [
         _drawn(_("matched"), rule_evidence.match),
         _drawn(_("would have changed"), rule_evidence.change),
-        _drawn(_("feedback against it"), rule_evidence.against, limit=most_against),
+        _drawn(_("opposing feedback"), rule_evidence.against, limit=most_against),
     ]
 
 

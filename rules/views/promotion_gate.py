@@ -58,7 +58,7 @@ def set_book(request: WebRequest) -> HttpResponse:
     )
     notify_success(
         request,
-        _("The gate holds from now on.") if changed else _("Nothing was different: it stays."),
+        _("Evidence gate saved.") if changed else _("Nothing was different: it stays."),
     )
     return redirect("rules:book")
 

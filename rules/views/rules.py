@@ -128,11 +128,11 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
 def _moves(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
     """Where this person may bring it, but for what has a page or a button of its own."""
     words = {
-        (State.DRAFT, State.SHADOW): ("ghost", _("Set to shadow")),
-        (State.DISABLED, State.SHADOW): ("ghost", _("Set to shadow")),
-        (State.ACTIVE, State.SHADOW): ("ghost", _("Back to shadow")),
-        (State.SHADOW, State.DRAFT): ("circle-dashed", _("Make it a draft")),
-        (State.DISABLED, State.DRAFT): ("circle-dashed", _("Make it a draft")),
+        (State.DRAFT, State.SHADOW): ("ghost", _("Move to shadow")),
+        (State.DISABLED, State.SHADOW): ("ghost", _("Move to shadow")),
+        (State.ACTIVE, State.SHADOW): ("ghost", _("Move back to shadow")),
+        (State.SHADOW, State.DRAFT): ("circle-dashed", _("Move to draft")),
+        (State.DISABLED, State.DRAFT): ("circle-dashed", _("Move to draft")),
     }
     seen = State(row.state)
     if seen == State.ACTIVE and not is_admin(request):
@@ -148,7 +148,7 @@ def move_rule(request: WebRequest, pk: UUID) -> HttpResponse:
     """Bring it to another state. To active there is a page of its own."""
     to = request.POST.get("to", "")
     if to not in State.values or to == State.ACTIVE:
-        raise Invalid(_("Say to which state. A rule is promoted on its promotion page."))
+        raise Invalid(_("Choose a state. To make the rule active, use its promotion page."))
     return _done(request, lambda: move(decision_of(request, pk), to))
 
 
@@ -163,12 +163,12 @@ def _done(request: WebRequest, operation: Callable[[], Moved]) -> HttpResponse:
     with transaction.atomic():
         moved = operation()
     message = {
-        State.DRAFT: _("It is a draft now."),
-        State.SHADOW: _("It watches now: nothing changes, and what it would change is recorded."),
-        State.DISABLED: _("It is disabled now."),
+        State.DRAFT: _("The rule is now a draft."),
+        State.SHADOW: _("The rule is now in shadow. Its effects are recorded but not applied."),
+        State.DISABLED: _("The rule is now disabled."),
     }[State(moved.rule.state)]
     if moved.replaced:
-        message = _("Rolled back: “%(name)s”, edition %(n)d, counts again.") % {
+        message = _("Rolled back. “%(name)s”, edition %(n)d, is active again.") % {
             "name": moved.replaced.name,
             "n": moved.replaced.edition,
         }

@@ -21,7 +21,7 @@ def rules(acme: Account) -> dict[str, Any]:
         "no pay": rule(acme, "No pay", "active", when=REFUND, then={"tool": {"deny": ["pay"]}}),
         "as json": rule(
             acme,
-            "As JSON",
+            "Show JSON",
             "active",
             when={**REFUND, "agent_id": "bot"},
             then={"output": {"format": "json"}, "tool": {"prefer": ["pay", "mail"]}},

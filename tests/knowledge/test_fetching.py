@@ -176,13 +176,13 @@ def test_a_page_that_is_removed_while_it_is_fetched_stays_removed(
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("/again/4", "It leads on more than 3 times."),
+        ("/again/4", "The page redirects more than 3 times."),
         ("/to/http%3A%2F%2F%5B", allowed_addresses.UNREADABLE),
         ("/to/http%3A%2F%2Fother.test%2F", allowed_addresses.SITE_NOT_ALLOWED),
-        ("/picture", "The site sent something that is no page to read."),
-        ("/packed", "The site sent something that is no page to read."),
-        ("/long", "It has more than 1,000 bytes."),
-        ("/drip", "The site did not answer within 0 seconds."),
+        ("/picture", "The site did not return a readable page."),
+        ("/packed", "The site did not return a readable page."),
+        ("/long", "The page is larger than 1,000 bytes."),
+        ("/drip", "The site did not respond within 0 seconds."),
     ],
     ids=["circles", "unreadable", "elsewhere", "picture", "packed", "long", "drip"],
 )
@@ -202,7 +202,7 @@ def test_a_site_cannot_send_what_it_likes(
 def test_what_could_not_be_fetched_is_tried_again(ask: Ask, acme: Account, site: Site) -> None:
     site.broken = True
     failed = ask("/again/3")
-    assert failed.error == "The site answered 503."
+    assert failed.error == "The site returned HTTP status 503."
     site.broken = False
     with acting(acme):
         read_again(acme.pk, failed.pk)

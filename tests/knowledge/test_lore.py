@@ -114,14 +114,14 @@ def test_the_pages_of_lore(client: Client, alice: User, acme: Account) -> None:
         assert "Untrusted" in told
     said = {**form, "try": "1", "content": "Unsaved.", "sample": "A dragon of fire."}
     for path in (entry, f"{here}new/"):
-        assert "It fires by" in client.post(path, said).content.decode()
+        assert "It fires on" in client.post(path, said).content.decode()
         assert "It does not fire." in client.post(path, {**said, "sample": ""}).content.decode()
         assert (
             "once what stands above" in client.post(path, {**said, "content": ""}).content.decode()
         )
         short = client.post(path, said, headers={"HX-Request": "true"}).content.decode()
         assert "<form" not in short
-        assert "It fires by" in short
+        assert "It fires on" in short
     assert "Unsaved." not in client.get(here).content.decode()
     assert client.post(f"{entry}erase/").status_code == 302
     assert client.post(f"{here}erase/").status_code == 302

@@ -58,7 +58,7 @@ def test_uploads_become_documents_and_say_how_far_they_are(at_desk: Client, acme
         failed = KnowledgeDocument.objects.of(acme).get(ref="b.docx")
         assert KnowledgeSource.objects.of(acme).get().trust == "trusted"
     said = page(at_desk.get(f"/knowledge/documents/{failed.pk}/"))
-    assert "It is broken or not what it seems" in said
+    assert "The file is damaged or its content does not match its type" in said
     assert f"/knowledge/documents/{failed.pk}/retry/" in said
     assert at_desk.post(f"/knowledge/documents/{failed.pk}/retry/").status_code == 302
     assert at_desk.post(f"/knowledge/documents/{failed.pk}/retry/").status_code == 409
@@ -219,5 +219,5 @@ def test_a_chunk_says_in_which_calls_it_was_used(
         assert calls.count('href="/calls/0') == len(made)
     with acting(acme):
         unused = KnowledgeChunk.objects.of(acme).get(document__ref="other.md")
-    assert "No call cites it yet." in page(at_desk.get(f"/knowledge/chunks/{unused.pk}/"))
+    assert "No calls cite this chunk yet." in page(at_desk.get(f"/knowledge/chunks/{unused.pk}/"))
     assert "Nothing matches" in page(at_desk.get("/calls/", {"cites": str(unused.pk)}))

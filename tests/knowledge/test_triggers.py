@@ -35,7 +35,7 @@ CASES: list[tuple[str, list[dict[str, Any]], list[str], dict[str, Any], str]] = 
     ("no key, no fire", [DRAGON], ["A cat came."], {}, ""),
     ("no messages", [DRAGON], [], {}, ""),
     ("case is ignored", [DRAGON], ["DRAGON!"], {}, "a"),
-    ("case counts", [{**DRAGON, "case_sensitive": True}], ["Dragon"], {}, ""),
+    ("case-sensitive", [{**DRAGON, "case_sensitive": True}], ["Dragon"], {}, ""),
     ("case counts and fits", [{**DRAGON, "case_sensitive": True}], ["dragon"], {}, "a"),
     ("folded case", [{"keys": ["STRASSE"]}], ["die Straße"], {}, "a"),
     ("parts of words fire", [DRAGON], ["dragonfly"], {}, "a"),

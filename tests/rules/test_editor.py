@@ -48,7 +48,7 @@ def check(client: Client, form: dict[str, Any]) -> str:
 
 
 def test_a_rule_is_written_in_the_form(at_desk: Client, acme: Account) -> None:
-    assert "Save as a draft" in page(at_desk.get("/rules/new/"))
+    assert "Save draft" in page(at_desk.get("/rules/new/"))
     empty: dict[str, Any] = {"if": {}, "then": {}, "exceptions": []}
     answer = at_desk.post("/rules/new/", said(agreed=empty))
     assert answer.status_code == 302
@@ -145,12 +145,12 @@ def test_trying_says_what_holds_and_what_would_come_of_it(at_desk: Client, acme:
     rule(acme, "Prefer", "active", when={}, then={"tool": {"prefer": ["refund"]}})
     trial = {"candidates": "search, refund", "context": '{"intent": "refund"}'}
     shown = check(at_desk, said(**trial))
-    assert "It holds." in shown
-    assert "It would change what comes out." in shown
+    assert "The rule applies." in shown
+    assert "This rule would change the result." in shown
     assert "<strong><bdi hx-disable>search</bdi></strong>" in shown
     other = check(at_desk, said(**{**trial, "context": '{"intent": "question"}'}))
-    assert "It does not hold." in other
-    assert "Nothing would come out otherwise." in other
+    assert "The rule does not apply." in other
+    assert "This rule would not change the result." in other
     blocked = said(
         agreed={**RULE, "exceptions": [{"intent": "refund"}]},
         unless_path=["intent"],
@@ -158,7 +158,7 @@ def test_trying_says_what_holds_and_what_would_come_of_it(at_desk: Client, acme:
         unless_value=["refund"],
         **trial,
     )
-    assert "An exception holds:" in check(at_desk, blocked)
+    assert "Blocked by an exception:" in check(at_desk, blocked)
     assert "This is not JSON yet" in check(at_desk, said(**{**trial, "context": "{"}))
 
 

@@ -95,7 +95,7 @@ def test_a_rule_moves_for_a_reason_and_its_history_is_proven(
     assert at_desk.post(f"{here}move/", form).status_code == 302
     assert "Somebody changed this rule first" in page(at_desk.post(f"{here}move/", form), 409)
     shown = page(at_desk.get(here))
-    for words in ("set to watch", "Let it watch.", "Verified", "commit ", "denies", "curl"):
+    for words in ("moved to shadow", "Let it watch.", "Verified", "commit ", "denies", "curl"):
         assert words in shown, words
     with acting(acme):
         now(made).versions.filter(version=2).update(state={"name": "Forged"})
@@ -129,7 +129,7 @@ def test_promoted_on_evidence_and_rolled_back_by_one_click(boss: Client, acme: A
     made = watched(acme)
     shown = page(boss.get(f"/rules/{made.pk}/promotion/"))
     for words in (
-        *("The gate is open", "Prefer bash", "tool.bash", "3 / 3", "44–100 %", "No other edition"),
+        *("Evidence gate met", "Prefer bash", "tool.bash", "3 / 3", "44–100 %", "No other edition"),
         *("Priority 0", '<del class="short">', 'data-label="Went badly">3<', "Show all 3"),
         *("It has seen 3 decisions; 3 are the least.", ">bad<"),
     ):
@@ -139,7 +139,7 @@ def test_promoted_on_evidence_and_rolled_back_by_one_click(boss: Client, acme: A
     answer = promote(boss, made)
     assert (answer.status_code, now(made).state) == (302, "active")
     done = page(boss.get(answer.headers["Location"]))
-    assert "This edition counts now." in page(boss.get(here))
+    assert "This edition is active." in page(boss.get(here))
     way_back = f"/rules/{made.pk}/rollback/?version={now(made).version}"
     assert f'hx-post="{way_back}"' in done
     back = boss.post(way_back, headers={"HX-Request": "true"})
@@ -192,7 +192,7 @@ def test_a_second_person_approves_exactly_what_was_seen(
     assert promote(at_desk, made).status_code == 302
     with acting(acme):
         wish = RulePromotion.objects.of(acme).get()
-    assert "Waits for a second person" in page(boss.get("/rules/"))
+    assert "Pending approval" in page(boss.get("/rules/"))
     here = f"/rules/promotions/{wish.pk}/"
     version = {"version": str(made.version)}
     assert at_desk.post(f"{here}approve/", version).status_code == 403

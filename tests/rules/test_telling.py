@@ -29,7 +29,7 @@ SAID: dict[str, Any] = {
             {"if": {"$or": [{"intent": "refund"}]}},
             [
                 ("del", "If", 0, 'intent is "refund"'),
-                ("ins", "If", 0, "one of these holds"),
+                ("ins", "If", 0, "any of the following matches"),
                 ("ins", "If", 1, 'intent is "refund"'),
             ],
         ),

@@ -120,7 +120,7 @@ def test_nobody_is_let_in_with_a_password_that_others_chose(
         form = {"email": email, "role": "reviewer"}
         answer = admin.post("/members/new/", form)
         assert answer.context["form"].errors == {
-            "password": ["This address needs a first password."]
+            "password": ["This is a new user. Enter an initial password."]
         }
     for user in (rita, stray):
         form = {"email": user.email.upper(), "role": "admin", "password": PASSWORD}

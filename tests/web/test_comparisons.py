@@ -34,7 +34,7 @@ def page(answer: Any, status: int = 200) -> str:
 
 
 def test_nothing_compared_says_what_it_is_for(at_desk: Client) -> None:
-    assert "Nothing is compared yet" in page(at_desk.get("/calls/comparisons/"))
+    assert "No comparisons yet" in page(at_desk.get("/calls/comparisons/"))
 
 
 def test_a_comparison_is_asked_for_followed_and_read(at_desk: Client, acme: Account) -> None:
@@ -54,9 +54,9 @@ def test_a_comparison_is_asked_for_followed_and_read(at_desk: Client, acme: Acco
     assert "data-poll" not in said
     assert "Tokens for what is found: " in said
     assert f"memory:{entry.pk}" in said
-    assert "No call is like that." in page(at_desk.get(place, {"show": "no_longer_fitting"}))
+    assert "No calls match this filter." in page(at_desk.get(place, {"show": "no_longer_fitting"}))
     followed = at_desk.get(f"{place}progress/")
-    assert "calls lose evidence" in page(followed)
+    assert "calls losing evidence" in page(followed)
     again = at_desk.get(f"{place}progress/", headers={"if-none-match": followed["ETag"]})
     assert again.status_code == 304
     assert place in page(at_desk.get("/calls/comparisons/"))

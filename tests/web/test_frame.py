@@ -248,7 +248,7 @@ def test_our_own_failure_needs_no_database(client: Client) -> None:
     client.cookies["sessionid"] = "whatever"
     answer = client.get("/breaks/", headers={"X-Request-Id": "r-17"})
     assert answer.status_code == 500
-    assert "Something broke" in page(answer)
+    assert "Something went wrong" in page(answer)
     assert "r-17" in page(answer)
 
 
@@ -259,7 +259,7 @@ def test_a_database_without_room_is_no_failure_of_ours(client: Client) -> None:
     answer = client.get("/busy/")
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
-    assert "Not available right now" in page(answer)
+    assert "Temporarily unavailable" in page(answer)
 
 
 def test_pages_of_people_are_not_kept_by_proxies(at_desk: Client) -> None:

@@ -56,7 +56,7 @@ def test_it_counts_what_waits_and_says_since_when(
     assert '<a href="/memory/?embedding=PENDING">2</a>' in shown
     assert "the oldest: <time" in " ".join(shown.split())
     assert "pinned" in shown
-    assert "kmapp itself" in shown
+    assert "kmapp (system)" in shown
     assert "&lt;b&gt;Tea" in shown
     makers.settle()
     assert '<a href="/memory/?embedding=PENDING">0</a>' in panel(desk)
@@ -75,7 +75,7 @@ def test_it_counts_what_rules_wait_for(
         shown = desk.get("/rules/summary/", headers=HTMX).content.decode()
     assert f'<a href="/rules/">{number}</a>' in shown
     assert f'<a href="/rules/?suggestion=promote">{number}</a>' in shown
-    assert "do badly" not in shown, "what is nothing takes no place"
+    assert "rules performing poorly" not in shown, "what is nothing takes no place"
 
 
 @pytest.mark.parametrize("address", PANELS)

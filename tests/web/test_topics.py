@@ -139,6 +139,6 @@ def test_a_topic_waits_for_no_vector(reviewer: Client, acme: Account) -> None:
             object_id__in=MemoryEntry.objects.of(acme).filter(kind="topic").values("pk")
         ).delete()
     shown = page(reviewer, "/memory/", kind="topic")
-    assert "Words only" in shown
+    assert "Keywords only" in shown
     assert "Tea · Tea" not in shown
     assert "Nothing matches" in page(reviewer, "/memory/", kind="topic", embedding="PENDING")

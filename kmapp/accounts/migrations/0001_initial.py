@@ -23,8 +23,8 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=100, verbose_name='name')),
                 ('slug', models.SlugField(unique=True, verbose_name='short name')),
-                ('redact', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('email', 'E-mail addresses'), ('phone', 'Phone numbers'), ('card', 'Bank cards'), ('id', 'Identity numbers'), ('secret', 'Keys and tokens')], max_length=20), blank=True, default=kmapp.accounts.models.all_redaction_kinds, size=None, verbose_name='redacted')),
-                ('account_wide', models.CharField(choices=[('propose', 'A person reviews it first'), ('apply', 'It applies at once')], default='propose', help_text='What happens to a memory that everyone in the account would see.', max_length=10, verbose_name='account-wide memories')),
+                ('redact', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('email', 'E-mail addresses'), ('phone', 'Phone numbers'), ('card', "Bank card numbers"), ('id', 'Identity numbers'), ('secret', 'Keys and tokens')], max_length=20), blank=True, default=kmapp.accounts.models.all_redaction_kinds, size=None, verbose_name="redacted data types")),
+                ('account_wide', models.CharField(choices=[('propose', "Review first"), ('apply', "Apply immediately")], default='propose', help_text="How to handle memories that are visible to the whole account.", max_length=10, verbose_name='account-wide memories')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
             ],
             options={
@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('role', models.CharField(choices=[('reviewer', 'Reviewer'), ('admin', 'Admin')], max_length=10, verbose_name='role')),
-                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='since')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name="member since")),
             ],
             options={
                 'verbose_name': 'membership',
@@ -59,7 +59,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('email', models.EmailField(max_length=254, unique=True, verbose_name='e-mail')),
                 ('language', models.CharField(blank=True, max_length=10, verbose_name='language')),
-                ('theme', models.CharField(choices=[('auto', 'Like the system'), ('light', 'Light'), ('dark', 'Dark')], default='auto', max_length=5, verbose_name='theme')),
+                ('theme', models.CharField(choices=[('auto', "System"), ('light', 'Light'), ('dark', 'Dark')], default='auto', max_length=5, verbose_name='theme')),
                 ('keyboard_shortcuts', models.BooleanField(default=True, verbose_name='keyboard shortcuts')),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100, verbose_name='name')),
                 ('prefix', models.CharField(max_length=16, unique=True, verbose_name='prefix')),
                 ('hash', models.CharField(editable=False, max_length=64, verbose_name='hash')),
-                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('memory:read', 'Read memories'), ('memory:write', 'Write memories'), ('memory:erase', 'Erase memories for good'), ('knowledge:read', 'Read knowledge'), ('knowledge:write', 'Write knowledge'), ('rules:read', 'Read rules'), ('rules:write', 'Write rules'), ('context:read', 'Read context reports'), ('context:write', 'Assemble context'), ('debug', 'See debugging details'), ('admin', 'Everything')], max_length=30), size=None, verbose_name='scopes')),
+                ('scopes', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('memory:read', 'Read memories'), ('memory:write', 'Write memories'), ('memory:erase', "Permanently erase memories"), ('knowledge:read', 'Read knowledge'), ('knowledge:write', 'Write knowledge'), ('rules:read', 'Read rules'), ('rules:write', 'Write rules'), ('context:read', 'Read context reports'), ('context:write', 'Assemble context'), ('debug', "View debug details"), ('admin', "Full access")], max_length=30), size=None, verbose_name='scopes')),
                 ('created_by', models.CharField(max_length=50, verbose_name='created by')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
                 ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires')),

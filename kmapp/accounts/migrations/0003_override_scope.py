@@ -14,6 +14,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='apikey',
             name='scopes',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('memory:read', 'Read memories'), ('memory:write', 'Write memories'), ('memory:erase', 'Erase memories for good'), ('knowledge:read', 'Read knowledge'), ('knowledge:write', 'Write knowledge'), ('rules:read', 'Read rules'), ('rules:write', 'Write rules'), ('rules:override', 'Promote rules past the evidence gate'), ('context:read', 'Read context reports'), ('context:write', 'Assemble context'), ('debug', 'See debugging details'), ('admin', 'Everything')], max_length=30), size=None, verbose_name='scopes'),
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('memory:read', 'Read memories'), ('memory:write', 'Write memories'), ('memory:erase', "Permanently erase memories"), ('knowledge:read', 'Read knowledge'), ('knowledge:write', 'Write knowledge'), ('rules:read', 'Read rules'), ('rules:write', 'Write rules'), ('rules:override', 'Promote rules past the evidence gate'), ('context:read', 'Read context reports'), ('context:write', 'Assemble context'), ('debug', "View debug details"), ('admin', "Full access")], max_length=30), size=None, verbose_name='scopes'),
         ),
     ]

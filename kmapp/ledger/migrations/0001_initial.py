@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
             name='Seal',
             fields=[
                 ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('object_type', models.CharField(max_length=50, verbose_name='kind of object')),
+                ('object_type', models.CharField(max_length=50, verbose_name="object type")),
                 ('object_id', models.UUIDField(verbose_name='object')),
                 ('op', models.CharField(max_length=20, verbose_name='change')),
                 ('salt', models.BinaryField(max_length=16, verbose_name='salt')),

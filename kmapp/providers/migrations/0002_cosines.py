@@ -11,12 +11,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='embeddingmodel',
             name='cosine_high',
-            field=models.FloatField(default=0.75, verbose_name='cosine of the best answers'),
+            field=models.FloatField(default=0.75, verbose_name="cosine of the best matches"),
         ),
         migrations.AddField(
             model_name='embeddingmodel',
             name='cosine_low',
-            field=models.FloatField(default=0.15, help_text='Scores are made on a scale from here to the cosine of the best answers.', verbose_name='cosine of unrelated texts'),
+            field=models.FloatField(default=0.15, help_text="Scores are scaled from this value to the cosine of the best matches.", verbose_name='cosine of unrelated texts'),
         ),
         migrations.AddConstraint(
             model_name='embeddingmodel',

@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('PENDING', 'Waiting'), ('READY', 'Ready'), ('FAILED', 'Failed')], default='PENDING', max_length=7, verbose_name='state')),
                 ('embedding', pgvector.django.halfvec.HalfVectorField(editable=False, null=True)),
                 ('error', models.CharField(blank=True, max_length=200, verbose_name='error')),
-                ('ready_at', models.DateTimeField(null=True, verbose_name='ready')),
+                ('ready_at', models.DateTimeField(null=True, verbose_name="ready at")),
                 ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
                 ('model', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='vectors', to='providers.embeddingmodel', verbose_name='model')),
             ],

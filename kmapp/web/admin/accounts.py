@@ -133,7 +133,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     hidden_fields = ("account", "hash")
     actions = ("revoke",)
 
-    @admin.action(description=_("Revoke for good"), permissions=["manage"])
+    @admin.action(description=_("Revoke permanently"), permissions=["manage"])
     def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> AfterCommitResponse | None:
         return self.apply_to_each(
             request, rows, lambda key: revoke_key(key, actor=admin_actor(request))

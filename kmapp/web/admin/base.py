@@ -85,7 +85,7 @@ class ReadOnlyAdmin(ModelAdmin):
     ) -> AfterCommitResponse | None:
         """Apply an action to each row; report errors and continue with the next row."""
         if rows.count() > MAX_ROWS_PER_ACTION:
-            text = _("Choose at most %(n)d at a time. Nothing was changed.") % {
+            text = _("Nothing was changed. Select at most %(n)d rows at a time.") % {
                 "n": MAX_ROWS_PER_ACTION
             }
             self.message_user(request, text, messages.WARNING)

@@ -47,7 +47,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     ordering = ("-due_at",)
     actions = ("try_again",)
 
-    @admin.action(description=_("Try again what was given up"), permissions=["manage"])
+    @admin.action(description=_("Retry failed deliveries"), permissions=["manage"])
     def try_again(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
         retried = replay(
             as_admin_request(request).access.account_id, list(rows.values_list("pk", flat=True))

@@ -39,7 +39,7 @@ class Site(admin.AdminSite):
         @wraps(view)
         def staff_only(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.user.is_authenticated and not self.has_permission(request):
-                return render_error(request, Denied(_("Only staff may enter the admin pages.")))
+                return render_error(request, Denied(_("Only staff can open the admin pages.")))
             return checked_view(request, *args, **kwargs)
 
         return cast("View", staff_only)

@@ -72,7 +72,7 @@ def revoke(request: WebRequest, pk: UUID) -> HttpResponse:
         return render(request, "web/keys/confirm.html", {"key": key, "operation": "revoke"})
     revoke_key(key, actor=actor_for(request))
     notify_success(
-        request, _("Revoked. Requests with %(name)s are refused from now on.") % {"name": key.name}
+        request, _("Key revoked. Requests with %(name)s are now refused.") % {"name": key.name}
     )
     return redirect("web:keys")
 

@@ -43,7 +43,7 @@ def add(request: WebRequest) -> HttpResponse:
                 role=form.cleaned_data["role"],
                 actor=actor_for(request),
             )
-            notify_success(request, _("%(who)s may sign in now.") % {"who": user.email})
+            notify_success(request, _("%(who)s can now sign in.") % {"who": user.email})
             return redirect("web:members")
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
     return render(request, "web/members/form.html", {"form": form}, status=status)
@@ -65,9 +65,9 @@ def _find_or_create_user(request: WebRequest, form: MemberForm) -> User | None:
     if user is not None and _is_managed(request, user):
         return user
     if not password:
-        form.add_error("password", _("This address needs a first password."))
+        form.add_error("password", _("This is a new user. Enter an initial password."))
     else:
-        form.add_error("email", _("This address cannot be added here: use another."))
+        form.add_error("email", _("This e-mail address cannot be added. Use another one."))
     return None
 
 
@@ -116,7 +116,7 @@ def remove(request: WebRequest, pk: UUID) -> HttpResponse:
         return render(request, "web/members/confirm.html", {"member": member})
     remove_member(member, actor=actor_for(request))
     notify_success(
-        request, _("%(who)s may no longer enter this account.") % {"who": member.user.email}
+        request, _("%(who)s no longer has access to this account.") % {"who": member.user.email}
     )
     return redirect("web:members")
 

@@ -70,9 +70,8 @@ def try_again(request: WebRequest) -> HttpResponse:
     revived = replay(account_id, [selected.pk] if selected else None)
     notify_success(
         request,
-        ngettext("%(n)d delivery is tried again.", "%(n)d deliveries are tried again.", revived)
-        % {"n": revived}
+        ngettext("Retrying %(n)d job.", "Retrying %(n)d jobs.", revived) % {"n": revived}
         if revived
-        else _("Nothing to try again: somebody was first."),
+        else _("Already retried by someone else."),
     )
     return redirect("web:operations")

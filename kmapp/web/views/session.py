@@ -59,7 +59,7 @@ def _render_form(
 
 def _slow_down(request: HttpRequest, seconds: int) -> HttpResponse:
     """Render the form again without checking the password, so that nothing typed is lost."""
-    text = _("Too many attempts from your address. Wait %(seconds)d seconds, then try again.")
+    text = _("Too many attempts from your IP address. Wait %(seconds)d seconds, then try again.")
     form = SignInForm(request, initial={"username": request.POST.get("username", "")})
     context = {
         "form": form,
@@ -103,7 +103,5 @@ def password(request: WebRequest) -> HttpResponse:
         return render(request, "web/session/password.html", {"form": form}, status=status)
     update_session_auth_hash(request, form.save())
     log.info("password_changed", user=str(request.user.pk))
-    notify_success(
-        request, _("Your password is changed. You stay signed in here, and nowhere else.")
-    )
+    notify_success(request, _("Password changed. You are signed out on all other devices."))
     return redirect("web:home")
