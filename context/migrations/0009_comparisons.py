@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 ('total', models.PositiveIntegerField(default=0, verbose_name='calls')),
                 ('done', models.PositiveIntegerField(default=0, verbose_name="processed")),
                 ('gone', models.PositiveIntegerField(default=0, verbose_name="calls with expired inputs")),
-                ('asked_by', models.CharField(max_length=50, verbose_name='asked for by')),
+                ('asked_by', models.CharField(max_length=50, verbose_name="requested by")),
                 ('created_at', models.DateTimeField(verbose_name='time')),
                 ('finished_at', models.DateTimeField(blank=True, null=True, verbose_name='finished')),
                 ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),

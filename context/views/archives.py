@@ -143,7 +143,7 @@ def update_retention(request: WebRequest) -> HttpResponse:
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=post_text(request, "reason", REASON),
     )
-    message = _("Settings saved.") if changed else _("Nothing was different: it stays.")
+    message = _("Settings saved.") if changed else _("Nothing changed.")
     notify_success(request, message)
     return redirect("context:keeping")
 

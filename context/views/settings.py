@@ -49,7 +49,7 @@ def set_settings(request: WebRequest) -> HttpResponse:
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=post_text(request, "reason", REASON),
     )
-    format_value = _("Settings saved.") if changed else _("Nothing was different: it stays.")
+    format_value = _("Settings saved.") if changed else _("Nothing changed.")
     notify_success(request, format_value)
     return redirect(f"{reverse('context:settings')}#{section}")
 

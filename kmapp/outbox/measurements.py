@@ -23,7 +23,7 @@ class Measurement(AccountOwned):
         _("status"), max_length=9, choices=Status.choices, default=Status.PENDING
     )
     done = models.PositiveIntegerField(_("processed"), default=0)
-    asked_by = models.CharField(_("asked for by"), max_length=50)
+    asked_by = models.CharField(_("requested by"), max_length=50)
     created_at = models.DateTimeField(_("time"))
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
 

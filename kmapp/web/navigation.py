@@ -47,7 +47,7 @@ SEARCH = "memory:entries"
 
 # The sections of the home page, each loaded from its own URL.
 HOME_PANELS = {
-    "memory:summary": _("Needs you now"),
+    "memory:summary": _("Needs attention"),
     "rules:summary": _("Rules"),
     "web:ledger_summary": _("Ledger"),
     "web:operations_summary": _("Operations"),

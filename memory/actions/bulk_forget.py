@@ -41,7 +41,7 @@ def forget_entries(
     chosen = _chosen(rows)
     _counted(account_id, actor, chosen).verify(ticket)
     if not chosen:
-        raise NotFound(_("There is no such memory."))
+        raise NotFound(_("Memory not found."))
     return bulk_review.start_run(account_id, actor, BulkRun.Operation.FORGET, chosen, reason)
 
 
@@ -62,7 +62,10 @@ def _chosen(rows: EntryQuerySet) -> list[EntryVersion]:
     chosen = list(forgettable.values_list("pk", "version")[: MAX_ENTRIES + 1])
     if len(chosen) > MAX_ENTRIES:
         raise Invalid(
-            _("These are more than %(most)d memories. Narrow them, and forget them in parts.")
+            _(
+                "More than %(most)d memories are selected. Narrow the selection and forget them "
+                "in batches."
+            )
             % {"most": MAX_ENTRIES},
             code="too_many",
         )

@@ -107,9 +107,11 @@ def undo_run(account_id: UUID, run_id: UUID, actor: Actor) -> BulkRun:
     run = BulkRun.objects.of(account_id).select_for_update().get(pk=run_id)
     parts = list(BulkPart.objects.of(account_id).filter(run=run).order_by("number"))
     if run.undone_at:
-        raise Conflict(_("This was taken back already."), code="undone")
+        raise Conflict(_("This was already undone."), code="undone")
     if any(part.done is None for part in parts):
-        raise Conflict(_("It is not done yet: wait for its end, then take it back."), code="runs")
+        raise Conflict(
+            _("This operation is still running. Wait until it finishes, then undo it."), code="runs"
+        )
     run.undone_at, run.undone_by = timezone.now(), str(actor)
     run.save(update_fields=["undone_at", "undone_by"])
     if len(parts) == 1:

@@ -40,15 +40,20 @@ class Confirmation:
             payload = signing.loads(ticket, salt=self.operation, max_age=TICKET_LIFETIME)
         except signing.SignatureExpired as error:
             raise Conflict(
-                _("It was counted too long ago. Nothing was done: count again."),
+                _("The count is out of date. Nothing was changed. Count again."),
                 code="count_expired",
             ) from error
         except signing.BadSignature as error:
-            raise Invalid(_("Count first: the confirmation is not one of ours.")) from error
+            raise Invalid(_("The confirmation is not valid. Count the memories first.")) from error
         if payload[:2] != self._signed_fields[:2]:
-            raise Invalid(_("Count first: the confirmation was made for somebody else."))
+            raise Invalid(
+                _("This confirmation belongs to another person. Count the memories first.")
+            )
         if payload != self._signed_fields:
             raise Conflict(
-                _("These are not the memories that were counted. Nothing was done: count again."),
+                _(
+                    "The selected memories differ from those that were counted. "
+                    "Nothing was changed. Count again."
+                ),
                 code="count_changed",
             )

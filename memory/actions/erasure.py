@@ -112,7 +112,9 @@ def erase_entries(
     held = MemoryEntry.objects.of(account_id).filter(pk__in={*ids, *after}).order_by("pk")
     entries = {row.pk: row for row in held.select_for_update(no_key=True)}
     if not entries.keys() >= {*ids}:
-        raise Conflict(_("Somebody erased some of them first: count again."), code="count_changed")
+        raise Conflict(
+            _("Someone else erased some of these memories. Count again."), code="count_changed"
+        )
     gone = [entries[pk] for pk in ids]
     stored_reason = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
     with recording(account_id, actor, input={"erased": len(ids)}, reason=stored_reason) as commit:
@@ -161,10 +163,13 @@ def _staying(account_id: UUID, people: Collection[str], ids: Sequence[UUID]) -> 
 def _ids(rows: EntryQuerySet, *, may_be_none: bool) -> list[UUID]:
     ids = list(rows.order_by("pk").values_list("pk", flat=True)[: MAX_ENTRIES + 1])
     if not ids and not may_be_none:
-        raise NotFound(_("There is no such memory."))
+        raise NotFound(_("Memory not found."))
     if len(ids) > MAX_ENTRIES:
         raise Invalid(
-            _("These are more than %(most)d memories. Narrow them, and erase them in parts.")
+            _(
+                "More than %(most)d memories are selected. Narrow the selection and erase them "
+                "in batches."
+            )
             % {"most": MAX_ENTRIES},
             code="too_many",
         )

@@ -159,7 +159,9 @@ def undo(decision: Decision) -> list[MemoryEntry]:
     """Undo the latest decision about a memory, with all its changes, in one new commit."""
     entry = lock_entry(decision.account_id, decision.entry_id, decision.version)
     if entry.version == 1:
-        raise Conflict(_("There is nothing to take back: this memory is as it was written."))
+        raise Conflict(
+            _("There is nothing to undo: this memory has not changed since it was created.")
+        )
     with decision.in_commit() as commit:
         return undo_versions(decision, _versions_of_decision(entry).filter(version__gt=1), commit)
 

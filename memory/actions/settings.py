@@ -38,7 +38,7 @@ def update_policy(
     settings = MemorySettings.objects.of(account_id).first() or MemorySettings(account=account)
     if version is not None and settings.version != version:
         raise Conflict(
-            _("Somebody changed the policy since you opened this page: look, and set it anew."),
+            _("Someone changed the policy after you opened this page. Check it and save again."),
             code="stale_version",
             details={"version": settings.version},
         )
@@ -91,7 +91,7 @@ def _check(account: Account, settings: MemorySettings) -> None:
     except ValidationError as error:
         messages = error.message_dict
         raise Invalid(
-            _("The policy was not set."),
+            _("The policy was not saved."),
             issues=[
                 {"path": name, "message": text}
                 for name, texts in messages.items()

@@ -51,7 +51,7 @@ def rename_topic(decision: Decision, name: str) -> MemoryEntry:
     """Give a topic another name, which growth does not change."""
     topic = _lock_topic(decision.account_id, decision.entry_id, decision.version)
     if not name:
-        raise Invalid(_("Give the topic a name."))
+        raise Invalid(_("Enter a name for the topic."))
     values = review.redact_editable_values(decision.account_id, {"title": name, "content": name})
     return _update(decision, topic, Event.UPDATE, values)
 
@@ -60,7 +60,7 @@ def promote_draft(decision: Decision) -> MemoryEntry:
     """Make a draft visible to agents, however few members it has."""
     topic = _lock_topic(decision.account_id, decision.entry_id, decision.version)
     if topic.status != Status.DRAFT:
-        raise Conflict(_("This topic is no draft; somebody may have promoted it first."))
+        raise Conflict(_("This topic is not a draft. Someone may have promoted it already."))
     return _update(decision, topic, Event.APPROVE, {"status": Status.ACTIVE})
 
 
@@ -73,7 +73,7 @@ def merge_topics(decision: Decision, into: UUID) -> MemoryEntry:
     if topic.pk == other.pk:
         raise Invalid(_("Choose another topic to merge this one into."))
     if Audience.of_entry(topic) != Audience.of_entry(other):
-        raise Conflict(_("These topics are told to different people, and cannot be one."))
+        raise Conflict(_("These topics have different visibility, so they cannot be merged."))
     with decision.in_commit() as commit:
         _supersede(account_id, other.pk, topic.pk)
         _update(decision, topic, Event.MERGE, {"status": Status.SUPERSEDED}, commit)
@@ -92,7 +92,7 @@ def split_topic(decision: Decision, leaving: Collection[UUID]) -> MemoryEntry:
         edges.filter(src__in=leaving).order_by("src_id").values_list("src_id", flat=True)
     )
     if not SMALLEST <= len(members) <= edges.count() - SMALLEST:
-        raise Conflict(_("The members of this topic are others now. Look at it again."))
+        raise Conflict(_("The members of this topic have changed. Review it again."))
     rows = MemoryEntry.objects.of(account_id).filter(pk__in=edges.values("src_id"))
     texts = dict(rows.values_list("pk", "content"))
     name = Background(list(texts.values())).name([texts[pk] for pk in members])
@@ -116,7 +116,7 @@ def unmerge_topic(decision: Decision) -> MemoryEntry:
     rows = MemoryEdge.objects.of(account_id).filter(dst=topic, type=Type.SUPERSEDES)
     into = rows.filter(src__kind=Kind.TOPIC).first()
     if topic.kind != Kind.TOPIC or topic.status != Status.SUPERSEDED or into is None:
-        raise Conflict(_("This topic is not merged into another one."))
+        raise Conflict(_("This topic is not merged into another topic."))
     versions = MemoryVersion.objects.of(account_id).filter(entry=topic)
     before = versions.exclude(state__status=Status.SUPERSEDED).latest("version")
     with decision.in_commit() as commit:
@@ -139,9 +139,9 @@ def list_merged_topics(account_id: UUID, topic: UUID) -> list[MemoryEntry]:
 def _lock_topic(account_id: UUID, pk: UUID, version: int | None = None) -> MemoryEntry:
     topic = lock_entry(account_id, pk, version)
     if topic.kind != Kind.TOPIC:
-        raise NotFound(_("There is no such topic."))
+        raise NotFound(_("Topic not found."))
     if topic.status not in CURRENT_STATUSES:
-        raise Conflict(_("This topic was merged or forgotten meanwhile. Look at it again."))
+        raise Conflict(_("This topic was merged or forgotten in the meantime. Review it again."))
     return topic
 
 
@@ -243,7 +243,7 @@ def _lock_open_suggestion(account_id: UUID, pk: UUID) -> TopicSuggestion:
     rows = TopicSuggestion.objects.of(account_id).select_for_update()
     suggestion = rows.filter(pk=pk, state=State.OPEN).first()
     if suggestion is None:
-        raise NotFound(_("There is no such suggestion any more."))
+        raise NotFound(_("This suggestion no longer exists."))
     return suggestion
 
 

@@ -19,9 +19,9 @@ def extracted(account_id: UUID, payload: Mapping[str, Any]) -> Outcome:
         return Outcome()
     if row.finished_at:
         return Outcome(result=_with_texts(account_id, row.result or {}))
-    evidence = {_("What was said"): json.dumps(row.said, ensure_ascii=False, indent=1)}
+    evidence = {_("Original text"): json.dumps(row.said, ensure_ascii=False, indent=1)}
     if row.problem:
-        evidence = {_("Problem"): row.problem, _("What the model answered"): row.answer, **evidence}
+        evidence = {_("Problem"): row.problem, _("Model response"): row.answer, **evidence}
     return Outcome(evidence=evidence)
 
 

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='memoryversion',
             name='event',
-            field=models.CharField(choices=[('ADD', 'added'), ('PROPOSE', 'proposed'), ('UPDATE', 'changed'), ('APPROVE', 'approved'), ('REJECT', 'rejected'), ('PIN', 'pinned'), ('UNPIN', 'unpinned'), ('FORGET', 'forgotten'), ('SUPERSEDE', 'superseded'), ('RATE', 'rated'), ('UNDO', 'taken back')], max_length=10, verbose_name='event'),
+            field=models.CharField(choices=[('ADD', 'added'), ('PROPOSE', 'proposed'), ('UPDATE', 'changed'), ('APPROVE', 'approved'), ('REJECT', 'rejected'), ('PIN', 'pinned'), ('UNPIN', 'unpinned'), ('FORGET', 'forgotten'), ('SUPERSEDE', 'superseded'), ('RATE', 'rated'), ('UNDO', "undone")], max_length=10, verbose_name='event'),
         ),
         migrations.CreateModel(
             name='MemoryRating',
@@ -29,7 +29,7 @@ class Migration(migrations.Migration):
                 ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('rater', models.CharField(max_length=50, verbose_name='rated by')),
                 ('used_in', models.CharField(blank=True, max_length=200, verbose_name='used in run')),
-                ('outcome', models.CharField(choices=[('positive', 'useful'), ('neutral', 'neither'), ('negative', 'outdated'), ('very_negative', 'wrong')], max_length=13, verbose_name='outcome')),
+                ('outcome', models.CharField(choices=[('positive', 'useful'), ('neutral', "neutral"), ('negative', 'outdated'), ('very_negative', 'wrong')], max_length=13, verbose_name='outcome')),
                 ('reason', models.TextField(blank=True, verbose_name='reason')),
                 ('created_at', models.DateTimeField(verbose_name='rated')),
                 ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),

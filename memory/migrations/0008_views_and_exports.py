@@ -24,8 +24,8 @@ class Migration(migrations.Migration):
             name='MemoryExport',
             fields=[
                 ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('taken_by', models.CharField(max_length=50, verbose_name='taken by')),
-                ('form', models.CharField(choices=[('csv', 'CSV'), ('ndjson', 'NDJSON')], max_length=6, verbose_name='form')),
+                ('taken_by', models.CharField(max_length=50, verbose_name="exported by")),
+                ('form', models.CharField(choices=[('csv', 'CSV'), ('ndjson', 'NDJSON')], max_length=6, verbose_name="format")),
                 ('query', models.CharField(blank=True, max_length=4000, verbose_name='address')),
                 ('number', models.PositiveIntegerField(verbose_name='memories')),
                 ('created_at', models.DateTimeField(verbose_name='time')),

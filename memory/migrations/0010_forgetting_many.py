@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='bulkrun',
             name='deed',
-            field=models.CharField(choices=[('approve', 'Approve'), ('reject', 'Reject'), ('forget', 'Forget')], max_length=7, verbose_name='deed'),
+            field=models.CharField(choices=[('approve', 'Approve'), ('reject', 'Reject'), ('forget', 'Forget')], max_length=7, verbose_name="action"),
         ),
     ]

@@ -21,6 +21,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='memorysettings',
             name='instructions',
-            field=models.TextField(blank=True, max_length=4000, validators=[django.core.validators.MaxLengthValidator(4000)], verbose_name='what to note beside'),
+            field=models.TextField(blank=True, max_length=4000, validators=[django.core.validators.MaxLengthValidator(4000)], verbose_name="additional extraction instructions"),
         ),
     ]

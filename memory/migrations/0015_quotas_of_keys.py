@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 null=True,
                 validators=[django.core.validators.MinValueValidator(1)],
-                verbose_name="memories that a key may write within a day",
+                verbose_name="memories per key per day",
             ),
         ),
         migrations.AddField(
@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 null=True,
                 validators=[django.core.validators.MinValueValidator(1)],
-                verbose_name="proposals of a key that may wait",
+                verbose_name="pending proposals per key",
             ),
         ),
     ]

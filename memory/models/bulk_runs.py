@@ -31,19 +31,19 @@ class BulkRun(AccountOwned):
         REJECT = "reject", _("Reject")
         FORGET = "forget", _("Forget")
 
-    deed = models.CharField(_("deed"), max_length=7, choices=Operation.choices)
+    deed = models.CharField(_("action"), max_length=7, choices=Operation.choices)
     actor = models.CharField(_("actor"), max_length=50)
     reason = models.TextField(_("reason"), blank=True)
-    asked = models.PositiveIntegerField(_("asked for"))
+    asked = models.PositiveIntegerField(_("requested count"))
     created_at = models.DateTimeField(_("time"))
-    undone_at = models.DateTimeField(_("taken back"), null=True)
-    undone_by = models.CharField(_("taken back by"), max_length=50, blank=True)
+    undone_at = models.DateTimeField(_("undone"), null=True)
+    undone_by = models.CharField(_("undone by"), max_length=50, blank=True)
 
     objects = BulkRunQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("bulk decision")
-        verbose_name_plural = _("bulk decisions")
+        verbose_name = _("bulk action")
+        verbose_name_plural = _("bulk actions")
         constraints = [models.UniqueConstraint(fields=["account", "id"], name="run_in_account")]
         indexes = [models.Index(fields=["account", "-created_at"], name="runs_newest_first")]
 
@@ -60,12 +60,12 @@ class BulkPart(AccountOwned):
         related_name="parts",
         db_constraint=False,
         db_index=False,
-        verbose_name=_("bulk decision"),
+        verbose_name=_("bulk action"),
     )
     number = models.PositiveIntegerField(_("number"))
-    chosen = models.JSONField(_("chosen"))
+    chosen = models.JSONField(_("selection"))
     done = models.PositiveIntegerField(_("done"), null=True)  # None: not yet
-    restored = models.PositiveIntegerField(_("taken back"), null=True)
+    restored = models.PositiveIntegerField(_("undone"), null=True)
     # Not a reference: a part that decided nothing has none, and commits are never deleted.
     decided_in = models.UUIDField(_("commit"), null=True)
     created_at = models.DateTimeField(_("time"), db_default=Now())
@@ -73,8 +73,8 @@ class BulkPart(AccountOwned):
     objects = AccountQuerySet["BulkPart"].as_manager()
 
     class Meta:
-        verbose_name = _("part of a bulk decision")
-        verbose_name_plural = _("parts of bulk decisions")
+        verbose_name = _("item of a bulk action")
+        verbose_name_plural = _("items of bulk actions")
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "run", "number"], name="one_part_per_number"

@@ -18,18 +18,18 @@ class Extraction(AccountOwned):
     class Kind(models.TextChoices):
         CONVERSATION = "conversation", _("conversation")
         TASK = "task", _("completed task")
-        PROCEDURE = "procedure", _("record of a run")
+        PROCEDURE = "procedure", _("run record")
         REWRITE = "rewrite", _("instruction")
 
     kind = models.CharField(_("kind"), max_length=12, choices=Kind.choices)
-    actor = models.CharField(_("asked for by"), max_length=50)
+    actor = models.CharField(_("requested by"), max_length=50)
     scope = models.CharField(_("scope"), max_length=200, blank=True)
     user_id = models.CharField(_("user"), max_length=200, blank=True)
     agent_id = models.CharField(_("agent"), max_length=200, blank=True)
     app_id = models.CharField(_("app"), max_length=200, blank=True)
     run_id = models.CharField(_("run"), max_length=200, blank=True)
     metadata = models.JSONField(_("metadata"), default=dict, blank=True)
-    said = models.JSONField(_("what was said"), default=dict, blank=True)
+    said = models.JSONField(_("original text"), default=dict, blank=True)
     # Those that it is about and those that came of it: erasing one of them erases this.
     memories = ArrayField(models.UUIDField(), verbose_name=_("memories"), default=list, blank=True)
     observed_at = models.DateTimeField(_("observed"))
@@ -37,7 +37,7 @@ class Extraction(AccountOwned):
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
     result = models.JSONField(_("result"), null=True, blank=True)
     problem = models.CharField(_("problem"), max_length=500, blank=True)
-    answer = models.TextField(_("answer that could not be used"), blank=True)
+    answer = models.TextField(_("unusable model response"), blank=True)
 
     objects = AccountQuerySet["Extraction"].as_manager()
 

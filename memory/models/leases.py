@@ -17,9 +17,9 @@ class ReviewLease(AccountOwned):
         db_constraint=False,
         verbose_name=_("memory"),
     )
-    holder = models.CharField(_("held by"), max_length=50)
+    holder = models.CharField(_("locked by"), max_length=50)
     token = models.UUIDField(_("lease"))
-    until = models.DateTimeField(_("held until"))
+    until = models.DateTimeField(_("locked until"))
 
     objects = AccountQuerySet["ReviewLease"].as_manager()
 

@@ -13,7 +13,7 @@ class MemoryRating(SealedModel):
 
     class Outcome(models.TextChoices):
         POSITIVE = "positive", _("useful")
-        NEUTRAL = "neutral", _("neither")
+        NEUTRAL = "neutral", _("neutral")
         NEGATIVE = "negative", _("outdated")
         VERY_NEGATIVE = "very_negative", _("wrong")
 

@@ -43,8 +43,8 @@ class MemoryExport(SealedModel):
         CSV = "csv", "CSV"
         NDJSON = "ndjson", "NDJSON"
 
-    taken_by = models.CharField(_("taken by"), max_length=50)
-    form = models.CharField(_("form"), max_length=6, choices=Form.choices)
+    taken_by = models.CharField(_("exported by"), max_length=50)
+    form = models.CharField(_("format"), max_length=6, choices=Form.choices)
     query = models.CharField(_("address"), max_length=MAX_QUERY_LENGTH, blank=True)
     number = models.PositiveIntegerField(_("memories"))
     created_at = models.DateTimeField(_("time"))

@@ -27,11 +27,11 @@ def validate_retention_days(value: Any) -> None:
     """Whole days by kind, each at least one."""
     kinds = set(MemoryEntry.Kind.values)
     if not isinstance(value, dict) or not set(value) <= kinds:
-        raise ValidationError(_("Give days by kind of memory."))
+        raise ValidationError(_("Enter the number of days for each kind of memory."))
     for days in value.values():
         if type(days) is not int or not 1 <= days <= MAX_RETENTION_DAYS:
             raise ValidationError(
-                _("Give whole days, from 1 to %(most)d.") % {"most": MAX_RETENTION_DAYS}
+                _("Enter a whole number of days from 1 to %(most)d.") % {"most": MAX_RETENTION_DAYS}
             )
 
 
@@ -39,14 +39,14 @@ def validate_categories(value: Any) -> None:
     """Validate the categories and their descriptions."""
     if not isinstance(value, dict) or len(value) > MAX_CATEGORIES:
         raise ValidationError(
-            _("Give at most %(most)d categories, each with what belongs to it.")
+            _("Enter at most %(most)d categories, each with a description.")
             % {"most": MAX_CATEGORIES}
         )
     for name, what in value.items():
         if not isinstance(what, str) or not 1 <= len(what) <= MAX_CATEGORY_LENGTH:
-            raise ValidationError(_("Say of each category what belongs to it, in short."))
+            raise ValidationError(_("Enter a short description for each category."))
         if not 1 <= len(name) <= MAX_CATEGORY_NAME_LENGTH:
-            raise ValidationError(_("A category has a short name."))
+            raise ValidationError(_("Use a shorter category name."))
 
 
 class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
@@ -59,58 +59,58 @@ class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
 class MemorySettings(SealedModel):
     """One row for each account that changed something."""
 
-    memory_enabled = models.BooleanField(_("memories go into prompts"), default=True)
-    auto_store = models.BooleanField(_("store by itself what is worth keeping"), default=True)
-    store_threshold = unit_interval_field(_("least worth that is stored"), 0.5)
+    memory_enabled = models.BooleanField(_("inject memories into prompts"), default=True)
+    auto_store = models.BooleanField(_("store useful results automatically"), default=True)
+    store_threshold = unit_interval_field(_("minimum value to store"), 0.5)
     inject_max_memories = models.PositiveSmallIntegerField(
-        _("memories put into a prompt at most"),
+        _("maximum memories per prompt"),
         default=5,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_INJECTED)],
     )
-    min_score = unit_interval_field(_("least score that is told"), 0.0)
+    min_score = unit_interval_field(_("minimum score"), 0.0)
     # What waits for a person, beside what everyone would see: that stands in the account.
     review_visibilities = ArrayField(
         models.CharField(max_length=12, choices=MemoryEntry.Visibility.choices),
-        verbose_name=_("visibilities that wait for a person"),
+        verbose_name=_("visibilities that need review"),
         default=list,
         blank=True,
     )
     review_kinds = ArrayField(
         models.CharField(max_length=15, choices=MemoryEntry.Kind.choices),
-        verbose_name=_("kinds that wait for a person"),
+        verbose_name=_("kinds that need review"),
         default=list,
         blank=True,
     )
     review_keys = ArrayField(
         models.CharField(max_length=36),  # ids; a list of UUIDs has no canonical form
-        verbose_name=_("keys whose memories wait for a person"),
+        verbose_name=_("API keys whose memories need review"),
         default=list,
         blank=True,
     )
-    duplicate_score = unit_interval_field(_("likeness of a near-duplicate"), ALIKE)
-    contradiction_score = unit_interval_field(_("likeness of what may contradict"), SAME_MEANING)
+    duplicate_score = unit_interval_field(_("near-duplicate threshold"), ALIKE)
+    contradiction_score = unit_interval_field(_("contradiction threshold"), SAME_MEANING)
     # Empty: the usual. A number here would change what older commits sealed.
     daily_writes = models.PositiveIntegerField(
-        _("memories that a key may write within a day"),
+        _("memories per key per day"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
     )
     open_proposals = models.PositiveIntegerField(
-        _("proposals of a key that may wait"),
+        _("pending proposals per key"),
         null=True,
         blank=True,
         validators=[MinValueValidator(1)],
     )
     forget_after = models.JSONField(
-        _("days after which a kind is forgotten"),
+        _("retention by kind (days)"),
         default=dict,
         blank=True,
         validators=[validate_retention_days],
     )
     # What the prompts of extraction say beside our own words, and in the place of our categories.
     instructions = models.TextField(
-        _("what to note beside"), blank=True, max_length=MAX_INSTRUCTIONS_LENGTH,
+        _("additional extraction instructions"), blank=True, max_length=MAX_INSTRUCTIONS_LENGTH,
         validators=[MaxLengthValidator(MAX_INSTRUCTIONS_LENGTH)],
     )  # fmt: skip
     categories = models.JSONField(
@@ -121,8 +121,8 @@ class MemorySettings(SealedModel):
     objects = SettingsQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("settings of memory")
-        verbose_name_plural = _("settings of memory")
+        verbose_name = _("memory settings")
+        verbose_name_plural = _("memory settings")
         constraints = [
             models.UniqueConstraint(fields=["account"], name="one_settings_per_account"),
             *(

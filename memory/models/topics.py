@@ -18,7 +18,7 @@ class TopicSuggestion(AccountOwned):
 
     class State(models.TextChoices):
         OPEN = "open", _("open")
-        FOLLOWED = "followed", _("followed")
+        FOLLOWED = "followed", _("accepted")
         DECLINED = "declined", _("declined")
 
     kind = models.CharField(_("kind"), max_length=5, choices=Kind.choices)
@@ -45,13 +45,13 @@ class TopicSuggestion(AccountOwned):
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.OPEN)
     decided_by = models.CharField(_("decided by"), max_length=50, blank=True)
     decided_at = models.DateTimeField(_("decided"), null=True, blank=True)
-    created_at = models.DateTimeField(_("suggested"), db_default=Now())
+    created_at = models.DateTimeField(_("suggested at"), db_default=Now())
 
     objects = AccountQuerySet["TopicSuggestion"].as_manager()
 
     class Meta:
-        verbose_name = _("suggestion about topics")
-        verbose_name_plural = _("suggestions about topics")
+        verbose_name = _("topic suggestion")
+        verbose_name_plural = _("topic suggestions")
         constraints = [
             models.UniqueConstraint(
                 fields=["account", "kind", "topic", "other"],

@@ -28,7 +28,7 @@ class Triage(AccountOwned):
         db_constraint=False,
         verbose_name=_("memory"),
     )
-    need = models.CharField(_("need"), max_length=13, choices=Need.choices)
+    need = models.CharField(_("priority"), max_length=13, choices=Need.choices)
     version = models.PositiveIntegerField(_("version"))
     by_meaning = models.BooleanField(_("compared by meaning"))
     checked_at = models.DateTimeField(_("checked"))
@@ -72,7 +72,7 @@ class Finding(AccountOwned):
         db_constraint=False,
         db_index=False,
         null=True,
-        verbose_name=_("beside"),
+        verbose_name=_("compared with"),
     )
     score = models.FloatField(_("score"), default=1.0)
     details = models.JSONField(_("evidence"), default=dict)

@@ -25,7 +25,7 @@ class MemoryVersion(State):
         SUPERSEDE = "SUPERSEDE", _("superseded")
         RATE = "RATE", _("rated")
         MERGE = "MERGE", _("merged")
-        UNDO = "UNDO", _("taken back")
+        UNDO = "UNDO", _("undone")
 
     DECISIONS = (Event.APPROVE, Event.REJECT, Event.MERGE)
 

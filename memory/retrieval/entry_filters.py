@@ -31,8 +31,8 @@ class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no 
     pinned = choice(_("Pinned"), [("true", _("pinned"))], method="only_pinned")
     embedding = choice(_("Meaning"), State.choices, method="embedded")
     tier = choice(_("Tier"), MemoryEntry.Tier.choices)
-    since = from_day(_("Observed from"), "observed_at")
-    until = until_day(_("Observed until"), "observed_at")
+    since = from_day(_("Observed after"), "observed_at")
+    until = until_day(_("Observed before"), "observed_at")
 
     class Meta:
         model = MemoryEntry

@@ -24,15 +24,15 @@ NEWEST = "-created_at"
 SORTS = {
     NEWEST: _("Newest first"),
     "created_at": _("Oldest first"),
-    "-updated_at": _("Last changed"),
-    "-observed_at": _("Latest observed"),
+    "-updated_at": _("Recently updated"),
+    "-observed_at": _("Recently observed"),
     "-importance": _("Most important"),
     "-access_count": _("Most recalled"),
 }
 COLUMNS = {
     "status": _("Status"),
     "kind": _("Kind"),
-    "whose": _("Whose"),
+    "whose": _("Owner"),
     "embedding": _("Meaning"),
     "observed": _("Observed"),
     "visibility": _("Visible to"),
@@ -41,7 +41,7 @@ COLUMNS = {
     "tier": _("Tier"),
     "importance": _("Importance"),
     "confidence": _("Confidence"),
-    "recalled": _("Recalled"),
+    "recalled": _("Recalls"),
     "created": _("Created"),
     "updated": _("Updated"),
 }
@@ -108,7 +108,9 @@ class Listing:
         """The rows, if they are some on purpose: not all, nor of an address half understood."""
         if not self.narrowing or self.left_out or self.words:
             raise Invalid(
-                gettext("Say which memories: filter the list first, then go on from there.")
+                gettext(
+                    "No memories are selected. Filter the list first, then continue from there."
+                )
             )
         return self.rows
 

@@ -29,15 +29,15 @@ Status = MemoryEntry.Status
 class Endpoint(TextChoices):
     """The ways in which agents ask."""
 
-    SEARCH = "search", _("search: what fits best")
-    RECALL = "recall", _("recall: and what hangs together with it")
-    INJECT = "inject", _("inject: a block for the prompt")
+    SEARCH = "search", _("search: best matches")
+    RECALL = "recall", _("recall: matches and related memories")
+    INJECT = "inject", _("inject: a block of text for the prompt")
 
 
-LIMIT = _("below the limit: others scored higher")
+LIMIT = _("beyond the limit: other memories scored higher")
 _EXCLUSION_REASONS: Mapping[str, str | Promise] = {
-    Status.PROPOSED: _("not approved: it waits for a reviewer"),
-    Status.REJECTED: _("a reviewer rejected it"),
+    Status.PROPOSED: _("not approved: pending review"),
+    Status.REJECTED: _("rejected by a reviewer"),
     Status.SUPERSEDED: _("superseded by a newer memory"),
     Status.FORGOTTEN: _("forgotten"),
 }
@@ -204,7 +204,7 @@ def reasons(hit: Hit, request: Search, *, visible: bool, now: datetime) -> list[
     entry = hit.entry
     result: list[str | Promise] = []
     if not visible:
-        result.append(_("not visible to these ids"))
+        result.append(_("not visible to this user, agent or run"))
     if entry.status in _EXCLUSION_REASONS:
         result.append(_EXCLUSION_REASONS[entry.status])
     if entry.expires_at and entry.expires_at <= now:
@@ -214,5 +214,5 @@ def reasons(hit: Hit, request: Search, *, visible: bool, now: datetime) -> list[
     if entry.valid_to and entry.valid_to <= now:
         result.append(_("no longer valid"))
     if hit.score < request.min_score:
-        result.append(_("below the least score"))
+        result.append(_("below the minimum score"))
     return result or [LIMIT]

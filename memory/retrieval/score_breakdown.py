@@ -9,22 +9,22 @@ from django.utils.translation import gettext_lazy as _
 UNITS = 1000  # of a bar, for a score of 1
 COLOURS = 8
 LABELS: Mapping[str, str | Promise] = {
-    "lexical": _("words"),
-    "covered": _("words found"),
-    "window": _("words found nearby"),
+    "lexical": _("keywords"),
+    "covered": _("keyword matches"),
+    "window": _("keyword matches in context"),
     "dense": _("meaning"),
-    "context": _("meaning in its run"),
+    "context": _("meaning in context"),
     "near": _("neighbours"),
-    "far": _("further neighbours"),
-    "run": _("its run"),
+    "far": _("second-degree neighbours"),
+    "run": _("same run"),
     "opening": _("opening"),
     "statement": _("statement"),
     "substance": _("length"),
-    "linked": _("connected memories"),
+    "linked": _("related memories"),
     "importance": _("importance"),
     "salience": _("salience"),
     "pinned": _("pinned"),
-    "fresh": _("freshness"),
+    "fresh": _("recency"),
     "rerank": _("reranker"),
 }
 ORDER = {name: place for place, name in enumerate(LABELS)}

@@ -17,26 +17,31 @@ COUNTING = frozenset({MemoryEntry.Status.ACTIVE, MemoryEntry.Status.PROPOSED})
 
 # Texts for a reviewer about the flags of kmapp.prompt_injection.
 WARNINGS = {
-    "hidden_characters": _("Holds characters that draw nothing: a model reads more than you see."),
-    "bidi_controls": _("Holds marks that turn the order of the letters on the screen."),
-    "tag_characters": _("Holds invisible tag letters, a way to hide a message from people."),
-    "mixed_scripts": _("Mixes Latin and Cyrillic letters in one word: some may be look-alikes."),
-    "instructions": _("Speaks to the model: tells it what to do instead of what is so."),
-    "role_markup": _("Holds markup that pretends to be a system or assistant message."),
-    "tool_call": _("Holds what looks like a tool call."),
-    "remote_content": _("Points to content elsewhere that would be loaded when shown."),
-    "encoded_text": _("Holds encoded text that reads as sentences once decoded."),
-    "flood": _("One of many that say nearly the same, from one writer within a day."),
-    "look_alike": _("Its agent's name is hard to tell from one that everyone is told memories of."),
+    "hidden_characters": _(
+        "Contains invisible characters that a model reads but people cannot see."
+    ),
+    "bidi_controls": _("Contains marks that change the display order of letters."),
+    "tag_characters": _("Contains invisible tag characters, which can hide a message from people."),
+    "mixed_scripts": _("Mixes Latin and Cyrillic letters in one word, which can look alike."),
+    "instructions": _("Contains instructions to the model instead of information."),
+    "role_markup": _("Contains markup that imitates a system or assistant message."),
+    "tool_call": _("Contains text that looks like a tool call."),
+    "remote_content": _("Links to external content that is loaded when displayed."),
+    "encoded_text": _("Contains encoded text that decodes to sentences."),
+    "flood": _("One of many near-identical texts from one writer within a day."),
+    "look_alike": _(
+        "The agent's name closely resembles that of another agent whose memories are "
+        "visible to everyone."
+    ),
 }
 PERSONAL = {
-    "email": _("Holds an e-mail address."),
-    "phone": _("Holds a phone number."),
-    "card": _("Holds the number of a bank card."),
-    "id": _("Holds an identity number."),
-    "secret": _("Holds a key or a token."),
+    "email": _("Contains an email address."),
+    "phone": _("Contains a phone number."),
+    "card": _("Contains a bank card number."),
+    "id": _("Contains an identity number."),
+    "secret": _("Contains a key or a token."),
 }
-UNKNOWN = _("Marked for a second look.")
+UNKNOWN = _("Flagged for a second review.")
 BLACKED_OUT = re.compile(rf"\[(?:{'|'.join(KINDS)})\]")
 
 

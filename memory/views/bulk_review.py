@@ -46,7 +46,7 @@ def many(request: WebRequest) -> HttpResponse | AfterCommit:
     if everything and len(chosen) != parse_row_number(request.POST.get("expected", "")):
         return _render_confirmation(request, drifted=True)
     if not chosen:
-        raise Invalid(_("Mark some proposals first."))
+        raise Invalid(_("Select at least one proposal."))
     run = bulk_review.start_run(
         account_id_for(request),
         actor_for(request),
@@ -82,7 +82,7 @@ def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpR
 def _operation(request: WebRequest) -> BulkRun.Operation:
     value = request.POST.get("deed", "")
     if value not in (BulkRun.Operation.APPROVE, BulkRun.Operation.REJECT):
-        raise Invalid(_("Say whether to approve or to reject."))
+        raise Invalid(_("Choose whether to approve or reject."))
     return BulkRun.Operation(value)
 
 
@@ -95,7 +95,7 @@ def _marked(request: WebRequest) -> Sequence[EntryVersion]:
         try:
             chosen[UUID(pk)] = seen or 0
         except ValueError as error:
-            raise Invalid(_("A mark is not one of this page's. Reload it.")) from error
+            raise Invalid(_("A selected item is not on this page. Reload the page.")) from error
     return list(chosen.items())
 
 
@@ -129,10 +129,10 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
         return _to(request, reverse("memory:bulk_run", args=[pk]))
     restored = bulk_review.get_progress(row).restored
     if row.deed == BulkRun.Operation.FORGET:
-        text = ngettext("%(n)d memory is back.", "%(n)d memories are back.", restored)
+        text = ngettext("%(n)d memory restored.", "%(n)d memories restored.", restored)
         notify_success(request, text % {"n": restored})
         return _to(request, reverse("memory:entries"))
-    text = ngettext("%(n)d proposal waits again.", "%(n)d proposals wait again.", restored)
+    text = ngettext("%(n)d proposal pending again.", "%(n)d proposals pending again.", restored)
     notify_success(request, text % {"n": restored})
     return _to(request, address(request, None))
 
@@ -149,8 +149,8 @@ def notify_result(request: WebRequest, row: BulkRun) -> None:
     text %= {"n": done.done}
     if done.skipped:
         left = ngettext(
-            "%(n)d was left alone: somebody decided, changed or holds it.",
-            "%(n)d were left alone: somebody decided, changed or holds them.",
+            "%(n)d skipped: already decided, changed or locked by someone else.",
+            "%(n)d skipped: already decided, changed or locked by someone else.",
             done.skipped,
         )
         text = f"{text} {left % {'n': done.skipped}}"

@@ -40,7 +40,7 @@ class EditForm(ProposalForm):
         max_length=REASON,
         required=False,
         widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
-        help_text=gettext_lazy("The ledger keeps it beside the change."),
+        help_text=gettext_lazy("Recorded in the ledger with the change."),
     )
 
     @classmethod
@@ -78,7 +78,7 @@ def _change(
     request: WebRequest, pk: UUID, form: EditForm, changed: Mapping[str, Any]
 ) -> MemoryEntry | None:
     if not changed:
-        notify_success(request, _("Nothing was changed."))
+        notify_success(request, _("Nothing changed."))
         return None
     decision = Decision(
         account_id=account_id_for(request),
@@ -167,7 +167,7 @@ def _seen(row: MemoryEntry, version: int) -> dict[str, Any]:
     rows = MemoryVersion.objects.of(row.account_id).filter(entry_id=row.pk)
     seen = rows.filter(version=version).first()
     if seen is None:
-        raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
+        raise Invalid(_("The version number is missing. Reload the page and decide again."))
     return _values(seen.state)
 
 

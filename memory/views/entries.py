@@ -46,7 +46,7 @@ def pin(request: WebRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @reviewer_required
 def unpin(request: WebRequest, pk: UUID) -> HttpResponse:
-    return _decide(request, pk, review.unpin, _("No longer pinned."))
+    return _decide(request, pk, review.unpin, _("Unpinned."))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -58,14 +58,14 @@ def forget(request: WebRequest, pk: UUID) -> HttpResponse:
         rows = MemoryEntry.objects.of(row.account_id).filter(pk=pk)
         extent = erasure.preview_erasure(row.account_id, rows, actor_for(request))
         return render(request, "memory/entries/forget.html", {"entry": row, "extent": extent})
-    return _decide(request, pk, review.forget, _("Forgotten. Agents are not told it any more."))
+    return _decide(request, pk, review.forget, _("Forgotten. Agents can no longer recall it."))
 
 
 @require_POST
 @reviewer_required
 def revert(request: WebRequest, pk: UUID) -> HttpResponse:
     version_number = parse_row_number(request.POST.get("to", "")) or 0
-    message = _("As it was in version %(n)d again.") % {"n": version_number}
+    message = _("Version %(n)d is restored.") % {"n": version_number}
     return _decide(
         request, pk, lambda decision: review.revert(decision, to=version_number), message
     )
@@ -76,7 +76,7 @@ def _decide(
 ) -> HttpResponse:
     version = parse_row_number(request.POST.get("version", ""))
     if version is None:
-        raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
+        raise Invalid(_("The version number is missing. Reload the page and decide again."))
     decision = _decision(
         request,
         pk,

@@ -43,8 +43,8 @@ def erase(request: WebRequest) -> HttpResponse:
             reason=post_text(request, "reason", REASON),
         )
         message = ngettext(
-            "%(n)d memory is erased. This commit is what proves it.",
-            "%(n)d memories are erased. This commit is what proves it.",
+            "%(n)d memory erased. This commit is the proof.",
+            "%(n)d memories erased. This commit is the proof.",
             done.memories,
         )
         notify_success(request, message % {"n": done.memories})

@@ -34,11 +34,11 @@ def export(request: WebRequest) -> HttpResponseBase | AfterCommit:
     listing = Listing.of(account_id_for(request), request.GET)
     if listing.left_out:
         raise Invalid(
-            _("This address is not understood, and nothing was exported: %(names)s")
+            _("The URL has unknown parameters, so nothing was exported: %(names)s")
             % {"names": ", ".join(listing.left_out)}
         )
     if request.POST.get("form") not in Form.values:
-        raise Invalid(_("Choose a form: CSV or NDJSON."))
+        raise Invalid(_("Choose a format: CSV or NDJSON."))
     form = Form(request.POST["form"])
     if not listing.words:
         return _file(request, listing, form, None)

@@ -17,7 +17,7 @@ def quotas_of_memory(account_id: UUID, keys: Sequence[UUID]) -> Mapping[UUID, Se
         pk: [
             Quota(label=_("written today"), used=of.written, limit=settings.daily_write_limit),
             Quota(
-                label=_("wait for a person"),
+                label=_("pending review"),
                 used=of.open_proposals,
                 limit=settings.open_proposal_limit,
             ),

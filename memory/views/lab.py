@@ -28,14 +28,14 @@ ADDRESS = {
 MOST_AS = {Endpoint.SEARCH: "limit", Endpoint.RECALL: "limit", Endpoint.INJECT: "max_memories"}
 SECOND = "b"  # before the names of the other way of asking
 DECISIONS = {
-    "km_timeout": _("By words alone: the embedder did not answer in time."),
-    "km_circuit_open": _("By words alone: the embedder failed lately and is left in peace."),
-    "km_provider_error": _("By words alone: the embedder failed."),
-    "km_bad_vector": _("By words alone: the embedder answered with a broken vector."),
-    "km_reranked": _("A reranker read the first results."),
-    "km_rerank_failed": _("In the order of words and meaning: the reranker did not answer."),
-    "km_memory_off": _("The account's policy: agents do not use memory."),
-    "km_query_vector_cached": _("The meaning of the question was known from before."),
+    "km_timeout": _("Keyword search only: the embedder did not respond in time."),
+    "km_circuit_open": _("Keyword search only: the embedder failed recently and is paused."),
+    "km_provider_error": _("Keyword search only: the embedder failed."),
+    "km_bad_vector": _("Keyword search only: the embedder returned an invalid vector."),
+    "km_reranked": _("The top results were reranked."),
+    "km_rerank_failed": _("Not reranked: the reranker did not respond."),
+    "km_memory_off": _("Memory injection is turned off in the account's policy."),
+    "km_query_vector_cached": _("The question's embedding was cached."),
 }
 
 

@@ -16,7 +16,7 @@ IDS = ("user_id", "agent_id", "run_id", "app_id")
 
 class QuestionForm(Styled):
     query = forms.CharField(
-        label=_("Question"),
+        label=_("Query"),
         max_length=4000,
         widget=forms.TextInput(attrs={"autocomplete": "off", "data-key": "i"}),
     )
@@ -39,9 +39,9 @@ class SettingForm(Styled):
     agent_id = _id(_("Agent"))
     run_id = _id(_("Run"))
     app_id = _id(_("App"))
-    limit = forms.IntegerField(label=_("At most"), min_value=1, max_value=MOST, required=False)
+    limit = forms.IntegerField(label=_("Limit"), min_value=1, max_value=MOST, required=False)
     min_score = forms.FloatField(
-        label=_("Least score"),
+        label=_("Minimum score"),
         min_value=0,
         max_value=1,
         required=False,
@@ -51,12 +51,12 @@ class SettingForm(Styled):
         label=_("Kind"), choices=[("", _("any")), *MemoryEntry.Kind.choices], required=False
     )
     meaning = forms.ChoiceField(
-        label=_("Found by"),
-        choices=[("", _("words and meaning")), ("off", _("words alone"))],
+        label=_("Search mode"),
+        choices=[("", _("keywords and meaning")), ("off", _("keywords only"))],
         required=False,
     )
     as_of = forms.DateTimeField(
-        label=_("As it was at"),
+        label=_("As of"),
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
@@ -64,7 +64,7 @@ class SettingForm(Styled):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or self.cleaned_data
         if data.get("meaning") == "off" and data.get("door") in (Endpoint.RECALL, Endpoint.INJECT):
-            self.add_error("meaning", _("Only a search can go by words alone."))
+            self.add_error("meaning", _("Only the search endpoint supports keywords only."))
         return data
 
     def question(self, query: str) -> Question:

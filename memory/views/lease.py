@@ -55,7 +55,7 @@ def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
     """Have it in hand although somebody else has it: they are told when they decide."""
     entry = memory_of(request, pk)
     if entry.status != MemoryEntry.Status.PROPOSED:
-        raise Conflict(_("This one is decided already."))
+        raise Conflict(_("This proposal was already decided."))
     opened = open_this(request, entry, by_force=True)
     return workbench(request, opened) if request.htmx else redirect(address(request, entry))
 

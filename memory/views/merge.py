@@ -39,11 +39,16 @@ def merging(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     new = memory_of(request, pk)
     existing = _other(request, new)
     if new.status != MemoryEntry.Status.PROPOSED or existing.status not in COUNTING:
-        raise Conflict(_("One of both is decided already. Nothing was merged."))
+        raise Conflict(_("One of the two memories was already decided. Nothing was merged."))
     if existing.pk == new.pk:
         raise Invalid(_("A memory cannot be merged with itself."))
     if not same_audience(new, existing):
-        raise Invalid(_("These are told to different people: merging would tell one to more."))
+        raise Invalid(
+            _(
+                "These memories have different visibility. Merging would show one of them to "
+                "more people."
+            )
+        )
     if request.method == "POST":
         return _merge(request, new, existing)
     open_this(request, new)
@@ -56,7 +61,7 @@ def _other(request: WebRequest, new: MemoryEntry) -> MemoryEntry:
         return memory_of(request, uuid_or_404(other_id))
     twin = evidence(new).twin
     if twin is None:
-        raise Conflict(_("Nothing is known that it could be merged with."))
+        raise Conflict(_("There is no memory to merge it with."))
     return twin
 
 
@@ -103,14 +108,14 @@ def _merge(
             HTTPStatus.CONFLICT,
         )
     undo_url = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
-    notify_success(request, _("Merged. Both are kept in the ledger as they were."), undo=undo_url)
+    notify_success(request, _("Merged. The ledger keeps both previous versions."), undo=undo_url)
     return AfterCommit(lambda: moved_on(request, open_next(request, new)))
 
 
 def _decision(request: WebRequest, pk: UUID, params: str) -> Decision:
     version = parse_row_number(params)
     if version is None:
-        raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
+        raise Invalid(_("The version number is missing. Reload the page and decide again."))
     return Decision(
         account_id=account_id_for(request),
         entry_id=pk,

@@ -36,7 +36,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
     """One section. Days that would forget something now are counted first, and confirmed."""
     section = request.POST.get("section", "")
     if section not in SECTIONS:
-        raise Invalid(_("There is no such section of the policy."))
+        raise Invalid(_("Policy section not found."))
     settings = MemorySettings.objects.get_or_default(account_id_for(request))
     form = SECTIONS[section].of(settings, request.POST)
     if not form.is_valid():
@@ -55,7 +55,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
     )
     notify_success(
         request,
-        _("The policy holds from now on.") if changed else _("Nothing was different: it stays."),
+        _("The policy is saved and in effect.") if changed else _("Nothing changed."),
     )
     return redirect("memory:policy")
 

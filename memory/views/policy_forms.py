@@ -78,14 +78,14 @@ class Section(Styled):
 
 
 class ReviewSection(Section):
-    title = _("What waits for a person")
+    title = _("Review policy")
     lead = _(
-        "Agents propose these and a reviewer decides. All else is remembered at once. "
-        "What people write themselves never waits."
+        "Memories that match need a reviewer's approval. All others are stored "
+        "immediately. Memories written by people never need review."
     )
-    visibilities = _many(_("By who would see it"), Visibility.choices)
-    review_kinds = _many(_("By kind, whoever would see it"), MemoryEntry.Kind.choices)
-    review_keys = _many(_("By the key that writes it"), ())
+    visibilities = _many(_("By visibility"), Visibility.choices)
+    review_kinds = _many(_("By kind, with any visibility"), MemoryEntry.Kind.choices)
+    review_keys = _many(_("By API key"), ())
 
     @classmethod
     def of(cls, settings: MemorySettings, data: Any = None) -> "Section":
@@ -95,7 +95,7 @@ class ReviewSection(Section):
         gone = sorted(set(settings.review_keys) - {pk for pk, _name in key_choices})
         field = form.fields["review_keys"]
         assert isinstance(field, forms.MultipleChoiceField)  # noqa: S101 - for the types
-        field.choices = [*key_choices, *((pk, _("a key that is gone")) for pk in gone)]
+        field.choices = [*key_choices, *((pk, _("a deleted key")) for pk in gone)]
         return form
 
     @classmethod
@@ -117,12 +117,12 @@ class ReviewSection(Section):
 
 
 class RedactionSection(Section):
-    title = _("What is blacked out")
+    title = _("Redaction")
     lead = _(
-        "Found in a text, it is replaced before the text is kept: in memories, reasons and inputs. "
-        "What is kept already stays as it is."
+        "Matches in memories, reasons and inputs are replaced before the text is stored. "
+        "Stored text does not change."
     )
-    redact = _many(_("Black out"), Redaction.choices)
+    redact = _many(_("Redact"), Redaction.choices)
 
     @classmethod
     def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
@@ -132,10 +132,10 @@ class RedactionSection(Section):
 class RetentionSection(Section):
     """A field of days for each kind."""
 
-    title = _("How long memories are kept")
+    title = _("Retention")
     lead = _(
-        "A memory that nobody changed for so many days is forgotten within the hour. It leaves no "
-        "answer behind, and a person can take it back. Pinned memories stay. Empty: for good."
+        "Memories that nobody changed for this many days are forgotten within the hour; "
+        "a person can restore them. Pinned memories stay. Leave empty for no limit."
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -158,75 +158,80 @@ class RetentionSection(Section):
 
 
 class ThresholdSection(Section):
-    title = _("When a proposal is flagged")
-    lead = _("A flag shows its evidence to the reviewer. It never decides by itself.")
+    title = _("Flags on proposals")
+    lead = _("A flag shows the reviewer its evidence. It never decides on its own.")
     duplicate_score = _share(
-        _("Near-duplicate from"),
-        _("Likeness of words and meanings together, 0 to 1: from here on, the same."),
+        _("Near-duplicate threshold"),
+        _(
+            "Similarity of keywords and meaning, from 0 to 1. Memories at or above it count "
+            "as duplicates."
+        ),
     )
     contradiction_score = _share(
-        _("Possible contradiction from"),
-        _("Likeness of the meanings, 0 to 1: from here on, looked at for what disagrees."),
+        _("Contradiction threshold"),
+        _(
+            "Similarity of meaning, from 0 to 1. Memories at or above it are checked for "
+            "contradictions."
+        ),
     )
 
 
 class QuotaSection(Section):
-    title = _("How much one key may write")
+    title = _("Write quotas per key")
     lead = _(
-        "A flood from one agent must not bury the others' memories, nor the reviewers. Beyond it "
-        "the agent is refused and told why. Empty: the usual."
+        "Limits keep one agent from flooding memories and the review queue. Requests "
+        "over the limit are refused with an error. Leave empty for the default."
     )
     daily_writes = _number(
-        _("Memories within a day"),
-        format_lazy(_("Usually {number}."), number=intcomma(DAILY_WRITES)),
+        _("Memories per day"),
+        format_lazy(_("Default: {number}."), number=intcomma(DAILY_WRITES)),
     )
     open_proposals = _number(
-        _("Proposals that wait for a person"),
-        format_lazy(_("Usually {number}."), number=intcomma(OPEN_PROPOSALS)),
+        _("Pending proposals"),
+        format_lazy(_("Default: {number}."), number=intcomma(OPEN_PROPOSALS)),
     )
 
 
 class UseSection(Section):
-    title = _("What agents do with memory")
-    lead = _("What holds unless a request says otherwise.")
-    memory_enabled = forms.BooleanField(
-        label=_("Put memories into prompts (inject)"), required=False
-    )
+    title = _("Use of memory by agents")
+    lead = _("Defaults for requests that do not set these values.")
+    memory_enabled = forms.BooleanField(label=_("Inject memories into prompts"), required=False)
     auto_store = forms.BooleanField(
-        label=_("After a task, store by itself what is worth keeping"), required=False
+        label=_("Store useful results automatically after a task"), required=False
     )
     store_threshold = _share(
-        _("Least worth that is stored"), _("0 to 1. What is worth less is dropped and reported.")
+        _("Minimum value to store"),
+        _("From 0 to 1. Facts with a lower value are dropped and reported."),
     )
     inject_max_memories = forms.IntegerField(
-        label=_("Memories put into a prompt, at most"), min_value=1, max_value=MAX_INJECTED
+        label=_("Maximum memories per prompt"), min_value=1, max_value=MAX_INJECTED
     )
     min_score = _share(
-        _("Least score of what is put into a prompt"),
-        _("0 to 1. A search says for itself how good its answers must be."),
+        _("Minimum score for prompts"),
+        _("From 0 to 1. Search requests set their own minimum score."),
     )
 
 
 class ExtractionSection(Section):
-    title = _("What is taken from conversations")
+    title = _("Extraction")
     lead = _(
-        "A model notes facts from what agents hand over. It is told this beside our own words. "
-        "What it notes is checked all the same."
+        "A model extracts facts from conversations. These instructions are added to the "
+        "built-in prompt. Extracted facts are always checked."
     )
     instructions = forms.CharField(
-        label=_("What to note beside, or to leave out"),
+        label=_("Additional instructions"),
         required=False,
         max_length=MAX_INSTRUCTIONS_LENGTH,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("In plain words, such as: note the numbers of orders; leave out prices."),
+        help_text=_("For example: record order numbers; leave out prices."),
     )
     categories = forms.CharField(
         label=_("Categories"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 5}),
         help_text=_(
-            "One a line, as “orders: what was bought and when”. They become tags, and a fact of "
-            "no category is refused. Empty: the usual ones."
+            "One per line, for example “orders: what was bought and when”. Categories become "
+            "tags; facts without a category are refused. Leave empty for the defaults."
         ),
     )
 
@@ -243,7 +248,7 @@ class ExtractionSection(Section):
             )
             if not name or not what:
                 raise ValidationError(
-                    gettext("Write “name: what belongs to it”; this line is not so: %(line)s")
+                    gettext("Use the form “name: description”. Check this line: %(line)s")
                     % {"line": line[:60]}
                 )
             sections[name] = what

@@ -32,13 +32,13 @@ def _words(name: str, value: Any, keys: Mapping[str, str]) -> str:
     if isinstance(value, bool):
         return _("on") if value else _("off")
     if name == "categories":
-        return ", ".join(sorted(value)) or _("the usual ones")
+        return ", ".join(sorted(value)) or _("default categories")
     if name == "instructions":
         return str(value) or _("none")
     if isinstance(value, dict):
         return ", ".join(
             _format_retention(kind, days) for kind, days in sorted(value.items())
-        ) or _("for good")
+        ) or _("no limit")
     if isinstance(value, list):
         return ", ".join(_choice(name, each, keys) for each in value) or _("none")
     return number_format(value) if isinstance(value, int | float) else _choice(name, value, keys)
@@ -54,9 +54,9 @@ def _format_retention(kind: str, days: int) -> str:
 
 def _choice(name: str, value: Any, keys: Mapping[str, str]) -> str:
     if value is None:
-        return _("the usual")
+        return _("default")
     if name == "review_keys":
-        return keys.get(value) or _("a key that is gone")
+        return keys.get(value) or _("a deleted key")
     field: Any = (Account if name in ACCOUNT_FIELDS else MemorySettings)._meta.get_field(name)
     choices = getattr(field, "base_field", field).choices or ()
     return str(dict(choices).get(value, value))

@@ -34,7 +34,7 @@ def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
     """Rate a memory as useful, outdated or wrong."""
     outcome = request.POST.get("outcome", "")
     if outcome not in Outcome.values:
-        raise Invalid(_("Say whether it was useful, outdated or wrong."))
+        raise Invalid(_("Choose useful, outdated or wrong."))
     entry = get_object_or_404(MemoryEntry.objects.of(account_id_for(request)), pk=pk)
     decision = Decision(account_id=entry.account_id, entry_id=entry.pk, actor=actor_for(request))
     rated = rate_entry(decision, outcome)
@@ -42,5 +42,5 @@ def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
         context = {"entry": entry, "said": outcome, "outcomes": OFFERED}
         return render(request, "memory/lab/index.html#rating", context)
     if rated.changed:
-        notify_success(request, _("Noted. It moves how easily this memory is found."))
+        notify_success(request, _("Rating saved. It affects how this memory ranks in search."))
     return redirect(safe_next_url(request, "memory:lab"))

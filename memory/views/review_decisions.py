@@ -68,7 +68,7 @@ def review(request: WebRequest) -> HttpResponse:
 @require_POST
 @reviewer_required
 def approve(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
-    return _decide(request, pk, verbs.approve, _("Approved. Agents may be told it now."))
+    return _decide(request, pk, verbs.approve, _("Approved. Agents can now recall it."))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -76,7 +76,7 @@ def approve(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Asks why: a dialogue over the queue, or a page."""
     if request.method == "POST":
-        return _decide(request, pk, verbs.reject, _("Rejected. It stays on record."))
+        return _decide(request, pk, verbs.reject, _("Rejected. It remains on record."))
     template = fragment(request, "memory/review/reject.html", "dialogue")
     context = {
         "entry": memory_of(request, pk),
@@ -91,8 +91,8 @@ def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Mark it, or no longer. A proposal stays a proposal."""
     if request.POST.get("pinned") == "no":
-        return _decide(request, pk, verbs.unpin, _("No longer pinned."))
-    message = _("Pinned. People see the mark, and agents are told it with the memory.")
+        return _decide(request, pk, verbs.unpin, _("Unpinned."))
+    message = _("Pinned. People and agents see the mark.")
     return _decide(request, pk, verbs.pin, message)
 
 
@@ -115,9 +115,9 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
         return verbs.approve(decision, values)
 
     if request.POST.get("then") == "approve":
-        message = _("Corrected and approved. Agents may be told it now.")
+        message = _("Corrected and approved. Agents can now recall it.")
         return _decide(request, pk, save_and_approve, message)
-    return _decide(request, pk, save, _("Corrected. It still waits for your decision."))
+    return _decide(request, pk, save, _("Corrected. It still needs your decision."))
 
 
 @require_POST
@@ -128,9 +128,9 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     try:
         verbs.undo(_decision(request, pk, version))
     except Conflict as error:
-        text = _("Not taken back: somebody changed this memory since. It is as they left it.")
+        text = _("Not undone: someone changed this memory in the meantime.")
         raise Conflict(text, code=error.code, details=error.details) from error
-    notify_success(request, _("Taken back. It is as it was before."))
+    notify_success(request, _("Undone. The previous version is restored."))
     return AfterCommit(lambda: _where_it_is(request, memory_of(request, pk)))
 
 
@@ -213,5 +213,5 @@ def _decision(request: WebRequest, pk: UUID, version: int | None) -> Decision:
 def _version(message: str) -> int:
     version = parse_row_number(message)
     if version is None:
-        raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
+        raise Invalid(_("The version number is missing. Reload the page and decide again."))
     return version

@@ -34,7 +34,7 @@ class ProposalForm(forms.Form):
     tags = forms.CharField(
         label=_("Tags"),
         required=False,
-        help_text=_("Separated by commas."),
+        help_text=_("Separate tags with commas."),
         widget=forms.TextInput(attrs={"class": "form-control"}),
     )
 
@@ -47,13 +47,13 @@ class ProposalForm(forms.Form):
         """Browsers send every line break as two characters; nobody typed that."""
         text: str = self.cleaned_data["content"].replace("\r\n", "\n")
         if not text.strip():
-            raise forms.ValidationError(_("A memory without words says nothing: write some."))
+            raise forms.ValidationError(_("Enter the text of the memory."))
         return text
 
     def clean_tags(self) -> list[str]:
         tags = [tag.strip() for tag in self.cleaned_data["tags"].replace("，", ",").split(",")]
         if any(len(tag) > 100 for tag in tags):  # noqa: PLR2004 - the column's length
-            raise forms.ValidationError(_("A tag holds at most 100 characters."))
+            raise forms.ValidationError(_("A tag can have at most 100 characters."))
         return list(dict.fromkeys(filter(None, tags)))
 
     def changed(self, entry: MemoryEntry) -> dict[str, Any]:

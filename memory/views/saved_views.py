@@ -34,7 +34,7 @@ def save(request: WebRequest) -> HttpResponse:
     """Keep the list as its address has it, under a name; a name of one's own is overwritten."""
     name = post_text(request, "name", NAME)
     if not name:
-        raise Invalid(_("Give the view a name."))
+        raise Invalid(_("Enter a name for the view."))
     account_id = account_id_for(request)
     query = _query(request)
     mine = SavedView.objects.of(account_id).filter(owner=request.user)
@@ -46,7 +46,7 @@ def save(request: WebRequest) -> HttpResponse:
         name=name,
         defaults={"query": query, "shared": "shared" in request.POST},
     )
-    notify_success(request, _("The view is saved."))
+    notify_success(request, _("View saved."))
     return redirect(address(view))
 
 
@@ -57,7 +57,7 @@ def update(request: WebRequest, pk: UUID) -> HttpResponse:
     view = _own(request, pk)
     view.query = _query(request)
     view.save(update_fields=["query"])
-    notify_success(request, _("The view is saved."))
+    notify_success(request, _("View saved."))
     return redirect(address(view))
 
 
@@ -65,7 +65,7 @@ def update(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def delete(request: WebRequest, pk: UUID) -> HttpResponse:
     _own(request, pk).delete()
-    notify_success(request, _("The view is deleted. The memories are as they were."))
+    notify_success(request, _("View deleted. No memories were changed."))
     return redirect("memory:entries")
 
 
@@ -83,5 +83,5 @@ def _own(request: WebRequest, pk: UUID) -> SavedView:
     """One's own; an admin also what others share."""
     view = get_object_or_404(views_for(request), pk=pk)
     if view.owner_id != request.user.pk and request.access.role != Membership.Role.ADMIN:
-        raise Denied(_("This view belongs to a colleague. Save it under a name of your own."))
+        raise Denied(_("This view belongs to a colleague. Save it under a new name."))
     return view

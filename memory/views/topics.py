@@ -98,7 +98,7 @@ def rename(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def promote(request: WebRequest, pk: UUID) -> HttpResponse:
     topic_row = topic_actions.promote_draft(_decision(request, pk))
-    return _done(request, topic_row, _("Promoted. Agents are told of this topic."))
+    return _done(request, topic_row, _("Promoted. Agents can now see this topic."))
 
 
 @require_POST
@@ -108,7 +108,9 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
     if not into:
         raise Invalid(_("Choose the topic to merge this one into."))
     gone = topic_actions.merge_topics(_decision(request, pk), uuid_or_404(into))
-    notify_success(request, _("Merged. This topic has the memories of both."), undo=_undo(gone))
+    notify_success(
+        request, _("Merged. This topic now contains the memories of both."), undo=_undo(gone)
+    )
     return _go(request, reverse("memory:topic", args=[into]))
 
 
@@ -117,7 +119,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
 def part(request: WebRequest, pk: UUID) -> HttpResponse:
     """Take back that this topic was merged, also long after."""
     again = topic_actions.unmerge_topic(_decision(request, pk))
-    notify_success(request, _("They are two topics again."))
+    notify_success(request, _("Undone. The two topics are separate again."))
     return _go(request, reverse("memory:topic", args=[again.pk]))
 
 
@@ -130,11 +132,13 @@ def follow(request: WebRequest, pk: UUID) -> HttpResponse:
     if message.kind == TopicSuggestion.Kind.SPLIT:  # merged back, all is as it was
         undo = f"{reverse('memory:topic_merge', args=[changed.pk])}?into={message.topic_id}"
         notify_success(
-            request, _("Split. The memories that left have a topic of their own."), undo=undo
+            request, _("Split. The selected memories now have a topic of their own."), undo=undo
         )
     else:
         notify_success(
-            request, _("Merged. The larger topic has the memories of both."), undo=_undo(changed)
+            request,
+            _("Merged. The larger topic now contains the memories of both."),
+            undo=_undo(changed),
         )
     return _go(request, reverse("memory:topics"))
 
@@ -143,7 +147,7 @@ def follow(request: WebRequest, pk: UUID) -> HttpResponse:
 @reviewer_required
 def decline(request: WebRequest, pk: UUID) -> HttpResponse:
     topic_actions.decline_suggestion(account_id_for(request), pk, actor_for(request))
-    notify_success(request, _("Declined. It is not suggested again."))
+    notify_success(request, _("Declined. It will not be suggested again."))
     return _go(request, reverse("memory:topics"))
 
 

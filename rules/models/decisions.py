@@ -13,7 +13,7 @@ class RuleDecision(AccountOwned):
     """One selection of a tool, with all that is needed to make it again. A record, not truth."""
 
     class Origin(models.TextChoices):
-        SELECT = "select", _("asked for")
+        SELECT = "select", _("requested count")
         FEEDBACK = "feedback", _("added by feedback")
 
     scope = models.CharField(_("scope"), max_length=200, blank=True)
@@ -122,7 +122,7 @@ class RuleFeedback(SealedModel):
 
     class Outcome(models.TextChoices):
         POSITIVE = "positive", _("good")
-        NEUTRAL = "neutral", _("neither")
+        NEUTRAL = "neutral", _("neutral")
         NEGATIVE = "negative", _("bad")
         VERY_NEGATIVE = "very_negative", _("very bad")
 
@@ -175,7 +175,7 @@ class RuleStatistics(AccountOwned):
         verbose_name=_("rule"),
     )
     positive = models.PositiveIntegerField(_("good"), default=0)
-    neutral = models.PositiveIntegerField(_("neither"), default=0)
+    neutral = models.PositiveIntegerField(_("neutral"), default=0)
     negative = models.PositiveIntegerField(_("bad"), default=0)
     updated_at = models.DateTimeField(_("updated"), auto_now=True)
 

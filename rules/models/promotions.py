@@ -41,7 +41,7 @@ class RulePromotion(SealedModel):
     status = models.CharField(
         _("status"), max_length=9, choices=Status.choices, default=Status.WAITING
     )
-    asked_by = models.CharField(_("asked for by"), max_length=50)
+    asked_by = models.CharField(_("requested by"), max_length=50)
     created_at = models.DateTimeField(_("time"))
     decided_by = models.CharField(_("decided by"), max_length=50, blank=True)
     decided_at = models.DateTimeField(_("decided"), null=True, blank=True)

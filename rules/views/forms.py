@@ -39,7 +39,7 @@ class RuleForm(Styled):
         label=_("Applies to"), choices=Rule.Audience.choices, required=False
     )
     audience_id = forms.CharField(
-        label=_("Whose"),
+        label=_("Owner"),
         max_length=200,
         required=False,
         help_text=_("The ID of the user, agent or app."),

@@ -58,7 +58,7 @@ def set_book(request: WebRequest) -> HttpResponse:
     )
     notify_success(
         request,
-        _("Evidence gate saved.") if changed else _("Nothing was different: it stays."),
+        _("Evidence gate saved.") if changed else _("Nothing changed."),
     )
     return redirect("rules:book")
 
@@ -87,4 +87,4 @@ def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> 
 def _format_value(_name: str, value: Any) -> str:
     if isinstance(value, bool):
         return _("on") if value else _("off")
-    return _("for good") if value is None else number_format(value)
+    return _("no limit") if value is None else number_format(value)

@@ -189,7 +189,7 @@ def decision_of(request: WebRequest, pk: UUID, **more: Any) -> Decision:
     """Return this person's decision about the version they saw."""
     version = parse_row_number(request.POST.get("version") or request.GET.get("version") or "")
     if version is None:
-        raise Invalid(_("The version you looked at is missing. Reload the page and decide again."))
+        raise Invalid(_("The version number is missing. Reload the page and decide again."))
     return Decision(
         account_id=account_id_for(request),
         rule_id=pk,

@@ -165,7 +165,7 @@ def test_many_are_decided_by_workers_with_progress(
     assert desk.post(f"{place}undo/").headers["Location"] == place
     makers.settle()
     assert set(statuses(acme)) == {"proposed"}
-    assert "Taken back" in page(desk.get(place))
+    assert "Undone" in page(desk.get(place))
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_a_queue_is_cleared_by_keyboard(reviewer: Visitor, acme: Account, number
             page.keyboard.press("Enter")
         else:
             page.keyboard.press("a")
-    expect(page.get_by_text("The queue is done")).to_be_visible()
+    expect(page.get_by_text("The review queue is empty")).to_be_visible()
     with acting(acme):
         made = MemoryVersion.objects.filter(version=2)
         assert made.filter(event="REJECT", reason__startswith="not ").count() == number // 10
@@ -57,7 +57,7 @@ def test_two_are_merged_by_keyboard_and_parted(reviewer: Visitor, acme: Account)
     page = reviewer.page
     reviewer.go("/review/")
     page.keyboard.press("a")
-    expect(page.get_by_text("The queue is done")).to_be_visible()
+    expect(page.get_by_text("The review queue is empty")).to_be_visible()
     new = "Maren Holt would rather get an e-mail than a phone call."
     proposed(acme, new)
     makers.settle()

@@ -137,7 +137,7 @@ def test_where_it_comes_from_is_read_in_place(desk: Client, acme: Account) -> No
     [entry] = proposed(acme, "Prefers e-mail.", sources=[{"memory": str(turn.pk)}], run_id="4821")
     part = page(desk.get(url("review_sources", entry), headers=HTMX))
     assert "<html" not in part
-    assert "Made from" in part
+    assert "Derived from" in part
     assert "Please never call me." in part
     assert "Good bye." in part
     assert "Prefers e-mail." in page(desk.get(url("review_sources", later)))

@@ -68,7 +68,7 @@ def test_forgetting_asks_first_and_is_kept_on_record(at_desk: Client, acme: Acco
 def test_the_latest_change_is_taken_back_where_it_is_told(at_desk: Client, acme: Account) -> None:
     [entry] = remember(acme, "Old news.")
     here = f"/memory/{entry.pk}/"
-    assert "Take this back" not in page(at_desk.get(here))
+    assert "Undo this change" not in page(at_desk.get(here))
     at_desk.post(f"{here}forget/", {"version": 1})
     undo = re.findall(r'action="([^"]*/undo/[^"]*)"', page(at_desk.get(here)))[-1]
     back = at_desk.post(undo)
@@ -103,7 +103,7 @@ def test_a_memory_is_shown_as_it_was(at_desk: Client, acme: Account) -> None:
     said = page(at_desk.get(here, {"at": moments[0].isoformat()}))
     assert said.count('<div class="prose">') == 2
     assert "The gate opens at nine.</bdi></div>" in said
-    assert "It was not written yet." in page(at_desk.get(here, {"at": "2020-01-01T00:00"}))
+    assert "This memory did not exist yet." in page(at_desk.get(here, {"at": "2020-01-01T00:00"}))
     for odd in ("soon", "2026-13-01T00:00", "9" * 400, "0001-01-01T00:00", "9999-12-31T23:59:59"):
         assert at_desk.get(here, {"at": odd}).status_code == 200
 

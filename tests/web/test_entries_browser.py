@@ -65,7 +65,7 @@ def test_a_memory_is_found_corrected_in_place_and_fought_over_without_a_loss(
     expect(dialog).to_be_hidden()
     expect(gate).to_contain_text("at eleven.")
     page.keyboard.press("u")
-    expect(page.locator("#notices")).to_contain_text("Taken back")
+    expect(page.locator("#notices")).to_contain_text("Undone")
     with acting(acme):
         assert MemoryEntry.objects.get(pk=entries[0].pk).content == "The gate opens at ten."
 

@@ -55,7 +55,7 @@ def hit(*, score: float = 0.5, **said: Any) -> Hit:
         ({"expires_at": NOW + DAY}, True, ["below the limit"]),
         ({"valid_from": NOW + DAY}, True, ["not valid yet"]),
         ({"valid_to": NOW - DAY}, True, ["no longer valid"]),
-        ({"score": 0.1, "status": "proposed"}, True, ["not approved", "below the least score"]),
+        ({"score": 0.1, "status": "proposed"}, True, ["not approved", "below the minimum score"]),
     ],
 )
 def test_each_reason_is_named(said: dict[str, Any], *, visible: bool, why: list[str]) -> None:
@@ -117,7 +117,7 @@ def test_it_asks_as_agents_do_and_names_what_missed(
     assert told == [(each.entry.pk, each.score) for each in search(acme.pk, asked).hits]
     missed = {one.hit.entry.pk: [str(why) for why in one.reasons] for one in trial.missed}
     assert missed.keys() == {stocked[name].pk for name in stocked} - {pk for pk, _score in told}
-    assert missed[stocked["lins"].pk] == ["not visible to these ids"]
+    assert missed[stocked["lins"].pk] == ["not visible to this user, agent or run"]
     assert missed[stocked["gone"].pk] == ["forgotten"]
     assert missed[stocked["late"].pk] == ["expired"]
     assert trial.tokens == sum(one.tokens for one in trial.hits) > 0
@@ -167,7 +167,7 @@ def test_it_can_be_asked_what_would_have_been_told_then(
     before = text_of(page.get("/lab/", {**asked, "as_of": f"{then:%Y-%m-%dT%H:%M}"}))
     assert "3 memories told" in now
     assert "An agent is told nothing" in before
-    assert "as_of" in before.split("The same over the API")[1]
+    assert "as_of" in before.split("Same query through the API")[1]
 
 
 @pytest.mark.parametrize("door", ["recall", "inject"])
@@ -177,7 +177,7 @@ def test_the_page_asks_at_each_door(
     asked = {"query": "when is tea served", "user_id": "ada", "door": door}
     text = text_of(page.get("/lab/", asked))
     assert "Tea is served at noon." in text
-    assert ("What the prompt receives" in text) == (door == "inject")
+    assert ("Prompt block" in text) == (door == "inject")
     assert f"/v1/memory/{door}" in text
     assert page.get("/lab/", {**asked, "meaning": "off"}).status_code == 400
 
@@ -208,7 +208,12 @@ def test_on_the_page_the_parts_of_every_score_add_up(
     text = text_of(page.get("/lab/", {"query": "when is tea served", "user_id": "ada"}))
     assert len(sums(text)) == len(stocked)
     assert all(score == pytest.approx(total, abs=1e-6) for score, total in sums(text))
-    for words in ("3 memories told", "Just missed", "not visible to these ids", "tokens"):
+    for words in (
+        "3 memories told",
+        "Near misses",
+        "not visible to this user, agent or run",
+        "tokens",
+    ):
         assert words in text
     assert "Rival" not in text
 

@@ -73,7 +73,7 @@ def test_a_person_decides_about_what_an_agent_wrote(
     write(agent, KETTLE, MAIL, LYON)
     page = reviewer.page
     page.reload()
-    page.get_by_role("link", name="Review what waits").click()
+    page.get_by_role("link", name="Review proposals").click()
     expect(page.locator("[data-count='memory:review']")).to_have_text("3")
 
     # One key decides, and the next one is there.
@@ -87,7 +87,7 @@ def test_a_person_decides_about_what_an_agent_wrote(
     page.keyboard.press("u")
     opened(page, KETTLE)
     expect(page.locator("[data-count='memory:review']")).to_have_text("3")
-    expect(page.locator(".notice", has_text="Taken back")).to_be_visible()
+    expect(page.locator(".notice", has_text="Undone")).to_be_visible()
     assert status(acme, KETTLE) == ("proposed", False)
 
     # A pinned proposal stays in hand; j and k go through the queue.

@@ -92,7 +92,7 @@ def test_an_admin_changes_it_and_the_page_keeps_what_it_was(
     text = page(admin.get("/policy/"))
     for words in ("Why use.", "event 90 days", "skill", "test key", "Ada", "commit "):
         assert words in text
-    for before, after in (("0.5", "0.6"), ("on", "off"), ("for good", "event 90 days")):
+    for before, after in (("0.5", "0.6"), ("on", "off"), ("no limit", "event 90 days")):
         assert f"<del><bdi hx-disable>{before}</bdi></del>" in text
         assert f"<ins><bdi hx-disable>{after}</bdi></ins>" in text
 

@@ -83,7 +83,7 @@ def test_erasing_wants_the_number_typed(visitor: Visitor, ada: User, acme: Accou
     visitor.sign_in(ada)
     page = visitor.page
     visitor.go(f"/memory/erase/?id={entry.pk}")
-    expect(page.get_by_text("What stays provable")).to_be_visible()
+    expect(page.get_by_text("What remains verifiable")).to_be_visible()
     page.locator("#typed").fill("yes")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Nothing was erased.")).to_be_visible()

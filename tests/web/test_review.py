@@ -188,7 +188,7 @@ def test_on_another_page_the_way_back_shows_that_page_anew(desk: Client, acme: A
     here = HTMX | {"HX-Current-URL": "http://testserver/memory/?q=words"}
     answer = desk.post(f"{url('undo', entry)}?version=2", headers=here)
     assert answer.headers["HX-Redirect"] == "/memory/?q=words"
-    assert "Taken back" in page(desk.get("/memory/?q=words"))
+    assert "Undone" in page(desk.get("/memory/?q=words"))
 
 
 def test_a_stale_way_back_changes_nothing(desk: Client, acme: Account) -> None:
@@ -234,7 +234,7 @@ def test_an_old_link_says_what_became_of_it(desk: Client, acme: Account) -> None
     desk.post(url("approve", entry), seen(entry))
     answer = desk.get(f"/review/?at={entry.pk}")
     assert answer.status_code == 200
-    assert "This one is decided already." in page(answer)
+    assert "This proposal was already decided." in page(answer)
 
 
 # --- What is shown --------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def test_the_list_is_empty_then_largest_first(reviewer: Client, acme: Account) -
     assert shown.index("Tea") < shown.index("Oolong")
     assert "mira" in shown
     assert "everyone" in shown
-    assert "No such topic" in page(reviewer, "/topics/", state="draft")
+    assert "No matching topics" in page(reviewer, "/topics/", state="draft")
     assert "Oolong" not in page(reviewer, "/topics/", q="tea")
 
 
@@ -95,7 +95,7 @@ def test_deeds_and_their_undo(reviewer: Client, acme: Account) -> None:
         f"/topics/{small.pk}/merge/", {"into": str(large.pk), "version": "2"}, follow=True
     ).content.decode()
     assert "9 memories" in merged
-    assert "Merged into this one" in merged
+    assert "Merged into this topic" in merged
     assert f"/memory/{small.pk}/undo/?version=3" in merged
     parted = reviewer.post(f"/topics/{small.pk}/part/", {"version": "3"}, follow=True)
     assert "3 memories" in parted.content.decode()
