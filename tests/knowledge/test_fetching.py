@@ -268,15 +268,15 @@ def test_a_reviewer_has_a_page_fetched(
     client.force_login(alice)
     url = f"http://{site.place}/page"
     form = {"source": "Web", "kind": "web_snapshot", "trust": "", "url": url}
-    assert "Nothing is fetched" in client.get("/knowledge/upload/").content.decode()
+    assert "the page is not fetched" in client.get("/knowledge/upload/").content.decode()
     assert client.post("/knowledge/upload/", form).status_code == 422
     settings.KNOWLEDGE_FETCH_PRIVATE = [site.place]
     assert site.place in client.get("/knowledge/upload/").content.decode()
     assert client.post("/knowledge/upload/", {**form, "url": ""}).status_code == 422
     elsewhere = client.post("/knowledge/upload/", {**form, "url": "https://tea.test/"})
-    assert "not among those" in elsewhere.content.decode()
+    assert "not on the list of allowed sites" in elsewhere.content.decode()
     answer = client.post("/knowledge/upload/", form)
-    assert "1 file waits" in client.get(answer.headers["Location"]).content.decode()
+    assert "1 file is waiting" in client.get(answer.headers["Location"]).content.decode()
     settle()
     with acting(acme):
         document = KnowledgeDocument.objects.of(acme).get()

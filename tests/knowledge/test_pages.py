@@ -46,10 +46,10 @@ def test_uploads_become_documents_and_say_how_far_they_are(at_desk: Client, acme
     here = answer.headers["Location"]
     shown = page(at_desk.get(here))
     assert "Tea" in shown
-    assert "1 file waits to be read." in shown
+    assert "1 file is waiting to be parsed." in shown
     settle()
     progress = at_desk.get(f"{here}progress/")
-    assert "found by words and meaning" in page(progress)
+    assert "found by keyword and meaning" in page(progress)
     again = at_desk.get(f"{here}progress/", headers={"If-None-Match": progress.headers["ETag"]})
     assert again.status_code == 304
     assert "b.docx" in page(at_desk.get("/knowledge/failures/"))
@@ -77,7 +77,7 @@ def test_a_saved_web_page_keeps_its_address_and_when_it_was_seen(
     assert f"{localtime(document.observed_at):%Y-%m-%dT%H:%M}" == seen["observed_at"]
     assert "https://tea.example/green" in page(at_desk.get(f"/knowledge/documents/{document.pk}/"))
     two = upload(at_desk, ("a.html", b"x"), ("b.html", b"y"), **seen)
-    assert (two.status_code, "choose one file" in two.content.decode()) == (422, True)
+    assert (two.status_code, "Choose only one file" in two.content.decode()) == (422, True)
     script = upload(at_desk, ("a.html", b"x"), **{**seen, "url": "javascript:alert(1)"})
     assert script.status_code == 422
 
@@ -134,9 +134,9 @@ def test_progress_is_sent_again_once_it_reads_otherwise(
     deliver(acme, {"a.md": "# A\n\n" + "Words of tea. " * 900})
     settle()
     longer = ask(seen)
-    assert "chunks are found" in page(longer)
+    assert "chunks can be found" in page(longer)
     at_desk.cookies["__Host-django_language"] = "zh-hans"
-    assert "chunks are found" not in page(ask(longer.headers["ETag"]))
+    assert "chunks can be found" not in page(ask(longer.headers["ETag"]))
 
 
 def test_what_a_document_says_never_becomes_markup(at_desk: Client, acme: Account) -> None:
@@ -160,7 +160,7 @@ def test_what_a_document_says_never_becomes_markup(at_desk: Client, acme: Accoun
 
 def test_erasing_asks_first(at_desk: Client, acme: Account) -> None:
     [one, two] = deliver(acme, {"a.md": "A.", "b.md": "B."}).documents
-    assert "for good" in page(at_desk.get(f"/knowledge/documents/{one.pk}/erase/"))
+    assert "permanently" in page(at_desk.get(f"/knowledge/documents/{one.pk}/erase/"))
     assert at_desk.post(f"/knowledge/documents/{one.pk}/erase/").status_code == 302
     assert at_desk.get(f"/knowledge/documents/{one.pk}/").status_code == 404
     assert at_desk.post(f"/knowledge/sources/{two.source_id}/erase/").status_code == 302

@@ -206,4 +206,4 @@ def test_a_picture_book_is_no_text(acme: Account) -> None:
     deliver(acme, {"a.pdf": pdf("")})
     settle()
     with acting(acme):
-        assert "pictures" in KnowledgeDocument.objects.of(acme).get().error
+        assert "images" in KnowledgeDocument.objects.of(acme).get().error

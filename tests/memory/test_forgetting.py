@@ -200,6 +200,6 @@ def test_a_reviewer_forgets_what_a_filter_shows(
         assert MemoryEntry.objects.filter(status="forgotten").count() == 2
         run = BulkRun.objects.get()
     answer = client.post(f"/review/bulk/{run.pk}/undo/", follow=True)
-    assert "2 memories are back." in answer.content.decode()
+    assert "2 memories restored." in answer.content.decode()
     assert client.get("/memory/forget/").status_code == 400
     assert client.get("/memory/forget/?user_id=nobody").status_code == 200

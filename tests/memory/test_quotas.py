@@ -97,7 +97,7 @@ def test_a_model_is_not_asked_again_before_there_may_be_room(
 def test_a_quota_is_a_positive_number(acme: Account, values: dict[str, int]) -> None:
     from kmapp.errors import Invalid
 
-    with pytest.raises(Invalid, match="was not set"):
+    with pytest.raises(Invalid, match="was not saved"):
         allow(acme, **values)
 
 
@@ -108,7 +108,7 @@ def test_the_page_of_keys_shows_what_is_used(
     client.force_login(ada)
     page = client.get("/keys/").content.decode()
     assert f"3 of {DAILY_WRITES:,} written today" in page
-    assert f"3 of {OPEN_PROPOSALS:,} wait for a person" in page
+    assert f"3 of {OPEN_PROPOSALS:,} pending review" in page
     form = {"daily_writes": "10", "open_proposals": "", "reason": "enough"}
     assert (
         client.post("/policy/set/?section=quotas", {**form, "section": "quotas"}).status_code < 400

@@ -43,54 +43,54 @@ def test_what_is_wrong_is_said_with_its_place(rule: dict[str, Any], paths: list[
 
 
 COMPLAINTS: list[tuple[str, dict[str, Any], str]] = [
-    ("object", {"if": []}, "if: write an object here: {…}"),
-    ("array", {"if": {"a": {"$in": "x"}}}, "if.a.$in: write a list here: […]"),
-    ("string", {"then": {"tool": {"deny": [3]}}}, "then.tool.deny.0: write text here, in quotes"),
-    ("boolean", {"if": {"a": {"$exists": 1}}}, "if.a.$exists: write true or false here"),
-    ("number-or-string", {"if": {"a": {"$gt": None}}}, "if.a.$gt: write a number or text here"),
+    ("object", {"if": []}, "if: Enter a JSON object: {…}"),
+    ("array", {"if": {"a": {"$in": "x"}}}, "if.a.$in: Enter a list: […]"),
+    ("string", {"then": {"tool": {"deny": [3]}}}, "then.tool.deny.0: Enter text in quotes"),
+    ("boolean", {"if": {"a": {"$exists": 1}}}, "if.a.$exists: Enter true or false"),
+    ("number-or-string", {"if": {"a": {"$gt": None}}}, "if.a.$gt: Enter a number or text"),
     (
         "enum",
         {"then": {"output": {"format": "xml"}}},
-        "then.output.format: write one of these: json, text, markdown",
+        "then.output.format: Use one of these: json, text, markdown",
     ),
     (
         "unknown",
         {"then": {"tool": {"permit": []}}},
-        "then.tool: does not know permit: take it out, or write one of allow, deny, prefer",
+        "then.tool: Unknown name permit: remove it, or use one of allow, deny, prefer",
     ),
-    ("minProperties", {"exceptions": [{}]}, "exceptions.0: is empty: say at least one thing here"),
+    ("minProperties", {"exceptions": [{}]}, "exceptions.0: Empty object: add at least one entry"),
     (
         "maxProperties",
         {"if": {f"k{i}": 1 for i in range(101)}},
-        "if: has 101 entries: 100 are the most",
+        "if: Too many entries: 101, the limit is 100",
     ),
-    ("minItems", {"if": {"$or": []}}, "if.$or: is an empty list: write at least one thing in it"),
-    ("maxItems", {"if": {"a": [*NUMBERS, 200]}}, "if.a: has 201 items: 200 are the most"),
+    ("minItems", {"if": {"$or": []}}, "if.$or: Empty list: add at least one item"),
+    ("maxItems", {"if": {"a": [*NUMBERS, 200]}}, "if.a: Too many items: 201, the limit is 200"),
     (
         "minLength",
         {"then": {"tool": {"deny": [""]}}},
-        "then.tool.deny.0: is an empty name: write one, or take it out",
+        "then.tool.deny.0: Empty name: enter a name, or remove it",
     ),
     (
         "maxLength",
         {"if": {"a": {"$regex": "x" * 257}}},
-        "if.a.$regex: has 257 characters: 256 are the most",
+        "if.a.$regex: Too long: 257 characters, the limit is 256",
     ),
     (
         "uniqueItems",
         {"then": {"tool": {"deny": ["x", "x"]}}},
-        "then.tool.deny: names something twice: take one of them out",
+        "then.tool.deny: Duplicate names: remove one of them",
     ),
     (
         "large",
         {"if": {"a": "发" * 20_000}},
-        "if: has 20008 characters as JSON: 20000 are the most",
+        "if: Too large: 20008 characters as JSON, the limit is 20000",
     ),
     (
         "pattern",
         {"if": {"$or": [{"a": {"$not": {"$regex": "(?=x)"}}}]}},
-        "if.$or.0.a.$not.$regex: is no pattern that is matched in linear time, so it would never "
-        "match: close what is open, and do without look-around and back references",
+        "if.$or.0.a.$not.$regex: Unsupported regular expression, so it would never "
+        "match: close all brackets, and remove look-arounds and backreferences",
     ),
 ]
 

@@ -74,7 +74,7 @@ def test_each_side_follows_the_other(at_desk: Client) -> None:
     assert 'value="amount"' in shown
     assert 'id="json"' not in shown
     deep = check(at_desk, said(written={**RULE, "if": {"$or": [{"a": 1}]}}))
-    assert "more than lines can say" in deep
+    assert "too complex for the form" in deep
 
 
 def test_where_both_were_changed_somebody_says_which_counts(at_desk: Client, acme: Account) -> None:
@@ -92,25 +92,28 @@ def test_where_both_were_changed_somebody_says_which_counts(at_desk: Client, acm
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        (said(written="{"), "This is not JSON yet: look at line 1, column 2."),
-        (said(written="[]"), "Write an object"),
-        (said(written='{"if": {"a": 1, "a": 2}}'), "if: has the key a twice"),
-        (said(written='{"if": {"a": 1e999}}'), "if.a: is a number that is too large"),
-        (said(written='{"if": {"a": NaN}}'), "if.a: is a word that JSON does not have"),
-        (said(written='{"if": {"a": "\\u0000"}}'), "if.a: has a character that cannot be kept"),
+        (said(written="{"), "Invalid JSON. Check line 1, column 2."),
+        (said(written="[]"), "Enter a JSON object"),
+        (said(written='{"if": {"a": 1, "a": 2}}'), "if: the key a occurs twice"),
+        (said(written='{"if": {"a": 1e999}}'), "if.a: the number is too large"),
+        (said(written='{"if": {"a": NaN}}'), "if.a: not a valid JSON value"),
+        (
+            said(written='{"if": {"a": "\\u0000"}}'),
+            "if.a: contains a character that cannot be stored",
+        ),
         (said(written='{"if": %s}' % ('{"a":' * 99 + "1" + "}" * 99)), "deeper than 64 levels"),
-        (said(written='{"if": {}, "than": {}}'), "Unknown here: than"),
-        (said(written={**RULE, "if": {"a": {"$like": 1}}}), "does not know $like"),
-        (said(written={**RULE, "then": {"tool": {"deny": "curl"}}}), "write a list here"),
-        (said(written={**RULE, "if": {"a": {"$regex": "("}}}), "linear time"),
-        (said(written={**RULE, "then": {}}), "is empty: say at least one thing"),
-        (said(if_path=[""]), "no place"),
-        (said(if_path=["a", "a"], if_op=["is", "$gt"], if_value=["1", "2"]), "Two lines"),
+        (said(written='{"if": {}, "than": {}}'), "Unknown keys: than"),
+        (said(written={**RULE, "if": {"a": {"$like": 1}}}), "Unknown name $like"),
+        (said(written={**RULE, "then": {"tool": {"deny": "curl"}}}), "Enter a list"),
+        (said(written={**RULE, "if": {"a": {"$regex": "("}}}), "Unsupported regular expression"),
+        (said(written={**RULE, "then": {}}), "Empty object: add at least one entry"),
+        (said(if_path=[""]), "but no path"),
+        (said(if_path=["a", "a"], if_op=["is", "$gt"], if_value=["1", "2"]), "Two conditions"),
         (said(name=""), "required"),
         (said(audience="user"), "Say for whom"),
         (said(audience_id="ada"), "not for one alone"),
         (said(priority="101"), "100"),
-        (said(if_value=["a\x00b"]), "a character or a number that cannot be kept"),
+        (said(if_value=["a\x00b"]), "a character or a number that cannot be stored"),
     ],
 )
 def test_what_is_wrong_is_said_in_place_and_not_saved(
@@ -159,13 +162,13 @@ def test_trying_says_what_holds_and_what_would_come_of_it(at_desk: Client, acme:
         **trial,
     )
     assert "Blocked by an exception:" in check(at_desk, blocked)
-    assert "This is not JSON yet" in check(at_desk, said(**{**trial, "context": "{"}))
+    assert "Invalid JSON" in check(at_desk, said(**{**trial, "context": "{"}))
 
 
 def test_a_rule_that_counts_is_edited_as_a_new_edition(at_desk: Client, acme: Account) -> None:
     live = rule(acme, "Refunds", "active", when=RULE["if"], then=RULE["then"])
     here = f"/rules/{live.pk}/edit/"
-    assert "stays as it is" in page(at_desk.get(here))
+    assert "stays unchanged" in page(at_desk.get(here))
     form = said(rule=str(live.pk), version=str(live.version), deny="refund, delete")
     answer = at_desk.post(here, form)
     assert answer.status_code == 302
@@ -175,7 +178,7 @@ def test_a_rule_that_counts_is_edited_as_a_new_edition(at_desk: Client, acme: Ac
     assert (draft.state, draft.then) == ("draft", {"tool": {"deny": ["refund", "delete"]}})
     assert (now(live).state, now(live).then) == ("active", RULE["then"])
     again = page(at_desk.post(here, {**form, "deny": "x"}), 422)
-    assert "newer edition of this rule is a draft already" in again
+    assert "newer edition of this rule is already a draft" in again
 
 
 def test_a_stale_edit_loses_nothing(at_desk: Client, acme: Account) -> None:
@@ -184,5 +187,5 @@ def test_a_stale_edit_loses_nothing(at_desk: Client, acme: Account) -> None:
     first = said(rule=str(made.pk), version="1", deny="refund, one")
     assert at_desk.post(here, first).status_code == 302
     refused = page(at_desk.post(here, {**first, "deny": "refund, two"}), 422)
-    assert "Somebody changed this rule first" in refused
+    assert "Someone else changed this rule" in refused
     assert "refund, two" in refused

@@ -105,7 +105,7 @@ def test_the_log_of_a_watching_rule_holds_what_it_would_change(
     shown = page(at_desk.get("/rules/decisions/", {"watcher": str(watcher.pk)}))
     assert str(decided["differs"].decision.pk) in shown
     assert str(decided["plain"].decision.pk) not in shown
-    assert "Only those that this rule would have changed" in shown
+    assert "Decisions this rule would have changed" in shown
     go(acme, go(acme, watcher, "draft"), "shadow")  # it begins anew
     assert "Nothing matches" in page(at_desk.get("/rules/decisions/", {"watcher": str(watcher.pk)}))
     nobody = {"watcher": "01a00000-0000-7000-8000-000000000000"}
@@ -128,7 +128,7 @@ def test_conflicts_are_counted_with_who_won(
 ) -> None:
     select(acme, {"intent": "fetch", "clash": True})
     shown = page(at_desk.get("/rules/conflicts/"))
-    for words in ("No curl", "Prefer curl", 'data-label="Times">2<'):
+    for words in ("No curl", "Prefer curl", 'data-label="Count">2<'):
         assert words in shown, words
     other = rule(acme, "Innocent", "active", when={"z": 1})
     assert "No conflicts" in page(at_desk.get("/rules/conflicts/", {"rule": str(other.pk)}))
@@ -178,7 +178,7 @@ def test_a_draft_is_tried_on_what_was_decided(
 ) -> None:
     made = rule(acme, "A draft", when={"x": {"$exists": True}}, then={"tool": {"deny": ["bash"]}})
     here = f"/rules/{made.pk}/"
-    assert "Not tried yet" in page(at_desk.get(here))
+    assert "No backtest yet" in page(at_desk.get(here))
     assert at_desk.post(f"{here}backtest/", {"decisions": "100"}).status_code == 302
     assert "0 of 100 decisions" in page(at_desk.get(f"{here}backtest/progress/"))
     settle()

@@ -93,7 +93,7 @@ def test_a_rule_moves_for_a_reason_and_its_history_is_proven(
     assert at_desk.post(f"{here}move/", {"to": "shadow"}).status_code == 400
     form = {"to": "shadow", "version": "1", "reason": "Let it watch."}
     assert at_desk.post(f"{here}move/", form).status_code == 302
-    assert "Somebody changed this rule first" in page(at_desk.post(f"{here}move/", form), 409)
+    assert "Someone else changed this rule" in page(at_desk.post(f"{here}move/", form), 409)
     shown = page(at_desk.get(here))
     for words in ("moved to shadow", "Let it watch.", "Verified", "commit ", "denies", "curl"):
         assert words in shown, words
@@ -129,12 +129,19 @@ def test_promoted_on_evidence_and_rolled_back_by_one_click(boss: Client, acme: A
     made = watched(acme)
     shown = page(boss.get(f"/rules/{made.pk}/promotion/"))
     for words in (
-        *("Evidence gate met", "Prefer bash", "tool.bash", "3 / 3", "44–100 %", "No other edition"),
-        *("Priority 0", '<del class="short">', 'data-label="Went badly">3<', "Show all 3"),
-        *("It has seen 3 decisions; 3 are the least.", ">bad<"),
+        *(
+            "Evidence gate met",
+            "Prefer bash",
+            "tool.bash",
+            "3 / 3",
+            "44–100 %",
+            "No edition of this rule is active",
+        ),
+        *("Priority 0", '<del class="short">', 'data-label="Bad outcomes">3<', "Show all 3"),
+        *("3 decisions evaluated; at least 3 are required.", ">bad<"),
     ):
         assert words in shown, words
-    assert "Say why" in page(promote(boss, made, reason="  "), 400)
+    assert "Enter a reason" in page(promote(boss, made, reason="  "), 400)
     here = f"/rules/{made.pk}/promotion/"
     answer = promote(boss, made)
     assert (answer.status_code, now(made).state) == (302, "active")
@@ -149,8 +156,8 @@ def test_promoted_on_evidence_and_rolled_back_by_one_click(boss: Client, acme: A
 
 def test_the_gate_opens_past_the_evidence_only_for_a_reason(boss: Client, acme: Account) -> None:
     made = rule(acme, "New", "shadow")
-    assert "not enough evidence" in page(promote(boss, made), 409)
-    assert "Say why" in page(promote(boss, made, override="yes", reason=""), 400)
+    assert "Not enough evidence" in page(promote(boss, made), 409)
+    assert "Enter a reason" in page(promote(boss, made, override="yes", reason=""), 400)
     assert promote(boss, made, override="yes").status_code == 302
     assert now(made).state == "active"
 
@@ -169,7 +176,7 @@ def test_of_two_admins_one_is_told(boss: Client, acme: Account) -> None:
     here = f"/rules/{made.pk}/promotion/"
     forms = [{**seen_of(page(one.get(here))), "reason": "Enough."} for one in (boss, lin)]
     assert boss.post(here, forms[0]).status_code == 302
-    assert "Somebody changed this rule first" in page(lin.post(here, forms[1]), 409)
+    assert "Someone else changed this rule" in page(lin.post(here, forms[1]), 409)
 
 
 def test_what_is_live_changed_since_it_was_looked_at(boss: Client, acme: Account) -> None:
@@ -180,8 +187,8 @@ def test_what_is_live_changed_since_it_was_looked_at(boss: Client, acme: Account
         twin = Rule.objects.get(pk=rule(acme, "Twin", "shadow").pk)
         Rule.objects.filter(pk=twin.pk).update(lineage=made.lineage, edition=9)
     go(acme, twin, "active")
-    assert "What is live has changed" in page(boss.post(here, form), 409)
-    assert "would take its place" in page(boss.get(here))
+    assert "The active edition changed" in page(boss.post(here, form), 409)
+    assert "would replace it" in page(boss.get(here))
 
 
 def test_a_second_person_approves_exactly_what_was_seen(
@@ -218,9 +225,9 @@ def test_nobody_approves_their_own_wish_and_a_stale_one_is_void(
             Decision(account_id=acme.pk, rule_id=made.pk, actor=LIN, reason="Enough.")
         )
         Rule.objects.filter(pk=made.pk).update(priority=50, version=made.version + 1)
-    assert "is void" in page(boss.get(f"/rules/{made.pk}/promotion/"))
+    assert "no longer valid" in page(boss.get(f"/rules/{made.pk}/promotion/"))
     stale = boss.post(f"/rules/promotions/{theirs.pk}/approve/", {"version": made.version + 1})
-    assert "void" in page(stale, 409)
+    assert "no longer valid" in page(stale, 409)
     assert now(made).state == "shadow"
 
 
@@ -249,7 +256,7 @@ def test_decisions_go_after_their_days_but_for_those_with_feedback(
         rows = rated.decision.__class__.objects.of(acme)
         rows.update(created_at="2020-01-01T00:00:00Z")
     form = {"min_seen": "1", "min_changed": "1", "max_against": "1", "decision_days": "30"}
-    assert "drop 1 decision" in page(boss.post("/rules/gate/set/", form))
+    assert "delete 1 decision" in page(boss.post("/rules/gate/set/", form))
     assert delete_expired_decisions() == 0
     assert boss.post("/rules/gate/set/", {**form, "count": "1"}).status_code == 302
     assert delete_expired_decisions() == 1

@@ -22,7 +22,7 @@ SAID: dict[str, Any] = {
         ({}, []),
         (
             {"if": {"intent": "refund", "amount": {"$gt": 5}}},
-            [("ins", "If", 0, "amount is more than 5")],
+            [("ins", "If", 0, "amount is greater than 5")],
         ),
         ({"if": {}}, [("del", "If", 0, 'intent is "refund"'), ("ins", "If", 0, "Always")]),
         (
