@@ -75,7 +75,9 @@ def test_health_and_pages_tell(put_back: Ledger) -> None:
     browser = Client()
     browser.force_login(makers.member(put_back.account, "looker", role="reviewer"))
     for page in ("/operations/", "/ledger/"):
-        assert "was signed outside the database" in browser.get(page).content.decode(), page
+        assert (
+            "a checkpoint outside the database covers commit" in browser.get(page).content.decode()
+        ), page
 
 
 def test_a_new_file_is_believed_from_its_beginning(put_back: Ledger) -> None:
