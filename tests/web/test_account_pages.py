@@ -107,7 +107,7 @@ def test_an_address_that_is_too_long_to_sign_in_with_is_refused(
 def test_a_stranger_needs_a_first_password(admin: Client, acme: Account) -> None:
     answer = admin.post("/members/new/", {"email": "new@example.test", "role": "reviewer"})
     assert answer.status_code == 422
-    assert "first password" in answer.content.decode()
+    assert "initial password" in answer.content.decode()
 
 
 def test_nobody_is_let_in_with_a_password_that_others_chose(

@@ -23,9 +23,9 @@ def test_a_rule_is_promoted_and_rolled_back_there_on_its_evidence(
 @pytest.mark.parametrize(
     ("state", "second_person", "words"),
     [
-        ("draft", False, "set it to shadow first"),
-        ("disabled", False, "set it to shadow first"),
-        ("shadow", False, "not enough evidence"),
+        ("draft", False, "Move it to shadow first"),
+        ("disabled", False, "Move it to shadow first"),
+        ("shadow", False, "Not enough evidence"),
         ("shadow", True, "second person"),
     ],
 )

@@ -42,7 +42,7 @@ def test_the_marked_ones_are_decided_in_one_commit_and_taken_back_as_one(
     entries = proposed(acme, "First words.", "Second words.", "Third words.")
     before = [now(entry).body() for entry in entries]
     asked = page(desk.get(BULK, {"pick": [mark(each) for each in entries[:2]]}, headers=HTMX))
-    assert "the 2 that are marked" in asked
+    assert "2 selected proposals" in asked
     with acting(acme):
         commits = Commit.objects.count()
     form = {"pick": [mark(each) for each in entries[:2]], "deed": "reject", "which": "marked"}
@@ -126,7 +126,7 @@ def test_what_changed_or_is_in_anothers_hand_is_left_alone(desk: Client, acme: A
     bob.get(f"/review/?at={held.pk}")
     form = {"pick": picks, "deed": "approve", "which": "marked"}
     answer = page(desk.post(BULK, form, headers=REVIEW))
-    assert "1 approved. 2 were left alone" in answer
+    assert "1 approved. 2 skipped" in answer
     assert statuses(acme) == ["proposed", "proposed", "active"]
 
 
@@ -153,12 +153,12 @@ def test_many_are_decided_by_workers_with_progress(
     form = {"which": "all", "expected": "21", "deed": "approve"}
     place = desk.post(BULK, form, headers=REVIEW).headers["HX-Redirect"]
     quiet = desk.get(place, headers=HTMX)
-    assert "0 of 21 looked at" in page(quiet)
+    assert "0 of 21 processed" in page(quiet)
     same = desk.get(place, headers={**HTMX, "If-None-Match": quiet.headers["ETag"]})
     assert same.status_code == 304
     assert desk.post(f"{place}undo/").status_code == 409
     makers.settle()
-    assert "21 of 21 looked at" in page(desk.get(place))
+    assert "21 of 21 processed" in page(desk.get(place))
     with acting(acme):
         assert list(BulkPart.objects.order_by("number").values_list("done", flat=True)) == [20, 1]
     assert set(statuses(acme)) == {"active"}

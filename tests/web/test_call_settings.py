@@ -57,7 +57,7 @@ def test_every_section_sets_what_it_shows(at_desk: Client, acme: Account) -> Non
     said = page(at_desk.get("/calls/settings/"))
     for shown in ("small 0.25 2 0.025", 'value="60"', 'value="4"', "Because."):
         assert shown in said
-    for changed in ("v1 60 %, v2 40 %", "large 3; small 0.25 2 0.025", "Old tool results are:"):
+    for changed in ("v1 60 %, v2 40 %", "large 3; small 0.25 2 0.025", "Old tool results:"):
         assert changed in said
     with acting(acme):
         assert Commit.objects.of(acme).count() >= 4
@@ -81,15 +81,15 @@ def test_what_is_wrong_is_said_and_nothing_is_set(at_desk: Client, acme: Account
 
 def test_a_reviewer_looks_only(client: Client, alice: User) -> None:
     client.force_login(alice)
-    assert "You may look" in page(client.get("/calls/settings/"))
+    assert "You can view these settings" in page(client.get("/calls/settings/"))
     assert saved(client, "inputs", 0, inputs_days="7").status_code == 403
 
 
 def test_variants_are_compared(at_desk: Client, acme: Account) -> None:
 
-    assert "Variants cut and rank documents" in page(at_desk.get("/calls/variants/"))
+    assert "Variants split and rank documents" in page(at_desk.get("/calls/variants/"))
     made = call(acme, talk(1))
-    assert "No outcome was told yet" in page(at_desk.get("/calls/variants/"))
+    assert "No outcomes reported yet" in page(at_desk.get("/calls/variants/"))
     with acting(acme):
         record_outcome(acme.pk, made.report_id, {"success": True, "latency_ms": 1_234})
     said = page(at_desk.get("/calls/variants/"))

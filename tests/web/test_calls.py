@@ -73,7 +73,7 @@ def test_a_call_tells_all_that_was_decided(at_desk: Client, acme: Account) -> No
     with acting(acme):
         ContextInput.objects.of(acme).delete()
     said = page(at_desk.get(f"/calls/{row.pk}/"))
-    assert "kept no longer" in said
+    assert "no longer stored" in said
     assert "And the kiln0 now?" not in said
 
 

@@ -52,7 +52,7 @@ def test_a_comparison_is_asked_for_followed_and_read(at_desk: Client, acme: Acco
     settle()
     said = page(at_desk.get(place))
     assert "data-poll" not in said
-    assert "Tokens for what is found: " in said
+    assert "Maximum tokens for retrieved texts: " in said
     assert f"memory:{entry.pk}" in said
     assert "No calls match this filter." in page(at_desk.get(place, {"show": "no_longer_fitting"}))
     followed = at_desk.get(f"{place}progress/")

@@ -43,7 +43,7 @@ def test_two_reviewers_are_handed_different_proposals(
 def test_with_nothing_free_a_reviewer_is_told_so(desk: Client, bobs: Client, acme: Account) -> None:
     proposed(acme, "First words.")
     desk.get("/review/")
-    assert "Colleagues have what is left in hand" in page(bobs.get("/review/"))
+    assert "Colleagues are reviewing the remaining proposals" in page(bobs.get("/review/"))
 
 
 def test_what_somebody_has_in_hand_can_be_read_but_not_decided(
@@ -52,11 +52,14 @@ def test_what_somebody_has_in_hand_can_be_read_but_not_decided(
     first, second = proposed(acme, "First words.", "Second words.")
     desk.get(f"/review/?at={first.pk}")
     shown = page(bobs.get(f"/review/?at={first.pk}"))
-    assert "Alice</bdi> has this one in hand" in shown or "Alice has this one in hand" in shown
+    assert (
+        "Alice</bdi> is reviewing this proposal" in shown
+        or "Alice is reviewing this proposal" in shown
+    )
     assert "do-approve" not in shown
     answer = bobs.post(url("approve", first), seen(first), headers=REVIEW)
     assert answer.status_code == 409
-    assert "Taken by Alice" in page(answer)
+    assert "Alice took over this proposal" in page(answer)
     assert opened(answer) == str(second.pk)
     assert now(first).status == "proposed"
 
@@ -70,7 +73,7 @@ def test_a_lapsed_lease_is_taken_by_the_next_and_the_late_decision_refused(
         ReviewLease.objects.of(acme).update(until=timezone.now() - timedelta(seconds=1))
     assert opened(bobs.get("/review/")) == str(first.pk)
     answer = desk.post(url("reject", first), seen(first), headers=REVIEW)
-    assert (answer.status_code, "Taken by Bob" in page(answer)) == (409, True)
+    assert (answer.status_code, "Bob took over this proposal" in page(answer)) == (409, True)
     assert bobs.post(url("approve", first), seen(first), headers=REVIEW).status_code == 200
     assert now(first).status == "active"
 
@@ -104,11 +107,11 @@ def test_a_page_that_is_looked_at_keeps_its_proposal(
     same = desk.get(pulse, headers={**HTMX, "If-None-Match": quiet.headers["ETag"]})
     assert same.status_code == 304
     proposed(acme, "Second words.")
-    assert "1 new proposal came in" in page(desk.get(pulse, headers=HTMX))
+    assert "1 new proposal." in page(desk.get(pulse, headers=HTMX))
     bobs.post(url("review_take", first))
-    assert "Bob took this one over" in page(desk.get(pulse, headers=HTMX))
+    assert "Bob took over this proposal" in page(desk.get(pulse, headers=HTMX))
     bobs.post(url("approve", first), seen(first))
-    assert "A colleague decided" in page(desk.get(pulse, headers=HTMX))
+    assert "A colleague already decided" in page(desk.get(pulse, headers=HTMX))
 
 
 def test_who_only_looks_ahead_takes_nothing(desk: Client, acme: Account) -> None:
@@ -128,7 +131,7 @@ def test_the_queue_is_grouped_by_need(desk: Client, acme: Account) -> None:
     assert opened(desk.get("/review/?need=flagged")) == str(flagged.pk)
     here = f"{url('approve', flagged)}?need=flagged"
     answer = desk.post(here, seen(flagged), headers=REVIEW)
-    assert "No proposal of this group" in page(answer)
+    assert "No pending proposals in this group" in page(answer)
     assert opened(desk.get("/review/?need=nonsense")) == str(new.pk)
 
 

@@ -56,7 +56,7 @@ def test_a_stale_edit_shows_all_three_and_goes_on_from_them(
     )
     said = page(answer)
     assert answer.status_code == 409
-    assert "Nothing was saved, and nothing you typed is lost." in said
+    assert "Nothing was saved, and your input is still here." in said
     for shown in ("<ins>ten</ins>", "<ins>eleven</ins>", "both of you changed it", "Alice"):
         assert shown in said
     # The form goes on: my text, my title, their tags, my reason, and the version that is there.

@@ -184,4 +184,4 @@ def test_a_memory_says_why_to_look_twice(client: Client, alice: User, acme: Acco
         ).entries
     client.force_login(alice)
     shown = client.get(f"/memory/{entry.pk}/").content.decode()
-    assert "Speaks to the model" in shown
+    assert "Contains instructions to the model" in shown

@@ -58,7 +58,7 @@ def test_a_memory_is_found_corrected_in_place_and_fought_over_without_a_loss(
     text.fill("The gate opens at eleven.")
     said_by_another(acme, entries[0], "The gate opens at ten.")
     page.keyboard.press("Control+Enter")
-    expect(dialog).to_contain_text("nothing you typed is lost")
+    expect(dialog).to_contain_text("your input is still here")
     expect(text).to_have_value("The gate opens at eleven.")
     text.focus()
     page.keyboard.press("Control+Enter")

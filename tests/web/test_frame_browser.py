@@ -160,7 +160,7 @@ def test_what_went_wrong_is_said_and_stays(desk: Visitor) -> None:
     page.get_by_role("button", name="Close").click()
     page.route("**/breaks/", lambda route: route.abort())
     page.locator("#fail").click()
-    expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+    expect(page.get_by_role("alert")).to_contain_text("Cannot reach the server")
 
 
 def test_a_dialog_opens_from_a_link_and_gives_the_focus_back(desk: Visitor) -> None:
@@ -225,7 +225,7 @@ def test_signing_in_needs_no_javascript(browser: Browser, site: str, alice: User
     page.get_by_label("Name or e-mail").fill("alice")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("status", name="Notices")).to_contain_text("Approved")
+    expect(page.get_by_role("status", name="Notifications")).to_contain_text("Approved")
     page.close()
 
 

@@ -45,14 +45,14 @@ def hit(*, score: float = 0.5, **said: Any) -> Hit:
 @pytest.mark.parametrize(
     ("said", "visible", "why"),
     [
-        ({}, True, ["below the limit"]),
+        ({}, True, ["beyond the limit"]),
         ({}, False, ["not visible"]),
         ({"status": "proposed"}, True, ["not approved"]),
         ({"status": "rejected"}, True, ["rejected"]),
         ({"status": "superseded"}, True, ["superseded"]),
         ({"status": "forgotten"}, False, ["not visible", "forgotten"]),
         ({"expires_at": NOW}, True, ["expired"]),
-        ({"expires_at": NOW + DAY}, True, ["below the limit"]),
+        ({"expires_at": NOW + DAY}, True, ["beyond the limit"]),
         ({"valid_from": NOW + DAY}, True, ["not valid yet"]),
         ({"valid_to": NOW - DAY}, True, ["no longer valid"]),
         ({"score": 0.1, "status": "proposed"}, True, ["not approved", "below the minimum score"]),
@@ -165,8 +165,8 @@ def test_it_can_be_asked_what_would_have_been_told_then(
     asked = {"query": "when is tea served", "user_id": "ada"}
     now = text_of(page.get("/lab/", asked))
     before = text_of(page.get("/lab/", {**asked, "as_of": f"{then:%Y-%m-%dT%H:%M}"}))
-    assert "3 memories told" in now
-    assert "An agent is told nothing" in before
+    assert "3 memories returned" in now
+    assert "No results" in before
     assert "as_of" in before.split("Same query through the API")[1]
 
 
@@ -209,7 +209,7 @@ def test_on_the_page_the_parts_of_every_score_add_up(
     assert len(sums(text)) == len(stocked)
     assert all(score == pytest.approx(total, abs=1e-6) for score, total in sums(text))
     for words in (
-        "3 memories told",
+        "3 memories returned",
         "Near misses",
         "not visible to this user, agent or run",
         "tokens",
@@ -229,8 +229,8 @@ def test_two_ways_stand_side_by_side_in_one_address(
     # Six searches: each way as agents ask, further down, and over what is kept back.
     with django_assert_max_num_queries(100):
         other = text_of(page.get("/lab/", {**asked, "b-user_id": "lin", "b-limit": "3"}))
-    assert "A · 1 memory told" in other
-    assert "B · 1 memory told" in other
+    assert "A · 1 memory returned" in other
+    assert "B · 1 memory returned" in other
     assert "<small>new</small>" in other
 
 
@@ -246,7 +246,7 @@ def test_words_of_others_stay_words(page: Client, acme: Account, provider: FakeP
     text = text_of(page.get("/lab/", {"query": "it's <b>tea</b>", "user_id": "<i>"}))
     assert "<b>tea</b>" not in text
     assert "it&#x27;\\&#x27;&#x27;s" in text, "a quote stays inside its string in a shell"
-    assert "An agent is told nothing" in text
+    assert "No results" in text
 
 
 def test_a_result_is_marked_and_the_mark_taken_back(

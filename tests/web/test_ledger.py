@@ -38,7 +38,7 @@ def sign(commit: Commit) -> None:
 def test_the_ledger_is_verified_from_its_page(reviewer: Client, acme: Account) -> None:
     makers.key(acme)
     assert (
-        "was read" in (said := reviewer.post("/ledger/verify/").content.decode())
+        "checked" in (said := reviewer.post("/ledger/verify/").content.decode())
         or "were read" in said
     )
     with acting(acme):
@@ -57,8 +57,8 @@ def test_of_a_long_chain_what_was_not_signed_is_verified_while_a_person_waits(
         sign(signed)
     monkeypatch.setattr("kmapp.ledger.verify.LONG", len(heads) - 1)
     said = reviewer.post("/ledger/verify/").content.decode()
-    assert "1 commit was read." in said
-    assert f"reading began after commit {signed.seq}" in said
+    assert "1 commit checked." in said
+    assert f"only commits after {signed.seq}" in said
     with acting(acme):
         Checkpoint.objects.of(acme).update(commit_hash="0" * 64)
     assert "is not the one that was signed" in reviewer.post("/ledger/verify/").content.decode()
@@ -83,8 +83,8 @@ def test_nobody_waits_until_a_long_chain_is_read(
     )
     assert said["head"] == heads[2].commit_hash
     shown = reviewer.post("/ledger/verify/").content.decode()
-    assert "3 commits were read." in shown
-    assert "reading ended at commit 3" in shown
+    assert "3 commits checked." in shown
+    assert "the check stopped at commit 3" in shown
 
     with acting(acme):
         sign(heads[-2])

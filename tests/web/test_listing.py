@@ -1,4 +1,4 @@
-"""The list of memories: narrowed, sought by words and meaning, in the columns a person wants."""
+"""The list of memories: narrowed, sought by keywords and meaning, in the columns a person wants."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ def test_meaning_finds_what_no_word_does(committed: str, at_desk: Client, acme: 
     makers.settle()
     said = shown(at_desk, q="a noisy puppy kept everyone awake")
     assert "dog barked" in said
-    assert "by words and meaning" in said
+    assert "by keywords and meaning" in said
 
 
 def test_without_the_embedder_words_alone_find_and_the_page_says_so(
@@ -45,7 +45,7 @@ def test_without_the_embedder_words_alone_find_and_the_page_says_so(
     remember(acme, "Lin likes oolong tea.")
     said = shown(at_desk, q="oolong")
     assert "oolong tea" in said
-    assert "by words alone" in said
+    assert "by keywords only" in said
 
 
 def test_a_reviewer_finds_what_agents_are_not_told(at_desk: Client, acme: Account) -> None:
@@ -135,7 +135,7 @@ def test_what_an_address_says_and_we_do_not_know_is_named(
 def test_the_page_names_what_it_left_out(at_desk: Client, acme: Account) -> None:
     remember(acme, "A fact.")
     said = shown(at_desk, kind="odd", colour="<b>")
-    assert "Left out" in said
+    assert "not recognized" in said
     assert "colour" in said
     assert "A fact." in said
 
@@ -182,5 +182,5 @@ def test_a_search_is_bounded_and_says_so(
     monkeypatch.setattr("memory.retrieval.admin_search.CANDIDATES", 3)
     remember(acme, *(f"Tea number {n}." for n in range(9)))
     said = shown(at_desk, q="tea")
-    assert "The best 5 are shown." in said
+    assert "Only the top 5 results are shown." in said
     assert "1 to 5 of 5" in said

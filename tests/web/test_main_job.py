@@ -139,7 +139,7 @@ def test_who_decides_second_sees_what_was_decided(
     page.keyboard.press("r")
     expect(page.locator("#reason")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator("#lost")).to_contain_text("Somebody decided first")
+    expect(page.locator("#lost")).to_contain_text("Someone else decided first")
     expect(page.locator("#dialog")).to_be_hidden()
     opened(page, MAIL)
     assert status(acme, KETTLE) == ("active", False)

@@ -131,7 +131,7 @@ def test_an_admin_who_looked_too_long_ago_is_told(admin: Client, acme: Account) 
     form = {"section": "redaction", "version": "0", "redact": []}
     answer = admin.post("/policy/set/", form)
     assert answer.status_code == 409
-    assert "Somebody changed the policy" in page(answer)
+    assert "Someone changed the policy" in page(answer)
     assert settings_of(acme).account.redact != []
 
 
@@ -142,12 +142,12 @@ def test_days_that_forget_something_are_counted_and_confirmed(admin: Client, acm
     form = {"section": "retention", "version": "0", "event": "30"}
     asked = admin.post("/policy/set/", form)
     assert asked.status_code == 200
-    assert "Set the days and forget 2 memories" in page(asked)
+    assert "Save and forget 2 memories" in page(asked)
     assert settings_of(acme).forget_after == {}
     with acting(acme):
         pin(Decision(account_id=acme.pk, entry_id=old[0].pk, actor=SYSTEM))
     drifted = admin.post("/policy/set/", {**form, "count": "2"})
-    assert "Set the days and forget 1 memory" in page(drifted)
+    assert "Save and forget 1 memory" in page(drifted)
     assert admin.post("/policy/set/", {**form, "count": "1"}).status_code == 302
     assert 'data-label="Due within the hour"><a' in page(admin.get("/policy/"))
 

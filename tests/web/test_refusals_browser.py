@@ -35,7 +35,7 @@ def test_a_question_is_tried_out_and_an_answer_marked(
     page.get_by_label("User").fill("u")
     page.get_by_label("Question").fill("when does the tea room open")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="1 memory told")).to_be_visible()
+    expect(page.get_by_role("heading", name="1 memory returned")).to_be_visible()
     page.get_by_role("button", name="outdated").click()
     expect(page.get_by_role("button", name="outdated")).to_have_attribute("aria-pressed", "true")
     with acting(acme):
@@ -52,7 +52,7 @@ def test_a_number_that_changed_meanwhile_decides_nothing(reviewer: Visitor, acme
     proposed(acme, "Third words.")
     page.wait_for_load_state("networkidle")
     dialog.get_by_role("button", name="Approve").click()
-    expect(page.get_by_text("The number changed since you looked.")).to_be_visible()
+    expect(page.get_by_text("The number changed after you opened this page.")).to_be_visible()
     expect(page.get_by_text("all 3 that wait")).to_be_visible()
     with acting(acme):
         assert MemoryEntry.objects.awaiting_review().count() == 3

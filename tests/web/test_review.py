@@ -84,11 +84,11 @@ def test_without_htmx_a_decision_leads_to_the_next(desk: Client, acme: Account) 
 
 def test_a_rejection_keeps_its_reason(desk: Client, acme: Account, alice: User) -> None:
     [entry] = proposed(acme, "The moon is cheese.")
-    assert "Why?" in page(desk.get(url("reject", entry), headers=HTMX))
+    assert "Reason" in page(desk.get(url("reject", entry), headers=HTMX))
     desk.post(url("reject", entry), seen(entry, reason=" not so "))
     with acting(acme):
         version = MemoryVersion.objects.get(entry=entry, version=2)
-    assert (version.event, version.reason) == ("REJECT", "not so")
+    assert (version.event, version.reason) == ("REJECT", "Check this line")
     assert version.actor == f"user:{alice.pk}"
     assert now(entry).status == "rejected"
 
@@ -151,7 +151,7 @@ def test_a_correction_needs_words(desk: Client, acme: Account) -> None:
     form = seen(entry, content=" \n ", kind="fact")
     answer = desk.post(url("review_edit", entry), form, headers=REVIEW)
     assert answer.status_code == 422
-    assert "write some" in page(answer)
+    assert "Enter the text" in page(answer)
     assert now(entry).version == 1
 
 
@@ -197,7 +197,7 @@ def test_a_stale_way_back_changes_nothing(desk: Client, acme: Account) -> None:
     desk.post(url("review_pin", entry), seen(entry, pinned="yes"))
     answer = desk.post(f"{url('undo', entry)}?version=2", headers=REVIEW)
     assert (answer.status_code, answer.headers["HX-Retarget"]) == (409, "#notices")
-    assert "Not taken back" in page(answer)
+    assert "Not undone" in page(answer)
     assert (now(entry).status, now(entry).version) == ("active", 3)
     assert desk.post(url("undo", entry)).status_code == 400
 
@@ -211,7 +211,7 @@ def test_who_comes_second_is_shown_what_the_first_did(desk: Client, acme: Accoun
         reject(Decision(account_id=acme.pk, entry_id=first.pk, actor=SYSTEM, version=1))
     answer = desk.post(url("approve", first), {"version": "1"}, headers=REVIEW)
     assert answer.status_code == 409
-    assert "Somebody decided first" in page(answer)
+    assert "Someone else decided first" in page(answer)
     assert "Rejected</span>" in page(answer)
     assert opened(answer) == str(second.pk)
     assert (now(first).status, now(second).status) == ("rejected", "proposed")
@@ -223,7 +223,7 @@ def test_what_was_written_over_a_change_is_kept(desk: Client, acme: Account) -> 
     form = {"version": "1", "content": "Another wording.", "kind": "fact"}
     answer = desk.post(url("review_edit", entry), form, headers=REVIEW)
     assert answer.status_code == 409
-    assert "Somebody changed this proposal first" in page(answer)
+    assert "Someone else changed this proposal" in page(answer)
     assert "\nAnother wording.</textarea>" in page(answer)
     assert now(entry).content == "One wording."
     assert desk.post(url("approve", entry), {}).status_code == 400
@@ -246,7 +246,7 @@ def test_what_agents_wrote_is_shown_whole_and_harmless(desk: Client, acme: Accou
     shown = page(desk.get("/review/"))
     assert [mark for mark in ("<b ", "<b>", "<i>", "<u>", "\u202e") if mark in shown] == []
     assert "U+202E" in shown
-    assert "Speaks to the model" in shown
+    assert "Contains instructions to the model" in shown
 
 
 def test_every_flag_is_said_in_a_sentence() -> None:

@@ -59,7 +59,7 @@ def test_what_an_old_view_says_and_is_not_known_any_more_is_named(
     link = f"/memory/?{view.query}&view={view.pk}"
     assert link.replace("&", "&amp;") in page(at_desk.get("/memory/"))
     said = page(at_desk.get(link))
-    assert "Left out" in said
+    assert "not recognized" in said
     assert "mood" in said
     assert "A fact." in said
 

@@ -82,13 +82,13 @@ def test_days_that_erase_something_are_confirmed(at_desk: Client, acme: Account)
         ToolResultArchive.objects.of(acme).update(created_at=then)
     assert "Next to be erased" in page(at_desk.get("/tool-results/keeping/"))
     asked = page(at_desk.post("/tool-results/keeping/set/", FORM))
-    assert "Set the days and erase 1 tool result" in asked
+    assert "Save and erase 1 tool result" in asked
     done = at_desk.post("/tool-results/keeping/set/", {**FORM, "count": "1"})
     assert done.status_code == 302
     said = page(at_desk.get("/tool-results/keeping/"))
     assert "Next to be erased" not in said
     assert str(row.pk) in said
-    assert "is erased within the hour" in page(at_desk.get("/tool-results/"))
+    assert "will be erased within the hour" in page(at_desk.get("/tool-results/"))
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_suggestions_are_followed_and_declined(reviewer: Client, acme: Account) 
             )
         )
     shown = page(reviewer, "/topics/")
-    assert "3 memories would leave" in shown
+    assert "3 memories would move" in shown
     said = reviewer.post(f"/topics/suggestions/{split.pk}/follow/", follow=True).content.decode()
     with acting(acme):
         new = MemoryEntry.objects.of(acme).filter(kind="topic").latest("pk")
