@@ -36,6 +36,6 @@ def security_definer_function(
     name = signature.partition("(")[0]
     return SecurityDefinerFunction(
         signature,
-        f"CREATE FUNCTION {name}({arguments}) RETURNS {returns} LANGUAGE {language} "
+        f"CREATE OR REPLACE FUNCTION {name}({arguments}) RETURNS {returns} LANGUAGE {language} "
         f"SECURITY DEFINER SET search_path = pg_catalog, public AS $body${body}$body$",
     )

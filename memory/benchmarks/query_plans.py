@@ -121,7 +121,7 @@ def whole_reads(account: Account, viewer: Viewer) -> list[str]:
 
 def claim_statements() -> list[Statement]:
     """Return the statements inside the function `claim_deliveries`, as the owner."""
-    due = import_module("kmapp.migrations.0002_doors").DUE
+    due = import_module("kmapp.migrations.0002_queue_functions").DUE
     start = "SELECT d.account_id, d.handler FROM outbox_delivery d WHERE"
     lock = "FOR UPDATE SKIP LOCKED"
     handlers = ["memory.handlers.embed", "memory.handlers.order"]

@@ -7,21 +7,10 @@ from django.db.migrations import AddField, AddIndex, CreateModel
 from django.db.migrations.loader import MigrationLoader
 
 OURS = ("kmapp.", "memory.", "knowledge.", "rules.", "context.")
-OF_THE_FIRST_SCHEMA = {"outbox.0002_not_done.deliveries_not_done"}
-# Whoever ran an older release beside these could not write: they are as they were released.
-RELEASED = {
-    "context.0003_reports",
-    "context.0005_tools_of_calls",
-    "context.0011_shares_of_variants",
-    "context.0013_summaries_by_models",
-    "context.0014_another_kmapp",
-    "memory.0011_what_is_noted",
-    "providers.0002_cosines",
-}
 
 
 def test_an_index_of_a_table_that_may_be_long_is_built_beside_its_writers() -> None:
-    assert set(built_under_lock()) == OF_THE_FIRST_SCHEMA
+    assert not list(built_under_lock())
 
 
 def built_under_lock() -> Iterator[str]:
@@ -32,11 +21,11 @@ def built_under_lock() -> Iterator[str]:
 
 
 def test_the_release_before_can_leave_a_column_out() -> None:
-    """Its processes write on until they are started anew."""
-    assert set(columns_that_must_be_said()) == RELEASED
+    """Its processes continue to write until they are restarted."""
+    assert not list(required_columns())
 
 
-def columns_that_must_be_said() -> Iterator[str]:
+def required_columns() -> Iterator[str]:
     for name, each in changes_of_tables():
         if isinstance(each, AddField) and not (each.field.null or each.field.has_db_default()):
             yield name

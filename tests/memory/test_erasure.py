@@ -249,7 +249,7 @@ def test_what_was_erased_before_it_said_so_is_known(
     admin: Client, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     erase(agent, ids=[run[1]])
-    known = import_module("memory.migrations.0019_known_commits_of_erased").KNOWN
+    known = import_module("memory.migrations.0003_later_indexes").KNOWN_COMMITS
     with acting(acme), connection.cursor() as cursor:
         before = ErasedEntry.objects.get(pk=run[1]).commits
         assert before

@@ -4,11 +4,10 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('accounts', '0001_initial'),
+        ("accounts", "0001_initial"),
     ]
 
     operations = [
@@ -29,6 +28,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'commit',
                 'verbose_name_plural': 'commits',
+                'constraints': [models.UniqueConstraint(fields=('account', 'id'), name='commit_in_account'), models.UniqueConstraint(fields=('account', 'seq'), name='one_commit_per_number'), models.UniqueConstraint(fields=('account', 'parent_hash'), name='no_forks')],
             },
         ),
         migrations.CreateModel(
@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
             name='Seal',
             fields=[
                 ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('object_type', models.CharField(max_length=50, verbose_name="object type")),
+                ('object_type', models.CharField(max_length=50, verbose_name='object type')),
                 ('object_id', models.UUIDField(verbose_name='object')),
                 ('op', models.CharField(max_length=20, verbose_name='change')),
                 ('salt', models.BinaryField(max_length=16, verbose_name='salt')),
@@ -60,6 +60,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'seal',
                 'verbose_name_plural': 'seals',
+                'constraints': [models.UniqueConstraint(fields=('account', 'object_type', 'object_id', 'commit'), name='one_seal_per_object_and_commit')],
             },
         ),
         migrations.CreateModel(
@@ -78,21 +79,5 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'checkpoints',
                 'indexes': [models.Index(fields=['account', '-seq'], name='checkpoints_newest_first')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='commit',
-            constraint=models.UniqueConstraint(fields=('account', 'id'), name='commit_in_account'),
-        ),
-        migrations.AddConstraint(
-            model_name='commit',
-            constraint=models.UniqueConstraint(fields=('account', 'seq'), name='one_commit_per_number'),
-        ),
-        migrations.AddConstraint(
-            model_name='commit',
-            constraint=models.UniqueConstraint(fields=('account', 'parent_hash'), name='no_forks'),
-        ),
-        migrations.AddConstraint(
-            model_name='seal',
-            constraint=models.UniqueConstraint(fields=('account', 'object_type', 'object_id', 'commit'), name='one_seal_per_object_and_commit'),
         ),
     ]

@@ -1,16 +1,22 @@
+"""Postings of terms, and vectors."""
+
 import django.db.models.deletion
 import kmapp.database.ids
 import pgvector.django.halfvec
 from django.db import migrations, models
 
+COVERING = """
+ALTER TABLE search_termposting DROP CONSTRAINT search_termposting_pkey,
+ADD PRIMARY KEY (account_id, collection, term, document) INCLUDE (tf, dl)
+"""
+
 
 class Migration(migrations.Migration):
-
+    replaces = [("search", "0001_initial"), ("search", "0002_covering")]
     initial = True
-
     dependencies = [
-        ('accounts', '0001_initial'),
-        ('providers', '0001_initial'),
+        ("accounts", "0001_initial"),
+        ("providers", "0001_schema"),
     ]
 
     operations = [
@@ -41,7 +47,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('PENDING', 'Waiting'), ('READY', 'Ready'), ('FAILED', 'Failed')], default='PENDING', max_length=7, verbose_name='state')),
                 ('embedding', pgvector.django.halfvec.HalfVectorField(editable=False, null=True)),
                 ('error', models.CharField(blank=True, max_length=200, verbose_name='error')),
-                ('ready_at', models.DateTimeField(null=True, verbose_name="ready at")),
+                ('ready_at', models.DateTimeField(null=True, verbose_name='ready at')),
                 ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
                 ('model', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='vectors', to='providers.embeddingmodel', verbose_name='model')),
             ],
@@ -52,4 +58,6 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('account', 'collection', 'object_id', 'part', 'model'), name='one_vector_per_part_and_model'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'READY'), _negated=True), ('embedding__isnull', False), _connector='OR'), name='ready_vector_has_embedding')],
             },
         ),
+        # Searches by words read the key of the postings and nothing else.
+        migrations.RunSQL(COVERING, migrations.RunSQL.noop),
     ]

@@ -1,19 +1,23 @@
+"""Memories, their edges, versions and erasures, as in the first release."""
+
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
 import kmapp.database.ids
 from django.db import migrations, models
 
+from kmapp.accounts.row_level_security import EnableRowLevelSecurity, SameAccountForeignKey
+
+TABLES = ("memoryentry", "memoryversion", "memoryedge", "erasedentry")
+
 
 class Migration(migrations.Migration):
-
-    initial = True
-
-    dependencies = [
-        ('accounts', '0002_initial'),
-        ('ledger', '0001_initial'),
+    replaces = [
+        ("memory", "0001_initial"), ("memory", "0002_isolate"),
+        ("memory", "0003_entries_of_everyone"),
     ]
-
+    initial = True
+    dependencies = [("kmapp", "0001_isolation")]
     operations = [
         migrations.CreateModel(
             name='ErasedEntry',
@@ -62,12 +66,12 @@ class Migration(migrations.Migration):
                 ('valid_from', models.DateTimeField(blank=True, null=True, verbose_name='valid from')),
                 ('valid_to', models.DateTimeField(blank=True, null=True, verbose_name='valid until')),
                 ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires')),
-                ('position', models.PositiveIntegerField(default=0, verbose_name="position in batch")),
+                ('position', models.PositiveIntegerField(default=0, verbose_name='position in batch')),
                 ('version', models.PositiveIntegerField(default=1, verbose_name='version')),
                 ('created_by', models.CharField(max_length=50, verbose_name='written by')),
                 ('created_at', models.DateTimeField(verbose_name='created')),
                 ('updated_at', models.DateTimeField(verbose_name='updated')),
-                ('access_count', models.PositiveIntegerField(default=0, verbose_name="recalls")),
+                ('access_count', models.PositiveIntegerField(default=0, verbose_name='recalls')),
                 ('last_accessed_at', models.DateTimeField(blank=True, null=True, verbose_name='last recalled')),
                 ('last_activated_at', models.DateTimeField(blank=True, null=True, verbose_name='last activated')),
                 ('account', models.ForeignKey(db_index=False, editable=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.account', verbose_name='account')),
@@ -76,6 +80,8 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'memory',
                 'verbose_name_plural': 'memories',
+                'indexes': [models.Index(fields=['account', 'user_id', 'status'], name='entries_of_user'), models.Index(fields=['account', 'run_id', 'observed_at'], name='entries_of_run'), models.Index(fields=['account', 'agent_id', 'status'], name='entries_of_agent'), models.Index(fields=['account', 'status', 'created_at'], name='entries_by_status'), models.Index(fields=['account', '-created_at', '-id'], name='entries_newest_first'), models.Index(condition=models.Q(('visibility', 'account')), fields=['account', 'status'], name='entries_of_everyone')],
+                'constraints': [models.UniqueConstraint(fields=('account', 'id'), name='entry_in_account'), models.UniqueConstraint(fields=('account', 'scope', 'client_id'), name='one_entry_per_client_id'), models.CheckConstraint(condition=models.Q(('importance__gte', 0), ('importance__lte', 1)), name='importance_between_0_and_1'), models.CheckConstraint(condition=models.Q(('confidence__gte', 0), ('confidence__lte', 1)), name='confidence_between_0_and_1'), models.CheckConstraint(condition=models.Q(('salience__gte', 0), ('salience__lte', 1)), name='salience_between_0_and_1')],
             },
         ),
         migrations.CreateModel(
@@ -97,6 +103,8 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'edge',
                 'verbose_name_plural': 'edges',
+                'indexes': [models.Index(fields=['account', 'dst'], name='edges_by_target')],
+                'constraints': [models.UniqueConstraint(fields=('account', 'src', 'dst', 'type'), name='one_edge_per_type'), models.CheckConstraint(condition=models.Q(('src', models.F('dst')), _negated=True), name='edge_joins_two_entries'), models.CheckConstraint(condition=models.Q(models.Q(('commit__isnull', True), ('origin', 'derived')), models.Q(('commit__isnull', False), ('origin', 'written')), _connector='OR'), name='written_edge_has_commit')],
             },
         ),
         migrations.CreateModel(
@@ -104,7 +112,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=kmapp.database.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('version', models.PositiveIntegerField(verbose_name='version')),
-                ('event', models.CharField(choices=[('ADD', 'added'), ('PROPOSE', 'proposed'), ('UPDATE', 'changed'), ('APPROVE', 'approved'), ('REJECT', 'rejected'), ('PIN', 'pinned'), ('UNPIN', 'unpinned'), ('FORGET', 'forgotten'), ('SUPERSEDE', 'superseded'), ('UNDO', "undone")], max_length=10, verbose_name='event')),
+                ('event', models.CharField(choices=[('ADD', 'added'), ('PROPOSE', 'proposed'), ('UPDATE', 'changed'), ('APPROVE', 'approved'), ('REJECT', 'rejected'), ('PIN', 'pinned'), ('UNPIN', 'unpinned'), ('FORGET', 'forgotten'), ('SUPERSEDE', 'superseded'), ('UNDO', 'undone')], max_length=10, verbose_name='event')),
                 ('state', models.JSONField(verbose_name='state')),
                 ('actor', models.CharField(max_length=50, verbose_name='actor')),
                 ('reason', models.TextField(blank=True, verbose_name='reason')),
@@ -116,70 +124,13 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'version',
                 'verbose_name_plural': 'versions',
+                'indexes': [models.Index(fields=['account', '-created_at'], name='versions_newest_first')],
+                'constraints': [models.UniqueConstraint(fields=('account', 'entry', 'version'), name='one_state_per_version')],
             },
         ),
-        migrations.AddIndex(
-            model_name='memoryentry',
-            index=models.Index(fields=['account', 'user_id', 'status'], name='entries_of_user'),
-        ),
-        migrations.AddIndex(
-            model_name='memoryentry',
-            index=models.Index(fields=['account', 'run_id', 'observed_at'], name='entries_of_run'),
-        ),
-        migrations.AddIndex(
-            model_name='memoryentry',
-            index=models.Index(fields=['account', 'agent_id', 'status'], name='entries_of_agent'),
-        ),
-        migrations.AddIndex(
-            model_name='memoryentry',
-            index=models.Index(fields=['account', 'status', 'created_at'], name='entries_by_status'),
-        ),
-        migrations.AddIndex(
-            model_name='memoryentry',
-            index=models.Index(fields=['account', '-created_at', '-id'], name='entries_newest_first'),
-        ),
-        migrations.AddConstraint(
-            model_name='memoryentry',
-            constraint=models.UniqueConstraint(fields=('account', 'id'), name='entry_in_account'),
-        ),
-        migrations.AddConstraint(
-            model_name='memoryentry',
-            constraint=models.UniqueConstraint(fields=('account', 'scope', 'client_id'), name='one_entry_per_client_id'),
-        ),
-        migrations.AddConstraint(
-            model_name='memoryentry',
-            constraint=models.CheckConstraint(condition=models.Q(('importance__gte', 0), ('importance__lte', 1)), name='importance_between_0_and_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='memoryentry',
-            constraint=models.CheckConstraint(condition=models.Q(('confidence__gte', 0), ('confidence__lte', 1)), name='confidence_between_0_and_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='memoryentry',
-            constraint=models.CheckConstraint(condition=models.Q(('salience__gte', 0), ('salience__lte', 1)), name='salience_between_0_and_1'),
-        ),
-        migrations.AddIndex(
-            model_name='memoryedge',
-            index=models.Index(fields=['account', 'dst'], name='edges_by_target'),
-        ),
-        migrations.AddConstraint(
-            model_name='memoryedge',
-            constraint=models.UniqueConstraint(fields=('account', 'src', 'dst', 'type'), name='one_edge_per_type'),
-        ),
-        migrations.AddConstraint(
-            model_name='memoryedge',
-            constraint=models.CheckConstraint(condition=models.Q(('src', models.F('dst')), _negated=True), name='edge_joins_two_entries'),
-        ),
-        migrations.AddConstraint(
-            model_name='memoryedge',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('commit__isnull', True), ('origin', 'derived')), models.Q(('commit__isnull', False), ('origin', 'written')), _connector='OR'), name='written_edge_has_commit'),
-        ),
-        migrations.AddIndex(
-            model_name='memoryversion',
-            index=models.Index(fields=['account', '-created_at'], name='versions_newest_first'),
-        ),
-        migrations.AddConstraint(
-            model_name='memoryversion',
-            constraint=models.UniqueConstraint(fields=('account', 'entry', 'version'), name='one_state_per_version'),
-        ),
+        *(EnableRowLevelSecurity(f"memory_{table}") for table in TABLES),
+        SameAccountForeignKey("memory_memoryversion", "entry_id", "memory_memoryentry"),
+        SameAccountForeignKey("memory_memoryedge", "src_id", "memory_memoryentry"),
+        SameAccountForeignKey("memory_memoryedge", "dst_id", "memory_memoryentry"),
+        *(SameAccountForeignKey(f"memory_{table}", "commit_id", "ledger_commit") for table in TABLES),
     ]

@@ -1,0 +1,16 @@
+"""Scopes of API keys that were added after the first release."""
+
+import django.contrib.postgres.fields
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    replaces = [("accounts", "0003_override_scope"), ("accounts", "0004_trust_scope")]
+    dependencies = [("accounts", "0002_initial")]
+    operations = [
+        migrations.AlterField(
+            model_name='apikey',
+            name='scopes',
+            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('memory:read', 'Read memories'), ('memory:write', 'Write memories'), ('memory:erase', 'Permanently erase memories'), ('knowledge:read', 'Read knowledge'), ('knowledge:write', 'Write knowledge'), ('knowledge:trust', 'Write to trusted sources'), ('rules:read', 'Read rules'), ('rules:write', 'Write rules'), ('rules:override', 'Promote rules past the evidence gate'), ('context:read', 'Read context reports'), ('context:write', 'Assemble context'), ('debug', 'View debug details'), ('admin', 'Full access')], max_length=30), size=None, verbose_name='scopes'),
+        ),
+    ]
