@@ -88,7 +88,7 @@ def test_what_a_colleague_has_in_hand_is_read_and_taken_over(
     reviewer.go(f"/review/?at={first.pk}")
     page = reviewer.page
     opened(page, "First words.")
-    expect(page.get_by_text("Alice has this one in hand.")).to_be_visible()
+    expect(page.get_by_text("Alice is reviewing this proposal.")).to_be_visible()
     page.keyboard.press("a")  # nothing is there to be pressed
     page.keyboard.press("t")
     expect(page.locator("#do-approve")).to_be_visible()
@@ -127,13 +127,13 @@ def test_many_are_marked_decided_and_taken_back_by_keyboard(
     page.keyboard.press("x")
     expect(page.locator("input[name=pick]:checked")).to_have_count(2)
     page.keyboard.press("b")
-    expect(page.get_by_text("the 2 that are marked")).to_be_visible()
+    expect(page.get_by_text("2 selected proposals")).to_be_visible()
     page.wait_for_load_state("networkidle")
     page.get_by_role("dialog").get_by_role("button", name="Reject").press("Enter")
     expect(page.get_by_text("2 rejected.")).to_be_visible()
     opened(page, third)
     page.keyboard.press("u")
-    expect(page.get_by_text("2 proposals wait again.")).to_be_visible()
+    expect(page.get_by_text("2 proposals pending again.")).to_be_visible()
     expect(page.locator("[data-count='memory:review']")).to_have_text("3")
 
 

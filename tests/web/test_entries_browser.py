@@ -48,7 +48,7 @@ def test_a_memory_is_found_corrected_in_place_and_fought_over_without_a_loss(
     page.keyboard.press("/")
     page.keyboard.type("gate")
     page.keyboard.press("Enter")
-    expect(page.locator("#entries")).to_contain_text("Best first for “gate”")
+    expect(page.locator("#entries")).to_contain_text("Results for “gate”")
     gate = page.locator(f"#entry-{entries[0].pk}")
     gate.locator("a.strong").focus()
     page.keyboard.press("e")

@@ -149,7 +149,7 @@ def test_days_that_forget_something_are_counted_and_confirmed(admin: Client, acm
     drifted = admin.post("/policy/set/", {**form, "count": "2"})
     assert "Save and forget 1 memory" in page(drifted)
     assert admin.post("/policy/set/", {**form, "count": "1"}).status_code == 302
-    assert 'data-label="Due within the hour"><a' in page(admin.get("/policy/"))
+    assert 'data-label="Expiring within the hour"><a' in page(admin.get("/policy/"))
 
 
 def test_retention_forgets_what_is_old_and_nothing_else(acme: Account, rival: Account) -> None:

@@ -33,7 +33,7 @@ def test_a_question_is_tried_out_and_an_answer_marked(
     page = reviewer.page
     reviewer.go("/lab/")
     page.get_by_label("User").fill("u")
-    page.get_by_label("Question").fill("when does the tea room open")
+    page.get_by_label("Query").fill("when does the tea room open")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="1 memory returned")).to_be_visible()
     page.get_by_role("button", name="outdated").click()
@@ -48,12 +48,12 @@ def test_a_number_that_changed_meanwhile_decides_nothing(reviewer: Visitor, acme
     reviewer.go("/review/")
     page.keyboard.press("b")
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("all 2 that wait")).to_be_visible()
+    expect(dialog.get_by_text("all 2 pending proposals")).to_be_visible()
     proposed(acme, "Third words.")
     page.wait_for_load_state("networkidle")
     dialog.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("The number changed after you opened this page.")).to_be_visible()
-    expect(page.get_by_text("all 3 that wait")).to_be_visible()
+    expect(page.get_by_text("all 3 pending proposals")).to_be_visible()
     with acting(acme):
         assert MemoryEntry.objects.awaiting_review().count() == 3
 
