@@ -11,7 +11,7 @@ from tests.promises.plugin import CARRIES, MEASURED, WHY
 from tests.promises.register import PROMISES, Promise
 
 KEPT, BROKEN, NOT_SHOWN = "kept", "BROKEN", "NOT SHOWN"
-HEADINGS = ("#", "promise", "fault", "asked", "measured", "verdict")
+HEADINGS = ("#", "promise", "fault", "required", "measured", "verdict")
 WIDTHS = (2, 34, 30, 34, 40, 10)
 
 
@@ -49,7 +49,7 @@ class Row:
         if skipped:
             tests += f", {skipped} skipped"
         said = "; ".join([*dict.fromkeys(self.figures), tests])
-        told = (self.promise.text, self.promise.fault, self.promise.asked)
+        told = (self.promise.text, self.promise.fault, self.promise.required)
         return (str(self.number), *told, said, self.verdict)
 
 

@@ -67,18 +67,18 @@ def reckoned(there: Deployment, crowd: Crowd, memory: Sequence[float]) -> list[F
     growth = median(memory[-third:]) / median(memory[third : 2 * third])
     return [
         Finding("memories acknowledged", f"{len(promised):,}", bool(promised)),
-        none("of them lost", len(lost)),
-        none("doubled", len(rows) - len({text for *_ids, text in rows})),
-        none("in another account, or told to it", len(strays)),
-        none("without exactly one vector", _count(there, UNREADY)),
-        none("jobs still owed", owed(there)),
-        none("jobs given up", _count(there, DEAD)),
+        none("lost memories", len(lost)),
+        none("duplicate memories", len(rows) - len({text for *_ids, text in rows})),
+        none("memories in or visible to another account", len(strays)),
+        none("memories without exactly one vector", _count(there, UNREADY)),
+        none("pending jobs", owed(there)),
+        none("failed jobs", _count(there, DEAD)),
         Finding("decisions acknowledged", f"{len(approved):,}", bool(approved)),
-        none("of them lost, or taken twice", len(approved) - len(kept)),
-        none("promises broken on the way", len(crowd.wrong)),
+        none("lost or duplicate decisions", len(approved) - len(kept)),
+        none("violations during the run", len(crowd.wrong)),
         *(Finding("broken", said, holds=False) for said in crowd.wrong[:5]),
         Finding("`fsck`", fsck.stdout.strip().rpartition("\n")[2], fsck.returncode == 0),
-        Finding("memory, last third to second", f"{growth:.2f}", growth <= FLAT),
+        Finding("memory use, last third relative to second", f"{growth:.2f}", growth <= FLAT),
     ]
 
 

@@ -156,7 +156,9 @@ def test_what_went_wrong_is_said_and_stays(desk: Visitor) -> None:
     expect(page.get_by_role("alert")).to_contain_text("Someone <b>approved</b> it first.")
     page.get_by_role("button", name="Close").click()
     page.locator("#fail").click()
-    expect(page.get_by_role("alert")).to_contain_text("Nothing on this page was changed. Try again. (500)")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "Nothing on this page was changed. Try again. (500)"
+    )
     page.get_by_role("button", name="Close").click()
     page.route("**/breaks/", lambda route: route.abort())
     page.locator("#fail").click()
