@@ -20,18 +20,18 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: runtime ## run the product until Ctrl-C, in .kmapp (KMAPP_DATA_DIR) on port 8000 (PORT)
+up: runtime ## run the product until Ctrl-C; data in .kmapp (KMAPP_DATA_DIR), port 8000 (PORT)
 	@exec $(PY) manage.py up
 
-test: development ## run every test but those of `make chaos` and `make long`
+test: development ## run all tests except those of `make chaos` and `make long`
 	@rm -rf $(PROMISES)
 	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m "not chaos and not long" --promises=$(PROMISES)
 
-long: development ## run the longer forms of some tests, and plans beside 100,000 memories
+long: development ## run the long form of some tests, and query plans with 100,000 memories
 	@$(ALONE) $(PY) -m pytest -n $(JOBS) -m long
 	@$(ALONE) KMAPP_PLANS_AT=100000 $(PY) -m pytest -n 0 tests/memory/test_plans.py
 
-check: development ## formatting, lint, types, imports, migrations
+check: development ## check formatting, lint, types, imports, terms and migrations
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types style
 
 types:
@@ -49,19 +49,19 @@ style:
 	@$(ALONE) DJANGO_SETTINGS_MODULE=tests.settings $(PY) -W ignore::RuntimeWarning manage.py \
 	  makemigrations --check --dry-run
 
-audit: development ## known vulnerabilities of the packages that the lock files name
+audit: development ## look up known vulnerabilities of the locked packages
 	@$(PY) -m tests.audit
 
-demo: runtime ## fill a running kmapp with invented, bilingual data
+demo: runtime ## load bilingual demo data into a running kmapp
 	@$(PY) manage.py demo
 
-bench: runtime ## measure search and writes against bare queries; OUT=FILE keeps the tables
+bench: runtime ## measure search and writes relative to plain queries; OUT=FILE writes the tables
 	@$(PY) manage.py perf bench $(if $(OUT),--out $(OUT))
 
-tune: runtime ## learn the weights of search; DATA="FILES" of labelled questions, VECTORS=FILE keeps vectors
+tune: runtime ## tune the search weights; DATA="FILES" of labelled questions, VECTORS=FILE caches vectors
 	@$(PY) manage.py retrieval tune $(DATA) $(if $(VECTORS),--vectors $(VECTORS))
 
-bench-retrieval: runtime ## what search finds, with each signal left out; DATA="FILES", OUT=FILE
+bench-retrieval: runtime ## measure retrieval quality, with an ablation of each signal; DATA="FILES", OUT=FILE
 	@$(PY) manage.py retrieval table $(DATA) $(if $(VECTORS),--vectors $(VECTORS)) $(if $(OUT),--out $(OUT))
 
 # What several runs say of the promises comes together here; `make test` begins anew.
@@ -69,7 +69,7 @@ PROMISES := .promises
 FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest --durations=12 --promises=$(PROMISES)
 
 # Three at once on two cores: most of them wait for what was killed. Who measures time is alone.
-chaos: development ## show that all promises are kept under fire; SHORT=1 for a few minutes, after `make test`
+chaos: development ## test all promises with injected faults; SHORT=1 takes minutes, after `make test`
 	@kept=0; \
 	if [ -z "$(SHORT)" ]; then rm -rf $(PROMISES); fi; \
 	$(FIRE) -n 3 -m "$(if $(SHORT),chaos,promise) and not alone" || kept=1; \
@@ -77,27 +77,27 @@ chaos: development ## show that all promises are kept under fire; SHORT=1 for a 
 	$(PY) -m tests.promises $(PROMISES) || kept=1; \
 	exit $$kept
 
-soak: development ## half an hour of work while processes die; MINUTES=2 for less, OUT=FILE
+soak: development ## run half an hour of load while processes are killed; MINUTES=2 for less, OUT=FILE
 	@$(ALONE) $(PY) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(OUT),--out $(OUT))
 
-browser: development ## only the tests that need a browser, each page in both themes and languages
+browser: development ## run only browser tests, each page in both themes and languages
 	@$(ALONE) WHOLE_MATRIX=1 $(PY) -m pytest -n $(JOBS) -m browser
 
-shots: development ## pictures for the docs, of a running kmapp that `make demo` filled
+shots: development ## take the screenshots of the docs from a running kmapp with demo data
 	@$(PY) -m tests.shots
 
-lock: development ## choose versions anew after a change of a requirements*.in file
+lock: development ## update the lock files after a change of a requirements*.in file
 	@for name in requirements requirements-dev; do \
 	  UV_CUSTOM_COMPILE_COMMAND="make lock" $(PY) -m uv pip compile --quiet --universal \
 	    --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    $$name.in -o $$name.txt || exit 1; \
 	done
 
-clean: ## remove the environment and all caches; the data stay
+clean: ## remove the virtual environment and caches; keep the data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-clean-data: ## remove .kmapp with all its data, when it does not run
+clean-data: ## remove .kmapp with all its data; stop kmapp first
 	@if [ -e .kmapp/up.pid ]; then echo "kmapp runs on .kmapp: stop it first."; exit 1; fi
 	@# As root in a closed folder, Postgres keeps its data elsewhere and leaves a link.
 	@if [ -L .kmapp/postgres ]; then rm -rf "$$(dirname "$$(readlink .kmapp/postgres)")"; fi
