@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 JOBS ?= auto
-# The product may be set up in this shell; its tests bring everything themselves. They write their
+# Tests ignore the environment variables of a running product. They write their
 # bytecode: otherwise every worker and every process under test compiles all of its modules again.
 ALONE := env -u KMAPP_DATA_DIR -u PORT -u DATABASE_URL -u DATABASE_OWNER_URL -u REDIS_URL \
   -u EMBEDDER_QUERY_PORT -u EMBEDDER_BATCH_PORT -u EMBEDDING_BASE_URL \
@@ -64,11 +64,11 @@ tune: runtime ## tune the search weights; DATA="FILES" of labelled questions, VE
 bench-retrieval: runtime ## measure retrieval quality, with an ablation of each signal; DATA="FILES", OUT=FILE
 	@$(PY) manage.py retrieval table $(DATA) $(if $(VECTORS),--vectors $(VECTORS)) $(if $(OUT),--out $(OUT))
 
-# What several runs say of the promises comes together here; `make test` begins anew.
+# The results of several runs are collected here; `make test` starts with an empty folder.
 PROMISES := .promises
 FIRE := $(ALONE) CHAOS_SHORT=$(if $(SHORT),1) $(PY) -m pytest --durations=12 --promises=$(PROMISES)
 
-# Three at once on two cores: most of them wait for what was killed. Who measures time is alone.
+# Three at once on two cores: most tests wait for a killed process. Tests that measure time run alone.
 chaos: development ## test all promises with injected faults; SHORT=1 takes minutes, after `make test`
 	@kept=0; \
 	if [ -z "$(SHORT)" ]; then rm -rf $(PROMISES); fi; \
@@ -103,7 +103,7 @@ clean-data: ## remove .kmapp with all its data; stop kmapp first
 	@if [ -L .kmapp/postgres ]; then rm -rf "$$(dirname "$$(readlink .kmapp/postgres)")"; fi
 	rm -rf .kmapp
 
-# A copy of the lock file stands in the environment once all of it is installed.
+# A copy of the lock file in the environment marks a complete installation.
 runtime:
 	@$(call install,requirements.txt)
 
