@@ -102,7 +102,8 @@ def surroundings(there: Deployment, crowd: Crowd, settled: float, memory: Sequen
     return (
         f"Processes killed, by program: {deaths}. Responses, by status: {answers}; writers "
         "repeated requests that got none or a 503. "
-        f"{crowd.importer.repeats} imports were repeated. All pending jobs were done {settled:.0f} s after the end. Memory of all processes: "
+        f"{crowd.importer.repeats} imports were repeated. All pending jobs were done "
+        f"{settled:.0f} s after the end. Memory of all processes: "
         f"{min(memory):.0f} to {max(memory):.0f} MB (PSS)."
     )
 
