@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from context.models.reports import ContextCostReport
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 from kmapp.outbox.measurements import Measurement
 
 
@@ -59,22 +59,10 @@ class DifferenceQuerySet(AccountQuerySet["ContextDifference"]):
 class ContextDifference(AccountOwned):
     """One call under both sides. Tokens and cost of a side are undefined if it does not fit."""
 
-    comparison = models.ForeignKey(
-        ContextComparison,
-        on_delete=models.CASCADE,
-        related_name="differences",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("comparison"),
+    comparison = SameAccountKey(
+        ContextComparison, related_name="differences", verbose_name=_("comparison")
     )
-    report = models.ForeignKey(
-        ContextCostReport,
-        on_delete=models.CASCADE,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("call"),
-    )
+    report = SameAccountKey(ContextCostReport, related_name="+", verbose_name=_("call"))
     fits_before = models.BooleanField(_("baseline within budget"))
     fits_after = models.BooleanField(_("candidate within budget"))
     before = models.PositiveIntegerField(_("baseline tokens"))

@@ -16,7 +16,7 @@ from django.db.models import Exists, OuterRef, Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
 from context.models.archives import Extractive
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 
 
 class ReportQuerySet(AccountQuerySet["ContextCostReport"]):
@@ -130,14 +130,7 @@ class ContextCostReport(AccountOwned):
 class ContextCitation(AccountOwned):
     """A citation of an object in a call, to list the uses of the object."""
 
-    report = models.ForeignKey(
-        ContextCostReport,
-        on_delete=models.CASCADE,
-        related_name="cited",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("call"),
-    )
+    report = SameAccountKey(ContextCostReport, related_name="cited", verbose_name=_("call"))
     ref = models.UUIDField(_("cited object"))
     created_at = models.DateTimeField(_("requested"))
 
@@ -192,14 +185,7 @@ class ContextBody(AccountOwned):
 class ContextInput(AccountOwned):
     """The inputs of a call as references, to assemble it again."""
 
-    report = models.ForeignKey(
-        ContextCostReport,
-        on_delete=models.CASCADE,
-        related_name="inputs",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("call"),
-    )
+    report = SameAccountKey(ContextCostReport, related_name="inputs", verbose_name=_("call"))
     messages = ArrayField(models.UUIDField(), verbose_name=_("messages"), default=list, blank=True)
     tools = ArrayField(models.UUIDField(), verbose_name=_("tools"), default=list, blank=True)
     refs = ArrayField(

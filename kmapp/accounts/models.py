@@ -116,6 +116,26 @@ class AccountOwned(models.Model):
         abstract = True
 
 
+_To = TypeVar("_To")
+_From = TypeVar("_From")
+
+
+class SameAccountKey(models.ForeignKey[_From, _To]):
+    """A foreign key to a row of the same account.
+
+    The database checks it together with the account: see the migration operation
+    `SameAccountForeignKey`. It has no index of its own: indexes start with the account.
+    """
+
+    def __init__(self, to: Any, on_delete: Any = models.CASCADE, **options: Any) -> None:
+        super().__init__(to, on_delete, **{"db_constraint": False, "db_index": False} | options)
+
+    def deconstruct(self) -> tuple[str, str, Any, Any]:
+        """Appear in migrations as the foreign key that it is."""
+        name, _path, args, kwargs = super().deconstruct()
+        return name, "django.db.models.ForeignKey", args, kwargs
+
+
 class SealedModel(AccountOwned):
     """A row that the ledger seals: every change of it belongs to a commit.
 
@@ -125,12 +145,10 @@ class SealedModel(AccountOwned):
 
     unsealed_fields: tuple[str, ...] = ("commit_id",)
 
-    commit = models.ForeignKey(
+    commit = SameAccountKey(
         "ledger.Commit",
         on_delete=models.PROTECT,
         related_name="+",
-        db_constraint=False,
-        db_index=False,
         editable=False,
         verbose_name=_("commit"),
     )

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 
 
 class Commit(AccountOwned):
@@ -120,13 +120,8 @@ class Checkpoint(AccountOwned):
 class Sealed(AccountOwned):
     """A row that a commit wrote, beside the rows that it sealed."""
 
-    commit = models.ForeignKey(
-        Commit,
-        on_delete=models.PROTECT,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("commit"),
+    commit = SameAccountKey(
+        Commit, on_delete=models.PROTECT, related_name="+", verbose_name=_("commit")
     )
 
     class Meta:

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 
 
 class OutboxEvent(AccountOwned):
@@ -64,14 +64,7 @@ class Delivery(AccountOwned):
         SUCCEEDED = "SUCCEEDED", _("Done")
         FAILED = "FAILED", _("Failed")
 
-    event = models.ForeignKey(
-        OutboxEvent,
-        on_delete=models.CASCADE,
-        related_name="deliveries",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("event"),
-    )
+    event = SameAccountKey(OutboxEvent, related_name="deliveries", verbose_name=_("event"))
     handler = models.CharField(_("handler"), max_length=100)
     queue = models.CharField(_("queue"), max_length=20)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)

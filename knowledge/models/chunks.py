@@ -6,7 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 from knowledge.models.documents import KnowledgeDocument, KnowledgeText
 
 
@@ -18,21 +18,9 @@ class ChunkQuerySet(AccountQuerySet["KnowledgeChunk"]):
 class KnowledgeChunk(AccountOwned):
     """One slice of the present text of a document, as one index version cuts it."""
 
-    document = models.ForeignKey(
-        KnowledgeDocument,
-        on_delete=models.CASCADE,
-        related_name="chunks",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("document"),
-    )
-    text_row = models.ForeignKey(
-        KnowledgeText,
-        on_delete=models.DO_NOTHING,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("source text"),
+    document = SameAccountKey(KnowledgeDocument, related_name="chunks", verbose_name=_("document"))
+    text_row = SameAccountKey(
+        KnowledgeText, on_delete=models.DO_NOTHING, related_name="+", verbose_name=_("source text")
     )
     index_version = models.CharField(_("index version"), max_length=10)
     chunk_index = models.PositiveIntegerField(_("number"))

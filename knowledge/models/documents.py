@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, SealedModel
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
 from kmapp.ledger.models import Tombstone
 from knowledge.models.sources import KnowledgeSource
 from knowledge.parsing.failure_messages import in_words
@@ -32,14 +32,7 @@ class KnowledgeDocument(SealedModel):
     # How far the machine has come with it is no truth of the account's.
     unsealed_fields = ("commit_id", "state", "error")
 
-    source = models.ForeignKey(
-        KnowledgeSource,
-        on_delete=models.CASCADE,
-        related_name="documents",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("source"),
-    )
+    source = SameAccountKey(KnowledgeSource, related_name="documents", verbose_name=_("source"))
     ref = models.CharField(_("path in source"), max_length=1000)
     title = models.CharField(_("title"), max_length=500, blank=True)
     mime = models.CharField(_("type"), max_length=100)
@@ -88,14 +81,7 @@ class KnowledgeDocument(SealedModel):
 class KnowledgeText(SealedModel):
     """What a document said in one version: what citations quote."""
 
-    document = models.ForeignKey(
-        KnowledgeDocument,
-        on_delete=models.CASCADE,
-        related_name="texts",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("document"),
-    )
+    document = SameAccountKey(KnowledgeDocument, related_name="texts", verbose_name=_("document"))
     version = models.PositiveIntegerField(_("version"))
     sha256 = models.CharField(_("text digest"), max_length=64)
     file_sha256 = models.CharField(_("file digest"), max_length=64)
@@ -124,14 +110,7 @@ class KnowledgeText(SealedModel):
 class KnowledgePiece(AccountOwned):
     """A part of a file that a parser reads, as it was sent. The document's digest covers it."""
 
-    document = models.ForeignKey(
-        KnowledgeDocument,
-        on_delete=models.CASCADE,
-        related_name="pieces",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("document"),
-    )
+    document = SameAccountKey(KnowledgeDocument, related_name="pieces", verbose_name=_("document"))
     number = models.PositiveIntegerField(_("number"))
     data = models.BinaryField(_("bytes"))
     created_at = models.DateTimeField(_("created"), auto_now_add=True)

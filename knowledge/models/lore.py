@@ -4,7 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, SealedModel
+from kmapp.accounts.models import AccountQuerySet, SameAccountKey, SealedModel
 from knowledge.lore.triggers import Logic
 from knowledge.models.sources import KnowledgeSource
 
@@ -18,14 +18,7 @@ class LorebookEntry(SealedModel):
         NOT_ANY = Logic.NOT_ANY.value, _("none of them matches")
         NOT_ALL = Logic.NOT_ALL.value, _("not all of them match")
 
-    source = models.ForeignKey(
-        KnowledgeSource,
-        on_delete=models.CASCADE,
-        related_name="entries",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("lorebook"),
-    )
+    source = SameAccountKey(KnowledgeSource, related_name="entries", verbose_name=_("lorebook"))
     name = models.CharField(_("name"), max_length=200, blank=True)
     content = models.TextField(_("text"))
     keys = ArrayField(

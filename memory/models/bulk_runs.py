@@ -9,7 +9,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 
 
 class BulkRunQuerySet(AccountQuerySet["BulkRun"]):
@@ -54,14 +54,7 @@ class BulkRun(AccountOwned):
 class BulkPart(AccountOwned):
     """Some memories of a run, decided in one commit. `chosen` has [id, version] as they were."""
 
-    run = models.ForeignKey(
-        BulkRun,
-        on_delete=models.CASCADE,
-        related_name="parts",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("bulk action"),
-    )
+    run = SameAccountKey(BulkRun, related_name="parts", verbose_name=_("bulk action"))
     number = models.PositiveIntegerField(_("number"))
     chosen = models.JSONField(_("selection"))
     done = models.PositiveIntegerField(_("done"), null=True)  # None: not yet

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, SealedModel
+from kmapp.accounts.models import AccountQuerySet, SameAccountKey, SealedModel
 from kmapp.ledger.models import Commit
 from memory.models.entries import MemoryEntry, unit_interval_field
 
@@ -27,22 +27,8 @@ class MemoryEdge(SealedModel):
 
     unsealed_fields = ("commit_id", "last_activated_at")
 
-    src = models.ForeignKey(
-        MemoryEntry,
-        on_delete=models.CASCADE,
-        related_name="edges_out",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("from"),
-    )
-    dst = models.ForeignKey(
-        MemoryEntry,
-        on_delete=models.CASCADE,
-        related_name="edges_in",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("to"),
-    )
+    src = SameAccountKey(MemoryEntry, related_name="edges_out", verbose_name=_("from"))
+    dst = SameAccountKey(MemoryEntry, related_name="edges_in", verbose_name=_("to"))
     type = models.CharField(_("type"), max_length=15, choices=Type.choices)
     weight = unit_interval_field(_("weight"), 0.5)
     confidence = unit_interval_field(_("confidence"), 1.0)
@@ -52,13 +38,11 @@ class MemoryEdge(SealedModel):
         _("origin"), max_length=7, choices=Origin.choices, default=Origin.WRITTEN
     )
     created_at = models.DateTimeField(_("created"))
-    commit = models.ForeignKey(  # type: ignore[assignment]  # derived edges have none
+    commit = SameAccountKey(  # type: ignore[assignment]  # derived edges have none
         Commit,
         on_delete=models.PROTECT,
         related_name="+",
         null=True,
-        db_constraint=False,
-        db_index=False,
         editable=False,
         verbose_name=_("commit"),
     )

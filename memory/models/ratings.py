@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, SealedModel
+from kmapp.accounts.models import AccountQuerySet, SameAccountKey, SealedModel
 from memory.models.entries import MemoryEntry
 
 
@@ -17,14 +17,7 @@ class MemoryRating(SealedModel):
         NEGATIVE = "negative", _("outdated")
         VERY_NEGATIVE = "very_negative", _("wrong")
 
-    entry = models.ForeignKey(
-        MemoryEntry,
-        on_delete=models.CASCADE,
-        related_name="ratings",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("memory"),
-    )
+    entry = SameAccountKey(MemoryEntry, related_name="ratings", verbose_name=_("memory"))
     rater = models.CharField(_("rated by"), max_length=50)
     used_in = models.CharField(_("used in run"), max_length=200, blank=True)
     outcome = models.CharField(_("outcome"), max_length=13, choices=Outcome.choices)

@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 from memory.models.entries import MemoryEntry
 
 
@@ -22,23 +22,8 @@ class TopicSuggestion(AccountOwned):
         DECLINED = "declined", _("declined")
 
     kind = models.CharField(_("kind"), max_length=5, choices=Kind.choices)
-    topic = models.ForeignKey(
-        MemoryEntry,
-        on_delete=models.CASCADE,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("topic"),
-    )
-    other = models.ForeignKey(
-        MemoryEntry,
-        on_delete=models.CASCADE,
-        related_name="+",
-        db_constraint=False,
-        db_index=False,
-        null=True,
-        verbose_name=_("other topic"),
-    )
+    topic = SameAccountKey(MemoryEntry, related_name="+", verbose_name=_("topic"))
+    other = SameAccountKey(MemoryEntry, related_name="+", null=True, verbose_name=_("other topic"))
     # Of a split, those that would leave.
     members = models.JSONField(_("memories"), default=list)
     score = models.FloatField(_("score"))  # see memory.topics.merge_split

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 from memory.models.entries import MemoryEntry
 
 
@@ -55,24 +55,11 @@ class Finding(AccountOwned):
         DUPLICATE = "duplicate", _("near-duplicate")
         SIMILAR = "similar", _("similar")
 
-    entry = models.ForeignKey(
-        MemoryEntry,
-        on_delete=models.CASCADE,
-        related_name="findings",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("memory"),
-    )
+    entry = SameAccountKey(MemoryEntry, related_name="findings", verbose_name=_("memory"))
     kind = models.CharField(_("kind"), max_length=13, choices=Kind.choices)
     name = models.CharField(_("name"), max_length=30, blank=True)  # of a risk
-    other = models.ForeignKey(
-        MemoryEntry,
-        on_delete=models.CASCADE,
-        related_name="found_beside",
-        db_constraint=False,
-        db_index=False,
-        null=True,
-        verbose_name=_("compared with"),
+    other = SameAccountKey(
+        MemoryEntry, related_name="found_beside", null=True, verbose_name=_("compared with")
     )
     score = models.FloatField(_("score"), default=1.0)
     details = models.JSONField(_("evidence"), default=dict)

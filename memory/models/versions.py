@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet
+from kmapp.accounts.models import AccountQuerySet, SameAccountKey
 from kmapp.ledger.models import State, Tombstone
 from memory.models.entries import MemoryEntry
 
@@ -29,14 +29,7 @@ class MemoryVersion(State):
 
     DECISIONS = (Event.APPROVE, Event.REJECT, Event.MERGE)
 
-    entry = models.ForeignKey(
-        MemoryEntry,
-        on_delete=models.CASCADE,
-        related_name="versions",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("memory"),
-    )
+    entry = SameAccountKey(MemoryEntry, related_name="versions", verbose_name=_("memory"))
     event = models.CharField(_("event"), max_length=10, choices=Event.choices)
 
     objects = AccountQuerySet["MemoryVersion"].as_manager()

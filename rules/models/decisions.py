@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, SealedModel
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
 from rules.models.rules import Rule
 
 
@@ -76,22 +76,8 @@ class RuleDecision(AccountOwned):
 class RuleObservation(AccountOwned):
     """What one watching rule would have made of one decision."""
 
-    rule = models.ForeignKey(
-        Rule,
-        on_delete=models.CASCADE,
-        related_name="observations",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("rule"),
-    )
-    decision = models.ForeignKey(
-        RuleDecision,
-        on_delete=models.CASCADE,
-        related_name="observations",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("decision"),
-    )
+    rule = SameAccountKey(Rule, related_name="observations", verbose_name=_("rule"))
+    decision = SameAccountKey(RuleDecision, related_name="observations", verbose_name=_("decision"))
     matched = models.BooleanField(_("matched"))
     changed = models.BooleanField(_("would change the decision"))
     after = models.JSONField(_("result with the rule"), default=dict)
@@ -126,13 +112,11 @@ class RuleFeedback(SealedModel):
         NEGATIVE = "negative", _("bad")
         VERY_NEGATIVE = "very_negative", _("very bad")
 
-    decision = models.ForeignKey(
+    decision = SameAccountKey(
         RuleDecision,
         on_delete=models.PROTECT,
         related_name="feedback",
         null=True,
-        db_constraint=False,
-        db_index=False,
         verbose_name=_("decision"),
     )
     run_id = models.CharField(_("run"), max_length=200, blank=True)

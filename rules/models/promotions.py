@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, SealedModel
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
 from kmapp.outbox.measurements import Measurement
 from rules.models.rules import Rule
 
@@ -26,14 +26,7 @@ class RulePromotion(SealedModel):
         APPROVED = "approved", _("Approved")
         WITHDRAWN = "withdrawn", _("Withdrawn")
 
-    rule = models.ForeignKey(
-        Rule,
-        on_delete=models.CASCADE,
-        related_name="promotions",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("rule"),
-    )
+    rule = SameAccountKey(Rule, related_name="promotions", verbose_name=_("rule"))
     # Of what the rule says, and of what is live in its place.
     seen_sha256 = models.CharField(_("reviewed content digest"), max_length=64)
     override = models.BooleanField(_("gate override"), default=False)
@@ -67,14 +60,7 @@ class RulePromotion(SealedModel):
 class RuleBacktest(Measurement):
     """A rule tried on decisions that were recorded."""
 
-    rule = models.ForeignKey(
-        Rule,
-        on_delete=models.CASCADE,
-        related_name="backtests",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("rule"),
-    )
+    rule = SameAccountKey(Rule, related_name="backtests", verbose_name=_("rule"))
     version = models.PositiveIntegerField(_("rule version"))
     wanted = models.PositiveIntegerField(_("decisions requested"))
     total = models.PositiveIntegerField(_("decisions"), default=0)

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, SealedModel
+from kmapp.accounts.models import AccountQuerySet, SameAccountKey, SealedModel
 from kmapp.ledger.models import State
 
 LEAST_PRIORITY, MOST_PRIORITY = -100, 100
@@ -162,14 +162,7 @@ class RuleVersion(State):
         ROLLBACK = "ROLLBACK", _("rolled back")
         RESTORE = "RESTORE", _("restored by a rollback")
 
-    rule = models.ForeignKey(
-        Rule,
-        on_delete=models.CASCADE,
-        related_name="versions",
-        db_constraint=False,
-        db_index=False,
-        verbose_name=_("rule"),
-    )
+    rule = SameAccountKey(Rule, related_name="versions", verbose_name=_("rule"))
     event = models.CharField(_("event"), max_length=10, choices=Event.choices)
 
     objects = AccountQuerySet["RuleVersion"].as_manager()
