@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from typing import ClassVar, Self
 from uuid import UUID
 
 from django.db import models
@@ -91,7 +91,7 @@ class ToolResultArchive(SealedModel):
     load_count = models.PositiveIntegerField(_("load count"), default=0)
     last_loaded_at = models.DateTimeField(_("last loaded"), null=True, blank=True)
 
-    objects = ArchiveQuerySet.as_manager()
+    objects: ClassVar = ArchiveQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("tool result")

@@ -1,6 +1,6 @@
 """Comparisons of two policies over recorded calls, with the difference of each call."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
@@ -22,8 +22,6 @@ class ContextComparison(Measurement):
     wanted = models.PositiveIntegerField(_("calls requested"))
     total = models.PositiveIntegerField(_("calls"), default=0)
     gone = models.PositiveIntegerField(_("calls with expired inputs"), default=0)
-
-    objects = AccountQuerySet["ContextComparison"].as_manager()
 
     class Meta:
         verbose_name = _("call comparison")
@@ -77,7 +75,7 @@ class ContextDifference(AccountOwned):
     is_same = models.BooleanField(_("unchanged"))
     differences = models.JSONField(_("differences"))
 
-    objects = DifferenceQuerySet.as_manager()
+    objects: ClassVar = DifferenceQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("call difference")

@@ -7,7 +7,7 @@ a conversation share its messages.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Self
+from typing import ClassVar, Self
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -86,7 +86,7 @@ class ContextCostReport(AccountOwned):
     cost = models.DecimalField(_("cost"), max_digits=16, decimal_places=8, null=True)
     outcome_at = models.DateTimeField(_("outcome reported"), null=True)
 
-    objects = ReportQuerySet.as_manager()
+    objects: ClassVar = ReportQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("model call")
@@ -134,8 +134,6 @@ class ContextCitation(AccountOwned):
     ref = models.UUIDField(_("cited object"))
     created_at = models.DateTimeField(_("requested"))
 
-    objects = AccountQuerySet["ContextCitation"].as_manager()
-
     class Meta:
         verbose_name = _("call citation")
         verbose_name_plural = _("call citations")
@@ -158,8 +156,6 @@ class ContextBody(AccountOwned):
     # Markers of the tool results in it, by which it is deleted when one of those is erased. NULL
     # for rows of older releases; they are backfilled before the next erasure.
     results = ArrayField(models.CharField(max_length=64), null=True, editable=False)
-
-    objects = AccountQuerySet["ContextBody"].as_manager()
 
     class Meta:
         verbose_name = _("part of a call")
@@ -197,8 +193,6 @@ class ContextInput(AccountOwned):
     rest = models.JSONField(_("other inputs"))
     created_at = models.DateTimeField(_("requested"))
 
-    objects = AccountQuerySet["ContextInput"].as_manager()
-
     class Meta:
         verbose_name = _("call input")
         verbose_name_plural = _("call inputs")
@@ -228,8 +222,6 @@ class ContextSummary(AccountOwned):
     )
     flushed = models.BooleanField(_("sent to memory first"), default=False)
     created_at = models.DateTimeField(_("written"))
-
-    objects = AccountQuerySet["ContextSummary"].as_manager()
 
     class Meta:
         verbose_name = _("conversation summary")

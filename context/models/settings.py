@@ -1,6 +1,6 @@
 """Context settings of an account; without a row, the defaults apply."""
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -134,7 +134,7 @@ class ContextSettings(SealedModel):
     )
     version = models.PositiveIntegerField(_("version"), default=0)
 
-    objects = SettingsQuerySet.as_manager()
+    objects: ClassVar = SettingsQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("context settings")

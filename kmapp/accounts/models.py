@@ -112,6 +112,8 @@ class AccountOwned(models.Model):
         verbose_name=_("account"),
     )
 
+    objects = AccountQuerySet["Self"].as_manager()
+
     class Meta:
         abstract = True
 
@@ -180,8 +182,6 @@ class Membership(SealedModel):
     role = models.CharField(_("role"), max_length=10, choices=Role.choices)
     created_at = models.DateTimeField(_("member since"), auto_now_add=True)
 
-    objects = AccountQuerySet["Membership"].as_manager()
-
     class Meta:
         verbose_name = _("membership")
         verbose_name_plural = _("memberships")
@@ -209,8 +209,6 @@ class ApiKey(SealedModel):
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
     last_used_at = models.DateTimeField(_("last used"), null=True, blank=True)
-
-    objects = AccountQuerySet["ApiKey"].as_manager()
 
     class Meta:
         verbose_name = _("API key")

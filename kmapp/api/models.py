@@ -1,7 +1,7 @@
 """Stored responses of idempotent requests."""
 
 from collections.abc import Iterable
-from typing import Self
+from typing import ClassVar, Self
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -50,7 +50,7 @@ class IdempotentRequest(AccountOwned):
     created_at = models.DateTimeField(_("time"), db_default=Now())
     expires_at = models.DateTimeField(_("expires"))
 
-    objects = IdempotentRequestQuerySet.as_manager()
+    objects: ClassVar = IdempotentRequestQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("idempotent request")

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
+from kmapp.accounts.models import AccountOwned, SameAccountKey
 
 
 class Commit(AccountOwned):
@@ -22,8 +22,6 @@ class Commit(AccountOwned):
     created_at = models.DateTimeField(_("time"))
     input_digest = models.CharField(_("input digest"), max_length=64)
     diff = models.JSONField(_("changes"))
-
-    objects = AccountQuerySet["Commit"].as_manager()
 
     class Meta:
         verbose_name = _("commit")
@@ -52,8 +50,6 @@ class Seal(AccountOwned):
     object_id = models.UUIDField(_("object"))
     op = models.CharField(_("change"), max_length=20)
     salt = models.BinaryField(_("salt"), max_length=16)
-
-    objects = AccountQuerySet["Seal"].as_manager()
 
     class Meta:
         verbose_name = _("seal")
@@ -87,8 +83,6 @@ class Note(AccountOwned):
     input = models.JSONField(_("input"), null=True)
     reason = models.TextField(_("reason"), blank=True)
 
-    objects = AccountQuerySet["Note"].as_manager()
-
     class Meta:
         verbose_name = _("note")
         verbose_name_plural = _("notes")
@@ -105,8 +99,6 @@ class Checkpoint(AccountOwned):
     created_at = models.DateTimeField(_("time"))
     signature = models.CharField(_("signature"), max_length=128)
     key_id = models.CharField(_("signing key"), max_length=64)
-
-    objects = AccountQuerySet["Checkpoint"].as_manager()
 
     class Meta:
         verbose_name = _("checkpoint")

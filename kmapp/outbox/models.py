@@ -1,6 +1,6 @@
 """Events, which never change, and their deliveries, which do."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
@@ -21,8 +21,6 @@ class OutboxEvent(AccountOwned):
     payload = models.JSONField(_("payload"))
     payload_sha256 = models.CharField(_("payload digest"), max_length=64)
     created_at = models.DateTimeField(_("time"), db_default=Now())
-
-    objects = AccountQuerySet["OutboxEvent"].as_manager()
 
     class Meta:
         verbose_name = _("event")
@@ -77,7 +75,7 @@ class Delivery(AccountOwned):
     last_error = models.TextField(_("last error"), blank=True)
     reason = models.CharField(_("waiting for"), max_length=50, blank=True)
 
-    objects = DeliveryQuerySet.as_manager()
+    objects: ClassVar = DeliveryQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("delivery")

@@ -40,8 +40,6 @@ class Vector(AccountOwned):
     error = models.CharField(_("error"), max_length=200, blank=True)
     ready_at = models.DateTimeField(_("ready at"), null=True)
 
-    objects = AccountQuerySet["Vector"].as_manager()
-
     class Meta:
         verbose_name = _("vector")
         verbose_name_plural = _("vectors")

@@ -1,6 +1,6 @@
 """Chunks: the unit of search. Derived from texts and rebuilt when these change."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -36,7 +36,7 @@ class KnowledgeChunk(AccountOwned):
     text = models.TextField(_("text"))
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
-    objects = ChunkQuerySet.as_manager()
+    objects: ClassVar = ChunkQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("chunk")

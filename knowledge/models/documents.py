@@ -1,6 +1,6 @@
 """Documents with every version of their text, so that citations stay valid."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
@@ -49,7 +49,7 @@ class KnowledgeDocument(SealedModel):
     created_at = models.DateTimeField(_("created"))
     updated_at = models.DateTimeField(_("updated"))
 
-    objects = DocumentQuerySet.as_manager()
+    objects: ClassVar = DocumentQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("document")
@@ -91,8 +91,6 @@ class KnowledgeText(SealedModel):
     text = models.TextField(_("text"))
     created_at = models.DateTimeField(_("created"))
 
-    objects = AccountQuerySet["KnowledgeText"].as_manager()
-
     class Meta:
         verbose_name = _("text")
         verbose_name_plural = _("texts")
@@ -115,8 +113,6 @@ class KnowledgePiece(AccountOwned):
     data = models.BinaryField(_("bytes"))
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
-    objects = AccountQuerySet["KnowledgePiece"].as_manager()
-
     class Meta:
         verbose_name = _("file part")
         verbose_name_plural = _("file parts")
@@ -132,8 +128,6 @@ class KnowledgePiece(AccountOwned):
 
 class ErasedKnowledge(Tombstone):
     """That something was here: its citations are answered with the commit that erased it."""
-
-    objects = AccountQuerySet["ErasedKnowledge"].as_manager()
 
     class Meta:
         verbose_name = _("erased knowledge")

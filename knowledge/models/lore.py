@@ -4,7 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, SameAccountKey, SealedModel
+from kmapp.accounts.models import SameAccountKey, SealedModel
 from knowledge.lore.triggers import Logic
 from knowledge.models.sources import KnowledgeSource
 
@@ -52,8 +52,6 @@ class LorebookEntry(SealedModel):
     created_by = models.CharField(_("written by"), max_length=50)
     created_at = models.DateTimeField(_("created"))
     updated_at = models.DateTimeField(_("updated"))
-
-    objects = AccountQuerySet["LorebookEntry"].as_manager()
 
     class Meta:
         verbose_name = _("lore")

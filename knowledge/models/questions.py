@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.accounts.models import AccountOwned
 
 LONGEST = 500
 
@@ -14,8 +14,6 @@ class KnowledgeQuestion(AccountOwned):
     text = models.CharField(_("question"), max_length=LONGEST)
     created_by = models.CharField(_("written by"), max_length=50)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
-
-    objects = AccountQuerySet["KnowledgeQuestion"].as_manager()
 
     class Meta:
         verbose_name = _("question")

@@ -1,6 +1,6 @@
 """Sources of documents and their trust."""
 
-from typing import Self
+from typing import ClassVar, Self
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -73,7 +73,7 @@ class KnowledgeSource(SealedModel):
     updated_at = models.DateTimeField(_("updated"))
     refreshed_at = models.DateTimeField(_("last synced"), null=True, blank=True)
 
-    objects = SourceQuerySet.as_manager()
+    objects: ClassVar = SourceQuerySet.as_manager()
 
     fresh = False  # set by whoever made it just now
     number: int  # set by counted

@@ -1,13 +1,18 @@
-from memory.models.bulk_runs import BulkPart, BulkRun
 from memory.models.edges import MemoryEdge
 from memory.models.entries import EntryQuerySet, MemoryEntry, Viewer
 from memory.models.extractions import Extraction
-from memory.models.leases import ReviewLease
 from memory.models.ratings import MemoryRating
+from memory.models.review import (
+    BulkPart,
+    BulkRun,
+    Finding,
+    Need,
+    ReviewLease,
+    TopicSuggestion,
+    Triage,
+)
 from memory.models.saved_views import MemoryExport, SavedView
 from memory.models.settings import MemorySettings
-from memory.models.topics import TopicSuggestion
-from memory.models.triage import Finding, Need, Triage
 from memory.models.versions import ErasedEntry, MemoryVersion
 
 __all__ = [

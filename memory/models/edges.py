@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, SameAccountKey, SealedModel
+from kmapp.accounts.models import SameAccountKey, SealedModel
 from kmapp.ledger.models import Commit
 from memory.models.entries import MemoryEntry, unit_interval_field
 
@@ -46,8 +46,6 @@ class MemoryEdge(SealedModel):
         editable=False,
         verbose_name=_("commit"),
     )
-
-    objects = AccountQuerySet["MemoryEdge"].as_manager()
 
     class Meta:
         verbose_name = _("edge")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -183,7 +183,7 @@ class MemoryEntry(SealedModel):
     last_accessed_at = models.DateTimeField(_("last recalled"), null=True, blank=True)
     last_activated_at = models.DateTimeField(_("last activated"), null=True, blank=True)
 
-    objects = EntryQuerySet.as_manager()
+    objects: ClassVar = EntryQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("memory")

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet
+from kmapp.accounts.models import AccountOwned
 
 
 class Extraction(AccountOwned):
@@ -38,8 +38,6 @@ class Extraction(AccountOwned):
     result = models.JSONField(_("result"), null=True, blank=True)
     problem = models.CharField(_("problem"), max_length=500, blank=True)
     answer = models.TextField(_("unusable model response"), blank=True)
-
-    objects = AccountQuerySet["Extraction"].as_manager()
 
     class Meta:
         verbose_name = _("extraction")

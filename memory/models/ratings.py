@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, SameAccountKey, SealedModel
+from kmapp.accounts.models import SameAccountKey, SealedModel
 from memory.models.entries import MemoryEntry
 
 
@@ -23,8 +23,6 @@ class MemoryRating(SealedModel):
     outcome = models.CharField(_("outcome"), max_length=13, choices=Outcome.choices)
     reason = models.TextField(_("reason"), blank=True)
     created_at = models.DateTimeField(_("rated"))
-
-    objects = AccountQuerySet["MemoryRating"].as_manager()
 
     class Meta:
         verbose_name = _("rating")

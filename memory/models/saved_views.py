@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, SealedModel
+from kmapp.accounts.models import AccountOwned, SealedModel
 
 MAX_QUERY_LENGTH = 4_000  # characters of an address
 
@@ -22,8 +22,6 @@ class SavedView(AccountOwned):
     shared = models.BooleanField(_("shared"), default=False)
     query = models.CharField(_("address"), max_length=MAX_QUERY_LENGTH, blank=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
-
-    objects = AccountQuerySet["SavedView"].as_manager()
 
     class Meta:
         verbose_name = _("saved view")
@@ -48,8 +46,6 @@ class MemoryExport(SealedModel):
     query = models.CharField(_("address"), max_length=MAX_QUERY_LENGTH, blank=True)
     number = models.PositiveIntegerField(_("memories"))
     created_at = models.DateTimeField(_("time"))
-
-    objects = AccountQuerySet["MemoryExport"].as_manager()
 
     class Meta:
         verbose_name = _("export")

@@ -1,6 +1,6 @@
 """What an account wants done with memories. An account without a row goes by the defaults."""
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -118,7 +118,7 @@ class MemorySettings(SealedModel):
     )
     version = models.PositiveIntegerField(_("version"), default=0)
 
-    objects = SettingsQuerySet.as_manager()
+    objects: ClassVar = SettingsQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("memory settings")

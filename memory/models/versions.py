@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, SameAccountKey
+from kmapp.accounts.models import SameAccountKey
 from kmapp.ledger.models import State, Tombstone
 from memory.models.entries import MemoryEntry
 
@@ -31,8 +31,6 @@ class MemoryVersion(State):
 
     entry = SameAccountKey(MemoryEntry, related_name="versions", verbose_name=_("memory"))
     event = models.CharField(_("event"), max_length=10, choices=Event.choices)
-
-    objects = AccountQuerySet["MemoryVersion"].as_manager()
 
     class Meta:
         verbose_name = _("version")
@@ -60,8 +58,6 @@ class ErasedEntry(Tombstone):
 
     # The first that named it: the ledger itself is not looked through for an id.
     commits = ArrayField(models.UUIDField(), default=list, db_default=[], editable=False)
-
-    objects = AccountQuerySet["ErasedEntry"].as_manager()
 
     class Meta:
         verbose_name = _("erased memory")

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey, SealedModel
+from kmapp.accounts.models import AccountOwned, SameAccountKey, SealedModel
 from rules.models.rules import Rule
 
 
@@ -42,8 +42,6 @@ class RuleDecision(AccountOwned):
     differs = models.BooleanField(_("changed by a shadow rule"), default=False)
     created_by = models.CharField(_("requested by"), max_length=50)
     created_at = models.DateTimeField(_("time"))
-
-    objects = AccountQuerySet["RuleDecision"].as_manager()
 
     class Meta:
         verbose_name = _("decision")
@@ -82,8 +80,6 @@ class RuleObservation(AccountOwned):
     changed = models.BooleanField(_("would change the decision"))
     after = models.JSONField(_("result with the rule"), default=dict)
     created_at = models.DateTimeField(_("time"))
-
-    objects = AccountQuerySet["RuleObservation"].as_manager()
 
     class Meta:
         verbose_name = _("observation")
@@ -128,8 +124,6 @@ class RuleFeedback(SealedModel):
     created_by = models.CharField(_("submitted by"), max_length=50)
     created_at = models.DateTimeField(_("time"))
 
-    objects = AccountQuerySet["RuleFeedback"].as_manager()
-
     class Meta:
         verbose_name = _("feedback on rules")
         verbose_name_plural = _("feedback on rules")
@@ -162,8 +156,6 @@ class RuleStatistics(AccountOwned):
     neutral = models.PositiveIntegerField(_("neutral"), default=0)
     negative = models.PositiveIntegerField(_("bad"), default=0)
     updated_at = models.DateTimeField(_("updated"), auto_now=True)
-
-    objects = AccountQuerySet["RuleStatistics"].as_manager()
 
     class Meta:
         verbose_name = _("rule statistics")

@@ -1,6 +1,6 @@
 """Promotion requests, backtests and suggestions."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 from django.db import models
 from django.db.models import Q
@@ -39,7 +39,7 @@ class RulePromotion(SealedModel):
     decided_by = models.CharField(_("decided by"), max_length=50, blank=True)
     decided_at = models.DateTimeField(_("decided"), null=True, blank=True)
 
-    objects = PromotionQuerySet.as_manager()
+    objects: ClassVar = PromotionQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("promotion")
@@ -68,8 +68,6 @@ class RuleBacktest(Measurement):
     matched = models.PositiveIntegerField(_("matched"), default=0)
     changed = models.PositiveIntegerField(_("would have changed"), default=0)
     examples = models.JSONField(_("examples"), default=list)
-
-    objects = AccountQuerySet["RuleBacktest"].as_manager()
 
     class Meta:
         verbose_name = _("backtest")
@@ -101,8 +99,6 @@ class RuleSuggestion(AccountOwned):
     kind = models.CharField(_("suggestion"), max_length=7, choices=Kind.choices)
     evidence = models.JSONField(_("evidence"))
     created_at = models.DateTimeField(_("time"))
-
-    objects = AccountQuerySet["RuleSuggestion"].as_manager()
 
     class Meta:
         verbose_name = _("suggestion")

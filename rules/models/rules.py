@@ -1,7 +1,7 @@
 """Rules and their states."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -78,7 +78,7 @@ class Rule(SealedModel):
     created_at = models.DateTimeField(_("created"))
     updated_at = models.DateTimeField(_("updated"))
 
-    objects = RuleQuerySet.as_manager()
+    objects: ClassVar = RuleQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("rule")
@@ -164,8 +164,6 @@ class RuleVersion(State):
 
     rule = SameAccountKey(Rule, related_name="versions", verbose_name=_("rule"))
     event = models.CharField(_("event"), max_length=10, choices=Event.choices)
-
-    objects = AccountQuerySet["RuleVersion"].as_manager()
 
     class Meta:
         verbose_name = _("rule version")

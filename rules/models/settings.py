@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountQuerySet, SealedModel
+from kmapp.accounts.models import SealedModel
 
 MAX_RETENTION = 36_500  # days
 
@@ -53,8 +53,6 @@ class RuleBook(SealedModel):
             "feedback; leave empty to keep all."
         ),
     )
-
-    objects = AccountQuerySet["RuleBook"].as_manager()
 
     class Meta:
         verbose_name = _("rule settings")
