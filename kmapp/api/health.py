@@ -28,7 +28,7 @@ from kmapp.api.cache import ValkeyCache
 from kmapp.api.errors import RETRY_AFTER
 from kmapp.api.heartbeats import last_seen
 from kmapp.api.views import AlwaysJSON
-from kmapp.ledger.checkpoint_status import behind
+from kmapp.ledger.checkpoints import behind
 from kmapp.providers import breaker
 
 log = structlog.get_logger()

@@ -1,8 +1,8 @@
 """Canonical JSON bytes, which the ledger hashes. Pure.
 
-A digest is computed before the database sees a value and again from what the database gives back,
-so only values that survive that trip are allowed: jsonb turns 1e16 into an integer and -0.0 into 0,
-and stores no NUL. `check` is the same rule at the door, where a refusal is still cheap.
+A digest is computed before a value is stored and again from what the database returns, so only
+values that do not change in between are allowed: jsonb turns 1e16 into an integer and -0.0 into 0,
+and stores no NUL. `check` applies the same rule to input, where a refusal is still cheap.
 """
 
 import hashlib
@@ -12,20 +12,18 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 from uuid import UUID
 
-LARGEST_INTEGER = 2**53 - 1  # beyond it neighbouring integers meet in one double
-DEEPEST = 128  # twice what the API takes: rows and diffs wrap what they are given
+LARGEST_INTEGER = 2**53 - 1  # larger integers are not exact as doubles
+DEEPEST = 128  # twice what the API accepts: rows and diffs wrap their input
 SALT_BYTES = 16
-LONGEST_STEP = 100  # of a place, as it is told
+LONGEST_STEP = 100  # characters of one step of a path in messages
 
-_LEAVES = (bool, int, float, str, datetime, UUID)
-
-# Where we are in a value, the last step outermost. A linked list: text joined at every step would
-# make one long key above many items quadratic.
+# The position in a value, the last step outermost. A linked list, because joining text at every
+# step would take quadratic time for a long key above many items.
 Trail: TypeAlias = "tuple[Trail, str | int] | None"
 
 
 class Unstorable(ValueError):
-    """A value that would not come back as it went in; `path` says where it is: nodes.3.slots."""
+    """A value that the database would not return unchanged, at a `path` such as nodes.3.slots."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(f"{path}: {reason}" if path else reason)
@@ -34,7 +32,7 @@ class Unstorable(ValueError):
 
 
 def canonical(value: Any) -> bytes:
-    """Sorted keys (by code point), no spaces, UTF-8."""
+    """Encode a value with keys sorted by code point, without spaces, in UTF-8."""
     return json.dumps(
         _plain(value, None, 0),
         sort_keys=True,
@@ -45,7 +43,7 @@ def canonical(value: Any) -> bytes:
 
 
 def check(value: Any, path: str = "") -> None:
-    """Raise Unstorable unless `value`, which is at `path`, has a canonical form."""
+    """Raise Unstorable unless the value at `path` has a canonical form."""
     _plain(value, (None, path) if path else None, 0)
 
 
@@ -57,7 +55,7 @@ def digest(salt: bytes, value: Any) -> str:
 
 
 def flaw_of(text: str) -> str | None:
-    """Why PostgreSQL could not store this text, or None if it can."""
+    """Return why PostgreSQL cannot store this text, or None if it can."""
     if "\0" in text:
         return "contains a NUL character"
     if not text.isascii():
@@ -80,9 +78,9 @@ def dotted(trail: Trail) -> str:
 
 def _plain(value: Any, trail: Trail, depth: int) -> Any:
     """Return the value in plain JSON types, or raise Unstorable."""
-    if value is None:
-        return None
-    if isinstance(value, _LEAVES):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int | float | str | datetime | UUID):
         return _leaf(value, trail)
     if depth >= DEEPEST:
         raise Unstorable(dotted(trail), f"is nested deeper than {DEEPEST} levels")
@@ -98,18 +96,13 @@ def _plain(value: Any, trail: Trail, depth: int) -> Any:
 def _leaf(value: float | str | datetime | UUID, trail: Trail) -> float | str:
     if isinstance(value, str):
         return _text(value, trail)
-    if isinstance(value, bool):
-        return value
     if isinstance(value, int | float):
         return _number(value, trail)
-    if isinstance(value, datetime):
-        return _moment(value, trail)
-    return str(value)
+    return _time(value, trail) if isinstance(value, datetime) else str(value)
 
 
 def _text(value: str, trail: Trail) -> str:
-    flaw = flaw_of(value)
-    if flaw:
+    if flaw := flaw_of(value):
         raise Unstorable(dotted(trail), flaw)
     return str.__str__(value)  # an Enum's own str() is its name
 
@@ -125,7 +118,7 @@ def _number(value: float, trail: Trail) -> float:
     return int(value)
 
 
-def _moment(value: datetime, trail: Trail) -> str:
+def _time(value: datetime, trail: Trail) -> str:
     if value.tzinfo is None:
         raise Unstorable(dotted(trail), "is a time without a time zone")
     try:

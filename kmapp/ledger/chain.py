@@ -1,7 +1,7 @@
 """The hash chain: commit hashes and verification of links. Pure.
 
-The hash covers every column of the commit, its id, account and format included, so an edit of any
-one of them shows.
+The hash covers every column of the commit, including id, account and format, so that an edit of any
+of them is detected.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ FORMAT = 1
 
 
 class Head(NamedTuple):
-    """Where a chain stands."""
+    """The last commit of a chain."""
 
     seq: int
     commit_hash: str
@@ -29,7 +29,7 @@ BEGINNING = Head(0, GENESIS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One commit: all of its row but the hash."""
+    """One commit: all columns of its row except the hash."""
 
     format: int = FORMAT
     id: UUID
@@ -42,12 +42,9 @@ class Link:
     diff: Any
 
 
-_COLUMNS = tuple(field.name for field in fields(Link))
-
-
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with one commit."""
+    """A problem of one commit."""
 
     seq: int
     kind: str  # "gap", "parent", "hash" or "account"
@@ -58,14 +55,14 @@ def commit_hash(link: Link) -> str:
     """Return the hash that the next commit names as its parent."""
     if link.format != FORMAT:
         raise ValueError(f"Commit format {link.format} is unknown.")
-    row = {name: getattr(link, name) for name in _COLUMNS}
+    row = {field.name: getattr(link, field.name) for field in fields(Link)}
     return hashlib.sha256(canonical(row)).hexdigest()
 
 
 def verify(links: Iterable[tuple[Link, str]], *, after: Head = BEGINNING) -> Iterator[Problem]:
-    """Problems of a run of links in order, each with its stored hash; `after` is what comes before.
+    """Yield the problems of links in order, each with its stored hash; `after` precedes the first.
 
-    Each link is compared with the stored hash of the one before: one edit is one problem, and the
+    Each link is compared with the stored hash of the previous one: one edit is one problem, and the
     rest of the chain is still checked.
     """
     account: UUID | None = None
@@ -86,5 +83,5 @@ def verify(links: Iterable[tuple[Link, str]], *, after: Head = BEGINNING) -> Ite
 def _sealed(link: Link, stored: str) -> bool:
     try:
         return commit_hash(link) == stored
-    except ValueError:  # a format or a value that we never seal
+    except ValueError:  # an unknown format, or a value without a canonical form
         return False

@@ -1,17 +1,28 @@
-"""Commits and their erasable companions: salts, inputs, reasons."""
+"""Commits and what can be erased of them: salts, inputs and reasons."""
+
+from typing import Self
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import AccountOwned, SameAccountKey
+from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
+from kmapp.ledger.chain import Head, Link
+
+
+class CommitQuerySet(AccountQuerySet["Commit"]):
+    def at(self, head: Head) -> Self:
+        return self.filter(seq=head.seq, commit_hash=head.commit_hash)
+
+    def last_seq(self) -> int:
+        return self.order_by("-seq").values_list("seq", flat=True).first() or 0
 
 
 class Commit(AccountOwned):
-    """One change of truth. Append-only: a trigger refuses UPDATE and DELETE to everyone.
+    """One change of primary data. Append-only: a trigger refuses UPDATE and DELETE to everyone.
 
     `diff` is a list of {"object": "<app_label>.<model>:<uuid>", "op": …, "digest": …}; the digest
-    is sha256(salt ‖ canonical body of the row after the change), None once there is nothing left
-    (ERASE). Nothing here says anything about content once the salts are gone.
+    is sha256(salt ‖ canonical body of the row after the change), or None after an ERASE. Without
+    the salts it reveals nothing about the content.
     """
 
     format = models.PositiveSmallIntegerField(_("format"), default=1)
@@ -22,6 +33,8 @@ class Commit(AccountOwned):
     created_at = models.DateTimeField(_("time"))
     input_digest = models.CharField(_("input digest"), max_length=64)
     diff = models.JSONField(_("changes"))
+
+    objects = CommitQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("commit")
@@ -35,9 +48,22 @@ class Commit(AccountOwned):
     def __str__(self) -> str:
         return f"{self.seq} · {self.commit_hash[:8]}"
 
+    def link(self) -> Link:
+        return Link(
+            format=self.format,
+            id=self.pk,
+            account=self.account_id,
+            seq=self.seq,
+            parent_hash=self.parent_hash,
+            actor=self.actor,
+            created_at=self.created_at,
+            input_digest=self.input_digest,
+            diff=self.diff,
+        )
+
 
 class Seal(AccountOwned):
-    """The salt of one digest. `erase` deletes it, and the digest stops saying anything."""
+    """The salt of one digest. Without it, the digest reveals nothing."""
 
     commit = models.ForeignKey(
         Commit,
@@ -66,7 +92,7 @@ class Seal(AccountOwned):
 
 
 class Note(AccountOwned):
-    """What was said when a commit was made: its input and reason, with the salt of their digest.
+    """The input and the reason of a commit, with the salt of their digest.
 
     `input_digest` of the commit is sha256(salt ‖ canonical {"input": …, "reason": …}). Erasing
     empties the row.
@@ -92,7 +118,7 @@ class Note(AccountOwned):
 
 
 class Checkpoint(AccountOwned):
-    """A signed statement of a chain's head. The copy that counts lies outside the database."""
+    """A copy of a signed head of a chain. The original is in a file outside the database."""
 
     seq = models.BigIntegerField(_("number"))
     commit_hash = models.CharField(_("commit hash"), max_length=64)
@@ -110,7 +136,7 @@ class Checkpoint(AccountOwned):
 
 
 class Sealed(AccountOwned):
-    """A row that a commit wrote, beside the rows that it sealed."""
+    """A row that a commit wrote in addition to the rows that it sealed."""
 
     commit = SameAccountKey(
         Commit, on_delete=models.PROTECT, related_name="+", verbose_name=_("commit")
@@ -121,7 +147,7 @@ class Sealed(AccountOwned):
 
 
 class State(Sealed):
-    """One state of something, as its commit sealed it. Who inherits says of what, and the event."""
+    """One state of an object as its commit sealed it. Subclasses name the object and the event."""
 
     version = models.PositiveIntegerField(_("version"))
     state = models.JSONField(_("state"))
@@ -134,7 +160,7 @@ class State(Sealed):
 
 
 class Tombstone(Sealed):
-    """That something was here, and the commit that erased it. Its id stays taken."""
+    """An erased object and the commit that erased it. Its id is not used again."""
 
     erased_at = models.DateTimeField(_("erased"))
 

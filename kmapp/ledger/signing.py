@@ -1,9 +1,9 @@
 """Checkpoints: signed heads of chains, stored outside the database. No Django.
 
-A rewritten suffix, a cut tail or a restored old dump is a whole chain and verifies; only something
-outside the database remembers that there was more. The file is append-only, one JSON object a line.
-The private key lies beside it or anywhere else outside the database; `KEY.pub` collects the public
-keys ever used, so statements of a retired key still verify.
+A rewritten suffix, a cut tail or a restored old dump is a valid chain; only something outside the
+database shows that there was more. The file is append-only, one JSON object per line. The private
+key is outside the database too; `KEY.pub` collects all public keys, so that statements signed with
+a retired key still verify.
 """
 
 import base64
@@ -12,18 +12,18 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from kmapp.ledger.canonical import canonical
+from kmapp.ledger.chain import Head
 
 _PEM = serialization.Encoding.PEM
 _TOO_OPEN = 0o037  # others may do nothing, the group may at most read
@@ -35,12 +35,16 @@ class KeyExposed(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """At this time the chain of this account ended here."""
+    """The head of an account's chain at a time."""
 
     account: UUID
     seq: int
     commit_hash: str
     created_at: datetime
+
+    @property
+    def head(self) -> Head:
+        return Head(self.seq, self.commit_hash)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +56,13 @@ class Signed:
     key_id: str
 
     def line(self) -> bytes:
-        """How it stands in the file."""
         fields = json.loads(canonical(asdict(self.statement)))
         return canonical({"key": self.key_id, "signature": self.signature, "statement": fields})
 
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A line that holds no statement. `torn` is the last one, cut short: a crash, not an edit."""
+    """A line without a valid statement. `torn`: the last line, cut short by a crash."""
 
     line: int
     reason: str
@@ -89,7 +92,7 @@ def signing_key(path: Path) -> Ed25519PrivateKey:
 
 
 def public_path(path: Path) -> Path:
-    """Where the public keys of the private key at `path` are."""
+    """Return the file with the public keys of the private key at `path`."""
     return path.with_name(path.name + ".pub")
 
 
@@ -99,7 +102,7 @@ def public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
 
 
 def store_public_keys(pem: bytes, path: Path) -> None:
-    """Add the public keys of another place to a file of them."""
+    """Add public keys to a file of public keys."""
     for key in _keys_in(pem.decode(), "The other file").values():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _publish(key, path)
@@ -125,24 +128,10 @@ def sign(key: Ed25519PrivateKey, statement: Statement) -> Signed:
     )
 
 
-def verify(signed: Signed, keys: Mapping[str, Ed25519PublicKey]) -> bool:
-    """Whether one of these keys signed exactly this."""
-    key = keys.get(signed.key_id)
-    if key is None:
-        return False
-    try:
-        signature = base64.b64decode(signed.signature, validate=True)
-        key.verify(signature, canonical(asdict(signed.statement)))
-    except (InvalidSignature, ValueError):
-        return False
-    return True
-
-
 def append(path: Path, records: Iterable[Signed]) -> None:
-    """Add statements to the file and wait until the disk has them.
+    """Append statements to the file and wait until they are on disk.
 
-    A line that a crash cut short was never promised to anyone; it is dropped so that the next one
-    does not grow out of it.
+    A line that a crash cut short is removed first, so that the next line does not continue it.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with path.open("a+b") as file:
@@ -156,15 +145,8 @@ def append(path: Path, records: Iterable[Signed]) -> None:
     sync_folder(path.parent)
 
 
-def read(path: Path) -> Iterator[Signed | Damaged]:
-    """Parse the file line by line; signatures are not verified here."""
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            yield parse(line, number)
-
-
 def parse(line: bytes, number: int) -> Signed | Damaged:
-    """One line of the file."""
+    """Parse one line of the file. Its signature is not verified."""
     if not line.endswith(b"\n"):
         return Damaged(number, "cut short", torn=True)
     try:
@@ -177,7 +159,7 @@ def parse(line: bytes, number: int) -> Signed | Damaged:
         exact = signed.line() + b"\n" == line
     except (ValueError, KeyError, TypeError, RecursionError):
         return Damaged(number, "not a checkpoint")
-    # One statement has one spelling: nothing unsigned rides along.
+    # A statement has one representation, so that a line contains nothing unsigned.
     return signed if exact else Damaged(number, "not as it was written")
 
 
@@ -191,7 +173,7 @@ def _statement(fields: Mapping[str, Any]) -> Statement:
 
 
 def _make_key(path: Path) -> None:
-    """Write a new key, complete or not at all; of two processes the first one wins."""
+    """Write a new key, complete or not at all; of two processes, the first one wins."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     secret = Ed25519PrivateKey.generate().private_bytes(
         _PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -210,14 +192,13 @@ def _make_key(path: Path) -> None:
 
 
 def _publish(public: Ed25519PublicKey, path: Path) -> None:
-    """Remember a public key for as long as statements of it may be read."""
     if not path.exists() or key_id(public) not in public_keys(path):
         with path.open("a") as file:
             file.write(public_pem(public))
 
 
 def _end_of_last_line(descriptor: int) -> int:
-    """Where the last complete line ends."""
+    """Return the offset after the last complete line."""
     position = os.fstat(descriptor).st_size
     while position:
         start = max(0, position - 4096)
@@ -229,7 +210,7 @@ def _end_of_last_line(descriptor: int) -> int:
 
 
 def sync_folder(folder: Path) -> None:
-    """Until then the disk may not know of a new name."""
+    """Flush a folder to disk, so that a new file name survives a crash."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -7,5 +7,5 @@ from kmapp.ledger import checkpoints
 
 @shared_task
 def checkpoint() -> int:
-    """Sign the heads that moved. How many chains were looked at with something to sign."""
+    """Sign the heads that moved. Return for how many chains there was something to sign."""
     return len(checkpoints.checkpoint())

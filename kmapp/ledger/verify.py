@@ -1,31 +1,32 @@
 """Verification of a chain inside the product. `manage.py fsck` verifies more, independently."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.acting import acting
-from kmapp.ledger.chain import BEGINNING, Head, Link
+from kmapp.ledger.canonical import digest
+from kmapp.ledger.chain import BEGINNING, Head, commit_hash
 from kmapp.ledger.chain import verify as verify_links
-from kmapp.ledger.models import Checkpoint, Commit
+from kmapp.ledger.models import Checkpoint, Commit, Seal
 
 BLOCK = 2000  # commits a transaction
-MOST_PROBLEMS = 20  # then it is broken enough to stop
-LONG = 50_000  # commits that are read while somebody waits
+MOST_PROBLEMS = 20  # after these, reading stops
+LONG = 50_000  # commits that are read in one request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What a look at a chain found."""
+    """The result of a verification."""
 
-    commits: int  # the number of the last one that was read
+    commits: int  # the number of the last commit that was read
     head: str
     problems: tuple[str, ...]
     checkpoint: dict[str, Any] | None
-    after: int = 0  # the signed commit that reading began with; 0: the first was read
-    rest: int = 0  # how many later ones were not read
+    after: int = 0  # the number of the signed commit before the first that was read
+    rest: int = 0  # later commits that were not read
 
     @property
     def ok(self) -> bool:
@@ -37,20 +38,23 @@ class Checked:
 
 
 def verify(account_id: UUID) -> Checked:
-    """Every number, parent and hash of the account's chain, and its last signed head.
+    """Check every number, parent and hash of the account's chain, and its last signed head.
 
-    Somebody waits for it: of a long chain, what follows the last signed head, and in no case more
-    than LONG commits. Signing reads on from where it stopped, and `manage.py fsck` reads all.
+    A request waits for the result, so at most LONG commits are read, and of a longer chain only
+    those after the last signed head. Signing continues where it stopped; `manage.py fsck` reads
+    everything.
     """
+    problems = []
     with acting(account_id):
+        commits = Commit.objects.of(account_id)
         signed = Checkpoint.objects.of(account_id).order_by("-seq").first()
-        problems = _against(signed) if signed else []
-        numbers = Commit.objects.of(account_id).order_by("-seq").values_list("seq", flat=True)
-        last = numbers.first() or 0
-    after = Head(signed.seq, signed.commit_hash) if signed and last > LONG else BEGINNING
-    head = after
-    for rows in _blocks(account_id, after.seq):
-        verdict = verify_links(((link_of(row), row.commit_hash) for row in rows), after=head)
+        signed_head = Head(signed.seq, signed.commit_hash) if signed else BEGINNING
+        if signed and not commits.at(signed_head).exists():
+            problems.append(f"commit {signed.seq} is not the one that was signed")
+        last = commits.last_seq()
+    after = head = signed_head if last > LONG else BEGINNING
+    for rows in commit_blocks(account_id, after.seq, limit=LONG):
+        verdict = verify_links(((row.link(), row.commit_hash) for row in rows), after=head)
         problems += [
             f"commit {each.seq} {each.message}"
             for each in islice(verdict, MOST_PROBLEMS - len(problems))
@@ -62,52 +66,54 @@ def verify(account_id: UUID) -> Checked:
         commits=head.seq,
         head=head.commit_hash,
         problems=tuple(problems),
-        checkpoint=_describe_checkpoint(signed) if signed else None,
+        checkpoint={**signed_head._asdict(), "created_at": signed.created_at} if signed else None,
         after=after.seq,
         rest=max(0, last - head.seq),
     )
 
 
-def _blocks(account_id: UUID, seq: int) -> Iterator[list[Commit]]:
-    """Yield the commits after this one, a block and transaction at a time, at most LONG."""
-    left = LONG
-    while left > 0:
-        size = min(BLOCK, left)
+def commit_blocks(
+    account_id: UUID, after: int, *, limit: float = float("inf")
+) -> Iterator[list[Commit]]:
+    """Yield the commits after this number, one block and transaction at a time, up to `limit`."""
+    while limit > 0:
+        size = int(min(BLOCK, limit))
         with acting(account_id):
-            later = Commit.objects.of(account_id).filter(seq__gt=seq)
+            later = Commit.objects.of(account_id).filter(seq__gt=after)
             rows = list(later.order_by("seq")[:size])
         if rows:
             yield rows
         if len(rows) < size:
             return
-        left, seq = left - size, rows[-1].seq
+        limit, after = limit - size, rows[-1].seq
 
 
-def link_of(row: Commit) -> Link:
-    """Return a commit's row as a link of the chain."""
-    return Link(
-        format=row.format,
-        id=row.pk,
-        account=row.account_id,
-        seq=row.seq,
-        parent_hash=row.parent_hash,
-        actor=row.actor,
-        created_at=row.created_at,
-        input_digest=row.input_digest,
-        diff=row.diff,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A state of an object, and the commit that should have sealed it."""
+
+    commit_id: UUID
+    state: Mapping[str, Any]
+
+
+def proven(
+    account_id: UUID, object_type: str, object_id: UUID, claims: Iterable[Claim]
+) -> dict[UUID, bool]:
+    """Return for each commit whether it sealed the claimed state. Two queries. Inside `acting`."""
+    claimed = {claim.commit_id: claim.state for claim in claims}
+    commits = Commit.objects.of(account_id).in_bulk(list(claimed))
+    salts = dict(
+        Seal.objects.of(account_id)
+        .filter(object_type=object_type, object_id=object_id, commit_id__in=claimed)
+        .values_list("commit_id", "salt")
     )
-
-
-def _against(signed: Checkpoint) -> list[str]:
-    there = Commit.objects.of(signed.account_id).filter(seq=signed.seq)
-    if there.filter(commit_hash=signed.commit_hash).exists():
-        return []
-    return [f"commit {signed.seq} is not the one that was signed"]
-
-
-def _describe_checkpoint(signed: Checkpoint) -> dict[str, Any]:
+    name = f"{object_type}:{object_id}"
     return {
-        "seq": signed.seq,
-        "commit_hash": signed.commit_hash,
-        "created_at": signed.created_at,
+        pk: pk in commits and pk in salts and _sealed(commits[pk], name, bytes(salts[pk]), state)
+        for pk, state in claimed.items()
     }
+
+
+def _sealed(commit: Commit, name: str, salt: bytes, state: Mapping[str, Any]) -> bool:
+    digests = [change["digest"] for change in commit.diff if change["object"] == name]
+    return commit_hash(commit.link()) == commit.commit_hash and digest(salt, state) in digests

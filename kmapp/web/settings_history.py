@@ -8,8 +8,9 @@ from django.db.models import Model
 from django.utils.text import capfirst
 
 from kmapp.accounts.models import SealedModel
-from kmapp.ledger.models import Commit
-from kmapp.ledger.setting_history import list_setting_changes
+from kmapp.ledger.models import Commit, Seal
+
+MOST = 50  # commits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,25 +40,27 @@ def list_changes(
     format_value: Callable[[str, Any], str],
     label: Callable[[str], str] | None = None,
 ) -> list[SettingsCommit]:
-    """Return the latest changes of a row, newest first, with two queries. Inside `acting`.
+    """Return the latest changes of a row, newest first. Inside `acting`.
 
     `input_key` is the key of the changes in the commits' input; `format_value` formats a value and
     `label` names a setting that is not a field of the row.
     """
     named = label or (lambda name: field_label(type(row), name))
-    return [
-        SettingsCommit(
-            commit=change_record.commit,
-            reason=change_record.reason,
-            changes=[
+    seals = Seal.objects.of(row.account_id).filter(
+        object_type=row._meta.label_lower, object_id=row.pk
+    )
+    commits = Commit.objects.of(row.account_id).filter(pk__in=seals.values("commit_id"))
+    history = []
+    for commit in commits.select_related("note").order_by("-seq")[:MOST]:
+        note = getattr(commit, "note", None)
+        if note and note.input and (changes := note.input.get(input_key)):
+            formatted = [
                 Change(
                     label=named(name),
                     before=format_value(name, change["before"]),
                     after=format_value(name, change["after"]),
                 )
-                for name, change in sorted(change_record.changes.items())
-            ],
-        )
-        for change_record in list_setting_changes(row, input_key)
-        if change_record.changes
-    ]
+                for name, change in sorted(changes.items())
+            ]
+            history.append(SettingsCommit(commit=commit, reason=note.reason, changes=formatted))
+    return history

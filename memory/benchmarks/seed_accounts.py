@@ -17,8 +17,8 @@ from kmapp.accounts.actions import create_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from kmapp.ledger.actions import SALT_BYTES, Recording
-from kmapp.ledger.canonical import canonical, digest
+from kmapp.ledger.actions import Recording
+from kmapp.ledger.canonical import SALT_BYTES, canonical, digest
 from kmapp.ledger.chain import BEGINNING, Head, Link, commit_hash
 from kmapp.ledger.models import Commit, Note
 from kmapp.management.accounts import every_account

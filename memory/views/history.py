@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from kmapp.ledger.models import Commit
-from kmapp.ledger.proof import Claim, proven
+from kmapp.ledger.verify import Claim, proven
 from memory.models import MemoryEdge, MemoryEntry, MemoryRating, MemoryVersion
 from memory.retrieval.as_of import Past
 from memory.topics import layout as places

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kmapp.ledger.models import Commit
-from kmapp.ledger.proof import Claim, proven
+from kmapp.ledger.verify import Claim, proven
 from rules.actions.backtests import MOST
 from rules.editing.rendering import compared, pretty
 from rules.models import Rule, RuleBacktest, RulePromotion, RuleVersion

@@ -1,17 +1,22 @@
 """Checkpoints are believed only as they were signed, and survive a crash amid a line."""
 
+import base64
 import json
 import multiprocessing
 import stat
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
 import pytest
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from kmapp.ledger.canonical import canonical
 from kmapp.ledger.signing import (
     Damaged,
     KeyExposed,
@@ -19,13 +24,12 @@ from kmapp.ledger.signing import (
     Statement,
     append,
     key_id,
+    parse,
     public_keys,
     public_path,
     public_pem,
-    read,
     sign,
     signing_key,
-    verify,
 )
 
 SAID = Statement(
@@ -34,6 +38,21 @@ SAID = Statement(
     commit_hash="ab" * 32,
     created_at=datetime(2026, 3, 4, 5, 6, 7, 8, UTC),
 )
+
+
+def read(path: Path) -> list[Signed | Damaged]:
+    lines = path.read_bytes().splitlines(keepends=True)
+    return [parse(line, number) for number, line in enumerate(lines, start=1)]
+
+
+def verify(signed: Signed, keys: Mapping[str, Ed25519PublicKey]) -> bool:
+    """Return whether one of these keys signed exactly this."""
+    try:
+        signature = base64.b64decode(signed.signature, validate=True)
+        keys[signed.key_id].verify(signature, canonical(asdict(signed.statement)))
+    except (KeyError, InvalidSignature, ValueError):
+        return False
+    return True
 
 
 @pytest.fixture

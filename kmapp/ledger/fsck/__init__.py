@@ -1,12 +1,50 @@
 """Independent verification of the ledger, sharing no code with its writer.
 
-It reads the database with its own SQL, has its own canonical JSON, hashes and signature checks, and
-imports nothing that writes: a mistake there must not be repeated here. One snapshot, read only, as
-the app role, one account after the other. What is checked: `chain`, `rows`, `checkpoints`,
-`derived`. What is sealed in which table: `tables`.
+It has its own SQL, canonical JSON, hashes and signature checks and imports nothing that writes, so
+that it does not repeat a mistake of the writer. It reads one snapshot as the app role, one account
+after the other.
 """
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kmapp.ledger.fsck.chain import walk
+from kmapp.ledger.fsck.checkpoints import check_against, public_keys, read, report_vanished
+from kmapp.ledger.fsck.derived import check_derived
 from kmapp.ledger.fsck.findings import Findings, Problem
-from kmapp.ledger.fsck.run import Options, check
+from kmapp.ledger.fsck.rows import check_rows
+from kmapp.ledger.fsck.source import opened
 
 __all__ = ["Findings", "Options", "Problem", "check"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    address: Mapping[str, Any]  # psycopg's connection parameters
+    checkpoints: Path
+    public_keys: Sequence[Path]
+    accounts: Sequence[str] = ()  # ids; empty means all
+    chain_only: bool = False
+    limit: int = 1000  # problems that are stored; all are counted
+
+
+def check(options: Options) -> Findings:
+    """Verify everything once, read-only."""
+    findings = Findings(limit=options.limit)
+    keys = public_keys(path for path in options.public_keys if path.exists())
+    remembered = read(options.checkpoints, keys, findings)
+    with opened(options.address) as source:
+        accounts = [str(row[0]) for row in source.all("SELECT account_ids()")]
+        if not options.accounts:
+            report_vanished(accounts, findings, remembered)
+        for account in options.accounts or accounts:
+            findings.accounts += 1
+            source.enter(account)
+            chain = walk(source, findings, remembered.hashes.get(account, {}))
+            check_against(source, findings, chain, remembered)
+            if not options.chain_only:
+                check_rows(source, findings, chain)
+                check_derived(source, findings)
+    return findings

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from psycopg import sql
 
-from kmapp.ledger.fsck.findings import Findings, Problem
+from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import TIME, Commit, digest_of, hash_of, loaded
 from kmapp.ledger.fsck.source import Source
 from kmapp.ledger.fsck.tables import HISTORIES, History, kind_of
@@ -34,7 +34,7 @@ Change = dict[str, Any]
 
 
 class Sealed(NamedTuple):
-    """The last a chain says about an object. No digest: that it is gone."""
+    """The last change of an object in a chain. No digest means that it was erased."""
 
     seq: int
     commit: str
@@ -43,7 +43,7 @@ class Sealed(NamedTuple):
 
 @dataclass
 class Chain:
-    """What is left to know of a chain once it was walked."""
+    """The state of a chain after the commits that were read."""
 
     seq: int = 0
     head: str = "0" * 64
@@ -53,32 +53,38 @@ class Chain:
 
 
 def walk(source: Source, findings: Findings, signed: Mapping[int, str]) -> Chain:
-    """Check the account's chain; `signed` are the hashes that checkpoints remember, by number."""
+    """Check the account's chain; `signed` are the hashes of the checkpoints, by number."""
     chain = Chain()
     for block in source.blocks(_COMMITS, source.account):
-        commits = [Commit(*row) for row in block]
-        diffs = [loaded(commit.diff) for commit in commits]
-        for commit, diff in zip(commits, diffs, strict=True):
-            for kind, message in _wrong(source.account, chain, commit, diff, signed):
-                findings.add(
-                    Problem(kind=kind, message=message, account=source.account, seq=commit.seq)
-                )
+        commits = [(commit, loaded(commit.diff)) for commit in (Commit(*row) for row in block)]
+        for commit, diff in commits:
+            for kind, message in _problems(source.account, chain, commit, diff, signed):
+                findings.add(kind, message, source.account, commit.seq)
             chain.seq, chain.head = commit.seq, commit.commit_hash
             for change in _changes(diff):
                 chain.last[change["object"]] = Sealed(commit.seq, commit.id, change["digest"])
             _check_note(source, findings, chain, commit, diff)
         findings.commits += len(commits)
         for table, history in HISTORIES.items():
-            _check_states(
-                source, findings, chain, (table, history), list(zip(commits, diffs, strict=True))
-            )
-    for table, history in HISTORIES.items():
-        _find_unknown_states(source, findings, table, history)
-    _settle_doubts(source, findings, chain)
+            _check_states(source, findings, chain, (kind_of(table), history), commits)
+    _report_unknown_and_missing(source, findings, chain)
     return chain
 
 
-def _wrong(
+def _report_unknown_and_missing(source: Source, findings: Findings, chain: Chain) -> None:
+    for table, history in HISTORIES.items():
+        kind = kind_of(table)
+        query = _format(_UNKNOWN_STATES, history)
+        for owner, version in source.stream(query, source.account, kind):
+            message = f"version {version} was never sealed"
+            findings.add("version", message, source.account, name=f"{kind}:{owner}")
+    for seq, kind, objects, message in chain.doubts:
+        if not any(name in chain.last and chain.last[name].digest is None for name in objects):
+            name = objects[0] if len(objects) == 1 else ""
+            findings.add(kind, message, source.account, seq, name)
+
+
+def _problems(
     account: str, chain: Chain, commit: Commit, diff: Any, signed: Mapping[int, str]
 ) -> Iterator[tuple[str, str]]:
     if commit.seq != chain.seq + 1:
@@ -110,7 +116,7 @@ def _check_note(
     contents = {"input": loaded(commit.input), "reason": commit.reason}
     if digest_of(commit.salt or b"", contents) != commit.input_digest:
         message = "its input or reason is not what was sealed"
-        findings.add(Problem(kind="note", message=message, account=source.account, seq=commit.seq))
+        findings.add("note", message, source.account, commit.seq)
 
 
 def _check_states(
@@ -118,15 +124,14 @@ def _check_states(
     findings: Findings,
     chain: Chain,
     history: tuple[str, History],
-    block: Sequence[tuple[Commit, Any]],
+    commits: Sequence[tuple[Commit, Any]],
 ) -> None:
-    """Every state that a history keeps is the one that its commit sealed."""
-    kind = kind_of(history[0])
-    rows = source.all(
-        _named(_STATES, history[1]), source.account, kind, [commit.id for commit, _ in block]
-    )
+    """Check that every state in a history is the one that its commit sealed."""
+    kind, table = history
+    ids = [commit.id for commit, _ in commits]
+    rows = source.all(_format(_STATES, table), source.account, kind, ids)
     states = {(row[0], f"{kind}:{row[1]}"): row[2:] for row in rows}
-    for commit, diff in block:
+    for commit, diff in commits:
         for change in _changes(diff):
             name = str(change["object"])
             if change["digest"] is None or not name.startswith(kind + ":"):
@@ -136,50 +141,19 @@ def _check_states(
                 chain.doubts.append((commit.seq, "version", [name], "the sealed state is gone"))
                 continue
             findings.versions += 1
-            if not _same(commit, change, salt, state):
+            if not _is_sealed_state(commit, change, salt, state):
                 message = "the version kept is not what was sealed"
-                findings.add(
-                    Problem(
-                        kind="version",
-                        message=message,
-                        account=source.account,
-                        seq=commit.seq,
-                        object=name,
-                    )
-                )
+                findings.add("version", message, source.account, commit.seq, name)
 
 
-def _same(commit: Commit, change: Change, salt: bytes, history: Sequence[Any]) -> bool:
-    text, event, actor, version = history
+def _is_sealed_state(commit: Commit, change: Change, salt: bytes, row: Sequence[Any]) -> bool:
+    text, event, actor, version = row
     state = loaded(text)
     sealed: bool = digest_of(salt, state) == change["digest"]
     return sealed and (event, actor, version) == (change["op"], commit.actor, state.get("version"))
 
 
-def _find_unknown_states(source: Source, findings: Findings, table: str, history: History) -> None:
-    kind = kind_of(table)
-    for owner, version in source.stream(_named(_UNKNOWN_STATES, history), source.account, kind):
-        findings.add(
-            Problem(
-                kind="version",
-                message=f"version {version} was never sealed",
-                account=source.account,
-                object=f"{kind}:{owner}",
-            )
-        )
-
-
-def _settle_doubts(source: Source, findings: Findings, chain: Chain) -> None:
-    """Report missing objects, except where something was erased."""
-    for seq, kind, objects, message in chain.doubts:
-        if not any(name in chain.last and chain.last[name].digest is None for name in objects):
-            name = objects[0] if len(objects) == 1 else ""
-            findings.add(
-                Problem(kind=kind, message=message, account=source.account, seq=seq, object=name)
-            )
-
-
-def _named(query: str, history: History) -> sql.Composed:
+def _format(query: str, history: History) -> sql.Composed:
     return sql.SQL(query).format(
         table=sql.Identifier(history.table), owner=sql.Identifier(history.owner)
     )

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from kmapp.ledger.fsck.chain import Chain
-from kmapp.ledger.fsck.findings import Findings, Problem
+from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import encoded
 from kmapp.ledger.fsck.source import Source
 
@@ -28,7 +28,7 @@ Keys = Mapping[str, Ed25519PublicKey]
 
 @dataclass
 class Remembered:
-    """The believable checkpoints: for each account the hash at each number, and signatures."""
+    """Valid checkpoints: for each account the hash at each number, and all signatures."""
 
     hashes: dict[str, dict[int, str]] = field(default_factory=lambda: defaultdict(dict))
     signatures: set[str] = field(default_factory=set)
@@ -56,16 +56,14 @@ def read(path: Path, keys: Keys, findings: Findings) -> Remembered:
             if not line.endswith(b"\n"):
                 findings.notes.append(f"the last line of {path} was cut short by a crash")
                 break
-            wrong = _believe(line, keys, remembered)
-            if wrong:
-                message = f"line {place} of {path} {wrong}"
-                findings.add(Problem(kind="checkpoint", message=message))
+            if error := _add_statement(line, keys, remembered):
+                findings.add("checkpoint", f"line {place} of {path} {error}")
             findings.checkpoints += 1
     return remembered
 
 
-def _believe(line: bytes, keys: Keys, remembered: Remembered) -> str | None:
-    """Take a line in, or say why not."""
+def _add_statement(line: bytes, keys: Keys, remembered: Remembered) -> str | None:
+    """Add the statement of a line, or return what is wrong with it."""
     try:
         record = json.loads(line)
         statement, signature = record["statement"], record["signature"]
@@ -88,25 +86,20 @@ def _believe(line: bytes, keys: Keys, remembered: Remembered) -> str | None:
 
 def check_against(source: Source, findings: Findings, chain: Chain, remembered: Remembered) -> None:
     """Check that the chain reaches its checkpoints and that the copies in the database match."""
-    signed = max(remembered.hashes.get(source.account, {}), default=0)
+    hashes: dict[int, Any] = remembered.hashes.get(source.account, {})
+    signed = max(hashes, default=0)
     if signed > chain.seq:
         message = f"ends at commit {chain.seq}, but commit {signed} was signed: its end is gone"
-        findings.add(Problem(kind="cut", message=message, account=source.account, seq=signed))
-    for problem in _bad_copies(source, remembered):
-        findings.add(problem)
-
-
-def _bad_copies(source: Source, remembered: Remembered) -> Iterator[Problem]:
-    hashes: dict[int, Any] = remembered.hashes.get(source.account, {})
+        findings.add("cut", message, source.account, signed)
     for seq, commit_hash, signature in source.all(_COPIES, source.account):
         if signature not in remembered.signatures or hashes.get(seq) != commit_hash:
             message = "the checkpoint in the database is not in the file"
-            yield Problem(kind="checkpoint", message=message, account=source.account, seq=seq)
+            findings.add("checkpoint", message, source.account, seq)
 
 
-def vanished(accounts: Iterable[str], remembered: Remembered) -> Iterator[Problem]:
-    """Accounts that were signed and are not there any more."""
+def report_vanished(accounts: Iterable[str], findings: Findings, remembered: Remembered) -> None:
+    """Report accounts that were signed and no longer exist."""
     for account in sorted(remembered.hashes.keys() - set(accounts)):
         seq = max(remembered.hashes[account])
         message = f"the account is gone, with {seq} signed commits"
-        yield Problem(kind="account", message=message, account=account, seq=seq)
+        findings.add("account", message, account, seq)

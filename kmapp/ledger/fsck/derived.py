@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from psycopg import sql
 
-from kmapp.ledger.fsck.findings import Problem
+from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.source import Source
-from kmapp.ledger.fsck.tables import INDEXED, Indexed, kind_of
+from kmapp.ledger.fsck.tables import INDEXED, kind_of
 
 _VECTORS = """
 SELECT v.collection, v.object_id::text, v.part, m.name, m.dimensions, vector_dims(v.embedding)
@@ -20,8 +20,8 @@ SELECT t.id::text FROM {table} t
    SELECT FROM search_termposting p WHERE p.account_id = t.account_id
       AND p.collection = %s AND p.term = '' AND p.document = t.id)
 """
-# The posting of the empty term holds the length: the number of all the others together. A term
-# that fills its smallint is counted no further, so such a document cannot be added up.
+# The posting of the empty term holds the length, which is the sum of all others. A document with a
+# term that fills its smallint is skipped, because such a term is not counted further.
 _INCOMPLETE = """
 SELECT document::text FROM search_termposting WHERE account_id = %s AND collection = %s
  GROUP BY document
@@ -43,21 +43,34 @@ SELECT t.id::text FROM {table} t LEFT JOIN {target} r
 """
 
 
-def check_derived(source: Source) -> Iterator[Problem]:
-    """Vectors, postings and references of one account."""
+def check_derived(source: Source, findings: Findings) -> None:
+    """Check vectors, postings and references of one account."""
+    for kind, name, message in (*_bad_vectors(source), *_bad_postings(source), *_astray(source)):
+        findings.add(kind, message, source.account, name=name)
+
+
+def _bad_vectors(source: Source) -> Iterator[tuple[str, str, str]]:
     for collection, ident, part, model, expected, size in source.all(_VECTORS, source.account):
         has = "no embedding" if size is None else f"{size} dimensions instead of {expected}"
-        message = f"part {part} is READY for {model} with {has}"
-        yield _problem(source, "vector", f"{collection}:{ident}", message)
+        yield "vector", f"{collection}:{ident}", f"part {part} is READY for {model} with {has}"
+
+
+def _bad_postings(source: Source) -> Iterator[tuple[str, str, str]]:
     for each in INDEXED:
         if not source.columns(each.table):
             continue
-        query = sql.SQL(_UNINDEXED).format(table=sql.Identifier(each.table), only=_only(each))
+        only: sql.Composable = sql.SQL("true")
+        if each.column:
+            column, value = sql.Identifier(each.column), sql.Literal(each.value)
+            only = sql.SQL("t.{} = {}").format(column, value)
+        query = sql.SQL(_UNINDEXED).format(table=sql.Identifier(each.table), only=only)
         for (ident,) in source.all(query, source.account, each.collection):
-            yield _problem(source, "posting", f"{kind_of(each.table)}:{ident}", "has no postings")
+            yield "posting", f"{kind_of(each.table)}:{ident}", "has no postings"
         for (ident,) in source.all(_INCOMPLETE, source.account, each.collection):
-            message = "its postings do not add up"
-            yield _problem(source, "posting", f"{kind_of(each.table)}:{ident}", message)
+            yield "posting", f"{kind_of(each.table)}:{ident}", "its postings do not add up"
+
+
+def _astray(source: Source) -> Iterator[tuple[str, str, str]]:
     for table, target, column in source.all(_REFERENCES):
         query = sql.SQL(_ASTRAY).format(
             table=sql.Identifier(table),
@@ -66,14 +79,4 @@ def check_derived(source: Source) -> Iterator[Problem]:
         )
         for (ident,) in source.all(query, source.account):
             message = f"{column} names no row of {target} in this account"
-            yield _problem(source, "reference", f"{kind_of(table)}:{ident}", message)
-
-
-def _problem(source: Source, kind: str, name: str, message: str) -> Problem:
-    return Problem(kind=kind, message=message, account=source.account, object=name)
-
-
-def _only(indexed: Indexed) -> sql.Composable:
-    if not indexed.column:
-        return sql.SQL("true")
-    return sql.SQL("t.{} = {}").format(sql.Identifier(indexed.column), sql.Literal(indexed.value))
+            yield "reference", f"{kind_of(table)}:{ident}", message

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing that is not as it was sealed, with all that helps to find it."""
+    """Data that is not as it was sealed, and where it is."""
 
     kind: str
     message: str
@@ -24,7 +24,7 @@ class Problem:
 
 @dataclass
 class Findings:
-    """All of it: problems up to a limit and their number, and what deserves a word but is fine."""
+    """Problems up to a limit, the number of all problems, and notes that are no problems."""
 
     limit: int = 1000
     problems: list[Problem] = field(default_factory=list)
@@ -40,7 +40,12 @@ class Findings:
     def ok(self) -> bool:
         return not self.found
 
-    def add(self, problem: Problem) -> None:
+    def add(
+        self, kind: str, message: str, account: str = "", seq: int | None = None, name: str = ""
+    ) -> None:
+        """Add a problem; `name` is the object's, as in `Problem.object`."""
         self.found += 1
         if len(self.problems) < self.limit:
-            self.problems.append(problem)
+            self.problems.append(
+                Problem(kind=kind, message=message, account=account, seq=seq, object=name)
+            )

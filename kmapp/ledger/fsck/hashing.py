@@ -1,14 +1,14 @@
 """Digests of the ledger, implemented independently of the writer.
 
 Canonical JSON: sorted keys, no spaces, UTF-8; integral numbers as integers; times are UTC text with
-microseconds, which the database writes for us (`TIME`).
+microseconds, which the database formats (`TIME`).
 """
 
 import json
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-# Spelled by the database. Its year has no sign: a date B.C. must not look like one of ours.
+# `to_char` writes no sign before the year, so a date B.C. must not look like one of ours.
 TIME = """CASE WHEN {0} < timestamptz '0001-01-01Z' THEN {0}::text
   ELSE to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') END"""
 _LONGEST_NUMBER = 20  # digits; Python refuses to read very long ones
@@ -17,7 +17,7 @@ _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", 
 
 
 class Commit(NamedTuple):
-    """One row of ledger_commit with its note, as text where text is hashed."""
+    """One row of ledger_commit with its note; hashed columns as text."""
 
     id: str
     format: int
@@ -34,7 +34,7 @@ class Commit(NamedTuple):
 
 
 def hash_of(account: str, commit: Commit, diff: Any) -> str:
-    """Return the hash that a commit must have (format 1): over all columns but the hash."""
+    """Return the hash that a commit must have (format 1): of all columns except the hash."""
     text = (
         f'{{"account":"{account}","actor":{_encode(commit.actor)}'
         f',"created_at":"{commit.created_at}","diff":{_encode(diff)},"format":{commit.format}'
@@ -53,19 +53,14 @@ def encoded(value: Any) -> bytes:
 
 
 def number(value: float) -> float:
-    """Format a float as in canonical JSON: integral ones as integers."""
+    """Return a float as in canonical JSON: integral ones as integers."""
     return int(value) if value.is_integer() else value
 
 
-def _integer(digits: str) -> int | str:
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else digits
-
-
-def _float(digits: str) -> float:
-    return number(float(digits))
-
-
-_decode = json.JSONDecoder(parse_float=_float, parse_int=_integer).decode
+_decode = json.JSONDecoder(
+    parse_float=lambda digits: number(float(digits)),
+    parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_NUMBER else digits,
+).decode
 
 
 def loaded(text: str | None) -> Any:

@@ -1,12 +1,12 @@
 """Verification of current rows against the last sealed digest of each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from psycopg import sql
 
 from kmapp.ledger.fsck.chain import Chain, Sealed
-from kmapp.ledger.fsck.findings import Findings, Problem
+from kmapp.ledger.fsck.findings import Findings
 from kmapp.ledger.fsck.hashing import TIME, digest_of, loaded, number
 from kmapp.ledger.fsck.source import Source
 from kmapp.ledger.fsck.tables import SEALED, kind_of
@@ -18,7 +18,7 @@ SELECT t.id::text, t.commit_id::text, s.salt, {columns}
    AND s.commit_id = t.commit_id
  WHERE t.account_id = %s AND t.commit_id IS NOT NULL
 """
-# The account itself names no commit: its seals are few, the last one decides.
+# The account's row has no commit_id. Its seals are few; the last one is in effect.
 _ACCOUNT = """
 SELECT t.id::text, s.commit_id::text, s.salt, {columns}
   FROM {table} t LEFT JOIN (ledger_seal s JOIN ledger_commit c ON c.id = s.commit_id)
@@ -28,7 +28,7 @@ SELECT t.id::text, s.commit_id::text, s.salt, {columns}
 
 
 def check_rows(source: Source, findings: Findings, chain: Chain) -> None:
-    """Every sealed row is there and as it was sealed, and no other."""
+    """Check that every sealed row exists as it was sealed, and no other row exists."""
     left = dict(chain.last)
     for table, unsealed_fields in SEALED.items():
         kind = kind_of(table)
@@ -37,21 +37,25 @@ def check_rows(source: Source, findings: Findings, chain: Chain) -> None:
         }
         if not columns:
             continue  # an older database, without this table
-        for ident, commit, salt, *values in source.stream(
-            _query(table, columns), kind, source.account
-        ):
+        query = _query(table, columns)
+        for ident, commit, salt, *values in source.stream(query, kind, source.account):
             findings.rows += 1
             name = f"{kind}:{ident}"
-            message = _wrong(left.pop(name, None), commit, salt, _body(columns, values))
+            message = _find_error(left.pop(name, None), commit, salt, _body(columns, values))
             if message:
-                findings.add(
-                    Problem(kind="row", message=message, account=source.account, object=name)
-                )
-    for problem in _missing(source.account, left):
-        findings.add(problem)
+                findings.add("row", message, source.account, name=name)
+    sealed_types = {kind_of(table) for table in SEALED}
+    for name, sealed in left.items():
+        if name.partition(":")[0] not in sealed_types:
+            message = "is of a kind that fsck does not know"
+        elif sealed.digest is not None:
+            message = f"has vanished: commit {sealed.seq} sealed it and no commit erased it"
+        else:
+            continue
+        findings.add("row", message, source.account, sealed.seq, name)
 
 
-def _wrong(
+def _find_error(
     sealed: Sealed | None, commit: str | None, salt: bytes | None, body: dict[str, Any]
 ) -> str | None:
     if sealed is None:
@@ -65,18 +69,6 @@ def _wrong(
     if digest_of(salt, body) != sealed.digest:
         return f"is not what commit {sealed.seq} sealed"
     return None
-
-
-def _missing(account: str, left: dict[str, Sealed]) -> Iterator[Problem]:
-    sealed_types = {kind_of(table) for table in SEALED}
-    for name, sealed in left.items():
-        if name.partition(":")[0] not in sealed_types:
-            message = "is of a kind that fsck does not know"
-        elif sealed.digest is not None:
-            message = f"has vanished: commit {sealed.seq} sealed it and no commit erased it"
-        else:
-            continue
-        yield Problem(kind="row", message=message, account=account, seq=sealed.seq, object=name)
 
 
 def _query(table: str, columns: dict[str, str]) -> sql.Composed:
@@ -99,7 +91,7 @@ def _as_sealed(name: str, of: str) -> sql.Composable:
 
 
 def _body(columns: dict[str, str], values: Sequence[Any]) -> dict[str, Any]:
-    """Return the sealed columns: every column that is not empty."""
+    """Return the sealed columns: all columns that are not empty."""
     body: dict[str, Any] = {}
     for (name, of), value in zip(columns.items(), values, strict=True):
         loaded_value = loaded(value) if of == "jsonb" else value

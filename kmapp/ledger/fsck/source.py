@@ -18,7 +18,7 @@ class Source:
         self.account = ""
 
     def enter(self, account: str) -> None:
-        """See this account's rows from now on."""
+        """Read only the rows of this account from now on."""
         self.account = account
         self.connection.execute("SELECT set_config('app.account_id', %s, true)", [account])
 
@@ -26,7 +26,7 @@ class Source:
         return self.connection.execute(query, params or None).fetchall()
 
     def stream(self, query: str | sql.Composed, *params: Any) -> Iterator[Any]:
-        """Rows, a block at a time, without holding them all."""
+        """Yield rows without loading all of them at once."""
         with self.connection.cursor(name="fsck") as cursor:
             cursor.itersize = BLOCK
             cursor.execute(query, params or None)
@@ -40,7 +40,7 @@ class Source:
                 yield block
 
     def columns(self, table: str) -> dict[str, str]:
-        """Columns of a table in this database and their types; none when there is no table."""
+        """Return the columns of a table and their types, or {} if there is no such table."""
         rows = self.all(
             "SELECT attname, format_type(atttypid, NULL) FROM pg_attribute"
             " WHERE attrelid = to_regclass(%s) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
@@ -51,7 +51,7 @@ class Source:
 
 @contextmanager
 def opened(address: Mapping[str, Any]) -> Iterator[Source]:
-    """Connect with psycopg's own parameters and hold one snapshot."""
+    """Connect with psycopg's parameters and read one snapshot."""
     settings = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c TimeZone=UTC"
     with psycopg.connect(**{**address, "options": settings}) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ

@@ -1,11 +1,11 @@
 """Sealed tables and their unsealed columns.
 
-Said here a second time on purpose. A test compares it with what the models say.
+They repeat what the models declare on purpose; a test compares both.
 """
 
 from dataclasses import dataclass
 
-# Columns outside the seal: statistics, and the commit itself, which is checked by name.
+# Unsealed columns are statistics, and the id of the commit, which is checked separately.
 SEALED: dict[str, frozenset[str]] = {
     "accounts_account": frozenset(),
     "accounts_membership": frozenset({"commit_id"}),
@@ -34,7 +34,7 @@ SEALED: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A table that keeps every sealed state of the rows of another, in a column `state`."""
+    """A table with every sealed state of the rows of another table, in the column `state`."""
 
     table: str
     owner: str  # the column that names the row
@@ -56,7 +56,6 @@ class Indexed:
     value: str = ""
 
 
-# Documents that must have postings.
 INDEXED = (
     Indexed("memory_memoryentry", "memory"),
     Indexed("context_toolresultarchive", "context.archive"),

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from kmapp.ledger.checkpoint_status import Behind, all_behind
+from kmapp.ledger.checkpoints import Behind, all_behind
 from kmapp.runtime import stack
 
 log = structlog.get_logger()

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
-from kmapp.ledger.checkpoint_status import behind
+from kmapp.ledger.checkpoints import behind
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.verify import Checked, verify
 from kmapp.web.actor_names import list_actor_names

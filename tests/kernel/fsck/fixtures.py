@@ -17,7 +17,6 @@ from kmapp.accounts.actions import remove_member, revoke_key, update_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from kmapp.ledger.verify import link_of
 from memory.actions.entries import write_batch
 from memory.actions.exports import record_export
 from memory.actions.feedback import rate_entry
@@ -62,7 +61,7 @@ class Ledger:
 
     def links(self) -> list[Any]:
         with acting(self.account):
-            return [link_of(row) for row in Commit.objects.of(self.account).order_by("seq")]
+            return [row.link() for row in Commit.objects.of(self.account).order_by("seq")]
 
 
 def live_a_little(account: Account) -> None:

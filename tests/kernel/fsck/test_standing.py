@@ -11,7 +11,7 @@ from django.test import Client
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import update_account
 from kmapp.accounts.actors import SYSTEM
-from kmapp.ledger.checkpoint_status import all_behind, behind
+from kmapp.ledger.checkpoints import all_behind, behind
 from kmapp.management.commands.up import BEHIND
 from tests import makers
 from tests.kernel.fsck.fixtures import Ledger
