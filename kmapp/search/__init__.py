@@ -1,4 +1,4 @@
-"""Search over words and vectors. It knows object ids, not the objects.
+"""Search over words and vectors. It refers to objects by id only.
 
-Postings are written with the row; vectors follow. Pure: bm25, fusion, spreading, passages.
+Postings are written with the row; workers write vectors later.
 """

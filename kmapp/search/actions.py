@@ -12,8 +12,8 @@ from kmapp.database.ids import uuid7
 from kmapp.search.models import Vector
 from kmapp.text.terms import terms
 
-DOCUMENT = ""  # the term whose posting stands for the document itself
-MOST = 32_000  # of one term in one document: the column is a smallint
+DOCUMENT = ""  # the term whose posting is that of the document itself
+MOST = 32_000  # stored frequency of a term in a document: the column is a smallint
 
 
 def index_terms(
@@ -23,54 +23,58 @@ def index_terms(
     *,
     before: Mapping[UUID, str] | None = None,
 ) -> None:
-    """Make texts findable by their words; `before` has what documents said that are known."""
-    words, documents, frequencies, lengths = [], [], [], []
-    for document, text in texts.items():
-        for term, frequency, length in postings_of(text):
-            words.append(term)
-            documents.append(document)
-            frequencies.append(frequency)
-            lengths.append(length)
+    """Index the words of texts; `before` has the indexed texts of existing documents."""
     if before:
         unindex_terms(account_id, collection, before)
-    if not documents:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO search_termposting (account_id, collection, term, document, tf, dl) "
-            "SELECT %s, %s, * FROM unnest(%s::text[], %s::uuid[], %s::int[], %s::int[]) "
-            # Words that an older release cut otherwise may be left.
-            "ON CONFLICT (account_id, collection, term, document) "
-            "DO UPDATE SET tf = excluded.tf, dl = excluded.dl",
-            [account_id, collection, words, documents, frequencies, lengths],
-        )
+    postings = _postings(texts)
+    if postings:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "INSERT INTO search_termposting (account_id, collection, term, document, tf, dl) "
+                "SELECT %s, %s, * FROM unnest(%s::text[], %s::uuid[], %s::int[], %s::int[]) "
+                # An older release may have left words that it split differently.
+                "ON CONFLICT (account_id, collection, term, document) "
+                "DO UPDATE SET tf = excluded.tf, dl = excluded.dl",
+                [account_id, collection, *map(list, zip(*postings, strict=True))],
+            )
 
 
 def postings_of(text: str) -> Iterator[tuple[str, int, int]]:
-    """Term, frequency and the text's length: of each term, and of the document itself."""
+    """Yield term, frequency and length of the text, for each term and for the document itself."""
     term_counts = Counter(terms(text))
     length = term_counts.total()
     for term, frequency in ((DOCUMENT, length), *term_counts.items()):
         yield term, min(frequency, MOST), length
 
 
-def unindex_terms(account_id: UUID, collection: str, texts: Mapping[UUID, str]) -> None:
-    """Forget the words of documents, by what they said: the postings are sorted by term."""
-    named = [
-        (term, document) for document, text in texts.items() for term, _, _ in postings_of(text)
+def _postings(texts: Mapping[UUID, str]) -> list[tuple[str, UUID, int, int]]:
+    return [
+        (term, document, frequency, length)
+        for document, text in texts.items()
+        for term, frequency, length in postings_of(text)
     ]
-    if named:
+
+
+def unindex_terms(account_id: UUID, collection: str, texts: Mapping[UUID, str]) -> None:
+    """Delete postings by the texts of documents, because the primary key begins with the term."""
+    postings = _postings(texts)
+    if postings:
         with connection.cursor() as cursor:
             cursor.execute(
                 "DELETE FROM search_termposting p USING unnest(%s::text[], %s::uuid[]) AS t (term, "
                 "document) WHERE p.account_id = %s AND p.collection = %s AND p.term = t.term "
                 "AND p.document = t.document",
-                [[term for term, _ in named], [doc for _, doc in named], account_id, collection],
+                [
+                    [row[0] for row in postings],
+                    [row[1] for row in postings],
+                    account_id,
+                    collection,
+                ],
             )
 
 
 def drop_documents(account_id: UUID, collections: Sequence[str], documents: Sequence[UUID]) -> None:
-    """Delete every posting of these documents, whatever they once said: reads all postings."""
+    """Delete every posting of these documents, whatever their texts were. Reads all postings."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM search_termposting WHERE account_id = %s AND collection = ANY (%s) "
@@ -96,7 +100,7 @@ def await_vectors(
     *,
     is_equal_text: bool = True,
 ) -> None:
-    """Say that these parts wait for a vector of this model. Other parts of the objects go."""
+    """Mark these parts as pending for this model, and delete other vectors of the objects."""
     if is_equal_text:
         objects = {part.object_id for part in parts}
         withdraw_vectors(account_id, model_id, [collection], list(objects))
@@ -119,7 +123,7 @@ def await_vectors(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedPart:
-    """What became of one part: its vector, or why there is none."""
+    """A part with its vector, or with the error."""
 
     part: Part
     embedding: Sequence[float] | None = None
@@ -129,15 +133,12 @@ class EmbeddedPart:
 def store_vectors(
     account_id: UUID, collection: str, model_id: int, embedded_parts: Sequence[EmbeddedPart]
 ) -> None:
-    """Keep the vectors of whole objects: all parts of each, in the place of what was there.
+    """Replace the vectors of whole objects.
 
-    The caller holds the objects and knows that their texts are still these.
+    The caller has locked the objects and checked that their texts have not changed.
     """
-    Vector.objects.of(account_id).filter(
-        collection=collection,
-        model_id=model_id,
-        object_id__in={each.part.object_id for each in embedded_parts},
-    ).delete()
+    object_ids = {each.part.object_id for each in embedded_parts}
+    withdraw_vectors(account_id, model_id, [collection], list(object_ids))
     now = timezone.now()
     Vector.objects.bulk_create(
         [
@@ -160,13 +161,13 @@ def store_vectors(
 
 
 def same_texts(account_id: UUID, model_id: int, sha256s: Iterable[str]) -> dict[str, list[float]]:
-    """Vectors that this account already has of equal texts: an equal text is embedded once."""
+    """Return the vectors that this account already has of equal texts, by digest."""
     rows = Vector.objects.of(account_id).filter(
         model_id=model_id, text_sha256__in=set(sha256s), state=Vector.State.READY
     )
     rows = rows.distinct("text_sha256").order_by("text_sha256")
-    term_counts = rows.values_list("text_sha256", "embedding")
-    return {sha: vector for sha, vector in term_counts if vector is not None}
+    vectors = rows.values_list("text_sha256", "embedding")
+    return {sha: vector for sha, vector in vectors if vector is not None}
 
 
 def drop_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence[UUID]) -> None:
@@ -176,7 +177,7 @@ def drop_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence
 def withdraw_vectors(
     account_id: UUID, model_id: int, collections: Sequence[str], objects: Sequence[UUID]
 ) -> None:
-    """Forget what one model made of texts that are no longer these."""
+    """Delete the vectors of one model."""
     Vector.objects.of(account_id).filter(
         model_id=model_id, collection__in=collections, object_id__in=objects
     ).delete()

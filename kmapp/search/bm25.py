@@ -1,29 +1,25 @@
-"""BM25, the lexical score, as formulas.
-
-SQL computes the same sums over postings; these functions say what it must compute, and tests
-hold the two together.
-"""
+"""BM25, the lexical score. SQL computes the same sums over postings; a test compares both."""
 
 import math
 from collections.abc import Mapping
 
 from kmapp.text.terms import chinese_share
 
-# Texts are short: a term seldom repeats, and length says little.
-K1 = 0.9  # how soon repeating a term stops counting
-B = 0.4  # how much a long document is held against it
+# Texts are short: terms seldom repeat, and the length carries little information.
+K1 = 0.9  # saturation of repeated terms
+B = 0.4  # penalty of long documents
 
 
 def idf(documents: int, containing: int) -> float:
-    """How much a term says when `containing` of all `documents` hold it. Never negative."""
+    """Return the weight of a term that `containing` of all `documents` contain, at least 0."""
     return math.log1p((documents - containing + 0.5) / (containing + 0.5))
 
 
 def drop_unknown_terms(containing: Mapping[str, int]) -> dict[str, int]:
     """Return the terms of a query with their document counts, without unknown languages.
 
-    When a Chinese query meets English texts, no text contains its Chinese words. Counting them as
-    missing would hide that a text contains the name in the query.
+    English texts contain none of the Chinese words of a query. Counting these as missing would hide
+    that a text contains the name in the query.
     """
     chinese = {term for term in containing if chinese_share(term)}
     if any(containing[term] for term in chinese):
@@ -32,7 +28,7 @@ def drop_unknown_terms(containing: Mapping[str, int]) -> dict[str, int]:
 
 
 def weight(frequency: int, length: int, average_length: float) -> float:
-    """How strongly one document speaks of a term: 0 when absent, below K1 + 1 always."""
+    """Return the weight of a term in one document: 0 if absent, always below K1 + 1."""
     if not frequency:
         return 0.0
     slack = K1 * (1 - B + B * length / average_length)
@@ -42,7 +38,7 @@ def weight(frequency: int, length: int, average_length: float) -> float:
 def score(
     query: Mapping[str, float], frequencies: Mapping[str, int], length: int, average_length: float
 ) -> float:
-    """BM25 of one document: `query` gives each distinct term of the query its idf."""
+    """Return the BM25 score of one document; `query` maps each distinct term to its idf."""
     return sum(
         rarity * weight(frequencies.get(term, 0), length, average_length)
         for term, rarity in query.items()

@@ -8,7 +8,7 @@ Z = 1.959963984540054  # 95 %
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Wilson's score interval of `hits` among `total`."""
+    """Wilson's score interval of `hits` among `total`; without data, from 0 to 1."""
 
     hits: int
     total: int
@@ -19,20 +19,14 @@ class Interval:
 
     @property
     def low(self) -> float:
-        return self._bounds()[0]
+        return max(0.0, self._bound(-1)) if self.hits else 0.0
 
     @property
     def high(self) -> float:
-        return self._bounds()[1]
+        return min(1.0, self._bound(1)) if self.hits < self.total else 1.0
 
-    def _bounds(self) -> tuple[float, float]:
-        """Of nothing, everything may be true."""
+    def _bound(self, sign: int) -> float:
         n, p = self.total, self.share
-        if not n:
-            return 0.0, 1.0
         middle = p + Z * Z / (2 * n)
         spread = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
-        below = 1 + Z * Z / n
-        low = 0.0 if not self.hits else max(0.0, (middle - spread) / below)
-        high = 1.0 if self.hits == n else min(1.0, (middle + spread) / below)
-        return low, high
+        return (middle + sign * spread) / (1 + Z * Z / n)

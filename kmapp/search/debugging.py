@@ -1,4 +1,4 @@
-"""Vector previews for debugging: enough to compare, too little to use."""
+"""Vector previews for debugging: enough to compare vectors, too little to use them."""
 
 import hashlib
 import struct
@@ -13,8 +13,6 @@ PREVIEW = 8  # numbers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Glimpse:
-    """What may be seen of a vector."""
-
     dimensions: int
     sha256: str
     preview: Sequence[float]
@@ -25,11 +23,7 @@ def glimpses(
 ) -> dict[UUID, Glimpse]:
     """Return a preview of the first part of each vector. Inside `acting`."""
     rows = Vector.objects.of(account_id).filter(
-        collection=collection,
-        model_id=model_id,
-        object_id__in=ids,
-        part=0,
-        state=Vector.State.READY,
+        collection=collection, model_id=model_id, object_id__in=ids, part=0, state="READY"
     )
     previews = {}
     for row in rows:

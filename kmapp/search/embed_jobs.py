@@ -1,4 +1,4 @@
-"""Creation of vectors: read texts, embed outside transactions, store what is current."""
+"""Creation of vectors: read texts, embed outside transactions, store what is still current."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from kmapp.search.actions import EmbeddedPart, Part, same_texts, store_vectors, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """One text to embed, and what it is of."""
+    """One text to embed, with its object and part."""
 
     collection: str
     part: Part
@@ -29,7 +29,7 @@ class Text:
 
 
 class Read(Protocol):
-    """Every text that a model is given for some objects; with `hold`, their rows are locked."""
+    """Return all texts to embed of some objects; with `hold`, lock their rows."""
 
     def __call__(self, *, hold: bool) -> Iterable[Text]: ...
 
@@ -42,17 +42,17 @@ def embed_objects(
     read: Read,
     context_collection: str = "",
 ) -> dict[UUID, Exception]:
-    """Embed objects for one model. Returns those whose texts got no vector, and why.
+    """Embed objects for one model. Return the objects whose texts have no vector, with the error.
 
-    Not every object has a text in the collection `beside`; one that has none loses its vector.
+    An object without a text in `context_collection` loses its vector there.
     """
     with acting(account_id):
         texts = list(read(hold=False))
         reusable = same_texts(account_id, model.pk, (each.part.text_sha256 for each in texts))
-    texts_by_digest = {each.part.text_sha256: each.text for each in texts}
-    vectors, reasons = _embed_missing(
-        model, {sha: text for sha, text in texts_by_digest.items() if sha not in reusable}
-    )
+    missing = {
+        each.part.text_sha256: each.text for each in texts if each.part.text_sha256 not in reusable
+    }
+    vectors, reasons = _embed_missing(model, missing)
     vectors |= reusable
     with acting(account_id):
         still = list(read(hold=True))
@@ -72,15 +72,13 @@ def embed_objects(
 def _embed_missing(
     model: EmbeddingModel, missing: Mapping[str, str]
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
-    """Vectors and reasons for having none, by the digest of the text."""
-    shas = list(missing)
+    """Return vectors, and errors of texts without one, by the digest of the text."""
+    shas, embedder = list(missing), OpenAIEmbedder.for_passages(model)
     try:
-        embedded = OpenAIEmbedder.for_passages(model).embed(list(missing.values()), kind="passage")
+        return dict(zip(shas, embedder.embed([*missing.values()], kind="passage"), strict=True)), {}
     except BadVectors as bad:
-        reasons = {shas[i]: reason for i, reason in bad.reasons.items()}
         usable = {sha: v for sha, v in zip(shas, bad.vectors, strict=True) if v is not None}
-        return usable, reasons
-    return dict(zip(shas, embedded, strict=True)), {}
+        return usable, {shas[place]: reason for place, reason in bad.reasons.items()}
 
 
 def _store(
@@ -90,7 +88,7 @@ def _store(
     vectors: Mapping[str, list[float]],
     reasons: Mapping[str, str],
 ) -> None:
-    """Keep what was made of texts that are still the texts; an edit has a job of its own."""
+    """Store the vectors of texts that have not changed; an edited text has its own job."""
     by_object: dict[tuple[str, UUID], list[Text]] = {}
     for each in texts:
         by_object.setdefault((each.collection, each.part.object_id), []).append(each)

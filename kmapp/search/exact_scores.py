@@ -16,12 +16,12 @@ from kmapp.search.queries import SCORE, Collection, Meaning, Words, bm25_paramet
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """Exact figures of objects; one without a word or a ready vector is left out."""
+    """Exact scores of objects; objects without a word or a ready vector are left out."""
 
     bm25: Mapping[IdText, float]
     holds: Mapping[IdText, int]  # a bit for each of the first terms of the query
-    cosine: Mapping[IdText, float]  # of its best part
-    context_collection: Mapping[IdText, float]  # of its vector in a second collection
+    cosine: Mapping[IdText, float]  # of the best part
+    context_collection: Mapping[IdText, float]  # cosine of the vector in a second collection
 
 
 def load_exact_scores(
@@ -33,14 +33,10 @@ def load_exact_scores(
     context_collection: str,
     approximate: Mapping[IdText, float] = MappingProxyType({}),
 ) -> Measures:
-    """Every figure of these objects, whichever list they came from; `near` has cosines found."""
+    """Return every score of these objects; `approximate` has cosines that are already computed."""
     object_ids = list(objects)
-    cosine, unknown = {}, []
-    for each in object_ids:
-        if (figure := approximate.get(each)) is None:
-            unknown.append(each)
-        else:
-            cosine[each] = figure
+    cosine = {each: approximate[each] for each in object_ids if each in approximate}
+    unknown = [each for each in object_ids if each not in cosine]
     with_clause, arms = "WITH these (ids) AS (SELECT %s::uuid[])", [_BM25_OF]
     parameters: list[Any] = [Ids(object_ids).array]
     query_parameters = bm25_parameters(collection, words)
@@ -58,10 +54,9 @@ def load_exact_scores(
         collection.name: cosine,
     }
     holds: dict[IdText, int] = {}
+    statement = f"{with_clause} {' UNION ALL '.join(arms)}"
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"{with_clause} {' UNION ALL '.join(arms)}", [*parameters, *query_parameters]
-        )
+        cursor.execute(statement, [*parameters, *query_parameters])
         for name, each, figure, held in cursor.fetchall():
             if math.isfinite(figure):
                 scores_by_collection[name][each] = figure
@@ -75,8 +70,8 @@ def load_exact_scores(
     )
 
 
-# What is long is sent once: reading ids and vectors takes Postgres longer than using them. Ids
-# stand in a subquery: of an array that it sees, it weighs each element while it plans.
+# Ids and the vector are sent once, because Postgres takes longer to parse them than to use them.
+# Ids are in a subquery, because of a visible array Postgres estimates each element while it plans.
 _BM25_OF = (
     f"SELECT '', p.document::text, {SCORE}, "  # noqa: S608 - constants
     f"coalesce(bit_or(1::bigint << (q.place - 1)::int) FILTER (WHERE q.place <= {TERMS}), 0) "

@@ -1,21 +1,13 @@
 """Fusion of the signals of each candidate into one score on a fixed scale.
 
-The caller delivers, for one question:
+The candidates are the union of the nearest vectors (80), the best words (80), and the neighbours of
+the first 20 of each list: entries joined by an edge of order inside a run that this search may
+return. Every candidate has exact signals, whichever list it came from.
 
-- `Query`: the text, and the idf of its distinct terms, unknown terms included.
-- the candidates: the union of the nearest vectors (80), the best words (80), and the neighbours
-  of the first 20 of each list. Neighbours are entries joined by an edge of order inside a run,
-  as far as this search may return them.
-- for every candidate, exactly and whichever list it came from: the cosine of its text (its best
-  part), the cosine of its text read together with its predecessor, its BM25, which of the query's
-  terms it holds, the ids of its neighbours, its run, how its text begins, its size, and whether it
-  ends in a question mark; other edges, and what people and agents think of it.
-
-What there is not, is left out: an entry without a run, a predecessor or a vector loses nothing by
-it (see `spreading`, and `_evidence`). Each signal is put on a fixed scale from 0 to 1 and weighted;
-the weights sum to 1, so a score lies in 0..1 and is the sum of its named parts; see `level` for how
-it means the same in each language. Only surroundings look at other candidates; no scale depends on
-them, so a minimum score means one thing.
+Each signal is scaled to 0..1 and weighted; the weights sum to 1, so a score is in 0..1 and is the
+sum of its named parts. An entry does not lose by a missing run, predecessor or vector (see
+`neighbour_evidence` and `_evidence`). No scale depends on other candidates, so a minimum score has
+one meaning, in each language the same (see `score_calibration`).
 """
 
 import json
@@ -32,39 +24,35 @@ from kmapp.search.neighbour_evidence import linked, spread
 from kmapp.search.score_calibration import bend
 from kmapp.text.terms import chinese_share, opening
 
-# Learned by `make tune`; the file says from what, and how well they did on what they had not seen.
+# Learned by `make tune`; the file also has the data sets and the results on unseen data.
 LEARNED: Mapping[str, float] = json.loads(
     Path(__file__).with_name("weights.json").read_text(encoding="utf-8")
 )["weights"]
-# Set by hand, small: no labelled data say how much they matter. They part what is equally good.
+# Set by hand and small, because there are no labelled data: they order equally good candidates.
 BY_HAND: Mapping[str, float] = {
-    "linked": 0.03,  # what it hangs together with, beside its neighbours in the run
+    "linked": 0.03,  # edges other than those of the run
     "importance": 0.02,
-    "salience": 0.03,  # moved by feedback
+    "salience": 0.03,  # changed by feedback
     "pinned": 0.02,
     "fresh": 0.02,  # by its half-life, if it has one
 }
-_SHARE = 1 - 1e-9 - sum(BY_HAND.values())  # rounding must not lead past 1
+_SHARE = 1 - 1e-9 - sum(BY_HAND.values())  # rounding must not exceed 1
 MEANT = ("dense", "context")
 WORDED = ("lexical", "covered", "window")
 
-# Meaning against words. The words of a Chinese text are cut by guesswork, so meaning counts more.
+# Weight of meaning against words. Word boundaries in Chinese are uncertain, so meaning weighs more.
 MEANING = 0.5
 MEANING_IN_CHINESE = 0.85
-CONTEXT = 0.5  # of meaning: the text read with its predecessor, against the text alone
+CONTEXT = 0.5  # share of the text with its predecessor in meaning, against the text alone
 
-COVERED = 1.5  # BM25 over the idf of all terms at which the words of a question are fully found
-SUBSTANCE = 700  # bytes of a text from which it is no longer the fuller the longer it is
-_FULL = math.log1p(SUBSTANCE)
-TERMS = 60  # of a query, whose presence is told one by one
+COVERED = 1.5  # ratio of BM25 to the idf of all terms at which the lexical signal is 1
+_FULL = math.log1p(700)  # bytes from which a longer text has no more substance
+TERMS = 60  # terms of a query that have a bit in `Candidate.holds`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """The cosines that a model gives to texts far apart and to the best answers.
-
-    They belong to the model: cosines of multilingual-e5-small hardly ever leave this range.
-    """
+    """A model's cosines of unrelated texts and of the best answers. Defaults are for e5-small."""
 
     low: float = 0.77
     high: float = 0.95
@@ -80,14 +68,12 @@ E5 = Scale()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What fusion must know of the question."""
-
     text: str
     idf: Mapping[str, float]  # of its terms; the place of a term is its bit in `Candidate.holds`
 
 
 class Candidate(NamedTuple):
-    """Raw signals of one object; the defaults say that there is no such signal."""
+    """Raw signals of one object; the defaults mean that there is no such signal."""
 
     id: IdText
     cosine: float | None  # None: its vector is not ready
@@ -107,7 +93,7 @@ class Candidate(NamedTuple):
 
 
 class Signals(NamedTuple):
-    """What speaks for a candidate, each from 0 to 1."""
+    """The scaled signals of a candidate, each from 0 to 1."""
 
     dense: float
     context: float
@@ -128,15 +114,13 @@ class Signals(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """What each signal counts, in their order; None is for what is left out."""
+    """The weights of the signals in their order; None for a signal that is left out."""
 
     of: tuple[float | None, ...]
     factors: tuple[float, ...]  # the same, with 0 for None
 
 
 class Ranked(NamedTuple):
-    """A candidate with its score, and what it is the sum of."""
-
     id: IdText
     score: float  # on the scale of all languages
     plain: float  # the weighted sum itself
@@ -145,7 +129,7 @@ class Ranked(NamedTuple):
 
     @property
     def parts(self) -> dict[str, float]:
-        """Made where they are asked for: of hundreds of candidates a few are shown."""
+        """Computed on access: of hundreds of candidates, a few are displayed."""
         share = self.score / self.plain if self.plain else 1.0
         return {
             name: weight * value * share
@@ -157,7 +141,7 @@ class Ranked(NamedTuple):
 
 
 class _Evidence(NamedTuple):
-    """What a candidate itself says, each from 0 to 1, and how much its meaning counts of it."""
+    """A candidate's own evidence, each from 0 to 1, and the weight of its meaning."""
 
     dense: float
     context: float
@@ -213,7 +197,7 @@ def _weights(meaning: float, without: frozenset[str] = frozenset()) -> Weights:
 
 
 def balance(name: str, meaning: float) -> float:
-    """How much a signal counts when meaning counts so much beside words."""
+    """Return the factor of a signal at this weight of meaning against words."""
     if name in MEANT:
         return meaning
     return 1 - meaning if name in WORDED else 1.0
@@ -222,7 +206,7 @@ def balance(name: str, meaning: float) -> float:
 def signals(
     query: Query, pool: Sequence[Candidate], scale: Scale = E5
 ) -> list[tuple[Signals, float]]:
-    """Every signal of each candidate from 0 to 1, and how much meaning counts for it."""
+    """Return the signals of each candidate and its weight of meaning."""
     meaning = MEANING + (MEANING_IN_CHINESE - MEANING) * chinese_share(query.text)
     idf_sum = sum(query.idf.values())
     evidence = [_evidence(each, idf_sum, meaning, scale) for each in pool]
@@ -246,7 +230,7 @@ def signals(
             near=near.near,
             far=near.far,
             run=near.run,
-            # What holds none of the words does not open with one: reading heads takes long.
+            # A text without query words does not begin with one, and parsing beginnings is slow.
             opening=float(each.holds > 0 and opening(each.head) in query.idf),
             statement=float(not each.asks),
             substance=min(1.0, math.log1p(each.size) / _FULL),
@@ -261,7 +245,7 @@ def signals(
 
 
 def _evidence(candidate: Candidate, idf_sum: float, meaning: float, scale: Scale) -> _Evidence:
-    """Both cosines stand in for each other; without any, the words alone decide."""
+    """A missing cosine is replaced by the other; without both, only the words count."""
     words = min(1.0, candidate.bm25 / (COVERED * idf_sum)) if idf_sum else 0.0
     alone = candidate.context if candidate.cosine is None else candidate.cosine
     if alone is None:
@@ -281,7 +265,7 @@ def _window(masks: Sequence[int], adjacency: Sequence[Sequence[int]], number: in
 
 
 class _Coverage:
-    """How much of a query's idf sets of its terms hold."""
+    """The share of a query's idf in sets of its terms."""
 
     def __init__(self, idf: Sequence[float]) -> None:
         self.idf = idf[:TERMS]

@@ -1,10 +1,10 @@
 """HNSW indexes, one for each model and collection.
 
-Only a source's first collection is searched for what is nearest; vectors of its other collections
-are looked up by object. The owner role does this: indexes are schema.
+Nearest neighbours are searched in the first collection of a source only; vectors of the others are
+looked up by object. The owner role creates indexes, because they are schema.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ class NearestIndex:
     def make(self) -> None:
         """Build it without blocking writers."""
         with _patient() as cursor:
-            # A build that was interrupted leaves an index that nobody may read, under its name.
+            # An interrupted build leaves an invalid index with this name.
             cursor.execute(
                 "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [self.name]
             )
@@ -58,7 +58,7 @@ def _patient() -> Iterator[CursorWrapper]:
             cursor.execute("RESET lock_timeout")
 
 
-def indexes_of(model: EmbeddingModel) -> Iterable[NearestIndex]:
+def indexes_of(model: EmbeddingModel) -> list[NearestIndex]:
     return [NearestIndex(model, source.collections[0]) for source in sources()]
 
 

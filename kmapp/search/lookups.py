@@ -1,10 +1,10 @@
 """Arrays of ids in SQL conditions.
 
-`field__any_of=Ids(…)`: one of many ids, sent as one value. Django's own `__in` makes a parameter of
-each; of two hundred, writing the statement takes longer than Postgres takes to answer it.
+`field__any_of=Ids(…)` sends many ids as one value. Django's `__in` creates a parameter for each;
+for two hundred, building the statement takes longer than Postgres takes to answer it.
 
-A search looks its candidates up by their ids thousands of times. A UUID works out its hash in
-Python each time; a string knows it. So statements give ids as texts while there are many.
+A search looks up candidates by id thousands of times. A UUID computes its hash in Python each time,
+a string caches it. So statements return ids as text where there are many.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from kmapp.database.ids import IdText
 
 
 class Ids:
-    """Ids as Postgres reads an array of them. Not iterable: Django would look at each."""
+    """Ids as an array literal of Postgres. Not iterable, because Django would inspect each id."""
 
     __slots__ = ("array",)
 

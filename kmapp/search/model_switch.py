@@ -1,6 +1,6 @@
 """Change of the embedding model without downtime: backfill, compare, switch.
 
-While it is filled, the active model answers; what is written meanwhile gets vectors of both.
+During the backfill, the active model answers; new texts get vectors of both models.
 """
 
 import time
@@ -24,7 +24,7 @@ from kmapp.search.indexes import drop_indexes, make_indexes
 from kmapp.search.models import Vector
 from kmapp.search.registry import Source, sources
 
-BLOCK = 64  # objects that are embedded between two looks at what is missing
+BLOCK = 64  # objects per query for missing vectors
 DROP_BLOCK = 5_000
 READY, FAILED = str(Vector.State.READY), str(Vector.State.FAILED)
 ReportProgress = Callable[[int], None]
@@ -32,7 +32,7 @@ ReportProgress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """Of the texts that the active model finds, how many another would not."""
+    """The texts with a vector of the active model, and how many have none of another."""
 
     texts: int
     missing: int
@@ -54,7 +54,7 @@ WHERE a.collection = ANY (%s)
 
 
 def coverage(model: EmbeddingModel) -> Coverage:
-    """How much of what is found today this model would find. Counts over all accounts."""
+    """Return the coverage of a model over all accounts."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute(_COVERAGE, [model.pk, [source.collections[0] for source in sources()]])
         texts, missing = cursor.fetchone()
@@ -62,28 +62,28 @@ def coverage(model: EmbeddingModel) -> Coverage:
 
 
 def states(model: EmbeddingModel) -> dict[str, int]:
-    """How many vectors of each state a model has, over all accounts."""
+    """Return the number of a model's vectors by state, over all accounts."""
     rows = Vector.objects.using(OWNER).filter(model=model).values_list("state")
     return dict(rows.annotate(Count("pk")).order_by("state"))
 
 
 def ensure_default_model() -> EmbeddingModel:
-    """Return the model that answers, created with its indexes if there is none."""
+    """Return the active model; create the default model with its indexes if there is none."""
     active = models.default_model()
     make_indexes(active)
     return active
 
 
 def add(model: EmbeddingModel) -> None:
-    """Take a model into use beside the active one, to be filled."""
+    """Add a model to be filled while the active one answers."""
     models.add_model(model)
     make_indexes(model)
 
 
 def backfill(model: EmbeddingModel, report_progress: ReportProgress = lambda done: None) -> int:
-    """Embed for this model whatever the active one has vectors of. Returns how many got none.
+    """Embed all objects of the active model for this model. Return the number of failures.
 
-    Stopped at any point, it goes on from there: what has its vector is not looked at again.
+    After an interruption it continues: objects with a vector are skipped.
     """
     if model.state == EmbeddingModel.State.ACTIVE:
         raise Conflict(f"{model} is active: each text gets its vector as it is written.")
@@ -100,14 +100,14 @@ def backfill(model: EmbeddingModel, report_progress: ReportProgress = lambda don
 def _backfill(
     model: EmbeddingModel, source: Source, account_id: UUID, report_progress: ReportProgress
 ) -> int:
-    """First all that is not READY; then what was edited behind our back, while there is any."""
+    """Embed what is not READY, then repeatedly what was edited in the meantime."""
     failures: dict[UUID, Exception] = {}
 
     def once(done_states: Sequence[str]) -> set[UUID]:
         seen: set[UUID] = set()
         after = UUID(int=0)
         while ids := _missing(account_id, source.collections[0], model, done_states, after):
-            failures.update(_patiently(source, model, account_id, ids))
+            failures.update(_embed_with_retries(source, model, account_id, ids))
             report_progress(len(ids))
             seen.update(ids)
             after = ids[-1]
@@ -138,10 +138,10 @@ def _missing(
         return list(missing.values_list("object_id", flat=True)[:BLOCK])
 
 
-def _patiently(
+def _embed_with_retries(
     source: Source, model: EmbeddingModel, account_id: UUID, ids: Sequence[UUID]
 ) -> Mapping[UUID, Exception]:
-    """Embed; a provider that is away for a moment does not end hours of work."""
+    """Embed; a short outage of the provider does not end hours of work."""
     attempts = 0
     while True:
         try:
@@ -155,7 +155,7 @@ def _patiently(
 
 
 def activate(model: EmbeddingModel, *, although_incomplete: bool = False) -> None:
-    """Let a model answer searches, if it would find all that is found today."""
+    """Let a model answer searches, if it has a vector of every text."""
     covered = coverage(model)
     if covered.missing and not although_incomplete:
         raise Conflict(

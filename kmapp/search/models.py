@@ -1,7 +1,4 @@
-"""Postings for words and vectors for meaning.
-
-Both are derived: delete them and they come back.
-"""
+"""Postings for words and vectors for meaning. Both are derived and can be rebuilt."""
 
 from django.db import models
 from django.db.models import Q
@@ -13,10 +10,10 @@ from kmapp.providers.models import EmbeddingModel
 
 
 class Vector(AccountOwned):
-    """What a model made of one part of one text. Never the truth.
+    """The vector of one part of a text, by one model.
 
-    A text too long for the model has several parts. `text_sha256` says which text it was made
-    from: a vector whose text has changed meanwhile is not READY.
+    A text too long for the model has several parts. `text_sha256` identifies the text: a vector of
+    an outdated text is not READY.
     """
 
     class State(models.TextChoices):
@@ -68,9 +65,9 @@ class Vector(AccountOwned):
 
 
 class TermPosting(models.Model):
-    """One term of one document, with all that BM25 needs.
+    """One term of one document, with all values that BM25 needs.
 
-    The posting of the empty term stands for the document: its count is N, its `dl` the length.
+    The empty term is the posting of the document itself: their number is N, `dl` is the length.
     """
 
     pk = models.CompositePrimaryKey("account_id", "collection", "term", "document")

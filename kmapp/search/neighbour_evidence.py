@@ -1,10 +1,10 @@
 """Evidence from the neighbours of a candidate.
 
-"Yes, in May" answers a question that stands in the entry before it. An entry is lifted by what
-comes right before and after it, by what comes one step further, and by the best of its run.
+"Yes, in May" answers a question in the entry before it. An entry is raised by its neighbours, by
+their neighbours, and by the best entry of its run.
 
-An entry that stands alone takes its own evidence for all three. So a single fact competes with a
-turn of a conversation on equal terms; with nothing in their place it would hardly ever be found.
+An entry without neighbours uses its own evidence for all three, so that a single fact competes with
+a turn of a conversation on equal terms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class NeighbourEvidence(NamedTuple):
-    """The best evidence beside an entry, one step further, and anywhere in its run."""
+    """The best evidence one step from an entry, two steps from it, and anywhere in its run."""
 
     near: float
     far: float
@@ -46,6 +46,6 @@ def linked(own: Sequence[float], links: Mapping[int, float]) -> float:
 
 
 def strength(weight: float, confidence: float, decay_rate: float, days: float) -> float:
-    """How much an edge carries: less the less it is trusted and the longer it was not used."""
+    """Return the strength of an edge, which decreases with every day without use."""
     remaining: float = (1 - decay_rate) ** max(0.0, days)
     return weight * confidence * remaining

@@ -1,7 +1,7 @@
 """Passages: the texts that are embedded.
 
-The form matters as much as the model: with its date and in quotes, a turn of a conversation is
-found far more often than bare. So the form is a template and belongs to the model.
+The form matters as much as the model: a turn of a conversation with its date and in quotes is found
+far more often than the bare text. So the form is a template that belongs to the model.
 """
 
 import math
@@ -12,22 +12,22 @@ from datetime import datetime
 
 from kmapp.text.terms import chinese_share
 
-PART_TOKENS = 400  # one vector for a long text hides what a single sentence says
-BEFORE_TOKENS = 120  # of the predecessor, its end: what this entry is an answer to
+PART_TOKENS = 400  # one vector of a long text hides single sentences
+BEFORE_TOKENS = 120  # from the end of the predecessor
 FIELDS = frozenset({"date", "speaker", "title", "kind", "text"})
 
 _FIELD = re.compile(r"\{(\w*)\}")
 _PLAIN = re.compile(r"[A-Za-z\s]")
-_UNBROKEN = re.compile(r"[!-~]{30,}")  # keys, hashes, base64: tokenizers know none of it
+_UNBROKEN = re.compile(r"[!-~]{30,}")  # keys, hashes, base64: many short tokens
 _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 _MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August"]
 _MONTHS += ["September", "October", "November", "December"]
-_MOSTLY = 0.5  # share of Chinese from which a text is called Chinese
+_MOSTLY = 0.5  # a text with a larger share of Chinese is Chinese
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """What is known of a text when it is embedded. "Ann: hello" already names its speaker."""
+    """A text to embed, with its metadata. "Ann: hello" already names its speaker."""
 
     text: str
     date: datetime | None = None
@@ -49,10 +49,7 @@ class Passage:
 
 
 class Template:
-    """A form such as `[{date}] {title}: "{text}"`: words with a space between them.
-
-    A word whose field is absent is left out.
-    """
+    """A form such as `[{date}] {title}: "{text}"`. A word with an empty field is left out."""
 
     def __init__(self, source: str) -> None:
         unknown = set(_FIELD.findall(source)) - FIELDS
@@ -82,10 +79,9 @@ def renderings(template: Template, passage: Passage) -> list[str]:
 
 
 def in_context(template: Template, passage: Passage, before: str) -> str:
-    """Return the passage together with its predecessor in the run.
+    """Return the passage together with its predecessor, because an answer needs its question.
 
-    "Yes, in May" means something only after its question. One text, so one vector: of a long
-    passage its first part, of a long predecessor its last.
+    It is one text with one vector: the first part of a long passage, the last of a predecessor.
     """
     lead = parts(before, limit=BEFORE_TOKENS)[-1]
     body = parts(passage.text, limit=PART_TOKENS - BEFORE_TOKENS)[0]
@@ -99,12 +95,12 @@ def parts(text: str, *, limit: int = PART_TOKENS) -> list[str]:
     from semantic_text_splitter import TextSplitter  # noqa: PLC0415  only long text needs it
 
     even = math.ceil(tokens / math.ceil(tokens / limit))
-    capacity = min(limit, round(even * 1.15))  # slack, so that a sentence need not be cut
+    capacity = min(limit, round(even * 1.15))  # slack, so that fewer sentences are split
     return TextSplitter.from_callback(token_estimate, capacity).chunks(text) or [text]
 
 
 def token_estimate(text: str) -> int:
-    """About how many tokens an XLM-R tokenizer makes of a text, seldom fewer than it does.
+    """Return about how many tokens an XLM-R tokenizer produces, seldom too few.
 
     Measured on English, Chinese, Japanese, Korean, code, JSON and base64.
     """

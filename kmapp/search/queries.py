@@ -21,8 +21,8 @@ from kmapp.search import bm25
 from kmapp.search.lookups import Ids
 from kmapp.search.ttl_cache import Memo
 
-FEW = 30.0  # times the root of a collection's size: so many objects are measured one by one
-REMEMBERED_SECONDS = 30  # how many there are moves slowly; counting them does not
+FEW = 30.0  # times the root of a collection's size: up to so many objects are scanned
+REMEMBERED_SECONDS = 30  # counts change slowly, and counting is slow
 SMALL = 1_000  # documents
 
 
@@ -40,19 +40,18 @@ class Within:
 
     sql: str
     parameters: Sequence[Any]
-    one_by_one: bool = False  # each is measured, whatever an index could do
+    one_by_one: bool = False  # scan them without the index
 
     @classmethod
     def of(cls, rows: "QuerySet[Any]") -> Self:
         try:
             sql, parameters = rows.order_by().values("pk").query.sql_with_params()
-        except EmptyResultSet:  # Django sees that a condition can never hold
+        except EmptyResultSet:  # a condition is never true
             return cls(sql="SELECT NULL::uuid WHERE false", parameters=())
         return cls(sql=sql, parameters=parameters)
 
     @classmethod
     def these(cls, ids: Iterable[UUID | IdText]) -> Self:
-        """Objects that were chosen already."""
         return cls(sql="SELECT unnest(%s::uuid[])", parameters=[Ids(ids).array])
 
 
@@ -63,12 +62,11 @@ def restrict_to_ids(collection: Collection, within: Within) -> Within:
     evaluate the filter again for each of its thousands of vectors.
     """
     few = _few(collection)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT array_agg(id) FROM ({within.sql} LIMIT {few + 1}) AS allowed (id)",  # noqa: S608 - as below
-            within.parameters,
-        )
-        ids = cursor.fetchone()[0] or []
+    [(ids,)] = _fetch(
+        f"SELECT array_agg(id) FROM ({within.sql} LIMIT {few + 1}) AS allowed (id)",  # noqa: S608 - as below
+        within.parameters,
+    )
+    ids = ids or []
     return replace(Within.these(ids), one_by_one=True) if len(ids) <= few else within
 
 
@@ -78,7 +76,7 @@ COMMON: Memo[int] = Memo(most=10_000)
 
 
 def forget_figures() -> None:
-    """Count everything anew: another database is asked, or a test wants to see it asked."""
+    """Clear the caches, for another database or a test."""
     for each in (STATISTICS, ARE_FEW, COMMON):
         each.forget()
 
@@ -97,24 +95,22 @@ def weigh(collection: Collection, terms: Sequence[str]) -> Words:
     term_counts = bm25.drop_unknown_terms(_containing(collection, terms)).items()
     idf = {term: bm25.idf(max(documents, count), count) for term, count in term_counts}
     return Words(
-        idf=dict(sorted(idf.items(), key=lambda each: -each[1])),  # what says most comes first
+        idf=dict(sorted(idf.items(), key=lambda each: -each[1])),  # rarest first
         average_length=average_length,
     )
 
 
 def _containing(collection: Collection, terms: Sequence[str]) -> dict[str, int]:
-    """How many documents hold each term. Common ones take long to count, and are asked again."""
+    """Return how many documents contain each term. Counts of common terms are cached."""
     containing = {term: COMMON.get((collection, term)) or 0 for term in terms}
     unknown = [term for term, cached in containing.items() if not cached]
-    if not unknown:
-        return containing
-    with connection.cursor() as cursor:
-        cursor.execute(
+    if unknown:
+        rows = _fetch(
             "SELECT term, count(*) FROM search_termposting "
             "WHERE account_id = %s AND collection = %s AND term = ANY (%s) GROUP BY term",
             [collection.account_id, collection.name, unknown],
         )
-        for term, count in cursor.fetchall():
+        for term, count in rows:
             containing[term] = count
             if count > SMALL:
                 COMMON.put((collection, term), count, seconds=REMEMBERED_SECONDS)
@@ -122,24 +118,23 @@ def _containing(collection: Collection, terms: Sequence[str]) -> dict[str, int]:
 
 
 def _statistics(collection: Collection) -> tuple[int, float]:
-    """How many documents there are, and how long they are on average."""
+    """Return the number of documents and their average length."""
     cached = STATISTICS.get(collection)
     if cached is None:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(*), coalesce(avg(dl), 1)::float8 FROM search_termposting "
-                "WHERE account_id = %s AND collection = %s AND term = ''",
-                [collection.account_id, collection.name],
-            )
-            row: tuple[int, float] = cursor.fetchone()
+        row: tuple[int, float]
+        [row] = _fetch(
+            "SELECT count(*), coalesce(avg(dl), 1)::float8 FROM search_termposting "
+            "WHERE account_id = %s AND collection = %s AND term = ''",
+            [collection.account_id, collection.name],
+        )
         # A small collection changes fast and is counted fast.
         seconds = REMEMBERED_SECONDS if row[0] > SMALL else 1
         cached = STATISTICS.put(collection, row, seconds=seconds)
     return cached
 
 
-# The same sum as kmapp.search.bm25.score; a test holds the two together. Without the casts Postgres
-# would reckon in decimal numbers, which takes longer than reading the postings.
+# The same sum as kmapp.search.bm25.score; a test compares both. Without the casts, Postgres would
+# use decimal arithmetic, which takes longer than reading the postings.
 SCORE = (
     f"sum(q.idf * p.tf * {bm25.K1 + 1}::float8 / "
     f"(p.tf + {bm25.K1}::float8 * ({1 - bm25.B}::float8 + {bm25.B}::float8 * p.dl / %s::float8)))"
@@ -156,7 +151,7 @@ def best_by_words(
     """
     if not words.idf:
         return {}
-    return _pairs(
+    rows = _finite(
         f"SELECT s.document::text, s.score FROM (SELECT p.document, {SCORE} AS score "  # noqa: S608 - constants and a compiled queryset
         "FROM unnest(%s::text[], %s::float8[]) AS q (term, idf) "
         "JOIN search_termposting p ON p.account_id = %s AND p.collection = %s AND p.term = q.term "
@@ -164,6 +159,7 @@ def best_by_words(
         f"WHERE s.document IN ({within.sql}) ORDER BY s.score DESC, s.document LIMIT %s",
         [*bm25_parameters(collection, words), *within.parameters, limit],
     )
+    return dict(rows)
 
 
 def bm25_parameters(collection: Collection, words: Words) -> list[Any]:
@@ -182,22 +178,22 @@ class Meaning:
     """A query's vector, and the model whose vectors it can be compared with."""
 
     model: EmbeddingModel
-    literal: str  # the vector as SQL reads it
+    literal: str  # the vector in SQL
 
     @classmethod
     def of(cls, model: EmbeddingModel, vector: Sequence[float]) -> Self:
-        # Postgres reads it anew for each statement: five digits say all that a half knows.
+        # Postgres parses it for each statement. Five digits are exact enough for half precision.
         digits = [f"{number:.5g}" for number in HalfVector(list(vector)).to_list()]
         return cls(model=model, literal=f"[{','.join(digits)}]")
 
     @property
     def size(self) -> str:
-        """The type of the vectors, as SQL spells it."""
+        """The SQL type of the vectors."""
         return f"halfvec({self.model.dimensions:d})"
 
     @property
     def distance(self) -> str:
-        """The one spelling of the distance that the index of the model knows."""
+        """The only expression of the distance that uses the model's index."""
         return f"embedding::{self.size} <=> %s::{self.size}"
 
 
@@ -209,24 +205,17 @@ def nearest(
     If few objects qualify, all are scanned: the index would pass many other objects for each match,
     which takes longer than the planner expects.
     """
-    # The index knows the bare distance only.
-    order_expression = (
-        f"({meaning.distance}) + 0" if _are_few(collection, within) else meaning.distance
-    )
-    best: dict[IdText, float] = {}
-    for row, distance in _rows(
-        f"SELECT object_id::text, {order_expression} AS far FROM search_vector "  # noqa: S608 - see above
+    # With `+ 0`, the expression does not match the index.
+    scan = "+ 0" if _are_few(collection, within) else ""
+    rows = _finite(
+        f"SELECT object_id::text, ({meaning.distance}) {scan} AS far FROM search_vector "  # noqa: S608 - see above
         f"WHERE account_id = %s AND model_id = {meaning.model.pk:d} AND collection = %s "
         f"AND state = 'READY' AND object_id IN ({within.sql}) ORDER BY far LIMIT %s",
-        [
-            meaning.literal,
-            collection.account_id,
-            collection.name,
-            *within.parameters,
-            limit,
-        ],
-    ):
-        best.setdefault(row, 1 - distance)
+        [meaning.literal, collection.account_id, collection.name, *within.parameters, limit],
+    )
+    best: dict[IdText, float] = {}
+    for object_id, distance in rows:
+        best.setdefault(object_id, 1 - distance)
     return best
 
 
@@ -236,10 +225,10 @@ def _few(collection: Collection) -> int:
 
 
 def _are_few(collection: Collection, within: Within) -> bool:
-    """Whether measuring each takes less than the index would.
+    """Return whether a scan is faster than the index.
 
-    That takes the longer the more it holds and the fewer of them count: both cost the same at
-    about this multiple of the root of its size.
+    The index is slower the more vectors it has and the fewer of them qualify. Both take equally
+    long at about this multiple of the root of the collection's size.
     """
     few = _few(collection)
     if within.one_by_one or _statistics(collection)[0] <= few:
@@ -247,21 +236,19 @@ def _are_few(collection: Collection, within: Within) -> bool:
     key = (collection, few, within.sql, repr(within.parameters))
     cached = ARE_FEW.get(key)
     if cached is None:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"SELECT count(*) FROM ({within.sql} LIMIT {few + 1}) AS allowed",  # noqa: S608 - as above
-                within.parameters,
-            )
-            counted = int(cursor.fetchone()[0])
+        [(counted,)] = _fetch(
+            f"SELECT count(*) FROM ({within.sql} LIMIT {few + 1}) AS allowed",  # noqa: S608 - as above
+            within.parameters,
+        )
         cached = ARE_FEW.put(key, counted <= few, seconds=REMEMBERED_SECONDS)
     return cached
 
 
-def _rows(statement: str, parameters: Sequence[Any]) -> list[tuple[IdText, float]]:
+def _fetch(statement: str, parameters: Sequence[Any]) -> list[Any]:
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
-        return [(row, score) for row, score in cursor.fetchall() if math.isfinite(score)]
+        return list(cursor.fetchall())
 
 
-def _pairs(statement: str, parameters: Sequence[Any]) -> dict[IdText, float]:
-    return dict(_rows(statement, parameters))
+def _finite(statement: str, parameters: Sequence[Any]) -> list[tuple[IdText, float]]:
+    return [(row, score) for row, score in _fetch(statement, parameters) if math.isfinite(score)]

@@ -19,26 +19,32 @@ from kmapp.search.queries import Meaning
 def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]]) -> Meaning | None:
     """Return the vector of a query, or None with a decision that states the reason."""
     model = active_model()
+    embedder = OpenAIEmbedder.for_queries(model)
     started = monotonic()
     try:
-        vector = query_vector(
-            account_id, query, model=model, embedder=OpenAIEmbedder.for_queries(model)
-        )
+        vector = query_vector(account_id, query, model=model, embedder=embedder)
     except ProviderError as error:
-        decisions.append(
-            {
-                "code": error.code,
-                "message": "Found by words alone: the embedder did not answer.",
-                "waited_ms": round((monotonic() - started) * 1000),
-                "deadline_ms": round(settings.EMBEDDING_DEADLINE * 1000),
-            }
-        )
+        message = "Found by words alone: the embedder did not answer."
+        deadline = settings.EMBEDDING_DEADLINE
+        decisions.append(describe_failure(error.code, message, started, deadline))
         return None
     if vector.cached:
         decisions.append({"code": "km_query_vector_cached", "message": "The query was known."})
     return Meaning.of(model, vector.vector)
 
 
+def describe_failure(
+    code: str, message: str, started: float, deadline: float, **details: str
+) -> dict[str, Any]:
+    """Return the decision about a provider that did not answer since `started`."""
+    return {
+        "code": code,
+        "message": message,
+        **details,
+        "waited_ms": round((monotonic() - started) * 1000),
+        "deadline_ms": round(deadline * 1000),
+    }
+
+
 def scale_of(model: EmbeddingModel) -> Scale:
-    """Return the cosine range that scores of a model are scaled to."""
     return Scale(low=model.cosine_low, high=model.cosine_high)

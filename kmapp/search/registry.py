@@ -9,20 +9,18 @@ from django.db.models import QuerySet
 
 from kmapp.providers.models import EmbeddingModel
 
-# Makes the vectors of these objects for one model; returns the objects that got none, and why.
+# Embeds objects for one model; returns the errors of objects that have no vector.
 Embed = Callable[[EmbeddingModel, UUID, Sequence[UUID]], Mapping[UUID, Exception]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Objects of one app: their vectors, and what is needed to compare two models over them."""
+    """Objects of one app: how to embed them, and what a comparison of two models needs."""
 
     collections: tuple[str, ...]  # the first one has a vector of every object
     embed: Embed
-    # The objects of an account that a search may return.
-    findable: Callable[[UUID], "QuerySet[Any]"]
-    # Some recent objects, each with a text that should find it.
-    examples: Callable[[UUID, int], Mapping[UUID, str]]
+    findable: Callable[[UUID], "QuerySet[Any]"]  # objects that a search may return
+    examples: Callable[[UUID, int], Mapping[UUID, str]]  # recent objects with their texts
 
 
 _sources: list[Source] = []
@@ -33,7 +31,7 @@ def embeds(
     findable: Callable[[UUID], "QuerySet[Any]"],
     examples: Callable[[UUID, int], Mapping[UUID, str]],
 ) -> Callable[[Embed], Embed]:
-    """Register the function that makes the vectors of these collections."""
+    """Register the function that embeds the objects of these collections."""
 
     def register(embed: Embed) -> Embed:
         _sources.append(

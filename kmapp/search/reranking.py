@@ -1,7 +1,6 @@
-"""Reranking of the first results by a model.
+"""Optional reranking of the first results by a model.
 
-It is optional, and what it says is one more part of each score. While there is none, or it fails,
-the fused scores stand.
+The reranker adds one part to each score. Without one, or if it fails, the fused scores remain.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,12 +12,13 @@ from django.conf import settings
 
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.rerank import HttpReranker, configured
+from kmapp.search.query_vector import describe_failure
 
 LEAST, MOST = 30, 100  # results that are read
-SHARE = 0.7  # of the score; the fused one has the rest
+SHARE = 0.7  # of the score; the fused score has the rest
 PART = "rerank"
-FAILED = "km_rerank_failed"  # the decision that says so
-LONGEST = 4_000  # characters of a text: a reranker reads no more than some hundred words
+FAILED = "km_rerank_failed"  # code of a decision
+LONGEST = 4_000  # characters of a text: a reranker reads a few hundred words
 
 
 class Scored(Protocol):
@@ -58,15 +58,9 @@ def reranked(
     try:
         relevances = model.relevance(query, [text_of(each)[:LONGEST] for each in results[:MOST]])
     except ProviderError as error:
-        decisions.append(
-            {
-                "code": FAILED,
-                "message": "In the order of words and meaning: the reranker did not answer.",
-                "reason": error.code,
-                "waited_ms": round((monotonic() - started) * 1000),
-                "deadline_ms": round(settings.RERANK_DEADLINE * 1000),
-            }
-        )
+        message = "In the order of words and meaning: the reranker did not answer."
+        deadline = settings.RERANK_DEADLINE
+        decisions.append(describe_failure(FAILED, message, started, deadline, reason=error.code))
         return list(results)
     decisions.append(
         {
@@ -77,14 +71,9 @@ def reranked(
         }
     )
     unread = [0.0] * (len(results) - len(relevances))
-    scored = [
-        _with(each, relevance)
-        for each, relevance in zip(results, [*relevances, *unread], strict=True)
-    ]
+    scored = []
+    for each, relevance in zip(results, [*relevances, *unread], strict=True):
+        parts = {name: (1 - SHARE) * value for name, value in each.parts.items()}
+        parts[PART] = SHARE * relevance
+        scored.append(replace(each, score=sum(parts.values()), parts=parts))
     return sorted(scored, key=lambda each: -each.score)
-
-
-def _with(each: T, relevance: float) -> T:
-    parts = {name: (1 - SHARE) * value for name, value in each.parts.items()}
-    parts[PART] = SHARE * relevance
-    return replace(each, score=sum(parts.values()), parts=parts)

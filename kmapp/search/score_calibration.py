@@ -1,14 +1,14 @@
 """Score calibration, so that a minimum score means the same in every language.
 
-A right answer to an English question scores lower than to the same question in Chinese: English
-words seldom are those of the answer, and vectors of Chinese lie closer together. `manage.py
-retrieval level` measures it on the same facts and questions in both languages. Bending raises what
-is asked in English to where Chinese is; it moves neither 0 nor 1, and never changes an order.
+A right answer to an English query scores lower than to the same query in Chinese: an English query
+seldom uses the words of its answer, and vectors of Chinese are closer together. The exponent raises
+scores of English queries; it changes neither 0 nor 1, and no order. `manage.py retrieval level`
+measures it on equal facts and queries in both languages.
 """
 
 from kmapp.text.terms import chinese_share
 
-ENGLISH = 0.56  # the power that lays medians of English scores upon those of Chinese ones
+ENGLISH = 0.56  # at this exponent, medians of English and Chinese scores are equal
 
 
 def bend(requested: str) -> float:

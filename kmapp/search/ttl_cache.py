@@ -1,6 +1,6 @@
-"""A small cache with expiry for values that may be slightly outdated.
+"""A small cache with expiry in the process, for values that may be slightly outdated.
 
-Asking a shared cache takes about as long as asking the database for one of them.
+A shared cache would take about as long as the database.
 """
 
 from collections.abc import Hashable
@@ -21,7 +21,7 @@ class Memo(Generic[V]):
 
     def put(self, key: Hashable, value: V, *, seconds: float) -> V:
         if len(self._entries) >= self.most:
-            self._entries.clear()  # rare, and everything in it is cheap to learn again
+            self._entries.clear()  # rare, and every value is cheap to load again
         self._entries[key] = (monotonic() + seconds, value)
         return value
 

@@ -1,8 +1,7 @@
 """Variants: versions of chunking (index) and of ranking (algorithm). Pure.
 
-A variant is a pair of both with a name; `X-KM-Variant` chooses one for a call. What a version does
-not touch stays as it is: memories are cut in one way only, so an index version changes nothing of
-theirs.
+A variant is a named pair of both; `X-KM-Variant` selects one for a call. Memories are not chunked,
+so an index version does not affect them.
 """
 
 from collections.abc import Mapping
@@ -16,9 +15,9 @@ HEADER = "X-KM-Variant"
 class Algorithm:
     """How one algorithm version ranks."""
 
-    by_document: bool = False  # the best chunk of a document lifts its others
-    per_document: int = 2  # snippets of one document, before others had their turn
-    by_run: bool = True  # what was said around a memory lifts it
+    by_document: bool = False  # the best chunk of a document raises its other chunks
+    per_document: int = 2  # snippets of one document before those of others
+    by_run: bool = True  # neighbours in the run raise a memory
 
 
 ALGORITHMS: Mapping[str, Algorithm] = {
@@ -29,8 +28,6 @@ ALGORITHMS: Mapping[str, Algorithm] = {
 
 
 class Versions(TypedDict):
-    """What answered."""
-
     variant: str
     index_version: str
     algo_version: str
@@ -47,7 +44,7 @@ class Variant:
         return ALGORITHMS[self.algo_version]
 
     def versions(self) -> Versions:
-        """As answers, citations and reports name it."""
+        """Return the versions as in responses, citations and reports."""
         return {
             "variant": self.name,
             "index_version": self.index_version,
