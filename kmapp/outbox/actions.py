@@ -26,28 +26,26 @@ from kmapp.outbox.registry import (
     PermanentFailure,
     RetryLater,
     Subscription,
+    delay_after,
     subscribers,
     subscription,
     subscriptions,
 )
-from kmapp.outbox.retry import delay_after
 
 log = structlog.get_logger()
 
-# How a committed event wakes a worker. `kmapp.outbox.tasks` puts Celery here; without it the sweep
+# Wakes a worker after an event is committed. `kmapp.outbox.tasks` sets it; without it, the sweep
 # finds the work.
 wake: Callable[[set[str]], None] = lambda queues: None  # noqa: E731
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to publish: `job_key` is object:version."""
-
-    job_key: str
+    job_key: str  # object:version
     payload: Mapping[str, Any]
 
 
-# One statement: a known job keeps its event, and only a new event is owed to anyone.
+# One statement: an existing job keeps its event, and only new events get deliveries.
 _PUBLISH = """
 WITH fresh AS (
   INSERT INTO outbox_outboxevent (id, account_id, topic, job_key, payload, payload_sha256)
@@ -68,7 +66,10 @@ SELECT job_key, id FROM fresh
 
 
 def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UUID]:
-    """Owe these to every subscriber of the topic; known jobs stay. Returns event ids by job key."""
+    """Enqueue tasks for every subscriber of the topic. Return event ids by job key.
+
+    Existing jobs are not enqueued again.
+    """
     if not tasks:
         return {}
     handlers = subscribers(topic)
@@ -93,17 +94,10 @@ def publish(account_id: UUID, topic: str, tasks: Sequence[Task]) -> dict[str, UU
     if event_by_key:
         queues = {each.queue for each in handlers}
         transaction.on_commit(lambda: wake(queues), robust=True)
-    return event_by_key | _find_existing(
-        account_id, topic, {task.job_key for task in tasks} - event_by_key.keys()
-    )
-
-
-def _find_existing(account_id: UUID, topic: str, job_keys: set[str]) -> dict[str, UUID]:
-    """Return the events of jobs that were published before."""
-    if not job_keys:
-        return {}
-    events = OutboxEvent.objects.of(account_id).filter(topic=topic, job_key__in=job_keys)
-    return dict(events.values_list("job_key", "id"))
+    if existing := {task.job_key for task in tasks} - event_by_key.keys():
+        events = OutboxEvent.objects.of(account_id).filter(topic=topic, job_key__in=existing)
+        event_by_key |= dict(events.values_list("job_key", "id"))
+    return event_by_key
 
 
 def deliver_due(
@@ -113,11 +107,11 @@ def deliver_due(
     seconds: float = 60,
     call_help: Callable[[], object] = lambda: None,
 ) -> int:
-    """Pay what is due on a queue until nothing is, or the time is up. Returns how many were tried.
+    """Deliver what is due on a queue until nothing is left or the time is up; return the number.
 
-    `task` is the Celery task that pays, so that its next life can free what this one held. Whoever
-    finds work calls help, so that as many join in as there are, for as long as there is work; and
-    again when its time is up, for help may have come while a turn was not its own.
+    `task` is the Celery task, so that its redelivery can release its leases. `call_help` wakes
+    another worker when there is work, and again when the time is up, because the other worker may
+    have come while this one held a host lock.
     """
     until, tried, left = monotonic() + seconds, 0, True
     with Turns() as turns:
@@ -129,14 +123,13 @@ def deliver_due(
                 if not tried:
                     call_help()
                 tried += len(claimed)
-                _pay(claimed, token)
+                _deliver(claimed, token)
     if left and turns.held and tried:
         call_help()
     return tried
 
 
-# Handlers that wait for something outside, and until when this process leaves them alone: however
-# much they are owed, asking again for each batch would help nobody.
+# Handlers that wait for something external, and until when this process does not run them.
 resting: dict[str, float] = {}
 
 
@@ -151,7 +144,7 @@ def _able(queue: str, turns: Turns) -> dict[str, int]:
 
 
 def release(task: UUID) -> int:
-    """Free what a task held that died: it runs again, and need not wait for its own lease."""
+    """Release the leases of a task that died, so that its redelivery need not wait for them."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT release_deliveries(%s)", [task])
         return int(cursor.fetchone()[0])
@@ -159,33 +152,27 @@ def release(task: UUID) -> int:
 
 def _claim(handlers: Mapping[str, int], token: UUID, task: UUID) -> list[tuple[UUID, UUID, str]]:
     """Lease due deliveries of one account and one handler: (delivery, account, handler)."""
+    lease = settings.OUTBOX_LEASE.total_seconds()
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT delivery_id, account_id, handler "
             "FROM claim_deliveries(%s, %s, %s, %s, make_interval(secs => %s))",
-            [
-                list(handlers),
-                list(handlers.values()),
-                token,
-                task,
-                settings.OUTBOX_LEASE.total_seconds(),
-            ],
+            [list(handlers), list(handlers.values()), token, task, lease],
         )
         return list(cursor.fetchall())
 
 
-def _pay(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
+def _deliver(claimed: list[tuple[UUID, UUID, str]], token: UUID) -> None:
     account_id, handler = claimed[0][1], claimed[0][2]
     subscribed = subscription(handler)
     assert subscribed is not None  # noqa: S101 - claimed by name from the registry
     with acting(account_id):
         jobs = _jobs(account_id, [row[0] for row in claimed])
+    most = settings.OUTBOX_MAX_ATTEMPTS
     with _heartbeat(account_id, token):
-        answers = _run(
-            subscribed, [job for job in jobs if job.attempt <= settings.OUTBOX_MAX_ATTEMPTS]
-        )
+        answers = _run(subscribed, [job for job in jobs if job.attempt <= most])
     died = RuntimeError("Its worker died each time.")
-    answers |= {job.id: died for job in jobs if job.attempt > settings.OUTBOX_MAX_ATTEMPTS}
+    answers |= {job.id: died for job in jobs if job.attempt > most}
     with acting(account_id):
         for job in jobs:
             _settle(subscribed, job, token, answers.get(job.id))
@@ -208,7 +195,7 @@ def _jobs(account_id: UUID, ids: list[UUID]) -> list[Job]:
 
 
 def _run(subscribed: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
-    """Run a handler. What it raises is an answer for all of its jobs: recorded, retried, shown."""
+    """Run a handler and return errors by job. An exception is the error of all of its jobs."""
     try:
         return dict((subscribed.run(jobs) if jobs else None) or {})
     except RetryLater as error:
@@ -217,13 +204,13 @@ def _run(subscribed: Subscription, jobs: list[Job]) -> dict[UUID, Exception]:
             log.warning("handler_rests", handler=subscribed.name, reason=error.reason)
         return {job.id: error for job in jobs}
     except Exception as error:  # noqa: BLE001 - a handler's failure belongs in the delivery
-        kind = type(error).__name__  # what it says may quote a memory; it stands in the delivery
+        kind = type(error).__name__  # the message may quote a memory; only the delivery has it
         log.warning("handler_failed", handler=subscribed.name, jobs=len(jobs), error=kind)
         return {job.id: error for job in jobs}
 
 
 def _settle(subscribed: Subscription, job: Job, token: UUID, error: Exception | None) -> None:
-    """Write the outcome, if the lease is still ours. Once it lapsed, somebody else does it."""
+    """Store the outcome, unless the lease has lapsed and another worker took over."""
     mine = Delivery.objects.of(job.account_id).filter(pk=job.id, lease_token=token, done_at=None)
     released: dict[str, Any] = {"lease_token": None, "lease_until": None}
     if error is None:
@@ -249,7 +236,7 @@ def _settle(subscribed: Subscription, job: Job, token: UUID, error: Exception | 
 
 @contextmanager
 def _heartbeat(account_id: UUID, token: UUID) -> Iterator[None]:
-    """Renew the lease while the handler works, from a thread of its own."""
+    """Renew the lease in a thread while the handler works."""
     stop = threading.Event()
 
     def beat() -> None:
@@ -259,7 +246,7 @@ def _heartbeat(account_id: UUID, token: UUID) -> Iterator[None]:
                     Delivery.objects.of(account_id).filter(lease_token=token).update(
                         lease_until=Now() + settings.OUTBOX_LEASE
                     )
-        except Exception as error:  # noqa: BLE001 - the lease lapses and the fence holds
+        except Exception as error:  # noqa: BLE001 - the lease lapses, and `_settle` checks it
             log.warning("heartbeat_failed", error=type(error).__name__)
         finally:
             connection.close()
@@ -274,7 +261,7 @@ def _heartbeat(account_id: UUID, token: UUID) -> Iterator[None]:
 
 
 def replay(account_id: UUID, deliveries: Sequence[UUID] | None = None) -> int:
-    """Try dead deliveries again: these, or all of the account's. Returns how many."""
+    """Retry failed deliveries: these, or all of the account. Return the number."""
     dead = Delivery.objects.of(account_id).dead()
     if deliveries is not None:
         dead = dead.filter(pk__in=deliveries)

@@ -1,4 +1,4 @@
-"""Publishing to the broker from a thread of its own, so that no request waits for it."""
+"""Publishing to the broker from a thread, so that no request waits for it."""
 
 import os
 import threading
@@ -9,15 +9,15 @@ import structlog
 
 log = structlog.get_logger()
 
-REST = 1.0  # seconds without another try after a failure
-PAUSE = 0.05  # seconds between two messages: a thousand writes are not a thousand messages
+REST = 1.0  # seconds after a failure
+PAUSE = 0.05  # seconds between two messages: a thousand writes need few messages
 
 
 class Messenger:
-    """Sends words through `send`, each once however often it was said meanwhile.
+    """Sends words through `send`. A word that is repeated before it is sent is sent once.
 
-    The broker may be slow or away (Celery needs 6 s to find out): whoever says a word goes on at
-    once, and what cannot be sent is lost. The outbox's sweep is there for that.
+    The broker may be slow or away (Celery takes 6 s to find out), so callers do not wait. Words
+    that cannot be sent are lost; the sweep of the outbox finds their work.
     """
 
     def __init__(self, send: Callable[[str], object]) -> None:
@@ -26,7 +26,7 @@ class Messenger:
         os.register_at_fork(after_in_child=self._begin)
 
     def _begin(self) -> None:
-        """Start empty and without a thread: a child inherits neither."""
+        """Start empty, because a child process has no thread."""
         self._words: set[str] = set()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -46,7 +46,7 @@ class Messenger:
                 word = self._words.pop()
             try:
                 self._send(word)
-            except Exception as error:  # noqa: BLE001 - whatever it is, only the message is lost
+            except Exception as error:  # noqa: BLE001 - only the message is lost
                 log.warning("broker_unreachable", queue=word, error=repr(error))
                 time.sleep(REST)
             time.sleep(PAUSE)

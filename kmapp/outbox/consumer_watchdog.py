@@ -1,7 +1,7 @@
 """Watchdog that restarts a worker which no longer receives messages.
 
-After its broker died and came back, Celery's consumer can be left waiting for ever, in a process
-that looks alive to everybody else. A thread beside it compares what waits with what is taken.
+After an outage of the broker, Celery's consumer can wait forever in a process that looks alive. A
+thread of the worker compares the messages in its queues with those that it receives.
 """
 
 import os
@@ -22,24 +22,24 @@ from kmapp.outbox.queue_depth import waiting
 
 log = structlog.get_logger()
 
-CHECK_INTERVAL = 5.0  # seconds between two looks
-PATIENCE = 30.0  # seconds, for a worker that has nothing to do
-MARGIN = 60.0  # seconds beyond the longest that a task may take
+CHECK_INTERVAL = 5.0  # seconds
+PATIENCE = 30.0  # seconds for an idle worker
+MARGIN = 60.0  # seconds beyond the time limit of a task
 
 
 @dataclass(kw_only=True)
 class ConsumerWatchdog:
-    """Tells whether work has waited all the time while none was taken."""
+    """Detects that messages have waited for a while and none was received."""
 
-    waiting: Callable[[], int]  # messages in the queues of this worker; 0 if nobody can tell
-    received: Callable[[], int]  # messages that it ever took
+    waiting: Callable[[], int]  # messages in the queues of this worker; 0 if unknown
+    received: Callable[[], int]  # messages since the start
     busy: Callable[[], bool]
     clock: Callable[[], float] = time.monotonic
     _received: int = field(default=-1, init=False)
     _since: float = field(default=0.0, init=False)
 
     def is_deaf(self) -> bool:
-        """To be asked again and again. Busy hands take nothing, but not for longer than a task."""
+        """Call it regularly. A busy worker receives nothing, for at most the time of a task."""
         now, received = self.clock(), self.received()
         if received != self._received or not self.waiting():
             self._received, self._since = received, now
@@ -50,7 +50,7 @@ class ConsumerWatchdog:
 def start_watchdog(
     queues: Sequence[str], children: Callable[[], Iterable[int]]
 ) -> threading.Thread:
-    """Watch over the worker of this process; `children` are the processes of its pool."""
+    """Watch the worker of this process; `children` are the processes of its pool."""
     watchdog = ConsumerWatchdog(
         waiting=lambda: waiting(queues),
         received=lambda: sum(state.total_count.values()),
@@ -69,7 +69,7 @@ def start_watchdog(
 
 
 def start_anew(children: Iterable[int]) -> None:
-    """Run this program again in this very process, without the children it had."""
+    """Kill the children and run this program again in this process."""
     for pid in children:
         with suppress(ProcessLookupError, ChildProcessError):
             os.kill(pid, signal.SIGKILL)

@@ -1,7 +1,4 @@
-"""Locks that let one process per host run heavy handlers.
-
-The lock is the kernel's: it ends with whoever holds it, however that ends.
-"""
+"""Locks that let one process per host run heavy handlers. The kernel releases those of the dead."""
 
 import fcntl
 from contextlib import ExitStack
@@ -12,20 +9,20 @@ from django.db import connection
 
 
 class Turns(ExitStack):
-    """The turns that this process took; leaving gives them back."""
+    """The locks of this process; leaving the context releases them."""
 
     def __init__(self) -> None:
         super().__init__()
         self.held: dict[str, bool] = {}
 
     def mine(self, handler: str) -> bool:
-        """Whether it is ours to run this handler; what was answered once stays so."""
+        """Return whether this process may run the handler. The answer does not change."""
         if handler not in self.held:
             self.held[handler] = self._acquire(handler)
         return self.held[handler]
 
     def _acquire(self, handler: str) -> bool:
-        # Of one database: deployments that share a folder do not wait for each other.
+        # Per database, because deployments may share a folder.
         name = f"{handler}@{connection.settings_dict['NAME']}.lock"
         file: IO[str] = (settings.DATA_DIR / name).open("a")
         try:

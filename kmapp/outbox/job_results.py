@@ -1,7 +1,4 @@
-"""Results of asynchronous work, registered by the app that does the work.
-
-An event says how far it is; its outcome says what was made of it, or what went wrong with what.
-"""
+"""Results of asynchronous work, registered by the app that does the work."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +8,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """`result` is told to agents; `evidence`, by what it is, is shown to people only."""
+    """`result` is for agents; `evidence`, by its label, is for people only."""
 
     result: Mapping[str, Any] | None = None
     evidence: Mapping[str, str] = field(default_factory=dict)
@@ -22,7 +19,7 @@ _outcomes: dict[str, ResultFunction] = {}
 
 
 def outcome_of(topic: str) -> Callable[[ResultFunction], ResultFunction]:
-    """Register what tells the outcome of a topic's events. It is called inside `acting`."""
+    """Register the function that returns outcomes of a topic's events, called inside `acting`."""
 
     def register(result_function: ResultFunction) -> ResultFunction:
         _outcomes[topic] = result_function

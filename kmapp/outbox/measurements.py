@@ -11,7 +11,7 @@ from kmapp.accounts.models import AccountOwned
 
 
 class Measurement(AccountOwned):
-    """It changes nothing else: make it again at will. Who inherits says of what, and how many."""
+    """A background evaluation without side effects. Subclasses define its subject and its size."""
 
     class Status(models.TextChoices):
         PENDING = "pending", _("Pending")
@@ -41,7 +41,6 @@ class Measurement(AccountOwned):
         self.save(update_fields=list(values))
 
     def begin(self, **values: Any) -> None:
-        """From its beginning, also where it broke off before."""
         self.store(status=self.Status.RUNNING, finished_at=None, **values)
 
     def end(self, **values: Any) -> None:

@@ -11,9 +11,9 @@ from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
 
 
 class OutboxEvent(AccountOwned):
-    """A fact about one account, written in the transaction that made it true. Immutable.
+    """A fact about one account, written in the transaction of the change. Immutable.
 
-    `job_key` is object:version, so a second edit is a second event and the same edit is not.
+    `job_key` is object:version: each edit is one event.
     """
 
     topic = models.CharField(_("topic"), max_length=100)
@@ -41,7 +41,7 @@ class DeliveryQuerySet(AccountQuerySet["Delivery"]):
         return self.filter(done_at=None, failed_at=None)
 
     def in_state(self, state: str) -> Self:
-        """As `Delivery.state` has it."""
+        """Filter by `Delivery.state`."""
         if state == Delivery.State.SUCCEEDED:
             return self.exclude(done_at=None)
         if state == Delivery.State.FAILED:
@@ -49,12 +49,12 @@ class DeliveryQuerySet(AccountQuerySet["Delivery"]):
         return self.open().filter(lease_token__isnull=state == Delivery.State.PENDING)
 
     def dead(self) -> Self:
-        """Given up after too many attempts: a person decides."""
+        """Return the deliveries that failed too often. A person decides about them."""
         return self.exclude(failed_at=None)
 
 
 class Delivery(AccountOwned):
-    """One event owed to one handler: the only part of the outbox that changes."""
+    """One event for one handler: the only part of the outbox that changes."""
 
     class State(models.TextChoices):
         PENDING = "PENDING", _("Waiting")
@@ -92,7 +92,7 @@ class Delivery(AccountOwned):
                 condition=Q(done_at=None, failed_at=None),
                 name="deliveries_due_by_account",
             ),
-            # What is not done, dead letters too: for its depth, and to free what a dead task held.
+            # For the depth of the queue, and to release the leases of a dead task.
             models.Index(fields=["handler"], condition=Q(done_at=None), name="deliveries_not_done"),
             models.Index(
                 fields=["account", "-failed_at"],

@@ -1,8 +1,10 @@
-"""Deletion of old events and deliveries."""
+"""Deletion of old events and deliveries, and of erased content in error messages."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
@@ -11,23 +13,25 @@ from kmapp.accounts.sweep import sweep
 from kmapp.outbox.models import Delivery, OutboxEvent
 
 PURGE_BLOCK = 5_000
+SILENCE = """
+UPDATE outbox_delivery SET last_error = ''
+ WHERE account_id = %s AND last_error <> '' AND event_id IN (
+   SELECT e.id FROM outbox_outboxevent e, jsonb_path_query(e.payload, '$.**') v
+    WHERE e.account_id = %s AND jsonb_typeof(v) = 'string' AND v #>> '{}' = ANY (%s))
+"""
 
 
 def purge(account_id: UUID, *, older_than: timedelta) -> int:
-    """Delete old events whose deliveries are all done, a block of them. Dead letters stay."""
-    unpaid = Delivery.objects.of(account_id).filter(event_id=OuterRef("pk"), done_at=None)
+    """Delete a block of old events whose deliveries are all done. Return the number of events."""
+    undone = Delivery.objects.of(account_id).filter(event_id=OuterRef("pk"), done_at=None)
     done = OutboxEvent.objects.of(account_id).filter(created_at__lt=Now() - older_than)
-    old = list(done.filter(~Exists(unpaid)).values_list("pk", flat=True)[:PURGE_BLOCK])
+    old = list(done.filter(~Exists(undone)).values_list("pk", flat=True)[:PURGE_BLOCK])
     Delivery.objects.of(account_id).filter(event_id__in=old).delete()
     return OutboxEvent.objects.of(account_id).filter(pk__in=old).delete()[0]
 
 
-def purge_all(*, older_than: timedelta) -> int:
-    """Delete what is done and old of every account, block by block. Returns how many events."""
-    return sum(sweep(lambda account_id: _purge_whole(account_id, older_than)))
-
-
-def _purge_whole(account_id: UUID, older_than: timedelta) -> int:
+def purge_account(account_id: UUID, older_than: timedelta) -> int:
+    """Purge an account block by block, each in its own transaction."""
     total = 0
     while True:
         with acting(account_id):
@@ -35,3 +39,13 @@ def _purge_whole(account_id: UUID, older_than: timedelta) -> int:
         total += dropped
         if dropped < PURGE_BLOCK:
             return total
+
+
+def purge_all(*, older_than: timedelta) -> int:
+    return sum(sweep(lambda account_id: purge_account(account_id, older_than)))
+
+
+def silence_errors(account_id: UUID, objects: Iterable[UUID]) -> None:
+    """Clear the error messages of deliveries about these objects. Inside `acting`."""
+    with connection.cursor() as cursor:
+        cursor.execute(SILENCE, [account_id, account_id, [str(pk) for pk in objects]])

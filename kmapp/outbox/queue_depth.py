@@ -1,8 +1,7 @@
 """Queue depth in the broker.
 
-A message says only that there is work: who takes one of a hundred finds all that is owed. So there
-need never be more, and none carries a time after which it is stale: the clock of who sends it and
-the clock of who takes it may be hours apart.
+A message only says that there is work, so a hundred per queue are enough. Messages have no expiry,
+because the clocks of sender and receiver may be hours apart.
 """
 
 from collections.abc import Iterable
@@ -17,11 +16,9 @@ ENOUGH = 100  # messages in one queue
 
 
 def waiting(queues: Iterable[str]) -> int:
-    """Messages that nobody took yet; 0 if the broker is away, or not ready: nobody can tell."""
-    # A connection that never outlives a look.
-    with Redis.from_url(
-        settings.REDIS_URL, socket_timeout=2, retry=Retry(NoBackoff(), 0)
-    ) as broker:
+    """Return the number of messages that no worker took yet, or 0 if the broker is away."""
+    no_retries = Retry(NoBackoff(), 0)
+    with Redis.from_url(settings.REDIS_URL, socket_timeout=2, retry=no_retries) as broker:
         try:
             return sum(int(broker.llen(queue)) for queue in queues)
         except RedisError:
@@ -29,5 +26,4 @@ def waiting(queues: Iterable[str]) -> int:
 
 
 def is_crowded(queue: str) -> bool:
-    """Whether one more message would tell nobody anything new."""
     return waiting([queue]) >= ENOUGH

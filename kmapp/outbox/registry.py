@@ -1,16 +1,18 @@
-"""Registry of outbox handlers. Handlers subscribe by decorator in `jobs.handlers` of an app."""
+"""Registry of outbox handlers, which subscribe in `jobs.handlers` of an app. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 QUEUES = ("default", "embedding", "extraction", "clustering")
+CEILING = timedelta(minutes=10)  # of the delay before a retry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One delivery, as its handler sees it. `payload` holds ids: read present state."""
+    """One delivery for its handler. `payload` contains ids: read the current data."""
 
     id: UUID  # of the delivery
     event_id: UUID
@@ -22,9 +24,9 @@ class Job:
 
 
 class RetryLater(Exception):
-    """Work that cannot start yet, such as for want of a chat model. Uses up no attempt.
+    """Work that cannot start yet, such as without a chat model. It does not count as an attempt.
 
-    With `for_all`, no other job of this handler can start either: it is left alone as long.
+    With `for_all`, no other job of this handler can start either during this time.
     """
 
     def __init__(self, reason: str, *, seconds: float = 60, for_all: bool = False) -> None:
@@ -35,20 +37,20 @@ class RetryLater(Exception):
 
 
 class PermanentFailure(Exception):
-    """Trying again changes nothing: the delivery fails at once, and a person looks at it."""
+    """A retry would not help: the delivery fails at once and needs review."""
 
 
-JobErrors = Mapping[UUID, Exception]  # by Job.id; a job that is not named succeeded
+JobErrors = Mapping[UUID, Exception]  # by Job.id; other jobs succeeded
 Handler = Callable[[Sequence[Job]], JobErrors | None]
 FailureHook = Callable[[Job], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """`run` gets up to `batch` due jobs of one account, outside transactions; answers for each.
+    """A handler: `run` receives up to `batch` due jobs of one account, outside transactions.
 
-    What runs `alone` is heavy: one process of a host has it, the others go on with the rest.
-    `gave_up` writes down that a job failed for good, inside `acting`, where somebody waits for it.
+    One process per host runs a heavy handler (`alone`). `on_permanent_failure` is called inside
+    `acting` to record the failure for those who wait for the job.
     """
 
     name: str
@@ -75,7 +77,7 @@ def on(
     """Subscribe a handler to a topic.
 
     A handler that raises fails its whole batch; one that returns {job.id: error} fails those jobs.
-    `name` is stored with each delivery: it stays the same when the function is moved or renamed.
+    `name` is stored with each delivery, so it must not change when the function is moved.
     """
     if queue not in QUEUES:
         raise ValueError(f"{queue!r} is no queue: {', '.join(QUEUES)}.")
@@ -106,3 +108,8 @@ def subscription(name: str) -> Subscription | None:
 
 def subscriptions(queue: str | None = None) -> list[Subscription]:
     return [each for each in _subscriptions.values() if queue in (None, each.queue)]
+
+
+def delay_after(attempts: int, *, most: int) -> timedelta | None:
+    """Return the delay after this many failures, or None after the last attempt."""
+    return None if attempts >= most else min(timedelta(seconds=2**attempts), CEILING)

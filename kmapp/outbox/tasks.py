@@ -12,10 +12,9 @@ from kmapp.outbox.async_publisher import Messenger
 from kmapp.outbox.queue_depth import is_crowded
 from kmapp.outbox.registry import QUEUES
 
-# A worker that is told to stop finishes the tasks it has: none of them goes on for long, and queues
-# take turns. Whoever found work has called the next one in already.
+# Tasks are short, because a worker that stops finishes its tasks, and queues take turns.
 SLICE = 5.0  # seconds
-RETENTION = timedelta(days=7)  # of what is done: long enough to ask what became of an event
+RETENTION = timedelta(days=7)  # of events that are done, so that their outcome can be requested
 
 
 @shared_task(bind=True)
@@ -29,12 +28,12 @@ def deliver(self: Any, queue: str) -> int:
 
 @shared_task
 def sweep() -> None:
-    """Wake every queue: what a lost message or a lapsed lease left behind is found here."""
+    """Wake every queue, for work of lost messages and lapsed leases."""
     actions.wake(set(QUEUES))
 
 
 def send(queue: str) -> None:
-    """Wake one worker of a queue, unless nobody takes the messages of before."""
+    """Wake one worker of a queue, unless enough messages wait already."""
     if not is_crowded(queue):
         deliver.apply_async((queue,), queue=queue, retry=False)
 
@@ -44,5 +43,5 @@ actions.wake = Messenger(send).publish
 
 @shared_task
 def drop_old() -> int:
-    """Forget what was dealt with long ago."""
+    """Delete old events that are done."""
     return purge.purge_all(older_than=RETENTION)

@@ -245,7 +245,7 @@ def signals(
 
 
 def _evidence(candidate: Candidate, idf_sum: float, meaning: float, scale: Scale) -> _Evidence:
-    """A missing cosine is replaced by the other; without both, only the words count."""
+    """Replace a missing cosine by the other; without both, only the words count."""
     words = min(1.0, candidate.bm25 / (COVERED * idf_sum)) if idf_sum else 0.0
     alone = candidate.context if candidate.cosine is None else candidate.cosine
     if alone is None:

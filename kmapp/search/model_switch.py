@@ -15,7 +15,7 @@ from django.db.models import Count, Exists, OuterRef
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import account_ids
 from kmapp.errors import Conflict
-from kmapp.outbox.retry import delay_after
+from kmapp.outbox.registry import delay_after
 from kmapp.providers import actions as models
 from kmapp.providers.actions import OWNER
 from kmapp.providers.errors import ProviderError

@@ -1,7 +1,6 @@
 """manage.py outbox: list pending and failed jobs, and retry them."""
 
 from argparse import ArgumentParser
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -13,8 +12,8 @@ from kmapp.accounts.models import Account
 from kmapp.management.accounts import accounts_named
 from kmapp.management.confirmation import agreed, duration
 from kmapp.outbox import actions
-from kmapp.outbox import purge as purging
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
+from kmapp.outbox.purge import purge_account
 
 ERROR_WIDTH = 100
 
@@ -80,10 +79,8 @@ class Command(BaseCommand):
         self.stdout.write(f"{revived:,} deliveries are due again.")
 
     def purge(self, **options: Any) -> None:
-        purged = 0
-        for account in accounts_named(options["account"]):
-            while number := _purge_some(account, options["older_than"]):
-                purged += number
+        accounts = accounts_named(options["account"])
+        purged = sum(purge_account(each.pk, options["older_than"]) for each in accounts)
         self.stdout.write(f"{purged:,} events were deleted.")
 
 
@@ -95,8 +92,3 @@ def _choose(parser: ArgumentParser) -> None:
 def _chosen(account: Account, handler: str | None) -> DeliveryQuerySet:
     rows = Delivery.objects.of(account)
     return rows.filter(handler__contains=handler) if handler else rows
-
-
-def _purge_some(account: Account, older_than: timedelta) -> int:
-    with acting(account):
-        return purging.purge(account.pk, older_than=older_than)
