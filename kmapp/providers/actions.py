@@ -10,7 +10,7 @@ from kmapp.providers.models import EmbeddingModel
 
 OWNER = "owner"
 TEMPLATE = '[{date}] "{text}"'
-# multilingual-e5-small hardly ever leaves this range, measured on conversations and web passages.
+# Range of multilingual-e5-small, measured on conversations and web passages.
 E5_COSINES = {"cosine_low": 0.77, "cosine_high": 0.95}
 MOST_DIMENSIONS = 4000  # of a half-precision vector in an HNSW index
 State = EmbeddingModel.State
@@ -34,9 +34,9 @@ def default_model() -> EmbeddingModel:
 
 
 def add_model(model: EmbeddingModel) -> None:
-    """Take a model into use beside the active one: what is written now gets its vectors too.
+    """Add a model in addition to the active one: new texts get vectors of both.
 
-    It is asked for one vector first, so that a wrong name or size is known before anything exists.
+    It must embed one text first, so that a wrong name or size is an error before anything exists.
     """
     if not 1 <= model.dimensions <= MOST_DIMENSIONS:
         raise Invalid(f"An index holds vectors of 1 to {MOST_DIMENSIONS} dimensions.")
@@ -47,28 +47,26 @@ def add_model(model: EmbeddingModel) -> None:
 
 
 def activate(model: EmbeddingModel) -> None:
-    """Let a model answer from now on; the one before is retired, its vectors stay until dropped."""
+    """Let a model answer searches and retire the previous one, which keeps its vectors."""
     if model.state == State.ACTIVE:
         raise Conflict(f"{model} is active already.")
-    models = EmbeddingModel.objects.using(OWNER)
     with transaction.atomic(using=OWNER):
+        models = EmbeddingModel.objects.using(OWNER)
         models.filter(state=State.ACTIVE).update(state=State.RETIRED)
         _move(model, State.ACTIVE)
-    forget_models()
+    forget_models()  # again after the commit, because another thread may have read in between
 
 
 def build_again(model: EmbeddingModel) -> None:
-    """Take a retired model into use again: what is written from now on gets its vectors too."""
+    """Fill a retired model again: new texts get its vectors too."""
     _move(model, State.BUILDING)
-    forget_models()
 
 
 def retire(model: EmbeddingModel) -> None:
-    """Give up filling a model."""
+    """Stop filling a model."""
     if model.state == State.ACTIVE:
         raise Conflict(f"{model} answers searches: activate another model first.")
     _move(model, State.RETIRED)
-    forget_models()
 
 
 def forget(model: EmbeddingModel) -> None:
@@ -78,8 +76,9 @@ def forget(model: EmbeddingModel) -> None:
 
 
 def _move(model: EmbeddingModel, to: str) -> None:
-    """Change the state that we saw, or nothing."""
+    """Change the state, unless it was changed in the meantime."""
     rows = EmbeddingModel.objects.using(OWNER).filter(pk=model.pk, state=model.state)
     if not rows.update(state=to):
         raise Conflict(f"Somebody changed {model} first: look again.")
     model.state = to
+    forget_models()

@@ -15,7 +15,7 @@ def active_model() -> EmbeddingModel:
 
 def models_in_use() -> list[EmbeddingModel]:
     """Return the active model, then models being built, which get vectors of new texts too."""
-    global _cached  # noqa: PLW0603 - one small memory for the process
+    global _cached  # noqa: PLW0603 - a cache of the process
     now = monotonic()
     if _cached is None or now - _cached[0] > REMEMBERED_SECONDS:
         State = EmbeddingModel.State  # noqa: N806 - a class
@@ -28,6 +28,6 @@ def models_in_use() -> list[EmbeddingModel]:
 
 
 def forget_models() -> None:
-    """Look again: this process has just changed them."""
+    """Clear the cache of this process, which has just changed the models."""
     global _cached  # noqa: PLW0603 - as above
     _cached = None

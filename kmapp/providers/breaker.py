@@ -1,9 +1,8 @@
 """Circuit breakers per endpoint and process.
 
-pybreaker keeps the states and the counts. Two things are ours. `CircuitBreaker.call` holds a lock
-for the whole call, which would queue every thread behind the slowest, so calls go through
-`calling()`, which does not. That in turn lets everybody through in the half-open state, so a lock
-admits one probe at a time.
+pybreaker stores states and counts. Its `CircuitBreaker.call` holds a lock for the whole call, which
+would queue every thread behind the slowest, so calls go through `calling()`. That lets all calls
+through in the half-open state, so a lock of our own admits one probe at a time.
 """
 
 import threading
@@ -23,8 +22,6 @@ log = structlog.get_logger()
 
 
 class _StateListener(pybreaker.CircuitBreakerListener):
-    """Tells the log and the metrics when a circuit changes."""
-
     def state_change(
         self,
         cb: pybreaker.CircuitBreaker,
@@ -37,8 +34,6 @@ class _StateListener(pybreaker.CircuitBreakerListener):
 
 
 class Breaker:
-    """One endpoint's circuit."""
-
     def __init__(
         self, endpoint: str, *, fail_max: int, reset_seconds: float, successes: int
     ) -> None:
@@ -62,7 +57,7 @@ class Breaker:
 
     @contextmanager
     def guard(self) -> Iterator[None]:
-        """Let a call through and learn from how it ends, or raise CircuitOpen at once."""
+        """Let a call through and record its result, or raise CircuitOpen at once."""
         with self._admitted():
             try:
                 with self._circuit.calling():
@@ -93,7 +88,7 @@ class Breaker:
 
 
 def _endpoint_is_well(error: BaseException) -> bool:
-    """Whether this failure says nothing against the endpoint: our mistake, or one bad text."""
+    """Return whether the endpoint is not to blame: an error of ours, or of one text."""
     return not isinstance(error, ProviderError) or isinstance(error, Refused | BadVectors)
 
 
@@ -103,7 +98,7 @@ _breakers: dict[str, Breaker] = {}
 def breaker_for(base_url: str) -> Breaker:
     """Return the circuit breaker of this endpoint in this process."""
     if base_url not in _breakers:
-        parts = urlsplit(base_url)  # the name is shown: no credentials in it
+        parts = urlsplit(base_url)  # the name is displayed, so without credentials
         endpoint = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
         _breakers.setdefault(
             base_url,
@@ -118,10 +113,9 @@ def breaker_for(base_url: str) -> Breaker:
 
 
 def states() -> dict[str, str]:
-    """Each endpoint this process has called, and the state of its circuit."""
+    """Return the state of the circuit of each endpoint that this process has called."""
     return {url: breaker.state for url, breaker in _breakers.items()}
 
 
 def forget() -> None:
-    """Start over with every circuit closed."""
     _breakers.clear()

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from django.conf import settings
 
-from kmapp.providers.client import Question, post_json
+from kmapp.providers.client import post_json
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.metrics import record_call
 
@@ -14,19 +14,17 @@ Message = Mapping[str, Any]
 
 
 def configured() -> bool:
-    """Whether there is a chat model. Without one, what needs it waits in the outbox."""
+    """Return whether there is a chat model. Without one, its jobs wait in the outbox."""
     return bool(settings.CHAT_MODEL)
 
 
 def can_see() -> bool:
-    """Whether there is a model that is shown pictures."""
+    """Return whether there is a model for images."""
     return bool(settings.VISION_MODEL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenAIChat:
-    """Asks one endpoint for one model's words."""
-
     model: str
     base_url: str
     api_key: str
@@ -52,29 +50,22 @@ class OpenAIChat:
         schema: Mapping[str, Any] | None = None,
         deadline: float,
     ) -> str:
-        with record_call("chat", "complete") as call:
-            answer = post_json(
-                self.base_url, self.api_key, self._question(messages, schema), deadline
-            )
-            text = _text(answer)
-            call.outcome = "ok"
-            return text
-
-    def _question(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Question:
-        body: dict[str, Any] = {"messages": list(messages)}
+        body: dict[str, Any] = {"model": self.model, "messages": list(messages)}
         if schema is not None:
             form = {"name": "answer", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
-        return lambda client: client.chat.completions.with_raw_response.create(
-            model=self.model, **body
-        )
-
-
-def _text(answer: Any) -> str:
-    try:
-        text = answer["choices"][0]["message"]["content"]
-    except (TypeError, LookupError) as error:
-        raise ProviderError("The chat model's answer is not understood.") from error
-    if not isinstance(text, str):  # a refusal, or a call of tools that we did not offer
-        raise ProviderError("The chat model answered without text.")
-    return text
+        with record_call("chat", "complete") as call:
+            answer = post_json(
+                self.base_url,
+                self.api_key,
+                lambda client: client.chat.completions.with_raw_response.create(**body),
+                deadline,
+            )
+            try:
+                text = answer["choices"][0]["message"]["content"]
+            except (TypeError, LookupError) as error:
+                raise ProviderError("The chat model's answer is not understood.") from error
+            if not isinstance(text, str):  # a refusal, or a call of tools that were not offered
+                raise ProviderError("The chat model answered without text.")
+            call.outcome = "ok"
+            return text

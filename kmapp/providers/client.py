@@ -1,8 +1,7 @@
 """Single calls to an OpenAI-compatible endpoint: with a deadline and without retries.
 
-Nothing is retried here. A request has no time for it; a job has the outbox, whose back-off
-outlives the process and holds no worker while it waits. So what a provider says in Retry-After
-is carried in the error and never slept on.
+Nothing is retried here: a request has no time for it, and jobs are retried by the outbox, which
+survives the process and blocks no worker. So the error contains Retry-After, and nothing sleeps.
 """
 
 import ipaddress
@@ -23,15 +22,14 @@ from openai._legacy_response import LegacyAPIResponse
 from kmapp.providers import deadline
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
 
-# 4xx that blame the content of this one request. The others (keys, names, limits, overload)
-# blame the provider or its configuration and will be right again later.
+# 4xx about the content of this request. Others (keys, names, limits, overload) are about the
+# provider or its configuration and may succeed later.
 REFUSALS = (400, 413, 422)
-# Not 502 to 504: those say that nobody is there to answer.
-FAULTS = (500, 501)
+FAULTS = (500, 501)  # 502 to 504 mean that no server responded
 LONGEST_RETRY_AFTER = 300.0
 
-# What to ask: a call of one of the client's `with_raw_response` methods. The raw answer, because
-# the library's own reading of it trusts what it gets.
+# A call of one of the client's `with_raw_response` methods. The raw response, because the library
+# does not validate what it parses.
 Question = Callable[[openai.AsyncOpenAI], Awaitable[LegacyAPIResponse[Any]]]
 
 
@@ -59,7 +57,7 @@ def post_json(base_url: str, api_key: str, question: Question, seconds: float) -
 def posted(
     path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
 ) -> Question:
-    """To ask what the library has no method for."""
+    """Return a question for which the library has no method."""
 
     async def post(client: openai.AsyncOpenAI) -> LegacyAPIResponse[Any]:
         raw = {RAW_RESPONSE_HEADER: "true", **(headers or {})}
@@ -78,7 +76,7 @@ def _raise_for(error: openai.APIStatusError) -> NoReturn:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """How many seconds the provider asks us to wait, when what it says makes sense."""
+    """Return the seconds of a valid Retry-After header."""
     value = headers.get("retry-after", "")
     try:
         seconds = float(value)
@@ -95,27 +93,19 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 @cache
 def _client(base_url: str, api_key: str, pid: int) -> openai.AsyncOpenAI:
     """Return this process's client; `pid` is in the key because connections belong to a loop."""
+    # On this machine: no proxy, and a new connection for each call, which costs nothing. The
+    # embedded server writes header and body separately, so on a reused connection Nagle's algorithm
+    # delays every response by 44 ms.
+    local: dict[str, Any] = {}
+    if _is_loopback(base_url):
+        local = {"trust_env": False, "headers": {"Connection": "close"}}
     return openai.AsyncOpenAI(
         base_url=base_url,
-        api_key=api_key or "none",  # a server of one's own may want none, the library insists
+        api_key=api_key or "none",  # the library requires one
         max_retries=0,
         timeout=None,  # deadline.run is the only clock
-        http_client=_local_client() if _is_loopback(base_url) else _client_of(),
+        http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, **local),
     )
-
-
-def _local_client() -> openai.DefaultAsyncHttpxClient:
-    """For a server on this machine: no proxy in between, a new connection for each call.
-
-    The embedded server writes header and body apart, so on a kept connection Nagle's algorithm
-    makes every answer wait 44 ms; opening a loopback connection costs nothing.
-    """
-    return _client_of(trust_env=False, headers={"Connection": "close"})
-
-
-def _client_of(**more: Any) -> openai.DefaultAsyncHttpxClient:
-    """Whoever answers is who was named: nobody sends what we ask on to somebody else."""
-    return openai.DefaultAsyncHttpxClient(follow_redirects=False, **more)
 
 
 def _is_loopback(base_url: str) -> bool:

@@ -1,8 +1,7 @@
 """Deadlines for whole calls, not for each read.
 
-An HTTP timeout counts from one received byte to the next, so a provider that drips holds a
-request for as long as it likes. Here one event loop per process runs every call under a total
-deadline, and cancelling closes the connection.
+An HTTP timeout restarts with each received byte, so a slow provider could hold a request forever.
+One event loop per process runs every call under a total deadline; cancelling closes the connection.
 """
 
 import asyncio
@@ -13,11 +12,10 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-# If the loop itself is stuck, the caller still leaves; this much later than the deadline.
-GRACE = 0.25
+GRACE = 0.25  # seconds after the deadline at which the caller returns even if the loop hangs
 
-# By process: a forked child must not touch its parent's loop. Kept, not replaced, because
-# collecting the parent's loop in the child would close sockets that the two share.
+# By process, because a forked child must not use its parent's loop. The parent's loop is retained,
+# because its garbage collection in the child would close shared sockets.
 _loops: dict[int, asyncio.AbstractEventLoop] = {}
 
 
@@ -27,7 +25,6 @@ def run(call: Coroutine[Any, Any, T], seconds: float) -> T:
     try:
         return future.result(timeout=seconds + GRACE)
     except BaseException:
-        # Out of time, or the caller was interrupted: either way nobody waits for it any more.
         future.cancel()
         raise
 

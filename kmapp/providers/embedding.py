@@ -1,34 +1,34 @@
 """Embeddings through any OpenAI-compatible endpoint."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal, Protocol, Self
 
 from django.conf import settings
 
-from kmapp.providers.batching import batches
 from kmapp.providers.breaker import breaker_for
-from kmapp.providers.client import Question, post_json
+from kmapp.providers.client import post_json
 from kmapp.providers.errors import BadVectors, Faulted, Refused
 from kmapp.providers.metrics import record_call
 from kmapp.providers.vectors import Unusable, read_answer, read_vector
 
 Kind = Literal["query", "passage"]
-# What one call brought: for each text its vector, or why there is none.
-Outcome = list[float] | Unusable
+Outcome = list[float] | Unusable  # the vector of a text, or why there is none
 
-PROBES = 2  # texts that a broken batch is tried with alone, before all of them are
+PROBES = 2  # texts of a failed batch that are sent alone before all others
+# The embedded server handles one call at a time, so a large call delays the next one; small calls
+# are slow (31 texts a second one by one, 68 by 32).
+MOST_TEXTS = 32
+MOST_TOKENS = 2_000  # the server continues a call that timed out, so each call must be short
 
 
 class Embedder(Protocol):
-    """Makes vectors of texts, in their order."""
-
     def embed(self, texts: Sequence[str], *, kind: Kind) -> list[list[float]]: ...
 
 
 class ModelForm(Protocol):
-    """What a client must know of an embedding model; `EmbeddingModel` rows are that."""
+    """The fields of `EmbeddingModel` that a client needs."""
 
     @property
     def name(self) -> str: ...
@@ -44,43 +44,39 @@ class ModelForm(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class OpenAIEmbedder:
-    """Asks one endpoint for one model's vectors."""
-
     model: ModelForm
     base_url: str
     api_key: str
     seconds: float  # for each call
-    in_batches: bool
-    guarded: bool
+    in_batches: bool  # for jobs: small batches, no circuit breaker because the outbox backs off
 
     @classmethod
     def for_queries(cls, model: ModelForm) -> Self:
-        """Somebody is waiting: one call under the deadline, none while the circuit is open."""
+        """Return an embedder for requests: one call under the deadline, with a circuit breaker."""
         return cls(
             model=model,
             base_url=settings.EMBEDDING_BASE_URL,
             api_key=settings.EMBEDDING_API_KEY,
             seconds=settings.EMBEDDING_DEADLINE,
             in_batches=False,
-            guarded=True,
         )
 
     @classmethod
     def for_passages(cls, model: ModelForm) -> Self:
-        """Nobody is waiting: small batches, more time. The outbox backs off, so no circuit."""
+        """Return an embedder for jobs: small batches and more time."""
         return cls(
             model=model,
             base_url=settings.EMBEDDING_BATCH_BASE_URL,
             api_key=settings.EMBEDDING_API_KEY,
             seconds=settings.EMBEDDING_BATCH_DEADLINE,
             in_batches=True,
-            guarded=False,
         )
 
     def embed(self, texts: Sequence[str], *, kind: Kind) -> list[list[float]]:
         """Return a vector for each text; raise BadVectors if some texts are at fault."""
         forms = [self._form(text, kind) for text in texts]
-        outcomes = [o for batch in self._batches(forms) for o in self._each(batch, kind)]
+        calls = batches(forms) if self.in_batches else [forms] if forms else []
+        outcomes = [outcome for batch in calls for outcome in self._each(batch, kind)]
         reasons = {i: str(bad) for i, bad in enumerate(outcomes) if isinstance(bad, Unusable)}
         if reasons:
             raise BadVectors(reasons, [None if isinstance(o, Unusable) else o for o in outcomes])
@@ -91,11 +87,6 @@ class OpenAIEmbedder:
         if self.model.sends_input_type:
             return text
         return (self.model.query_prefix if kind == "query" else self.model.passage_prefix) + text
-
-    def _batches(self, forms: Sequence[str]) -> Iterable[Sequence[str]]:
-        if self.in_batches:
-            return batches(forms)
-        return [forms] if forms else []
 
     def _each(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
         """Return the result of each text. After a failed batch, each text is sent alone."""
@@ -108,7 +99,7 @@ class OpenAIEmbedder:
                 if not (down and isinstance(error, Faulted)):
                     return probes + [self._alone(text, kind) for text in batch[PROBES:]]
             if isinstance(error, Faulted):
-                raise  # whatever is asked: it is the provider
+                raise  # the provider fails for every text
             return [Unusable(str(error)) for _ in batch]
 
     def _alone(self, text: str, kind: Kind) -> Outcome:
@@ -119,21 +110,21 @@ class OpenAIEmbedder:
         return outcome
 
     def _call(self, batch: Sequence[str], kind: Kind) -> list[Outcome]:
-        circuit = breaker_for(self.base_url).guard() if self.guarded else nullcontext()
+        circuit = nullcontext() if self.in_batches else breaker_for(self.base_url).guard()
+        extra = {"input_type": kind} if self.model.sends_input_type else None
         with record_call("embedding", kind) as call, circuit:
             answer = post_json(
-                self.base_url, self.api_key, self._question(batch, kind), self.seconds
+                self.base_url,
+                self.api_key,
+                lambda client: client.embeddings.with_raw_response.create(
+                    model=self.model.name, input=list(batch), extra_body=extra
+                ),
+                self.seconds,
             )
             outcomes = self._read(answer, len(batch))
             bad = any(isinstance(outcome, Unusable) for outcome in outcomes)
             call.outcome = BadVectors.code if bad else "ok"
             return outcomes
-
-    def _question(self, batch: Sequence[str], kind: Kind) -> Question:
-        extra = {"input_type": kind} if self.model.sends_input_type else None
-        return lambda client: client.embeddings.with_raw_response.create(
-            model=self.model.name, input=list(batch), extra_body=extra
-        )
 
     def _read(self, answer: object, count: int) -> list[Outcome]:
         try:
@@ -149,3 +140,22 @@ class OpenAIEmbedder:
             return read_vector(raw, dimensions=self.model.dimensions)
         except Unusable as bad:
             return bad
+
+
+def estimate(text: str) -> int:
+    """Return about how many tokens, rather too many, without a tokenizer's tables in memory."""
+    ascii_letters = len(text.encode("ascii", "ignore"))
+    return ascii_letters // 3 + (len(text) - ascii_letters) + 1
+
+
+def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the texts in order, in batches within both limits; a longer text is alone."""
+    start = spent = 0
+    for position, text in enumerate(texts):
+        cost = estimate(text)
+        if position > start and (position - start == MOST_TEXTS or spent + cost > MOST_TOKENS):
+            yield texts[start:position]
+            start, spent = position, 0
+        spent += cost
+    if start < len(texts):
+        yield texts[start:]

@@ -17,27 +17,27 @@ class ProviderError(Unavailable):
 
 
 class ProviderTimeout(ProviderError):
-    """No whole answer before the deadline."""
+    """No complete response before the deadline."""
 
     code = "km_timeout"
 
 
 class CircuitOpen(ProviderError):
-    """The provider failed so often that it is left alone for a while: nothing was sent."""
+    """The circuit breaker is open after many failures, so nothing was sent."""
 
     code = "km_circuit_open"
 
 
 class Faulted(ProviderError):
-    """The provider is there but broke over what we sent: perhaps over one text of many."""
+    """The provider responds but failed to process the input, perhaps one text of many."""
 
 
 class Refused(ProviderError):
-    """The provider is well but does not accept what we sent: asking again changes nothing."""
+    """The provider does not accept the input, so a retry would not help."""
 
 
 class BadVectors(ProviderError):
-    """Some texts have no usable vector: `reasons` by position; `vectors` keeps the others."""
+    """Some texts have no usable vector: `reasons` by position; `vectors` has the others."""
 
     code = "km_bad_vector"
 

@@ -35,14 +35,14 @@ QUERY_CACHE = Counter(
 
 @dataclass
 class Call:
-    """One call, and how it ended: "ok" or the code of the error."""
+    """A call; its outcome is "ok" or the code of the error."""
 
     outcome: str = "interrupted"
 
 
 @contextmanager
 def record_call(provider: str, kind: str) -> Iterator[Call]:
-    """Observe what happens inside. A provider's error names its own outcome."""
+    """Observe the call inside the block. The code of a provider's error is its outcome."""
     call = Call()
     started = perf_counter()
     try:
@@ -51,10 +51,6 @@ def record_call(provider: str, kind: str) -> Iterator[Call]:
         call.outcome = error.code
         raise
     finally:
-        observe(provider, kind, perf_counter() - started, call.outcome)
-
-
-def observe(provider: str, kind: str, seconds: float, outcome: str) -> None:
-    CALLS.labels(provider, kind, outcome).inc()
-    if outcome != CircuitOpen.code:  # nothing was sent: no time to tell of
-        SECONDS.labels(provider, kind).observe(seconds)
+        CALLS.labels(provider, kind, call.outcome).inc()
+        if call.outcome != CircuitOpen.code:  # nothing was sent
+            SECONDS.labels(provider, kind).observe(perf_counter() - started)

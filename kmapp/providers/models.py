@@ -6,10 +6,10 @@ from django.utils.translation import gettext_lazy as _
 
 
 class EmbeddingModel(models.Model):
-    """A model as this deployment uses it: name, size, and the form of text it was measured to like.
+    """An embedding model of the deployment: name, size and form of texts.
 
-    Belongs to the deployment, not to an account. Changing the model or the template is a migration
-    without downtime: a second row is filled beside the first, compared, then made the active one.
+    The model or the template is changed without downtime: a second row is filled, compared with the
+    first, and activated.
     """
 
     class State(models.TextChoices):

@@ -6,13 +6,13 @@ from string import Template
 
 
 class Prompts:
-    """The prompts of one folder. `$names` are filled in when they are asked for."""
+    """The prompts of one folder, in which `$names` are placeholders."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def __call__(self, name: str, **values: str) -> str:
-        """Return a prompt with its values filled in. A missing value is a bug."""
+        """Return a prompt with its values. A missing value is an error."""
         return _template(self._folder / f"{name}.md").substitute(values).strip()
 
 

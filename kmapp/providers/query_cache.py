@@ -1,7 +1,7 @@
 """Short-lived cache of query vectors.
 
-Kept per account, so that no timing tells one account what another asked. A cache that is down
-costs an embedding, never an answer.
+Per account, so that response times do not reveal queries of other accounts. Without the cache, a
+query is embedded again.
 """
 
 from contextlib import suppress
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A query's vector, and whether we had it already."""
+    """The vector of a query, and whether it was in the cache."""
 
     vector: list[float]
     cached: bool
@@ -32,26 +32,25 @@ def query_vector(
     account_id: UUID, text: str, *, model: ModelForm, embedder: Embedder
 ) -> QueryVector:
     """Return the vector of a query from the cache or `embedder`, which may raise."""
-    key = _key(account_id, text, model)
-    cached, is_up = _remembered(key, model)
+    parts = (model.name, str(model.dimensions), model.query_prefix, text)
+    key = f"query-vector:{account_id}:{sha256(chr(0).join(parts).encode()).hexdigest()}"
+    cached, is_up = _load(key, model)
     if cached:
         return QueryVector(cached, cached=True)
     [vector] = embedder.embed([text], kind="query")
     if is_up:
-        _remember(key, vector)
+        try:
+            cache.set(key, pack(vector), timeout=settings.QUERY_CACHE_SECONDS)
+        except Exception as error:  # noqa: BLE001 - no error of the cache may fail the query
+            log.warning("query_cache_unwritable", error=type(error).__name__)
     return QueryVector(vector, cached=False)
 
 
-def _key(account_id: UUID, text: str, model: ModelForm) -> str:
-    parts = (model.name, str(model.dimensions), model.query_prefix, text)
-    return f"query-vector:{account_id}:{sha256(chr(0).join(parts).encode()).hexdigest()}"
-
-
-def _remembered(key: str, model: ModelForm) -> tuple[list[float] | None, bool]:
+def _load(key: str, model: ModelForm) -> tuple[list[float] | None, bool]:
     """Return the cached vector if it is usable, and whether the cache responds."""
     try:
         packed = cache.get(key)
-    except Exception as error:  # noqa: BLE001 - whatever ails the cache, the query goes on
+    except Exception as error:  # noqa: BLE001 - as above
         log.warning("query_cache_unreadable", error=type(error).__name__)
         QUERY_CACHE.labels("down").inc()
         return None, False
@@ -61,10 +60,3 @@ def _remembered(key: str, model: ModelForm) -> tuple[list[float] | None, bool]:
             vector = read_vector(packed, dimensions=model.dimensions)
     QUERY_CACHE.labels("hit" if vector else "miss").inc()
     return vector, True
-
-
-def _remember(key: str, vector: list[float]) -> None:
-    try:
-        cache.set(key, pack(vector), timeout=settings.QUERY_CACHE_SECONDS)
-    except Exception as error:  # noqa: BLE001 - as above
-        log.warning("query_cache_unwritable", error=type(error).__name__)

@@ -16,13 +16,13 @@ PATH = "/rerank"
 
 
 def configured() -> bool:
-    """Whether there is a reranker. Without one, words and meaning decide."""
+    """Return whether there is a reranker. Without one, results remain in their order."""
     return bool(settings.RERANK_BASE_URL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HttpReranker:
-    """Asks one endpoint. Somebody is waiting: one call under a deadline, behind a circuit."""
+    """A client for requests: one call under a deadline, with a circuit breaker."""
 
     model: str
     base_url: str
@@ -40,22 +40,20 @@ class HttpReranker:
         )
 
     def relevance(self, query: str, texts: Sequence[str]) -> list[float]:
-        # A circuit of its own: at the same address embeddings may be well.
-        circuit = breaker_for(self.base_url + PATH).guard()
-        with record_call("rerank", "query") as call, circuit:
-            request = posted(PATH, self._body(query, texts))
-            answer = post_json(self.base_url, self.api_key, request, self.seconds)
-            scores = read_answer(answer, count=len(texts))
-            call.outcome = "ok"
-            return scores
-
-    def _body(self, query: str, texts: Sequence[str]) -> dict[str, Any]:
-        return {
+        body = {
             "model": self.model,
             "query": query,
             "documents": list(texts),
             "top_n": len(texts),
         }
+        # A circuit of its own, because embeddings at the same address may work.
+        circuit = breaker_for(self.base_url + PATH).guard()
+        with record_call("rerank", "query") as call, circuit:
+            request = posted(PATH, body)
+            answer = post_json(self.base_url, self.api_key, request, self.seconds)
+            scores = read_answer(answer, count=len(texts))
+            call.outcome = "ok"
+            return scores
 
 
 def read_answer(answer: object, *, count: int) -> list[float]:

@@ -1,7 +1,7 @@
 """Validation of the vectors in a provider's response. Pure.
 
-A zero or non-finite vector would sit in the index as the neighbour of everything or break it;
-a swapped one would file one person's words under another's.
+A zero or non-finite vector would be the neighbour of everything in the index or break it; a swapped
+one would return one person's text for another's.
 """
 
 import base64
@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from sys import byteorder
 from typing import Any
 
-# The index keeps half-precision numbers: beyond these bounds a vector becomes infinite or zero.
+# In half precision, a vector beyond these bounds becomes infinite or zero.
 LARGEST = 65_504.0
 SHORTEST = 1e-4
 
 
 class Unusable(ValueError):
-    """Why a text has no vector that can be used."""
+    """A text has no vector that can be used."""
 
 
 def read_answer(answer: object, *, count: int) -> list[object]:
@@ -37,7 +37,7 @@ def read_answer(answer: object, *, count: int) -> list[object]:
 
 
 def read_vector(raw: object, *, dimensions: int) -> list[float]:
-    """One embedding as numbers; it comes as a list or as base64 of 32-bit floats."""
+    """Return one embedding, from a list or from base64 of 32-bit floats, as numbers."""
     vector = _numbers(raw)
     if len(vector) != dimensions:
         raise Unusable(f"{len(vector)} dimensions instead of {dimensions}")

@@ -6,8 +6,14 @@ from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 from pytest_django import Settings
 
-from kmapp.providers.batching import MOST_TEXTS, MOST_TOKENS, batches, estimate
-from kmapp.providers.embedding import Kind, OpenAIEmbedder
+from kmapp.providers.embedding import (
+    MOST_TEXTS,
+    MOST_TOKENS,
+    Kind,
+    OpenAIEmbedder,
+    batches,
+    estimate,
+)
 from kmapp.providers.errors import BadVectors, ProviderError
 from tests.fake_provider import FakeProvider, vector_of
 from tests.kernel.conftest import Form

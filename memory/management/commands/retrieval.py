@@ -122,6 +122,5 @@ def _embedding() -> Iterator[Callable[[Sequence[str], str], Sequence[Sequence[fl
             api_key=settings.EMBEDDING_API_KEY,
             seconds=settings.EMBEDDING_BATCH_DEADLINE,
             in_batches=True,
-            guarded=False,
         )
         yield lambda texts, kind: client.embed(texts, kind=cast(Kind, kind))
