@@ -17,7 +17,7 @@ app.autodiscover_tasks(["memory", "rules", "context"], related_name="jobs.tasks"
 
 @setup_logging.connect
 def keep_django_logging(**_kwargs: Any) -> None:
-    """Django has set logging up; Celery does so unless somebody listens here."""
+    """Do nothing: with a receiver, Celery does not replace Django's logging."""
 
 
 @worker_ready.connect
@@ -32,7 +32,6 @@ def start_consumer_watchdog(sender: Any, **_kwargs: Any) -> None:
 
 @task_prerun.connect
 def name_task(task_id: str, task: Any, **_kwargs: Any) -> None:
-    """Let every log line of a task say whose it is."""
     structlog.contextvars.bind_contextvars(task=task.name, task_id=task_id)
 
 

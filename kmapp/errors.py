@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 
 class DomainError(Exception):
-    """Something was refused: says what happened and what to do about it."""
+    """A refusal whose message states what happened and what to do about it."""
 
     status: ClassVar[int] = 400
     code: str = "invalid_request"
@@ -25,7 +25,7 @@ class DomainError(Exception):
         self.issues = [dict(issue) for issue in issues]
 
     def body(self) -> dict[str, Any]:
-        """Return the error body that the whole API shares."""
+        """Return the error body of the API."""
         return {
             "status": self.status,
             "error": self.code,
@@ -37,7 +37,7 @@ class DomainError(Exception):
 
 
 class Invalid(DomainError):
-    """The request cannot be understood; `issues` name the places."""
+    """The request is invalid; `issues` name the places."""
 
 
 class Denied(DomainError):
@@ -56,7 +56,7 @@ class Conflict(DomainError):
 
 
 class Gone(DomainError):
-    """It was here and was erased for good."""
+    """The object was permanently erased."""
 
     status = 410
     code = "gone"
@@ -68,17 +68,10 @@ class TooLarge(DomainError):
 
 
 class Waiting(DomainError):
-    """A refusal that time mends."""
+    """A temporary refusal."""
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        retry_after: float,
-        code: str | None = None,
-        details: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(message, code=code, details=details)
+    def __init__(self, message: str, *, retry_after: float, **fields: Any) -> None:
+        super().__init__(message, **fields)
         self.retry_after = retry_after  # seconds
 
 

@@ -25,7 +25,7 @@ def _load_secret_key() -> str:
 
 
 SECRET_KEY = env.text("SECRET_KEY") or _load_secret_key()
-# Older ones, which open what they sealed; nothing is sealed with them.
+# Former keys, which can still decrypt; they encrypt nothing.
 SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS")
 DEBUG = env.flag("DEBUG", default=False)
 HOST = env.text("HOST", "127.0.0.1")
@@ -118,34 +118,32 @@ REDIS_URL = env.text("REDIS_URL") or embedded.redis_url(DATA_DIR)
 def _database(url: str, *, statement_timeout: str, pooled: bool) -> dict[str, object]:
     entry = env.database(url)
     options = entry["OPTIONS"]
-    assert isinstance(options, dict)  # noqa: S101 - ours, two lines up
+    assert isinstance(options, dict)  # noqa: S101 - for mypy
     options["options"] = " ".join(
         f"-c {name}={value}"
         for name, value in {
             "statement_timeout": statement_timeout,
             "lock_timeout": "2s",
             "idle_in_transaction_session_timeout": "10s",
-            # A filtered HNSW scan goes on until it has enough rows; pgvector's default stops short.
+            # A filtered HNSW scan continues until it has enough rows; the default stops earlier.
             "hnsw.iterative_scan": "strict_order",
             "hnsw.ef_search": "100",
-            # Compiling a plan costs more than running any of ours.
+            # Compiling a plan takes longer than running any of our statements.
             "jit": "off",
-            # Starting helpers takes longer than most of our statements, and they take the
-            # processors of other requests.
+            # Parallel workers take long to start, and use the processors of other requests.
             "max_parallel_workers_per_gather": "0",
         }.items()
     )
     if pooled:
-        # A thread needs one connection and there are more than threads, so waiting means that the
-        # server is full or away: refuse soon, and find it back soon (the pool's own retries slow
-        # down to half a minute and more).
+        # There are more connections than threads, so a wait means that the server is full or away:
+        # fail soon and reconnect soon (by default, retries slow down to half a minute and more).
         options["pool"] = {"min_size": 0, "max_size": 8, "timeout": 2, "reconnect_timeout": 2}
     return {**entry, "ATOMIC_REQUESTS": False, "CONN_MAX_AGE": 0}
 
 
 STATEMENT_TIMEOUT = env.text("STATEMENT_TIMEOUT", "5s")
 DATABASES = {
-    # Everything runs as the app role, under row-level security.
+    # Requests and jobs use the app role, under row-level security.
     "default": _database(DATABASE_URL, statement_timeout=STATEMENT_TIMEOUT, pooled=True),
 }
 if DATABASE_OWNER_URL:
@@ -165,8 +163,8 @@ CACHES = {
 # --- Jobs ----------------------------------------------------------------------------------------
 
 _VISIBILITY = {
-    # A message that was taken for so long is given to another worker, by the clock of whoever
-    # looks: clocks may be hours apart. A sweep finds what died with its worker much sooner.
+    # Messages are redelivered after this time, by the clock of any worker: clocks may be hours
+    # apart. A sweep finds the work of a dead worker much sooner.
     "visibility_timeout": 86_400,
     "unacked_restore_throttle": 1,
     "socket_timeout": 5,
@@ -178,7 +176,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = _VISIBILITY
 CELERY_RESULT_BACKEND_TRANSPORT_OPTIONS = _VISIBILITY
 CELERY_VISIBILITY_TIMEOUT = _VISIBILITY["visibility_timeout"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # the broker comes back; so do we
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True
@@ -188,11 +186,11 @@ CELERY_TASK_SOFT_TIME_LIMIT = 200
 CELERY_TASK_TIME_LIMIT = 240
 CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# A worker that listens for remote control can wait for ever on a broker that came back: redis-py
-# reconnects inside a read that has no time limit. Nobody controls ours that way.
+# A worker with remote control can hang after an outage of the broker: redis-py reconnects inside a
+# read that has no timeout. Remote control is not used.
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
-# SIGTERM waits for the tasks at hand, which are short (outbox.tasks.SLICE); SIGQUIT this long.
+# SIGTERM waits for running tasks, which are short (outbox.tasks.SLICE); SIGQUIT waits this long.
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 10
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_SEND_TASK_EVENTS = False
@@ -230,7 +228,7 @@ OPENAI_BASE_URL = env.text("OPENAI_BASE_URL")
 OPENAI_API_KEY = env.text("OPENAI_API_KEY")
 EMBEDDER_QUERY_PORT = env.integer("EMBEDDER_QUERY_PORT", 8001)
 EMBEDDER_BATCH_PORT = env.integer("EMBEDDER_BATCH_PORT", 8002)
-# "embedded" keeps our own embedder beside a chat model at OPENAI_BASE_URL.
+# "embedded" selects the embedded embedder although OPENAI_BASE_URL has a chat model.
 _EMBEDDER = env.text("EMBEDDING_BASE_URL") or OPENAI_BASE_URL
 _EXTERNAL_EMBEDDER = "" if _EMBEDDER == "embedded" else _EMBEDDER
 EMBEDDING_IS_EMBEDDED = not _EXTERNAL_EMBEDDER
@@ -249,19 +247,18 @@ BREAKER_FAIL_MAX = env.integer("BREAKER_FAIL_MAX", 5)
 BREAKER_RESET_SECONDS = env.seconds("BREAKER_RESET_SECONDS", 30)
 BREAKER_SUCCESSES = env.integer("BREAKER_SUCCESSES", 2)
 QUERY_CACHE_SECONDS = env.seconds("QUERY_CACHE_SECONDS", 300)
-# One that orders the first results of a search; without an address there is none.
+# An optional reranker of the first results of a search.
 RERANK_BASE_URL = env.text("RERANK_BASE_URL").rstrip("/")
 RERANK_API_KEY = env.text("RERANK_API_KEY")
 RERANK_MODEL = env.text("RERANK_MODEL")
 RERANK_DEADLINE = env.seconds("RERANK_DEADLINE", 1.0)
 CHAT_MODEL = env.text("CHAT_MODEL")
 CHAT_DEADLINE = env.seconds("CHAT_DEADLINE", 90)
-# Other kmapps that accounts may have answer for a source, such as https://kb.example.org.
+# Other kmapps that may be remote sources of accounts, such as https://kb.example.org.
 REMOTE_BASE_URLS = [url.rstrip("/") for url in env.words("REMOTE_BASE_URLS")]
-# One that is shown pictures, at the same address; the same model's name if that can see.
+# A model for images, at the same address as the chat model; it may be the same model.
 VISION_MODEL = env.text("VISION_MODEL")
 
-# Each tells its part of `manage.py demo`.
 DEMO_LOADERS = (
     "memory.management.demo.load",
     "knowledge.management.demo.load",
@@ -271,11 +268,11 @@ DEMO_LOADERS = (
 # --- Knowledge -----------------------------------------------------------------------------------
 
 KNOWLEDGE_CACHE_SECONDS = env.seconds("KNOWLEDGE_CACHE_SECONDS", 30)
-# Of one file, and of all present files of an account.
+# Limits of one file, and of all files of an account.
 KNOWLEDGE_MAX_FILE_BYTES = env.integer("KNOWLEDGE_MAX_FILE_BYTES", 100 * 1024 * 1024)
 KNOWLEDGE_MAX_ACCOUNT_BYTES = env.integer("KNOWLEDGE_MAX_ACCOUNT_BYTES", 5 * 1024**3)
-# Pages are fetched from sites at public addresses, and from places ("wiki.corp:8080") that may
-# stand in a private network. None are named: nothing is fetched.
+# Pages are fetched from these public hosts, and from these hosts ("wiki.corp:8080") in private
+# networks. By default, nothing is fetched.
 KNOWLEDGE_FETCH_HOSTS = env.words("KNOWLEDGE_FETCH_HOSTS")
 KNOWLEDGE_FETCH_PRIVATE = env.words("KNOWLEDGE_FETCH_PRIVATE")
 
@@ -294,7 +291,7 @@ THROTTLES = {
     # By address: requests without a valid key.
     "anonymous": env.integer("THROTTLE_ANONYMOUS_PER_MINUTE", 60),
 }
-# What Prometheus may send instead of a key, to read /metrics and nothing else.
+# A token with which Prometheus may read /metrics.
 METRICS_TOKEN = env.text("METRICS_TOKEN")
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["kmapp.accounts.authentication.KeyAuthentication"],
@@ -316,7 +313,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/v1",
-    "COMPONENT_SPLIT_PATCH": False,  # what is required is, whatever the method
+    "COMPONENT_SPLIT_PATCH": False,
     "ENFORCE_NON_BLANK_FIELDS": True,
     "ENUM_NAME_OVERRIDES": {
         "Kind": "memory.models.MemoryEntry.Kind",
@@ -350,7 +347,7 @@ SESSION_COOKIE_AGE = SESSION_HOURS * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = BEHIND_TLS
-# A browser takes a cookie of such a name over TLS from this very host only.
+# Browsers accept a cookie with this prefix only over TLS from the same host.
 COOKIE_PREFIX = "__Host-" if BEHIND_TLS else ""
 SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
@@ -386,7 +383,7 @@ USE_TZ = True
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# Files are served from where they lie: nothing to collect, nothing to forget.
+# Files are served from their folders, without collectstatic.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_KEEP_ONLY_HASHED_FILES = False
 STORAGES = {
@@ -401,5 +398,5 @@ LOGGING = {"level": env.text("LOG_LEVEL", "INFO"), "json": env.flag("LOG_JSON", 
 
 CHECKPOINT_FILE = env.folder("CHECKPOINT_FILE", DATA_DIR / "checkpoints" / "checkpoints.ndjson")
 CHECKPOINT_KEY_FILE = env.folder("CHECKPOINT_KEY_FILE", KEYS_DIR / "checkpoint.ed25519")
-# Where `manage.py backup` writes, unless told otherwise.
+# Default folder of `manage.py backup`.
 BACKUPS_DIR = env.folder("BACKUPS_DIR", DATA_DIR / "backups")

@@ -8,18 +8,18 @@ from kmapp.outbox.queue_depth import is_crowded
 
 
 class Scheduler(PersistentScheduler):
-    """Keeps its times in a file: what is due every hour is done by who restarts often, too."""
+    """A scheduler with its times in a file, so that hourly tasks run despite frequent restarts."""
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        """One step. What was done in what is now the future counts as done right now."""
+        """Do one step. After the clock was set back, runs in the future count as runs now."""
         for entry in self.schedule.values():
             now = entry.default_now()
             if entry.last_run_at and entry.last_run_at > now:
                 entry.last_run_at = now
-                self._heap = None  # it is made of times that do not hold any more
+                self._heap = None  # it contains the former times
         return float(super().tick(*args, **kwargs))
 
     def apply_async(self, entry: Any, *args: Any, **kwargs: Any) -> Any:
-        """Send a task, unless nobody takes those that were sent before."""
+        """Send a task, unless enough messages wait already."""
         queue = entry.options.get("queue", self.app.conf.task_default_queue)
         return None if is_crowded(queue) else super().apply_async(entry, *args, **kwargs)

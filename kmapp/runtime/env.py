@@ -1,12 +1,14 @@
 """Typed environment variables: an invalid value stops the start with an explanation."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+
+N = TypeVar("N", int, float)
 
 
 def text(name: str, default: str = "") -> str:
@@ -21,22 +23,24 @@ def flag(name: str, *, default: bool) -> bool:
 
 
 def integer(name: str, default: int) -> int:
-    value = os.environ.get(name, str(default))
-    try:
-        return int(value)
-    except ValueError:
-        raise ImproperlyConfigured(f"{name}={value!r}: write a whole number.") from None
+    return _parse(name, default, int, "a whole number")
 
 
 def seconds(name: str, default: float) -> float:
+    number = _parse(name, default, float, "a number of seconds")
+    if not 0 < number < float("inf"):
+        raise ImproperlyConfigured(
+            f"{name}={os.environ[name]!r}: write a positive number of seconds."
+        )
+    return number
+
+
+def _parse(name: str, default: float, parse: Callable[[str], N], expected: str) -> N:
     value = os.environ.get(name, str(default))
     try:
-        number = float(value)
+        return parse(value)
     except ValueError:
-        raise ImproperlyConfigured(f"{name}={value!r}: write a number of seconds.") from None
-    if not 0 < number < float("inf"):
-        raise ImproperlyConfigured(f"{name}={value!r}: write a positive number of seconds.")
-    return number
+        raise ImproperlyConfigured(f"{name}={value!r}: write {expected}.") from None
 
 
 def folder(name: str, default: Path) -> Path:
@@ -51,7 +55,7 @@ def words(name: str, default: str = "") -> list[str]:
 def database(url: str) -> dict[str, object]:
     """Return a DATABASES entry from postgres://user:password@host:port/name?option=value.
 
-    A unix socket folder goes in the query, as libpq has it: postgres://user@/name?host=/run/x
+    A unix socket folder goes in the query, as in libpq: postgres://user@/name?host=/run/x
     """
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql") or not parts.username:

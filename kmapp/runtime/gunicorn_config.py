@@ -19,10 +19,10 @@ threads = env.integer("WEB_THREADS", 4)
 preload_app = True
 timeout = 60
 graceful_timeout = 25
-limit_request_line = 8190  # bytes; the most that it can
+limit_request_line = 8190  # bytes; gunicorn's maximum
 control_socket_disable = True
 errorlog = "-"
-# Its own few lines go where ours go, once Django has set logging up.
+# gunicorn's own lines go through Django's logging.
 logconfig_dict = {
     "root": {"level": "INFO", "handlers": ["error_console"]},
     "loggers": {"gunicorn.error": {"level": "WARNING", "handlers": [], "propagate": True}},
@@ -30,9 +30,9 @@ logconfig_dict = {
 
 
 def when_ready(_server: Any) -> None:
-    """Load every view before the fork, and keep all that from the collector: it stays shared."""
+    """Load every view before the fork and freeze all objects, so that their memory is shared."""
     import_module(settings.ROOT_URLCONF)
-    tokens.count("the tables, too")  # 148 MB for all processes instead of for each
+    tokens.count("load the tables")  # 148 MB for all processes instead of for each
     gc.collect()
     gc.freeze()
 

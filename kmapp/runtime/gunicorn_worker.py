@@ -1,7 +1,7 @@
 """gunicorn's worker with timeouts for slow clients. No Django.
 
-Its own waits five seconds for the first byte of a connection and for ever for the second, and a
-thread that waits serves nobody else.
+gunicorn's own worker waits five seconds for the first byte of a connection and forever for the
+second, and a waiting thread serves no other request.
 """
 
 import errno
@@ -12,12 +12,12 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker  # type: ignore[import-untyped]
 
-SILENCE = 10.0  # seconds that a sender may pause
-UNREAD = 60.0  # seconds that a reader may take for one piece of an answer
+SILENCE = 10.0  # seconds a client may pause while it sends
+UNREAD = 60.0  # seconds a client may take to read one piece of a response
 
 
 class Impatient(socket.socket):
-    """A connection that counts as broken when the other side stands still."""
+    """A connection that breaks when the client is too slow."""
 
     def recv(self, *how: Any) -> bytes:
         with self._within(SILENCE):
@@ -29,7 +29,7 @@ class Impatient(socket.socket):
 
     @contextmanager
     def _within(self, seconds: float) -> Iterator[None]:
-        if self.gettimeout() is not None:  # somebody has a limit already
+        if self.gettimeout() is not None:
             yield
             return
         self.settimeout(seconds)
@@ -42,10 +42,8 @@ class Impatient(socket.socket):
 
 
 class Worker(ThreadWorker):  # type: ignore[misc] # it has no types
-    """Serves over such connections."""
-
     def enqueue_req(self, conn: Any) -> None:
-        """Queue a connection before anything is read from it."""
+        """Replace the socket before anything is read from it."""
         if not isinstance(conn.sock, Impatient):
             conn.sock = Impatient(fileno=conn.sock.detach())
         super().enqueue_req(conn)

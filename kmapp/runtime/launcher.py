@@ -1,7 +1,7 @@
 """Launcher that execs a program tied to its parent. Run as a script, not imported.
 
-A script of its own and not a preexec_fn, which is unsafe beside threads: it takes the account and
-priority asked for, asks the kernel to be told when its parent dies, and calls exec.
+A script instead of a preexec_fn, which is unsafe with threads: it sets account and priority, asks
+the kernel for a signal when its parent dies, and calls exec.
 """
 
 import ctypes
@@ -21,8 +21,8 @@ def main() -> None:
         os.setgroups([])
         os.setgid(gid)
         os.setuid(uid)
-        os.chdir("/")  # ours may be closed to that account
-    if sys.platform == "linux":  # last: a change of account clears it
+        os.chdir("/")  # the account may have no access to the current folder
+    if sys.platform == "linux":  # last, because a change of account clears it
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, order["stop_signal"])
     if os.getppid() != order["parent"]:
         sys.exit("The process that started this one died meanwhile.")

@@ -1,15 +1,13 @@
 """Logging: one JSON object per line, with the request id and without user content.
 
-Messages of exceptions may quote what a person wrote, so the JSON form names an error by type,
-SQLSTATE and place.
-The console form (`LOG_JSON=False`) is for developers and prints everything.
+Messages of exceptions may quote user content, so the JSON form has only their type, SQLSTATE and
+traceback. The console form (`LOG_JSON=False`) is for developers and prints everything.
 """
 
 import logging
 import logging.config
 import traceback
 from collections.abc import Mapping, MutableMapping
-from types import TracebackType
 from typing import Any
 
 import structlog
@@ -17,7 +15,6 @@ import structlog
 Event = MutableMapping[str, Any]
 FRAMES = 30
 
-# What every record gets, ours and other people's.
 _SHARED: list[Any] = [
     structlog.contextvars.merge_contextvars,
     structlog.stdlib.add_log_level,
@@ -50,12 +47,12 @@ def configure(options: Mapping[str, Any]) -> None:
             "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
             "root": {"handlers": ["stderr"], "level": options["level"]},
             "loggers": {
-                # Our own access line says the same of refusals, with the route instead of the path.
+                # Refusals are in our access log, with the route instead of the path.
                 "django.request": {"level": "ERROR", "filters": ["route"]},
                 "django.security": {"level": "ERROR"},
-                # Statements hold people's words.
+                # Statements contain user content.
                 "django.db.backends": {"level": "INFO"},
-                # A line for each message says nothing that the outbox does not know.
+                # The outbox has the same information as a line for each message.
                 "celery.worker.strategy": {"level": "WARNING"},
                 "celery.app.trace": {"level": "WARNING"},
                 "openai": {"level": "WARNING"},
@@ -76,13 +73,13 @@ def configure(options: Mapping[str, Any]) -> None:
 
 
 def quiet_error(logger: object, method: str, event: Event) -> Event:
-    """Name errors by types and places: their messages may quote what was written."""
+    """Replace an exception by the types and tracebacks of its chain."""
     info = event.pop("exc_info", None)
     if not info:
         return event
     error = info[1] if isinstance(info, tuple) else info
     if isinstance(error, BaseException):
-        event["errors"] = [_named(each) for each in _chain(error)]
+        event["errors"] = [_describe(each) for each in _chain(error)]
     return event
 
 
@@ -96,27 +93,22 @@ def _chain(error: BaseException) -> list[BaseException]:
     return chain
 
 
-def _named(error: BaseException) -> dict[str, Any]:
-    named: dict[str, Any] = {"type": f"{type(error).__module__}.{type(error).__qualname__}"}
+def _describe(error: BaseException) -> dict[str, Any]:
+    fields: dict[str, Any] = {"type": f"{type(error).__module__}.{type(error).__qualname__}"}
     if sqlstate := getattr(error, "sqlstate", None):
-        named["sqlstate"] = sqlstate
-    return {**named, "at": _frames(error.__traceback__)}
-
-
-def _frames(place: TracebackType | None) -> list[str]:
-    frames = traceback.extract_tb(place)[-FRAMES:]
-    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+        fields["sqlstate"] = sqlstate
+    frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
+    return {**fields, "at": [f"{each.filename}:{each.lineno} {each.name}" for each in frames]}
 
 
 class RouteNotPath(logging.Filter):
-    """Django names a failed request by its path, which may hold a person's id; not us."""
+    """Replace the path of a failed request by its route, because a path may contain an id."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         request = getattr(record, "request", None)
         if request is not None:
             match = getattr(request, "resolver_match", None)
-            reason = (
-                record.args[0] if isinstance(record.args, tuple) and record.args else record.msg
-            )
+            args = record.args if isinstance(record.args, tuple) else ()
+            reason = args[0] if args else record.msg
             record.msg, record.args = "%s: %s", (reason, match.route if match else "unmatched")
         return True

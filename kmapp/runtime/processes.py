@@ -17,7 +17,7 @@ TICK = 0.05
 
 
 class CannotStart(Exception):
-    """A reason for the person at the terminal, without a traceback."""
+    """An error for the person at the terminal, without a traceback."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,16 +28,16 @@ class Program:
     argv: Sequence[str]
     ready: Callable[[], bool] = lambda: True
     env: Mapping[str, str] = field(default_factory=dict)
-    account: str = ""  # of the machine; another than ours only when we are root
+    account: str = ""  # system account, if not our own; requires root
     nice: int = 0
     stop_signal: signal.Signals = signal.SIGTERM
     grace: float = 10  # seconds from the stop signal to SIGKILL
-    holds_data: bool = False  # gets its whole grace even when the person is in a hurry
+    holds_data: bool = False  # has its whole grace even after a second Ctrl-C
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A process for good: numbers are given again, a number and a start time are not."""
+    """A process by pid and start time, because pids are reused."""
 
     pid: int
     started: str
@@ -46,7 +46,6 @@ class Identity:
         return bool(self.started) and started(self.pid) == self.started
 
     def end(self, stop_signal: signal.Signals, grace: float) -> None:
-        """End it and its session, if it is still there."""
         if not self.alive():
             return
         os.kill(self.pid, stop_signal)
@@ -55,7 +54,7 @@ class Identity:
 
 
 def start(program: Program, log: Path, *, stdout: int | None = None) -> subprocess.Popen[bytes]:
-    """Start it in a session of its own, so that the terminal's Ctrl-C reaches only us."""
+    """Start a program in its own session, so that Ctrl-C reaches only this process."""
     order = {
         "argv": [str(word) for word in program.argv],
         "nice": program.nice,
@@ -75,7 +74,7 @@ def start(program: Program, log: Path, *, stdout: int | None = None) -> subproce
 
 
 def stop(process: subprocess.Popen[bytes], program: Program, *, grace: float | None = None) -> bool:
-    """Signal the main process only (it knows how to end its children), then clear what is left."""
+    """Signal the main process, which ends its children, then kill what is left of the session."""
     if process.poll() is None:
         process.send_signal(program.stop_signal)
     try:
@@ -88,13 +87,12 @@ def stop(process: subprocess.Popen[bytes], program: Program, *, grace: float | N
 
 
 def kill_session(process: subprocess.Popen[bytes]) -> None:
-    """End at once whatever of this program still runs."""
     _kill_group(process.pid)
     process.wait()
 
 
 def _kill_group(leader: int) -> None:
-    with suppress(ProcessLookupError):  # nothing is left, as it should be
+    with suppress(ProcessLookupError):
         os.killpg(leader, signal.SIGKILL)
 
 
@@ -123,7 +121,7 @@ def command_of(pid: int) -> str:
 
 
 def started(pid: int) -> str:
-    """When the process began, in words that differ after a reboot; empty if it is gone."""
+    """Return the start time of a process, unique across reboots, or "" if it has ended."""
     if not Path("/proc/self").exists():
         state, _, began = _ps(pid, "stat=,lstart=").partition(" ")
         return "" if state.startswith("Z") else began.strip()

@@ -15,7 +15,7 @@ from kmapp.runtime.processes import CannotStart, Identity, Program, started
 
 @contextmanager
 def lock(data_dir: Path) -> Iterator[None]:
-    """Own the data folder; the kernel gives the lock back however we end."""
+    """Lock the data folder; the kernel releases the lock when the process ends."""
     with (data_dir / "up.lock").open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -33,7 +33,7 @@ def lock(data_dir: Path) -> Iterator[None]:
 
 
 class PidFile:
-    """Who runs, with start times, so that a number given again is never mistaken."""
+    """The running processes with their start times, because pids are reused."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -55,7 +55,7 @@ class PidFile:
         new.replace(self.path)
 
     def end_leftovers(self, report: Callable[[str], None]) -> None:
-        """End what a supervisor that was killed could not, last started first."""
+        """End the processes of a supervisor that was killed, last started first."""
         if not self.path.exists():
             return
         for entry in reversed(json.loads(self.path.read_text())["children"]):
@@ -70,7 +70,7 @@ class PidFile:
 
 
 def rotate(log: Path, *, above: int) -> None:
-    """Keep one older log. Its writer appends, so it goes on in the emptied file."""
+    """Copy a large log and empty it, because its writer continues to append to the same file."""
     if log.exists() and log.stat().st_size > above:
         shutil.copyfile(log, log.with_name(log.name + ".1"))
         os.truncate(log, 0)

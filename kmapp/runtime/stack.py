@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,52 +60,53 @@ def database_server() -> Iterator[None]:
 
 
 def may_provision() -> bool:
-    """Whether the server's superuser is ours to be."""
+    """Return whether the superuser of the server is available."""
     return not env.text("DATABASE_URL") or bool(env.text("DATABASE_SUPERUSER_URL"))
 
 
 def _embedders(logs: Path) -> list[Part]:
     if not settings.EMBEDDING_IS_EMBEDDED:
         return []
-    part_list: list[Part] = [
-        Embedder(settings.EMBEDDER_QUERY_PORT, logs / "embedder-query.log", "embedder-query")
-    ]
-    if not env.text("EMBEDDING_BATCH_BASE_URL"):
-        port, log = settings.EMBEDDER_BATCH_PORT, logs / "embedder-batch.log"
-        part_list.append(Embedder(port, log, "embedder-batch", polite=True))
-    return part_list
+    queries = settings.EMBEDDER_QUERY_PORT, logs / "embedder-query.log", "embedder-query"
+    batches = settings.EMBEDDER_BATCH_PORT, logs / "embedder-batch.log", "embedder-batch"
+    if env.text("EMBEDDING_BATCH_BASE_URL"):
+        return [Embedder(*queries)]
+    return [Embedder(*queries), Embedder(*batches, polite=True)]
 
 
 def web() -> Program:
-    argv = [sys.executable, "-m", "gunicorn", "-c", "python:kmapp.runtime.gunicorn_config"]
-    return Program(name="web", argv=argv, ready=_answers, env=_environment(), grace=30)
+    arguments = ["gunicorn", "-c", "python:kmapp.runtime.gunicorn_config"]
+    return _module("web", *arguments, ready=_answers)
 
 
 def worker() -> Program:
     options = ["-c", "2", "-Q", QUEUES, "--without-gossip", "--without-mingle"]
-    argv = [sys.executable, "-m", "celery", "-A", "kmapp", "worker", *options]
-    return Program(name="worker", argv=argv, env=_environment(), grace=30)
+    return _module("worker", "celery", "-A", "kmapp", "worker", *options)
 
 
 def beat() -> Program:
-    argv = [sys.executable, "-m", "celery", "-A", "kmapp", "beat"]
-    return Program(name="beat", argv=argv, env=_environment(), grace=30)
+    return _module("beat", "celery", "-A", "kmapp", "beat")
+
+
+def _module(name: str, *words: str, ready: Callable[[], bool] = lambda: True) -> Program:
+    argv = [sys.executable, "-m", *words]
+    return Program(name=name, argv=argv, ready=ready, env=_environment(), grace=30)
 
 
 def command(*words: str) -> Program:
-    """One of our management commands."""
+    """Return a management command as a program."""
     argv = [sys.executable, str(settings.BASE_DIR / "manage.py"), *words]
     return Program(name=words[0], argv=argv, env=_environment())
 
 
 def fresh_metrics() -> None:
-    """Counters of processes that are gone would be added up for ever."""
+    """Delete the metrics of former processes, whose counters would be added to the new ones."""
     shutil.rmtree(_metrics(), ignore_errors=True)
     _metrics().mkdir(mode=0o700)
 
 
 def check_ports() -> None:
-    """Refuse before anything starts, with the name of the setting that helps."""
+    """Raise CannotStart with the setting to change if a port is in use."""
     ports = [("PORT", settings.HOST, settings.PORT)]
     if settings.EMBEDDING_IS_EMBEDDED:
         ports.append(("EMBEDDER_QUERY_PORT", "127.0.0.1", settings.EMBEDDER_QUERY_PORT))
@@ -141,7 +142,7 @@ def health() -> str:
 
 
 def url() -> str:
-    """Where to point a browser on this machine."""
+    """Return the address for a browser on this machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.HOST, settings.HOST)  # noqa: S104
     return f"http://{host}:{settings.PORT}"
 
@@ -157,7 +158,7 @@ def _answers() -> bool:
 def _get(path: str) -> tuple[int, bytes]:
     address = url().removeprefix("http://")
     connection = http.client.HTTPConnection(address, timeout=5)
-    # The name we are served under, or the answer is a 400.
+    # Django answers 400 to other host names.
     allowed = settings.ALLOWED_HOSTS[0].lstrip(".") if settings.ALLOWED_HOSTS else "localhost"
     try:
         connection.request("GET", path, headers={"Host": allowed.replace("*", "localhost")})

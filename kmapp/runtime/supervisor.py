@@ -15,14 +15,14 @@ from kmapp.runtime import processes
 from kmapp.runtime.processes import CannotStart, Program
 from kmapp.runtime.run_files import PidFile, lock, rotate, tail
 
-STABLE_SECONDS = 60  # after this long a program is well again and its failures are forgotten
+STABLE_SECONDS = 60  # after this time, earlier failures of a program do not count
 LONGEST_PAUSE = 30
 LOG_BYTES = 32 * 1024 * 1024
 LOG_CHECK_SECONDS = 60
 
 
 class Stopped(Exception):
-    """We were asked to stop while we were still starting."""
+    """A signal to stop arrived during the start."""
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Child:
     process: subprocess.Popen[bytes]
     began: float
     failures: int = 0
-    due: float | None = None  # when to start it again, while it is down
+    due: float | None = None  # time of the restart, while it is down
 
     @property
     def running(self) -> bool:
@@ -41,7 +41,7 @@ class Child:
 
 
 class Supervisor:
-    """Everything happens inside `with supervisor.holding():`, which stops all on the way out."""
+    """Starts and watches programs inside `with supervisor.holding():`, which stops them at exit."""
 
     def __init__(self, data_dir: Path, report: Callable[[str], None]) -> None:
         self.data_dir = data_dir
@@ -54,7 +54,7 @@ class Supervisor:
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """Own the data folder: nobody else may run on it, and nothing of before still does."""
+        """Lock the data folder and end leftover processes of an earlier run."""
         self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
         with lock(self.data_dir), self._listening():
             self.pids.end_leftovers(self.report)
@@ -65,7 +65,7 @@ class Supervisor:
                 self.pids.remove()
 
     def start(self, *programs: Program, patience: float = 60) -> None:
-        """Start programs side by side and wait for all of them. They will be stopped together."""
+        """Start programs in parallel and wait for all of them. They are also stopped together."""
         began = time.monotonic()
         stage = self.children[-1].stage + 1 if self.children else 0
         waiting = []
@@ -98,7 +98,7 @@ class Supervisor:
         return printed
 
     def wait(self, what: str, complaint: Callable[[], str], patience: float = 60) -> None:
-        """Wait until there is nothing to complain about."""
+        """Wait until `complaint` returns an empty string."""
         began = time.monotonic()
         while wrong := complaint():
             if time.monotonic() - began > patience:
@@ -107,26 +107,27 @@ class Supervisor:
         self._took(what, began)
 
     def watch(self) -> None:
-        """Stay until we are told to stop; start again what dies."""
+        """Restart programs that end, until a signal to stop arrives."""
         logs_due = 0.0
         while not self.stopping:
             for child in self.children:
-                self._tend(child)
+                self._restart_if_ended(child)
             if time.monotonic() > logs_due:
                 logs_due = time.monotonic() + LOG_CHECK_SECONDS
                 for child in self.children:
                     rotate(child.log, above=LOG_BYTES)
             time.sleep(4 * processes.TICK)
 
-    def _tend(self, child: Child) -> None:
+    def _restart_if_ended(self, child: Child) -> None:
         now = time.monotonic()
         if child.due is None and not child.running:
             processes.kill_session(child.process)
             child.failures = 1 if now - child.began > STABLE_SECONDS else child.failures + 1
             pause = min(2 ** (child.failures - 1), LONGEST_PAUSE)
             child.due = now + pause
-            clock = f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 - as this machine's clock shows
-            ending = _ending(child.process.returncode)
+            clock = f"{datetime.now():%H:%M:%S}"  # noqa: DTZ005 - local time
+            code = child.process.returncode
+            ending = f"exit {code}" if code >= 0 else signal.Signals(-code).name
             self.report(
                 f"{clock} {child.program.name} ended ({ending}), starting it again in {pause} s;"
                 f" see {child.log}"
@@ -137,7 +138,7 @@ class Supervisor:
             self._write_pids()
 
     def _stop_all(self) -> None:
-        """Stage by stage, last started first; inside a stage all at once."""
+        """Stop one stage after the other, last started first; inside a stage all at once."""
         self.stopping = True
         if self.children:
             self.report("\nStopping. A second Ctrl-C does not wait for unfinished work.")
@@ -146,7 +147,7 @@ class Supervisor:
         self.children.clear()
 
     def _stop_stage(self, stage: list[Child]) -> None:
-        """Signal the main processes only: they know how to end their own children."""
+        """Signal the main processes, which end their own children."""
         began = time.monotonic()
         for child in stage:
             if child.running:
@@ -180,7 +181,7 @@ class Supervisor:
     @contextmanager
     def _listening(self) -> Iterator[None]:
         stop_signals = [signal.SIGINT, signal.SIGTERM]
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup asks us to stay
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # ignored under nohup
             stop_signals.append(signal.SIGHUP)
         before = {number: signal.signal(number, self._on_signal) for number in stop_signals}
         try:
@@ -200,7 +201,3 @@ class Supervisor:
 
     def _took(self, what: str, began: float) -> None:
         self.report(f"  {what:<40}{time.monotonic() - began:6.1f} s")
-
-
-def _ending(code: int) -> str:
-    return f"exit {code}" if code >= 0 else signal.Signals(-code).name

@@ -1,7 +1,7 @@
-"""The embedded servers, so that nothing else must be installed.
+"""The embedded servers, so that nothing else must be installed. No Django.
 
-Here are the addresses, which follow from the data folder; settings import nothing else. The
-modules beside this one know how to run each part: for the supervisor, and for the tests. No Django.
+This module computes their addresses from the data folder; the settings import nothing else. The
+other modules run the servers, for the supervisor and for tests.
 """
 
 import hashlib
@@ -13,10 +13,10 @@ ROLES = {"superuser": "postgres", "owner": "kmapp_owner", "app": "kmapp_app"}
 
 
 def runtime_dir(data_dir: Path) -> Path:
-    """Where the sockets of this data folder are.
+    """Return the folder of the sockets.
 
-    Always below /tmp: a socket's path holds at most 103 bytes, and XDG_RUNTIME_DIR or TMPDIR may
-    differ between the shell that runs the product and the one that asks it something.
+    Always below /tmp: a socket's path has at most 103 bytes, and XDG_RUNTIME_DIR or TMPDIR may
+    differ between the shells of server and client.
     """
     mark = hashlib.sha256(bytes(data_dir.resolve())).hexdigest()[:12]
     return Path("/tmp", f"kmapp-{os.getuid()}-{mark}")  # noqa: S108 - made private in part.py
@@ -32,15 +32,13 @@ def valkey_socket(data_dir: Path) -> Path:
 
 
 def database_url(data_dir: Path, role: str) -> str:
-    """Address of the embedded database for a role: owner or app."""
     return f"postgresql://{ROLES[role]}@/{DATABASE}?host={postgres_sockets(data_dir)}"
 
 
 def server_url(data_dir: Path) -> str:
-    """Address of the embedded server for its superuser, in the database that is always there."""
+    """Return the address of the embedded server for its superuser."""
     return f"postgresql://{ROLES['superuser']}@/postgres?host={postgres_sockets(data_dir)}"
 
 
 def redis_url(data_dir: Path) -> str:
-    """Address of the embedded Valkey as redis-py spells it."""
     return f"unix://{valkey_socket(data_dir)}"

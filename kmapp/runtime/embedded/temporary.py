@@ -22,7 +22,7 @@ from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.service import make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
 
-# What would lead a command to somebody's real data.
+# Variables with which a command would use real data.
 REAL = (
     *("DATABASE_URL", "DATABASE_OWNER_URL", "DATABASE_SUPERUSER_URL", "REDIS_URL"),
     *("EMBEDDING_BASE_URL", "EMBEDDING_BATCH_BASE_URL", "OPENAI_BASE_URL"),
@@ -31,11 +31,11 @@ REAL = (
 
 @contextmanager
 def running(*, durable: bool = True) -> Iterator[dict[str, str]]:
-    """Start everything; yields the environment that leads there."""
+    """Start all servers and yield the environment of their clients."""
     with ExitStack() as stack:
         data = Path(tempfile.mkdtemp(prefix="kmapp-throwaway-"))
         stack.callback(shutil.rmtree, data, ignore_errors=True)
-        data.chmod(0o711)  # Postgres may be another account; its own folders are closed
+        data.chmod(0o711)  # Postgres may run as another account
         sockets = embedded.runtime_dir(data)
         make_runtime_dir(sockets)
         stack.callback(shutil.rmtree, sockets, ignore_errors=True)
@@ -60,7 +60,7 @@ def running(*, durable: bool = True) -> Iterator[dict[str, str]]:
 
 
 def prepare(environment: dict[str, str]) -> None:
-    """Roles, tables and the embedding model, as on a first start."""
+    """Create roles, tables and the embedding model, as on a first start."""
     for words in (
         ["provision"],
         ["migrate", "--database", "owner", "--no-input", "--verbosity", "0"],

@@ -39,7 +39,7 @@ class Valkey(Part):
         with redis.Redis.from_url(self.url(), socket_timeout=2) as client:
             try:
                 return bool(client.ping())
-            except redis.RedisError:  # not there yet, or still loading its data
+            except redis.RedisError:  # not started, or still loading its data
                 return False
 
 
