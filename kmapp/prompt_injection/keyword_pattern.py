@@ -18,7 +18,21 @@ class KeywordPattern:
         return None
 
 
-def pattern(keywords: str, expression: str) -> KeywordPattern:
-    """Compile an expression. Spaces separate keywords; an underscore is a space inside one."""
-    words = tuple(keyword.replace("_", " ") for keyword in keywords.split())
-    return KeywordPattern(words, re.compile(expression))
+def compile_patterns(text: str) -> list[KeywordPattern]:
+    """Compile patterns from text: a line of keywords, then an expression in indented lines.
+
+    Spaces separate keywords; an underscore is a space inside one. Lines with # are comments.
+    """
+    patterns: list[tuple[str, list[str]]] = []
+    for line in text.strip().splitlines():
+        if line.startswith("    "):
+            patterns[-1][1].append(line.strip())
+        elif not line.startswith("# "):
+            patterns.append((line, []))
+    return [
+        KeywordPattern(
+            tuple(keyword.replace("_", " ") for keyword in keywords.split()),
+            re.compile("".join(lines)),
+        )
+        for keywords, lines in patterns
+    ]
