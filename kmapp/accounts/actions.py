@@ -106,19 +106,18 @@ def issue_key(
     """Create a key. Its secret is returned once and never stored."""
     key = ApiKey(account_id=account_id, name=name, scopes=list(scopes), expires_at=expires_at)
     with recording(account_id, actor) as commit:
-        secret = _issue(key, commit)
-    return IssuedKey(key=key, secret=secret)
+        return _issue(key, commit)
 
 
-def _issue(key: ApiKey, commit: Recording) -> str:
-    """Generate the secret of a new key, store its hash and return it."""
+def _issue(key: ApiKey, commit: Recording) -> IssuedKey:
+    """Generate the secret of a new key and store its hash."""
     key.prefix = "".join(secrets.choice(PREFIX_LETTERS) for _position in range(10))
     secret = f"km_{key.prefix}_{secrets.token_urlsafe(32)}"
     key.hash = hashlib.sha256(secret.encode()).hexdigest()
     key.created_by, key.commit_id = str(commit.actor), commit.id
     key.save(force_insert=True)
     commit.add(key, "ADD")
-    return secret
+    return IssuedKey(key=key, secret=secret)
 
 
 def revoke_key(key: ApiKey, *, actor: Actor) -> None:
@@ -140,8 +139,7 @@ def rotate_key(key: ApiKey, *, actor: Actor) -> IssuedKey:
             scopes=old.scopes,
             expires_at=old.expires_at,
         )
-        secret = _issue(new, commit)
-    return IssuedKey(key=new, secret=secret)
+        return _issue(new, commit)
 
 
 def _lock_key(key: ApiKey) -> ApiKey:

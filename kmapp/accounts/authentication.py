@@ -5,7 +5,7 @@ import hmac
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection
@@ -85,18 +85,20 @@ def _find_principal(key: str) -> KeyPrincipal | None:
             [match[1]],
         )
         row = cursor.fetchone()
-    if row is None or not hmac.compare_digest(row[4], hashlib.sha256(key.encode()).hexdigest()):
+    if row is None:
         return None
-    expires_at: datetime | None = row[6]
-    if row[7] is not None or (expires_at is not None and expires_at <= timezone.now()):
+    key_id, account_id, slug, name, stored_hash, scopes, expires_at, revoked_at, last_used_at = row
+    if not hmac.compare_digest(stored_hash, hashlib.sha256(key.encode()).hexdigest()):
         return None
-    principal = KeyPrincipal(
-        key_id=row[0],
-        account_id=row[1],
-        account_slug=row[2],
-        name=row[3],
-        scopes=frozenset(row[5]),
+    now = timezone.now()
+    if revoked_at is not None or (expires_at is not None and expires_at <= now):
+        return None
+    if last_used_at is None or last_used_at < now - LAST_USED_INTERVAL:
+        touch_key(account_id, key_id)
+    return KeyPrincipal(
+        key_id=key_id,
+        account_id=account_id,
+        account_slug=slug,
+        name=name,
+        scopes=frozenset(scopes),
     )
-    if row[8] is None or row[8] < timezone.now() - LAST_USED_INTERVAL:
-        touch_key(principal.account_id, principal.key_id)
-    return principal

@@ -1,5 +1,6 @@
 """Accounts, users, memberships and API keys."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 from uuid import UUID
@@ -44,12 +45,16 @@ def all_redaction_kinds() -> list[str]:
     return [kind.value for kind in Redaction]
 
 
-def drop_empty_values(columns: dict[str, Any]) -> dict[str, Any]:
-    """Drop empty values, so that adding a column does not change existing digests."""
+def sealed_columns(row: models.Model, unsealed: Collection[str] = ()) -> dict[str, Any]:
+    """Return the columns without empty ones, so that a new column does not change digests."""
+    columns = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
     return {
         name: value
         for name, value in columns.items()
-        if value is not None and value is not False and value not in ("", [], {})
+        if name not in unsealed
+        and value is not None
+        and value is not False
+        and value not in ("", [], {})
     }
 
 
@@ -87,9 +92,7 @@ class Account(models.Model):
 
     def body(self) -> dict[str, Any]:
         """Return the columns that a commit digests."""
-        return drop_empty_values(
-            {field.attname: getattr(self, field.attname) for field in self._meta.concrete_fields}
-        )
+        return sealed_columns(self)
 
 
 class AccountQuerySet(models.QuerySet[M]):
@@ -160,13 +163,7 @@ class SealedModel(AccountOwned):
 
     def body(self) -> dict[str, Any]:
         """Return the columns that a commit digests."""
-        return drop_empty_values(
-            {
-                field.attname: getattr(self, field.attname)
-                for field in self._meta.concrete_fields
-                if field.attname not in self.unsealed_fields
-            }
-        )
+        return sealed_columns(self, self.unsealed_fields)
 
 
 class Membership(SealedModel):
@@ -221,8 +218,6 @@ class ApiKey(SealedModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountAccess:
-    """An account that a person has access to, with their role."""
-
     account_id: UUID
     name: str
     slug: str
@@ -233,10 +228,8 @@ def list_account_access(user: User) -> list[AccountAccess]:
     """Return the accounts of a person, through a SECURITY DEFINER function."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT account_id, name, slug, role FROM accounts_of_user(%s)", [user.pk])
-        return [
-            AccountAccess(account_id=row[0], name=row[1], slug=row[2], role=row[3])
-            for row in cursor.fetchall()
-        ]
+        names = ("account_id", "name", "slug", "role")
+        return [AccountAccess(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
 
 
 def account_ids() -> list[UUID]:

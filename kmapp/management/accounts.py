@@ -18,13 +18,11 @@ def account_named(slug: str | None) -> Account:
     """Return the account with this short name, or the only account."""
     all_accounts = every_account()
     names = ", ".join(sorted(account.slug for account in all_accounts)) or "none yet"
+    matches = [account for account in all_accounts if slug in (None, account.slug)]
+    if len(matches) == 1:
+        return matches[0]
     if slug is None:
-        if len(all_accounts) != 1:
-            raise CommandError(f"Say which account: --account SLUG. There are: {names}.")
-        return all_accounts[0]
-    for account in all_accounts:
-        if account.slug == slug:
-            return account
+        raise CommandError(f"Say which account: --account SLUG. There are: {names}.")
     raise CommandError(f"There is no account {slug!r}. There are: {names}.")
 
 

@@ -9,12 +9,12 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 
 
 def agreed(question: str) -> bool:
-    """Ask once; anything but yes is no."""
+    """Ask once; any answer except yes means no."""
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def duration(text: str) -> timedelta:
-    """Such as 90s, 12h or 30d."""
+    """Parse a duration such as 90s, 12h or 30d."""
     match = _DURATION.fullmatch(text)
     if not match:
         raise ArgumentTypeError(f"{text!r}: write a number and s, m, h, d or w, such as 30d.")

@@ -9,7 +9,7 @@ from kmapp.runtime import embedded, env
 
 
 def owner_address() -> dict[str, Any]:
-    """Return the owner's connection parameters; only the owner sees all accounts."""
+    """Return the connection parameters of the owner, who sees all accounts."""
     if "owner" not in settings.DATABASES:
         raise CommandError("Set DATABASE_OWNER_URL beside DATABASE_URL.")
     return env.address(settings.DATABASES["owner"])

@@ -15,18 +15,20 @@ KEY = "demo agents"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoActors:
-    """The account that the demo fills, who acts in it, and the address of its pages."""
-
     account: Account
     agent: Actor
     person: Actor
-    here: str
+    here: str  # address of the pages
 
     @classmethod
     def of(cls, account: Account) -> Self:
+        """Return the actors; without an admin, the product decides."""
         with acting(account):
+            admins = Membership.objects.of(account).filter(role=Membership.Role.ADMIN)
+            admin = admins.order_by("created_at").first()
+            person = Actor("user", admin.user_id) if admin else SYSTEM
             agent = Actor("key", _key_of(account).pk)
-            return cls(account=account, agent=agent, person=_person_of(account), here=stack.url())
+            return cls(account=account, agent=agent, person=person, here=stack.url())
 
 
 def _key_of(account: Account) -> ApiKey:
@@ -35,10 +37,3 @@ def _key_of(account: Account) -> ApiKey:
     if existing:
         return existing
     return issue_key(account_id=account.pk, name=KEY, scopes=[Scope.MEMORY_WRITE], actor=SYSTEM).key
-
-
-def _person_of(account: Account) -> Actor:
-    """Whoever administers the account decides; without anybody, the product."""
-    admins = Membership.objects.of(account).filter(role=Membership.Role.ADMIN)
-    first = admins.order_by("created_at").first()
-    return Actor("user", first.user_id) if first else SYSTEM

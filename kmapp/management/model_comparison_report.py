@@ -14,7 +14,7 @@ WIDTH = 60
 def render_report(
     models: Sequence[EmbeddingModel], covered: Sequence[Coverage], answers: Sequence[Compared]
 ) -> str:
-    """Coverage, how far the answers agree, and the questions whose answers changed most."""
+    """Render coverage, agreement of the answers, and the questions with the largest changes."""
     lines = [
         f"{model} ({model.state}) has vectors of {each.percent:.1f} % of {each.texts:,} texts."
         for model, each in zip(models, covered, strict=True)
@@ -28,28 +28,19 @@ def render_report(
         f"Answers of the first {TOP} that both give  {fmean(a.overlap for a in answers):.0%}",
         f"Places that a shared answer moved    {fmean(moves) if moves else 0:.1f}",
     ]
-    lines += _labelled_item_lines(models, answers)
+    if labelled := [answer for answer in answers if answer.question.expected]:
+        shares = (
+            sum(a.question.expected in a.before for a in labelled),
+            sum(a.question.expected in a.after for a in labelled),
+        )
+        lines += [
+            f"{model} finds the text that a question was taken from: {number} of {len(labelled)}"
+            for model, number in zip(models, shares, strict=True)
+        ]
     changed = sorted(answers, key=lambda answer: answer.overlap)[:MAX_EXAMPLES]
     lines += ["", "Least agreement:"]
     lines += [f"  {a.overlap:4.0%}  {_clipped(a.question.text)}" for a in changed]
     return "\n".join(lines)
-
-
-def _labelled_item_lines(
-    models: Sequence[EmbeddingModel], answers: Sequence[Compared]
-) -> list[str]:
-    """How often each model finds the text that the question was taken from."""
-    labelled = [answer for answer in answers if answer.question.expected]
-    if not labelled:
-        return []
-    shares = (
-        sum(a.question.expected in a.before for a in labelled),
-        sum(a.question.expected in a.after for a in labelled),
-    )
-    return [
-        f"{model} finds the text that a question was taken from: {number} of {len(labelled)}"
-        for model, number in zip(models, shares, strict=True)
-    ]
 
 
 def _clipped(text: str) -> str:

@@ -10,7 +10,7 @@ EVERY_SECONDS_IN_LOGS = 10.0
 
 
 class Progress:
-    """One line that says how much is done, how fast, and how long the rest will take."""
+    """One line with the number, the speed and the remaining time."""
 
     def __init__(self, what: str, total: int | None = None, out: TextIO = sys.stderr) -> None:
         self.what, self.total, self.out = what, total, out

@@ -34,7 +34,7 @@ OURS = (
     "memory.retrieval.run_order",
     "memory.models",
 )
-SENDERS = frozenset({"_rows", "_pairs"})  # they send what others wrote
+SENDERS = frozenset({"_fetch", "_finite"})  # helpers that send the statements of others
 PAGE = 50
 
 

@@ -42,15 +42,14 @@ class Command(BaseCommand):
 
 
 def fresh_name() -> Path:
-    """Return a file name in the backup folder, based on the time."""
     folder: Path = settings.BACKUPS_DIR
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    moment = f"{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005 - as this machine's clock shows
+    moment = f"{datetime.now():%Y%m%d-%H%M%S}"  # noqa: DTZ005 - local time
     return folder / f"kmapp-{moment}.zip"
 
 
 def make(path: Path) -> Contents:
-    """Write the backup and say on stderr how far it is."""
+    """Write the backup with progress on stderr."""
     progress = Progress("Kilobytes written")
     contents = back_up(
         path,

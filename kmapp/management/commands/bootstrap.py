@@ -1,4 +1,4 @@
-"""Give an empty deployment an embedding model, an account, an admin and a key."""
+"""manage.py bootstrap: create an embedding model, an account, an admin and a key."""
 
 import json
 from typing import Any

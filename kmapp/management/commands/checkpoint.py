@@ -23,15 +23,13 @@ class Command(BaseCommand):
             self.stdout.write(public_pem(key.public_key()), ending="")
             return
         outcomes = checkpoint()
-        broken = [each for each in outcomes if each.problem]
+        broken = [(each.account_id, each.problem) for each in outcomes if each.problem]
         for each in outcomes:
             if each.problem is None:
                 self.stdout.write(f"{each.account_id}  commit {each.head.seq}  signed")
-        for each in broken:
-            problem = each.problem
-            assert problem is not None  # noqa: S101 - chosen for it
+        for account_id, problem in broken:
             self.stderr.write(
-                f"{each.account_id}  commit {problem.seq}  {problem.kind}: {problem.message}"
+                f"{account_id}  commit {problem.seq}  {problem.kind}: {problem.message}"
             )
         if not outcomes:
             self.stdout.write("Every head was signed before.")

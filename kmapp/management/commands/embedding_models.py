@@ -20,6 +20,10 @@ from kmapp.search.passages import Template
 from kmapp.search.registry import sources
 
 EXAMPLES = 50
+MODEL_OPTIONS = (
+    *("name", "dimensions", "sends_input_type", "query_prefix", "passage_prefix"),
+    *("cosine_low", "cosine_high"),
+)
 
 
 class Command(BaseCommand):
@@ -77,16 +81,8 @@ class Command(BaseCommand):
             Template(options["template"])
         except ValueError as error:
             raise CommandError(str(error)) from error
-        model = EmbeddingModel(
-            name=options["name"],
-            dimensions=options["dimensions"],
-            passage_template=options["template"],
-            sends_input_type=options["sends_input_type"],
-            query_prefix=options["query_prefix"],
-            passage_prefix=options["passage_prefix"],
-            cosine_low=options["cosine_low"],
-            cosine_high=options["cosine_high"],
-        )
+        fields = {name: options[name] for name in MODEL_OPTIONS}
+        model = EmbeddingModel(passage_template=options["template"], **fields)
         model_switch.add(model)
         self.stdout.write(
             f"{model} is being filled: what is written from now on gets its vectors too.\n"
@@ -115,12 +111,12 @@ class Command(BaseCommand):
         if options["queries"]:
             lines = options["queries"].read_text().splitlines()
             queries += [line for line in lines if line.strip()]
+        questions = [Question(text=text) for text in queries]
         answers = []
         for account in accounts_named(options["account"]):
             for source in sources():
-                questions = [Question(text=text) for text in queries]
-                questions = questions or examples(source, account.pk, EXAMPLES)
-                answers += compare(source, account.pk, pair, questions)
+                batch = questions or examples(source, account.pk, EXAMPLES)
+                answers += compare(source, account.pk, pair, batch)
         covered = [model_switch.coverage(model) for model in pair]
         self.stdout.write(render_report(pair, covered, answers))
 

@@ -44,16 +44,16 @@ class Command(BaseCommand):
                 limit=options["limit"],
             )
         )
-        show = self._as_json if options["json"] else self._as_text
-        show(findings, perf_counter() - started)
+        seconds = perf_counter() - started
+        if options["json"]:
+            report = {**asdict(findings), "ok": findings.ok, "seconds": round(seconds, 2)}
+            self.stdout.write(json.dumps(report, ensure_ascii=False))
+        else:
+            self._write_text(findings, seconds)
         if not findings.ok:
             raise CommandError(f"{findings.found:,} problems found.")
 
-    def _as_json(self, findings: Findings, seconds: float) -> None:
-        report = {**asdict(findings), "ok": findings.ok, "seconds": round(seconds, 2)}
-        self.stdout.write(json.dumps(report, ensure_ascii=False))
-
-    def _as_text(self, findings: Findings, seconds: float) -> None:
+    def _write_text(self, findings: Findings, seconds: float) -> None:
         for problem in findings.problems:
             self.stdout.write(str(problem))
         if findings.found > len(findings.problems):

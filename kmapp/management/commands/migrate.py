@@ -1,8 +1,8 @@
 """manage.py migrate: Django's command with short lock timeouts, for running systems.
 
-A change of a table queues for its lock, and whoever comes later queues behind it. So a migration
-waits only as long as nobody minds, lets the others pass and tries again. What is built
-CONCURRENTLY blocks nobody and waits as long as it takes: giving up would leave half an index.
+Later queries queue behind a statement that waits for a lock. So a migration waits only briefly,
+lets other queries pass and tries again. CONCURRENTLY blocks nothing and waits without a limit,
+because an interrupted build leaves an invalid index.
 """
 
 from time import monotonic, sleep
@@ -15,8 +15,8 @@ from django.db.migrations import Migration
 from psycopg.errors import LockNotAvailable
 
 LOCK_TIMEOUT = "300ms"  # a migration takes several locks, one after the other
-PAUSE = 1.0  # seconds in which the others go first
-PATIENCE = 300.0  # seconds for one migration to find its moment
+PAUSE = 1.0  # seconds between two tries
+PATIENCE = 300.0  # seconds for one migration
 
 
 class Command(migrate.Command):
@@ -34,7 +34,7 @@ class Command(migrate.Command):
             else:
                 return
             finally:
-                self.connection.close()  # and with it what `_prepare` set
+                self.connection.close()  # and reset lock_timeout
 
     def migration_progress_callback(
         self,
@@ -44,18 +44,14 @@ class Command(migrate.Command):
     ) -> None:
         super().migration_progress_callback(action, migration, fake)
         if migration and action in ("apply_start", "unapply_start"):
-            self._prepare(migration)
+            self._sql(f"SET lock_timeout = '{LOCK_TIMEOUT if migration.atomic else 0}'")
             if action == "apply_start" and not fake:
-                self._clear(migration)
+                self._drop_invalid_indexes(migration)
         if action.endswith("_success"):
             self.until = monotonic() + PATIENCE
 
-    def _prepare(self, migration: Migration) -> None:
-        """Say how long its statements may wait for a lock."""
-        self._sql(f"SET lock_timeout = '{LOCK_TIMEOUT if migration.atomic else 0}'")
-
-    def _clear(self, migration: Migration) -> None:
-        """Drop what this migration left behind when it was interrupted before."""
+    def _drop_invalid_indexes(self, migration: Migration) -> None:
+        """Drop the indexes of an earlier run that was interrupted."""
         for operation in migration.operations:
             if isinstance(operation, AddIndexConcurrently):
                 self._sql(f"DROP INDEX CONCURRENTLY IF EXISTS {operation.index.name}")

@@ -45,12 +45,10 @@ class Command(BaseCommand):
 
     def _list(self, account: Account, options: dict[str, Any]) -> None:
         rows = _chosen(account, options["handler"])
-        # What is done is history: shown when asked for.
         rows = rows.in_state(options["state"]) if options["state"] else rows.filter(done_at=None)
         self.stdout.write(f"{account.slug}: {rows.count():,} deliveries")
-        for handler, number in (
-            rows.values_list("handler").annotate(Count("pk")).order_by("handler")
-        ):
+        counts = rows.values_list("handler").annotate(Count("pk"))
+        for handler, number in counts.order_by("handler"):
             self.stdout.write(f"  {number:8,}  {handler}")
         for row in rows.select_related("event").order_by("due_at", "pk")[: options["limit"]]:
             why = row.last_error or row.reason

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.db import OperationalError
 
-from kmapp.ledger.checkpoints import Behind, all_behind
+from kmapp.ledger.checkpoints import all_behind
 from kmapp.runtime import stack
 
 log = structlog.get_logger()
@@ -44,10 +44,6 @@ class Command(BaseCommand):
             )
         output = {
             "made": json.loads(bootstrap_output.getvalue()),
-            "behind": [_describe(each) for each in behind],
+            "behind": [f"account {each.account_id} {each}" for each in behind],
         }
         self.stdout.write(json.dumps(output))
-
-
-def _describe(each: Behind) -> str:
-    return f"account {each.account_id} {each}"

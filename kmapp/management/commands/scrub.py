@@ -38,14 +38,14 @@ class Command(BaseCommand):
             self._report("write-ahead log: renewed")
         except (BackupError, CannotStart, ScrubError, psycopg.Error) as reason:
             raise CommandError(str(reason)) from reason
-        self._valkey()
+        self._rewrite_valkey()
         older = sorted(Path(settings.BACKUPS_DIR).glob("*.zip"))
         if older:
             self.stdout.write("Not reached, and made before now:")
             for path in older:
                 self.stdout.write(f"  {path}")
 
-    def _valkey(self) -> None:
+    def _rewrite_valkey(self) -> None:
         try:
             with Redis.from_url(settings.REDIS_URL, socket_timeout=60) as valkey:
                 rewritten = rewrite_append_only_file(valkey)

@@ -61,7 +61,8 @@ class Command(BaseCommand):
             with supervisor.holding():
                 behind = self._start(supervisor)
                 self._greet(time.monotonic() - began)
-                self._warn(behind)
+                if behind:
+                    self._write_line(BEHIND.format(accounts="\n  ".join(behind)))
                 supervisor.watch()
         except Stopped:
             self._write_line("Stopped before everything had started.")
@@ -69,7 +70,7 @@ class Command(BaseCommand):
             raise CommandError(str(reason)) from reason
 
     def _start(self, supervisor: Supervisor) -> list[str]:
-        """Start everything. Returns which chains end before what was signed of them."""
+        """Start everything. Return the chains that end before their signed heads."""
         if "owner" not in settings.DATABASES:
             raise CannotStart(NO_OWNER)
         stack.check_ports()
@@ -94,33 +95,24 @@ class Command(BaseCommand):
         facts = {"seconds": seconds, "url": stack.url(), "logs": settings.DATA_DIR / "logs"}
         self._write_line(GREETING.format(**unknown | _load_login() | facts))
 
-    def _warn(self, behind: list[str]) -> None:
-        if behind:
-            self._write_line(BEHIND.format(accounts="\n  ".join(behind)))
-
     def _write_line(self, text: str) -> None:
         self.stdout.write(text)
         self.stdout.flush()
 
 
 def _silence_of_worker() -> str:
-    """Return why the worker is not healthy. It has no port; heartbeats show that it works."""
+    """Return why the worker is not healthy. It has no port, but sends heartbeats."""
     return "" if heartbeats.last_seen("worker") is not None else "It shows no sign of life."
 
 
 def _store_login(credentials: dict[str, str | None]) -> None:
-    """Remember what is told only once, so that every start can say it again."""
+    """Store credentials that are displayed only once, so that every start can repeat them."""
     stored = _load_login() | {name: value for name, value in credentials.items() if value}
-    path = _credentials()
+    path: Path = settings.DATA_DIR / "credentials.json"
     path.touch(mode=0o600)
     path.write_text(json.dumps(stored, indent=1))
 
 
 def _load_login() -> dict[str, str]:
-    path = _credentials()
-    return dict(json.loads(path.read_text())) if path.exists() else {}
-
-
-def _credentials() -> Path:
     path: Path = settings.DATA_DIR / "credentials.json"
-    return path
+    return dict(json.loads(path.read_text())) if path.exists() else {}
