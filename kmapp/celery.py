@@ -22,7 +22,6 @@ def keep_django_logging(**_kwargs: Any) -> None:
 
 @worker_ready.connect
 def start_consumer_watchdog(sender: Any, **_kwargs: Any) -> None:
-    """Start the watchdog that restarts a worker which no longer receives messages."""
     from kmapp.outbox import consumer_watchdog  # noqa: PLC0415 - settings are there by now
 
     consumer_watchdog.start_watchdog(

@@ -25,7 +25,6 @@ class DomainError(Exception):
         self.issues = [dict(issue) for issue in issues]
 
     def body(self) -> dict[str, Any]:
-        """Return the error body of the API."""
         return {
             "status": self.status,
             "error": self.code,
@@ -68,8 +67,6 @@ class TooLarge(DomainError):
 
 
 class Waiting(DomainError):
-    """A temporary refusal."""
-
     def __init__(self, message: str, *, retry_after: float, **fields: Any) -> None:
         super().__init__(message, **fields)
         self.retry_after = retry_after  # seconds

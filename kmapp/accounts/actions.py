@@ -44,7 +44,6 @@ def create_account(*, name: str, slug: str = "", actor: Actor = SYSTEM) -> Accou
 def update_account(
     account: Account, *, redact: Sequence[str], account_wide: str, actor: Actor
 ) -> None:
-    """Set the account's policies."""
     account.redact = list(redact)
     account.account_wide = account_wide
     with recording(account.pk, actor) as commit:
@@ -53,7 +52,6 @@ def update_account(
 
 
 def add_member(*, account_id: UUID, user: User, role: str, actor: Actor) -> Membership:
-    """Add a person to an account."""
     with recording(account_id, actor) as commit:
         member = Membership(account_id=account_id, user=user, role=role, commit_id=commit.id)
         try:
@@ -78,7 +76,6 @@ def change_role(member: Membership, *, role: str, actor: Actor) -> None:
 
 
 def remove_member(member: Membership, *, actor: Actor) -> None:
-    """Remove a person from an account."""
     _require_another_admin(member)
     with recording(member.account_id, actor) as commit:
         commit.erase(Membership._meta.label_lower, member.pk)
@@ -110,7 +107,6 @@ def issue_key(
 
 
 def _issue(key: ApiKey, commit: Recording) -> IssuedKey:
-    """Generate the secret of a new key and store its hash."""
     key.prefix = "".join(secrets.choice(PREFIX_LETTERS) for _position in range(10))
     secret = f"km_{key.prefix}_{secrets.token_urlsafe(32)}"
     key.hash = hashlib.sha256(secret.encode()).hexdigest()
@@ -163,8 +159,6 @@ def touch_key(account_id: UUID, key_id: UUID) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapResult:
-    """The account, admin and key of a new deployment."""
-
     account: Account
     user: User
     password: str

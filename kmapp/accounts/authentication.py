@@ -25,8 +25,6 @@ LAST_USED_INTERVAL = timedelta(minutes=1)  # a statistic, not worth a write a re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPrincipal:
-    """The key of a request and the account that it acts for."""
-
     key_id: UUID
     account_id: UUID
     account_slug: str
@@ -51,7 +49,6 @@ class KeyAuthentication(BaseAuthentication):
     """`Authorization: Bearer k`, `Token k` or `Api-Key k`, or `X-Api-Key: k`. No cookies."""
 
     def authenticate(self, request: Request) -> tuple[None, KeyPrincipal] | None:
-        """Authenticate by the first key in the headers."""
         key = next(_keys_in_headers(request), None)
         if key is None:
             return None

@@ -167,8 +167,6 @@ class SealedModel(AccountOwned):
 
 
 class Membership(SealedModel):
-    """The role of a person in an account."""
-
     class Role(models.TextChoices):
         REVIEWER = "reviewer", _("Reviewer")
         ADMIN = "admin", _("Admin")
@@ -225,7 +223,6 @@ class AccountAccess:
 
 
 def list_account_access(user: User) -> list[AccountAccess]:
-    """Return the accounts of a person, through a SECURITY DEFINER function."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT account_id, name, slug, role FROM accounts_of_user(%s)", [user.pk])
         names = ("account_id", "name", "slug", "role")

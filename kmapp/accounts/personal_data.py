@@ -38,7 +38,6 @@ _registered: list[PersonalDataHandlers] = []
 
 
 def register_personal_data(handlers: PersonalDataHandlers) -> None:
-    """Register an app that stores data under people's ids."""
     _registered.append(handlers)
 
 

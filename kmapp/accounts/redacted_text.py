@@ -9,7 +9,6 @@ from kmapp.text.terms import normalise
 
 
 def redact_text(text: str, kinds: Collection[str]) -> str:
-    """Return the normalized text with the data of these kinds redacted."""
     return redact(normalise(text), kinds)[0]
 
 

@@ -1,4 +1,4 @@
-"""Advisory locks of PostgreSQL under names."""
+"""Named advisory locks of PostgreSQL."""
 
 from django.db import connection
 

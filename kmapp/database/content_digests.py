@@ -1,7 +1,6 @@
 """Keyed digests that recognise equal content without revealing it.
 
-They are keyed with `SECRET_KEY`. After an exchange of it, what was kept before is still known: by
-`SECRET_KEY_FALLBACKS`, like all that the old key signed.
+The key is `SECRET_KEY`; digests with a key of `SECRET_KEY_FALLBACKS` are still recognised.
 """
 
 from collections.abc import Iterator
@@ -11,20 +10,15 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 
 def keyed_digest(purpose: str, content: str | bytes) -> str:
-    """As 64 hex digits, for this purpose alone."""
-    return _digest(purpose, content, settings.SECRET_KEY)
+    """Return the digest as 64 hex digits. Digests of different purposes differ."""
+    return next(keyed_digests(purpose, content))
 
 
 def matches_digest(stored: str, purpose: str, content: str | bytes) -> bool:
-    """Whether a digest that was kept is that of this text."""
     return any(constant_time_compare(stored, each) for each in keyed_digests(purpose, content))
 
 
 def keyed_digests(purpose: str, content: str | bytes) -> Iterator[str]:
-    """All that may have been kept of this text: of today's secret first."""
-    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    return (_digest(purpose, content, each) for each in secrets)
-
-
-def _digest(purpose: str, content: str | bytes, secret: str) -> str:
-    return salted_hmac(purpose, content, secret=secret, algorithm="sha256").hexdigest()
+    """Yield the digests with all keys, the present key first."""
+    for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+        yield salted_hmac(purpose, content, secret=secret, algorithm="sha256").hexdigest()

@@ -1,7 +1,7 @@
 """Encryption of stored secrets, such as keys of other servers.
 
-What we only have to recognise is hashed instead (see `ApiKey`). The key is made of `SECRET_KEY`,
-which stands outside the database: a dump alone opens nothing.
+Secrets that are only compared are hashed instead (see `ApiKey`). The encryption key is derived from
+`SECRET_KEY`, which is outside the database, so a dump alone reveals nothing.
 """
 
 from base64 import urlsafe_b64encode
@@ -14,29 +14,25 @@ from django.utils.encoding import force_bytes
 
 
 class CannotOpen(Exception):
-    """It was sealed with a SECRET_KEY that this installation no longer has."""
+    """A secret was encrypted with a SECRET_KEY that this installation no longer has."""
 
 
 def seal(text: str) -> str:
-    """Unreadable without SECRET_KEY, and another text each time."""
-    return _lock().encrypt(text.encode()).decode()
+    return _ciphers().encrypt(text.encode()).decode()
 
 
 def unseal(sealed: str) -> str:
     """Decrypt a text. Raise CannotOpen if no key fits."""
     try:
-        return _lock().decrypt(sealed.encode()).decode()
+        return _ciphers().decrypt(sealed.encode()).decode()
     except InvalidToken as error:
         raise CannotOpen("It was sealed with another SECRET_KEY.") from error
 
 
-def _lock() -> MultiFernet:
+def _ciphers() -> MultiFernet:
     """Return the ciphers: the present key encrypts, former keys can still decrypt."""
-    return MultiFernet(
-        [_fernet(key) for key in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)]
-    )
-
-
-def _fernet(secret: str | bytes) -> Fernet:
-    derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"kmapp.sealing")
-    return Fernet(urlsafe_b64encode(derived.derive(force_bytes(secret))))
+    ciphers = []
+    for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+        derived = HKDF(algorithm=SHA256(), length=32, salt=None, info=b"kmapp.sealing")
+        ciphers.append(Fernet(urlsafe_b64encode(derived.derive(force_bytes(secret)))))
+    return MultiFernet(ciphers)

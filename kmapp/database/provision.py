@@ -1,7 +1,7 @@
 """One-time provisioning as superuser: roles, database and grants.
 
-The owner role migrates; the app role serves, under row-level security. Everything may be repeated.
-No Django: the tests provision their databases with the same functions.
+The owner role migrates; the app role serves, under row-level security. Safe to repeat. No Django:
+the tests provision their databases with the same functions.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from psycopg.sql import Identifier, Literal
 
 
 class CannotProvision(Exception):
-    """A reason for the person at the terminal."""
+    """An error for the person at the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Login:
 
 
 def provision(superuser_url: str, *, database: str, owner: Login, app: Login) -> None:
-    """Bring a server to where `migrate` can start."""
+    """Create everything that `migrate` needs."""
     if owner.name == app.name:
         raise CannotProvision("The owner and the app must be two roles: the owner sees all rows.")
     with psycopg.connect(superuser_url, autocommit=True) as server:
@@ -34,7 +34,7 @@ def provision(superuser_url: str, *, database: str, owner: Login, app: Login) ->
 
 
 def make_role(server: psycopg.Connection, login: Login) -> None:
-    """Make a role that row-level security holds for, and set its password if there is one."""
+    """Create a role under row-level security, and set its password if there is one."""
     row = server.execute(
         "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = %s", [login.name]
     ).fetchone()
@@ -45,7 +45,7 @@ def make_role(server: psycopg.Connection, login: Login) -> None:
             f"The role {login.name} is a superuser or bypasses row-level security: take another."
         )
     if login.password:
-        # Hashed here, so that no server log ever shows it.
+        # Hashed here, so that no server log contains it.
         secret = server.pgconn.encrypt_password(
             login.password.encode(), login.name.encode(), b"scram-sha-256"
         ).decode()
@@ -53,8 +53,9 @@ def make_role(server: psycopg.Connection, login: Login) -> None:
 
 
 def make_database(server: psycopg.Connection, name: str, owner: Login) -> None:
-    """Make a database that belongs to the owner role."""
-    if not _is_superuser(server):  # a managed server's administrator first joins the role
+    """Create a database that belongs to the owner role."""
+    query = "SELECT rolsuper FROM pg_roles WHERE rolname = CURRENT_USER"
+    if server.execute(query).fetchone() != (True,):  # the administrator of a managed server
         _run(server, "GRANT {} TO CURRENT_USER", Identifier(owner.name))
     if not server.execute("SELECT FROM pg_database WHERE datname = %s", [name]).rowcount:
         text = "CREATE DATABASE {} OWNER {} ENCODING 'UTF8' TEMPLATE template0"
@@ -62,7 +63,7 @@ def make_database(server: psycopg.Connection, name: str, owner: Login) -> None:
 
 
 def grant(inside: psycopg.Connection, *, owner: Login, app: Login) -> None:
-    """Inside the database: the extension, and what the app may do with what the owner makes."""
+    """Create the extension and grant privileges, in a connection to the database."""
     names = {
         "database": Identifier(inside.info.dbname),
         "owner": Identifier(owner.name),
@@ -79,7 +80,7 @@ GRANTS = (
     "REVOKE ALL ON SCHEMA public FROM PUBLIC",
     "GRANT USAGE, CREATE ON SCHEMA public TO {owner}",
     "GRANT USAGE ON SCHEMA public TO {app}",
-    # PUBLIC may execute by a default of the whole database, which only the same level takes away.
+    # PUBLIC may execute by a default of the database, which must be revoked at the same level.
     "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC",
     "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA public"
     " GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {app}",
@@ -88,11 +89,6 @@ GRANTS = (
     "ALTER DEFAULT PRIVILEGES FOR ROLE {owner} IN SCHEMA public"
     " GRANT EXECUTE ON FUNCTIONS TO {app}",
 )
-
-
-def _is_superuser(server: psycopg.Connection) -> bool:
-    row = server.execute("SELECT rolsuper FROM pg_roles WHERE rolname = CURRENT_USER").fetchone()
-    return bool(row and row[0])
 
 
 def _run(server: psycopg.Connection, text: str, *names: sql.Composable) -> None:

@@ -1,7 +1,7 @@
 """Removal of erased content from the files of the database. No Django.
 
-A deleted row stays in its page until that is written anew, in the samples that the planner keeps,
-and in the write-ahead log until its segments are removed; Valkey's log keeps what it once held.
+A deleted row remains in its page until that is rewritten, in the statistics of the planner, in the
+write-ahead log until its segments are removed, and in Valkey's append-only file.
 """
 
 import time
@@ -14,9 +14,9 @@ from redis import Redis
 from kmapp.database.backup.create import TABLES
 from kmapp.database.backup.pg_tools import PATIENT, Address, connect
 
-PATIENCE = 60  # seconds for a table or a transaction; nobody of ours holds one for long
-# Snapshots of this database, and of any other whatever is being written: a snapshot taken here goes
-# back to it. A lazy vacuum's holds nothing back.
+PATIENCE = 60  # seconds for a table lock or a transaction; the product needs much less
+# Snapshots of this database, and transactions of all databases, because a new snapshot here reaches
+# back to them. The snapshot of a lazy vacuum retains no rows.
 EARLIER_TRANSACTIONS = """
     SELECT count(*) FROM (
         SELECT greatest(age(backend_xid), CASE
@@ -38,11 +38,11 @@ ReportProgress = Callable[[str], None]
 
 
 class ScrubError(Exception):
-    """A reason for the person at the terminal."""
+    """An error for the person at the terminal."""
 
 
 def rewrite_tables(owner: Address, report_progress: ReportProgress) -> None:
-    """Write every table and its indexes anew, and the planner's samples of them."""
+    """Rewrite every table with its indexes and statistics."""
     with connect(owner) as server:
         server.autocommit = True
         server.execute(SQL("SET lock_timeout = {}").format(f"{PATIENCE}s"))
@@ -56,7 +56,7 @@ def rewrite_tables(owner: Address, report_progress: ReportProgress) -> None:
 
 
 def _outlast_transactions(server: psycopg.Connection, report_progress: ReportProgress) -> None:
-    """Wait until nobody sees what is deleted by now: as long as anybody does, it is written on."""
+    """Wait for older transactions, because VACUUM copies deleted rows that they can see."""
     [(now,)] = server.execute("SELECT pg_current_xact_id()::xid::text").fetchall()
     patient_until = time.monotonic() + PATIENCE
     reported = 0
@@ -74,12 +74,12 @@ def _outlast_transactions(server: psycopg.Connection, report_progress: ReportPro
 
 
 def renew_write_ahead_log(superuser_url: str) -> None:
-    """Remove all segments of the past, and use up those that were kept to be written again."""
+    """Remove all old segments, and fill those that were recycled."""
     with psycopg.connect(superuser_url, autocommit=True, options=PATIENT) as server:
         _set(server, "ALTER SYSTEM SET wal_recycle = off")
         try:
             for _ in range(TRIES):
-                if _renewed(server):
+                if _remove_segments(server):
                     return
             raise ScrubError(
                 "Old segments of the write-ahead log stay: a replication slot or an archive still"
@@ -89,7 +89,7 @@ def renew_write_ahead_log(superuser_url: str) -> None:
             _set(server, "ALTER SYSTEM RESET wal_recycle")
 
 
-def _renewed(server: psycopg.Connection) -> bool:
+def _remove_segments(server: psycopg.Connection) -> bool:
     server.execute("CHECKPOINT")
     for _ in range(_count(server, LATER_SEGMENTS) + 1):
         server.execute("SELECT pg_logical_emit_message(false, 'scrub', '')")
@@ -110,8 +110,13 @@ def _count(server: psycopg.Connection, query: str, *values: str) -> int:
 
 
 def rewrite_append_only_file(valkey: Redis) -> bool:
-    """Let Valkey write down anew what it holds now. False: it keeps no such file."""
-    _forget_queries(valkey)
+    """Let Valkey rewrite its file from memory. Return False if it has no such file.
+
+    Vectors of recent queries are deleted first; their keys are digests of the queries.
+    """
+    keys = list(valkey.scan_iter(match="*query-vector:*", count=CHUNK))
+    for start in range(0, len(keys), CHUNK):
+        valkey.unlink(*keys[start : start + CHUNK])
     if not valkey.info("persistence")["aof_enabled"]:
         return False
     valkey.bgrewriteaof()
@@ -123,10 +128,3 @@ def rewrite_append_only_file(valkey: Redis) -> bool:
     if state["aof_last_bgrewrite_status"] != "ok":
         raise ScrubError("Valkey could not rewrite its append-only file: see its log.")
     return True
-
-
-def _forget_queries(valkey: Redis) -> None:
-    """Vectors of recent queries are kept under digests of what was asked."""
-    keys = list(valkey.scan_iter(match="*query-vector:*", count=CHUNK))
-    for start in range(0, len(keys), CHUNK):
-        valkey.unlink(*keys[start : start + CHUNK])

@@ -77,7 +77,6 @@ def dotted(trail: Trail) -> str:
 
 
 def _plain(value: Any, trail: Trail, depth: int) -> Any:
-    """Return the value in plain JSON types, or raise Unstorable."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int | float | str | datetime | UUID):

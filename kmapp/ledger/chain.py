@@ -44,8 +44,6 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem of one commit."""
-
     seq: int
     kind: str  # "gap", "parent", "hash" or "account"
     message: str

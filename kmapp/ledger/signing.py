@@ -102,7 +102,6 @@ def public_keys(path: Path) -> dict[str, Ed25519PublicKey]:
 
 
 def store_public_keys(pem: bytes, path: Path) -> None:
-    """Add public keys to a file of public keys."""
     for key in _keys_in(pem.decode(), "The other file").values():
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _publish(key, path)
@@ -198,7 +197,6 @@ def _publish(public: Ed25519PublicKey, path: Path) -> None:
 
 
 def _end_of_last_line(descriptor: int) -> int:
-    """Return the offset after the last complete line."""
     position = os.fstat(descriptor).st_size
     while position:
         start = max(0, position - 4096)

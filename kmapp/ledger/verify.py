@@ -19,8 +19,6 @@ LONG = 50_000  # commits that are read in one request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The result of a verification."""
-
     commits: int  # the number of the last commit that was read
     head: str
     problems: tuple[str, ...]

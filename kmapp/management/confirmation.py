@@ -14,7 +14,6 @@ def agreed(question: str) -> bool:
 
 
 def duration(text: str) -> timedelta:
-    """Parse a duration such as 90s, 12h or 30d."""
     match = _DURATION.fullmatch(text)
     if not match:
         raise ArgumentTypeError(f"{text!r}: write a number and s, m, h, d or w, such as 30d.")

@@ -22,7 +22,6 @@ class DemoActors:
 
     @classmethod
     def of(cls, account: Account) -> Self:
-        """Return the actors; without an admin, the product decides."""
         with acting(account):
             admins = Membership.objects.of(account).filter(role=Membership.Role.ADMIN)
             admin = admins.order_by("created_at").first()

@@ -14,7 +14,6 @@ WIDTH = 60
 def render_report(
     models: Sequence[EmbeddingModel], covered: Sequence[Coverage], answers: Sequence[Compared]
 ) -> str:
-    """Render coverage, agreement of the answers, and the questions with the largest changes."""
     lines = [
         f"{model} ({model.state}) has vectors of {each.percent:.1f} % of {each.texts:,} texts."
         for model, each in zip(models, covered, strict=True)

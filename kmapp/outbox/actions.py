@@ -134,7 +134,6 @@ resting: dict[str, float] = {}
 
 
 def _able(queue: str, turns: Turns) -> dict[str, int]:
-    """Return the handlers of a queue that can run now, each with its batch size."""
     now = monotonic()
     return {
         each.name: each.batch
@@ -236,7 +235,6 @@ def _settle(subscribed: Subscription, job: Job, token: UUID, error: Exception | 
 
 @contextmanager
 def _heartbeat(account_id: UUID, token: UUID) -> Iterator[None]:
-    """Renew the lease in a thread while the handler works."""
     stop = threading.Event()
 
     def beat() -> None:

@@ -35,7 +35,6 @@ class Measurement(AccountOwned):
         return self.status in (self.Status.PENDING, self.Status.RUNNING)
 
     def store(self, **values: Any) -> None:
-        """Write these columns, and no others."""
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=list(values))

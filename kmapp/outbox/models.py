@@ -41,7 +41,6 @@ class DeliveryQuerySet(AccountQuerySet["Delivery"]):
         return self.filter(done_at=None, failed_at=None)
 
     def in_state(self, state: str) -> Self:
-        """Filter by `Delivery.state`."""
         if state == Delivery.State.SUCCEEDED:
             return self.exclude(done_at=None)
         if state == Delivery.State.FAILED:

@@ -31,7 +31,6 @@ def purge(account_id: UUID, *, older_than: timedelta) -> int:
 
 
 def purge_account(account_id: UUID, older_than: timedelta) -> int:
-    """Purge an account block by block, each in its own transaction."""
     total = 0
     while True:
         with acting(account_id):

@@ -43,5 +43,4 @@ actions.wake = Messenger(send).publish
 
 @shared_task
 def drop_old() -> int:
-    """Delete old events that are done."""
     return purge.purge_all(older_than=RETENTION)

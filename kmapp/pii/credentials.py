@@ -60,7 +60,6 @@ _PLACEHOLDER = re.compile(r"[\[<{$(%].*|[*•xX.]+")
 
 
 def find_credentials(text: str) -> Iterator[Span]:
-    """Yield credentials in folded text."""
     for expression, group, accept in _RECOGNISERS:
         for match in expression.finditer(text):
             if accept is None or accept(match[group]):

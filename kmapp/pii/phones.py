@@ -78,7 +78,6 @@ def has_other_word_before(text: str, start: int) -> bool:
 
 
 def find_phones(masked: str) -> Iterator[Span]:
-    """Yield telephone numbers in masked text."""
     for pattern in (_MOBILE, _NATIONAL):
         for match in pattern.finditer(masked):
             start = match.start()

@@ -16,6 +16,5 @@ def skeleton(name: str) -> str:
 
 
 def list_confusable(name: str, others: Iterable[str]) -> list[str]:
-    """Return the other names that readers confuse with this one, sorted."""
     own = skeleton(name)
     return sorted(each for each in others if each != name and skeleton(each) == own)

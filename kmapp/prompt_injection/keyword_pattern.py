@@ -12,7 +12,6 @@ class KeywordPattern:
     expression: re.Pattern[str]
 
     def search(self, text: str) -> re.Match[str] | None:
-        """Return the first match in a folded text in lower case."""
         if any(keyword in text for keyword in self.keywords):
             return self.expression.search(text)
         return None

@@ -96,7 +96,6 @@ _breakers: dict[str, Breaker] = {}
 
 
 def breaker_for(base_url: str) -> Breaker:
-    """Return the circuit breaker of this endpoint in this process."""
     if base_url not in _breakers:
         parts = urlsplit(base_url)  # the name is displayed, so without credentials
         endpoint = f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
@@ -113,7 +112,6 @@ def breaker_for(base_url: str) -> Breaker:
 
 
 def states() -> dict[str, str]:
-    """Return the state of the circuit of each endpoint that this process has called."""
     return {url: breaker.state for url, breaker in _breakers.items()}
 
 

@@ -19,7 +19,6 @@ def configured() -> bool:
 
 
 def can_see() -> bool:
-    """Return whether there is a model for images."""
     return bool(settings.VISION_MODEL)
 
 
@@ -31,7 +30,6 @@ class OpenAIChat:
 
     @classmethod
     def from_settings(cls) -> Self:
-        """Return the installation's chat model; check `configured()` first."""
         return cls(
             model=settings.CHAT_MODEL,
             base_url=settings.OPENAI_BASE_URL or "https://api.openai.com/v1",
@@ -40,7 +38,6 @@ class OpenAIChat:
 
     @classmethod
     def that_sees(cls) -> Self:
-        """Return the model that describes images; check `can_see()` first."""
         return replace(cls.from_settings(), model=settings.VISION_MODEL)
 
     def complete(

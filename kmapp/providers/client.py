@@ -57,8 +57,6 @@ def post_json(base_url: str, api_key: str, question: Question, seconds: float) -
 def posted(
     path: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None
 ) -> Question:
-    """Return a question for which the library has no method."""
-
     async def post(client: openai.AsyncOpenAI) -> LegacyAPIResponse[Any]:
         raw = {RAW_RESPONSE_HEADER: "true", **(headers or {})}
         answer = await client.post(path, cast_to=object, body=body, options={"headers": raw})
@@ -76,7 +74,6 @@ def _raise_for(error: openai.APIStatusError) -> NoReturn:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of a valid Retry-After header."""
     value = headers.get("retry-after", "")
     try:
         seconds = float(value)

@@ -35,8 +35,6 @@ QUERY_CACHE = Counter(
 
 @dataclass
 class Call:
-    """A call; its outcome is "ok" or the code of the error."""
-
     outcome: str = "interrupted"
 
 

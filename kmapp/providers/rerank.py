@@ -31,7 +31,6 @@ class HttpReranker:
 
     @classmethod
     def from_settings(cls) -> Self:
-        """Return the installation's reranker; check `configured()` first."""
         return cls(
             model=settings.RERANK_MODEL,
             base_url=settings.RERANK_BASE_URL,

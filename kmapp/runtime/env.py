@@ -48,7 +48,6 @@ def folder(name: str, default: Path) -> Path:
 
 
 def words(name: str, default: str = "") -> list[str]:
-    """Return a comma-separated list."""
     return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
 
 

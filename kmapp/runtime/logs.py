@@ -84,7 +84,6 @@ def quiet_error(logger: object, method: str, event: Event) -> Event:
 
 
 def _chain(error: BaseException) -> list[BaseException]:
-    """Return the error and its causes, outermost first."""
     chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in chain:

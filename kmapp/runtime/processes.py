@@ -22,8 +22,6 @@ class CannotStart(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """One long-running program: how to run it, when it is ready and how to end it."""
-
     name: str
     argv: Sequence[str]
     ready: Callable[[], bool] = lambda: True
@@ -111,7 +109,6 @@ def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
 
 
 def command_of(pid: int) -> str:
-    """Return the command line of a process, or an empty string."""
     if Path("/proc/self").exists():
         try:
             return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()

@@ -60,7 +60,6 @@ def database_server() -> Iterator[None]:
 
 
 def may_provision() -> bool:
-    """Return whether the superuser of the server is available."""
     return not env.text("DATABASE_URL") or bool(env.text("DATABASE_SUPERUSER_URL"))
 
 
@@ -94,7 +93,6 @@ def _module(name: str, *words: str, ready: Callable[[], bool] = lambda: True) ->
 
 
 def command(*words: str) -> Program:
-    """Return a management command as a program."""
     argv = [sys.executable, str(settings.BASE_DIR / "manage.py"), *words]
     return Program(name=words[0], argv=argv, env=_environment())
 
@@ -142,7 +140,6 @@ def health() -> str:
 
 
 def url() -> str:
-    """Return the address for a browser on this machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.HOST, settings.HOST)  # noqa: S104
     return f"http://{host}:{settings.PORT}"
 
@@ -169,7 +166,6 @@ def _get(path: str) -> tuple[int, bytes]:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment in which a child process has the same settings."""
     above = os.environ.get("PYTHONPATH", "")
     return {
         "KMAPP_DATA_DIR": str(settings.DATA_DIR),

@@ -84,7 +84,6 @@ class Supervisor:
         self._took(", ".join(program.name for program in programs), began)
 
     def run(self, program: Program) -> str:
-        """Run a program to its end and return what it printed."""
         began = time.monotonic()
         log = self._fresh_log(program)
         process = processes.start(program, log, stdout=subprocess.PIPE)
@@ -98,7 +97,6 @@ class Supervisor:
         return printed
 
     def wait(self, what: str, complaint: Callable[[], str], patience: float = 60) -> None:
-        """Wait until `complaint` returns an empty string."""
         began = time.monotonic()
         while wrong := complaint():
             if time.monotonic() - began > patience:
@@ -107,7 +105,6 @@ class Supervisor:
         self._took(what, began)
 
     def watch(self) -> None:
-        """Restart programs that end, until a signal to stop arrives."""
         logs_due = 0.0
         while not self.stopping:
             for child in self.children:
@@ -147,7 +144,6 @@ class Supervisor:
         self.children.clear()
 
     def _stop_stage(self, stage: list[Child]) -> None:
-        """Signal the main processes, which end their own children."""
         began = time.monotonic()
         for child in stage:
             if child.running:

@@ -85,8 +85,6 @@ def drop_documents(account_id: UUID, collections: Sequence[str], documents: Sequ
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One text to embed: a part of an object."""
-
     object_id: UUID
     part: int
     text_sha256: str
@@ -123,8 +121,6 @@ def await_vectors(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedPart:
-    """A part with its vector, or with the error."""
-
     part: Part
     embedding: Sequence[float] | None = None
     error: str = ""
@@ -177,7 +173,6 @@ def drop_vectors(account_id: UUID, collections: Sequence[str], objects: Sequence
 def withdraw_vectors(
     account_id: UUID, model_id: int, collections: Sequence[str], objects: Sequence[UUID]
 ) -> None:
-    """Delete the vectors of one model."""
     Vector.objects.of(account_id).filter(
         model_id=model_id, collection__in=collections, object_id__in=objects
     ).delete()

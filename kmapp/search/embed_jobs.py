@@ -15,8 +15,6 @@ from kmapp.search.actions import EmbeddedPart, Part, same_texts, store_vectors, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """One text to embed, with its object and part."""
-
     collection: str
     part: Part
     text: str

@@ -18,8 +18,6 @@ from kmapp.search.registry import sources
 
 @dataclass(frozen=True, slots=True)
 class NearestIndex:
-    """A partial HNSW index."""
-
     model: EmbeddingModel
     collection: str
 
@@ -28,7 +26,6 @@ class NearestIndex:
         return f"vectors_nearest_{self.model.pk}_{self.collection.replace('.', '_')}"
 
     def make(self) -> None:
-        """Build it without blocking writers."""
         with _patient() as cursor:
             # An interrupted build leaves an invalid index with this name.
             cursor.execute(

@@ -48,7 +48,6 @@ def compare(
     models: tuple[EmbeddingModel, EmbeddingModel],
     questions: Sequence[Question],
 ) -> list[Compared]:
-    """Return the answers of both models, each from its own vectors."""
     before, after = (_answers(source, account_id, model, questions) for model in models)
     return [
         Compared(question=question, before=old, after=new)

@@ -54,7 +54,6 @@ WHERE a.collection = ANY (%s)
 
 
 def coverage(model: EmbeddingModel) -> Coverage:
-    """Return the coverage of a model over all accounts."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute(_COVERAGE, [model.pk, [source.collections[0] for source in sources()]])
         texts, missing = cursor.fetchone()
@@ -62,7 +61,6 @@ def coverage(model: EmbeddingModel) -> Coverage:
 
 
 def states(model: EmbeddingModel) -> dict[str, int]:
-    """Return the number of a model's vectors by state, over all accounts."""
     rows = Vector.objects.using(OWNER).filter(model=model).values_list("state")
     return dict(rows.annotate(Count("pk")).order_by("state"))
 
@@ -75,7 +73,6 @@ def ensure_default_model() -> EmbeddingModel:
 
 
 def add(model: EmbeddingModel) -> None:
-    """Add a model to be filled while the active one answers."""
     models.add_model(model)
     make_indexes(model)
 
@@ -168,7 +165,6 @@ def activate(model: EmbeddingModel, *, although_incomplete: bool = False) -> Non
 
 
 def drop(model: EmbeddingModel, report_progress: ReportProgress = lambda done: None) -> None:
-    """Delete a retired model with its index and vectors."""
     if model.state != EmbeddingModel.State.RETIRED:
         raise Conflict(f"{model} is {model.get_state_display()}: only a retired model is dropped.")
     drop_indexes(model)

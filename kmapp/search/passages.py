@@ -36,7 +36,6 @@ class Passage:
     kind: str = ""
 
     def fields(self) -> Mapping[str, str]:
-        """Return the passage's fields for a template."""
         chinese = chinese_share(self.text) > _MOSTLY
         named = self.text.startswith(f"{self.speaker}:")
         return {
@@ -110,7 +109,6 @@ def token_estimate(text: str) -> int:
 
 
 def spelled_out(date: datetime, *, chinese: bool) -> str:
-    """Return a date in the words that people use in queries."""
     if chinese:
         return f"{date.year}年{date.month}月{date.day}日"
     return f"{_DAYS[date.weekday()]}, {_MONTHS[date.month - 1]} {date.day}, {date.year}"

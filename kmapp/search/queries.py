@@ -28,8 +28,6 @@ SMALL = 1_000  # documents
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collection:
-    """Texts of one account that are searched together."""
-
     account_id: UUID
     name: str
 
@@ -118,7 +116,6 @@ def _containing(collection: Collection, terms: Sequence[str]) -> dict[str, int]:
 
 
 def _statistics(collection: Collection) -> tuple[int, float]:
-    """Return the number of documents and their average length."""
     cached = STATISTICS.get(collection)
     if cached is None:
         row: tuple[int, float]

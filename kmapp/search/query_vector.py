@@ -36,7 +36,6 @@ def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]])
 def describe_failure(
     code: str, message: str, started: float, deadline: float, **details: str
 ) -> dict[str, Any]:
-    """Return the decision about a provider that did not answer since `started`."""
     return {
         "code": code,
         "message": message,

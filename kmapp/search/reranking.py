@@ -22,8 +22,6 @@ LONGEST = 4_000  # characters of a text: a reranker reads a few hundred words
 
 
 class Scored(Protocol):
-    """A frozen dataclass with a score and the parts that add up to it."""
-
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property

@@ -13,8 +13,6 @@ HEADER = "X-KM-Variant"
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """How one algorithm version ranks."""
-
     by_document: bool = False  # the best chunk of a document raises its other chunks
     per_document: int = 2  # snippets of one document before those of others
     by_run: bool = True  # neighbours in the run raise a memory
@@ -44,7 +42,6 @@ class Variant:
         return ALGORITHMS[self.algo_version]
 
     def versions(self) -> Versions:
-        """Return the versions as in responses, citations and reports."""
         return {
             "variant": self.name,
             "index_version": self.index_version,

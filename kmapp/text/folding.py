@@ -30,7 +30,6 @@ class _FoldCache(dict[str, str]):
     """The folded form of each character, computed at its first use."""
 
     def __missing__(self, char: str) -> str:
-        """Compute and store the folded form."""
         folded = self[char] = _fold(char)
         return folded
 

@@ -15,7 +15,6 @@ _counts: dict[tuple[int, int], int] = {}
 
 
 def count(text: str) -> int:
-    """How many tokens the text is."""
     if not text:
         return 0
     key = hash(text), len(text)
@@ -28,7 +27,6 @@ def count(text: str) -> int:
 
 
 def forget() -> None:
-    """As in a process that has counted nothing yet."""
     _counts.clear()
 
 

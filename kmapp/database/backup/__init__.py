@@ -1,9 +1,9 @@
 """Backups of the whole database and its checkpoints in one file, complete or absent.
 
-`making` writes the file, `restoring` reads it back into an empty database; `rehearsing` does that
-beside the live one and compares. PostgreSQL's own programs carry the rows.
+`create` writes the file, `restore` reads it into an empty database, and `rehearse` restores it next
+to the live database and compares both. PostgreSQL's own programs transfer the rows.
 """
 
 
 class BackupError(Exception):
-    """A reason for the person at the terminal."""
+    """An error for the person at the terminal."""

@@ -1,11 +1,11 @@
 """The backup file: a zip archive that is complete or absent. No Django.
 
-    database.dump       what pg_dump wrote, in its custom format
-    checkpoints.ndjson  what had been signed of the chains in it
-    checkpoint.pub      the public keys for that
-    contents.json       when, by what, how many rows of each table, and where each chain ends
+    database.dump       the output of pg_dump in its custom format
+    checkpoints.ndjson  the signed checkpoints of its chains
+    checkpoint.pub      the public keys of the checkpoints
+    contents.json       time, versions, number of rows of each table, and head of each chain
 
-It is written under another name beside its place and moved there when the disk has all of it.
+It is written under another name and renamed when all of it is on disk.
 """
 
 import fcntl
@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 from zipfile import BadZipFile, ZipFile
@@ -34,18 +35,16 @@ BLOCK = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """Where the chain of an account ends."""
-
     seq: int
     commit_hash: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What is in a backup, all of one moment."""
+    """The contents of a backup, all from one snapshot."""
 
     made_at: str
-    kmapp: str  # the version that made it
+    kmapp: str  # version
     postgres: int
     rows: Mapping[str, int]  # by table
     heads: Mapping[str, Head]  # by account
@@ -56,7 +55,7 @@ class Contents:
 
 @contextmanager
 def writing(path: Path) -> Iterator[ZipFile]:
-    """Fill a new backup. Whatever interrupts this leaves no file of that name."""
+    """Write a new backup. An interruption leaves no file of that name."""
     draft = path.with_name(f"{path.name}.part")
     if path.exists():
         raise BackupError(f"{path} is there already: choose another name.")
@@ -68,7 +67,7 @@ def writing(path: Path) -> Iterator[ZipFile]:
         except BlockingIOError:
             raise BackupError(f"Another backup is just being written to {draft}.") from None
         try:
-            file.truncate(0)  # what one that was killed has left
+            file.truncate(0)  # an earlier run may have been killed
             with ZipFile(file, "w") as bundle:
                 yield bundle
             file.flush()
@@ -103,5 +102,4 @@ def contents_of(bundle: ZipFile) -> Contents:
 
 
 def blocks(file: IO[bytes]) -> Iterator[bytes]:
-    while block := file.read(BLOCK):
-        yield block
+    return iter(partial(file.read, BLOCK), b"")

@@ -22,7 +22,7 @@ from kmapp.database.backup.archive_file import (
 from kmapp.database.backup.pg_tools import Address, connect, running
 from kmapp.ledger.signing import Signed, parse
 
-# The owner's policies let it see all rows, and without the option pg_dump refuses.
+# The owner's policies let it read all rows; pg_dump requires the option nevertheless.
 WORDS = (
     *("--format=custom", "--compress=1"),  # more takes far longer and saves little
     *("--enable-row-security", "--no-comments", "--no-owner"),
@@ -41,19 +41,19 @@ ReportProgress = Callable[[int], None]  # of bytes written
 def back_up(
     path: Path, owner: Address, *, signed: Path, keys: Path, report_progress: ReportProgress
 ) -> Contents:
-    """Write a backup of the owner's database. `signed` and `keys` are the files of checkpoints."""
+    """Write a backup of the owner's database. `signed` and `keys` are the checkpoint files."""
     with writing(path) as bundle, connect(owner) as server:
         before = _read(signed)
         server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         server.read_only = True
         contents = contents_of_database(server)
-        moment = str(_one(server, "SELECT pg_export_snapshot()"))
-        words = [*WORDS, f"--snapshot={moment}"]
+        [(snapshot,)] = server.execute("SELECT pg_export_snapshot()")
+        words = [*WORDS, f"--snapshot={snapshot}"]
         with (
             bundle.open(DUMP, "w", force_zip64=True) as member,
             running("pg_dump", words, owner, server) as dump,
         ):
-            assert dump.stdout is not None  # noqa: S101 - it was asked for
+            assert dump.stdout is not None  # noqa: S101 - for mypy
             for block in blocks(dump.stdout):
                 member.write(block)
                 report_progress(len(block))
@@ -64,12 +64,10 @@ def back_up(
 
 
 def contents_of_database(server: psycopg.Connection[Any]) -> Contents:
-    """Return the contents of a database as its owner sees it."""
-    tables = [row[0] for row in server.execute(TABLES)]
-    rows = {
-        table: int(_one(server, SQL("SELECT count(*) FROM {}").format(Identifier(table))))
-        for table in tables
-    }
+    """Return the contents of a database, read as its owner."""
+    rows = {}
+    for (table,) in server.execute(TABLES).fetchall():
+        [(rows[table],)] = server.execute(SQL("SELECT count(*) FROM {}").format(Identifier(table)))
     heads = {}
     if "ledger_commit" in rows:
         heads = {row[0]: Head(seq=row[1], commit_hash=row[2]) for row in server.execute(HEADS)}
@@ -82,12 +80,6 @@ def contents_of_database(server: psycopg.Connection[Any]) -> Contents:
     )
 
 
-def _one(server: psycopg.Connection[Any], query: Any) -> Any:
-    row = server.execute(query).fetchone()
-    assert row is not None  # noqa: S101 - each of these queries has exactly one row
-    return row[0]
-
-
 def _read(file: Path) -> bytes:
     """Return the whole lines of a file; a last line cut short by a crash is dropped."""
     signed_lines = file.read_bytes() if file.exists() else b""
@@ -95,18 +87,15 @@ def _read(file: Path) -> bytes:
 
 
 def _signed_meanwhile(before: bytes, after: bytes, contents: Contents) -> bytes:
-    """Return checkpoints signed between the reading and the dump, from the dump's copies.
+    """Return the lines signed since `before` of commits that the dump contains.
 
-    What was signed later is of commits that the dump does not have. What was signed before stays
-    whatever it says: should the chain be shorter than that, the backup must not hide it.
+    Earlier lines are included in any case: if the chain is shorter, the backup must not hide it.
     """
-    lines = after[len(before) :].splitlines(keepends=True)
-    return b"".join(line for line in lines if _is_in(line, contents))
-
-
-def _is_in(line: bytes, contents: Contents) -> bool:
-    record = parse(line, 1)
-    if not isinstance(record, Signed):
-        return False
-    head = contents.heads.get(str(record.statement.account))
-    return head is not None and record.statement.seq <= head.seq
+    lines = []
+    for line in after[len(before) :].splitlines(keepends=True):
+        record = parse(line, 1)
+        if isinstance(record, Signed):
+            head = contents.heads.get(str(record.statement.account))
+            if head is not None and record.statement.seq <= head.seq:
+                lines.append(line)
+    return b"".join(lines)

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
@@ -16,13 +16,12 @@ from psycopg.conninfo import make_conninfo
 
 from kmapp.database.backup import BackupError
 
-# Nothing waits for us here, and nothing shall cut us short.
+# Dumps take long and block nothing, so they have no timeouts.
 PATIENT = "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0"
 Address = Mapping[str, Any]  # psycopg's connection parameters, see env.address
 
 
 def connect(where: Address) -> psycopg.Connection[Any]:
-    """Connect with the timeouts that a dump needs."""
     return psycopg.connect(**{**where, "options": PATIENT})
 
 
@@ -65,10 +64,10 @@ def _version(candidate: Path) -> int:
 def running(
     name: str, words: Sequence[str], where: Address, server: psycopg.Connection[Any]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """One of the programs at work, with pipes; it must end well before the block does.
+    """Run a program with pipes; it must succeed before the end of the block.
 
-    It dies with us: its pipes break. The password goes by the environment, which no list of
-    processes shows.
+    It ends with this process, because its pipes break. The password is in the environment, which
+    process lists do not contain.
     """
     candidate = program(name, server.info.server_version // 10_000)
     target = make_conninfo("", **{key: where[key] for key in where if key != "password"})
@@ -98,15 +97,9 @@ def running(
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
-                if pipe:
-                    _close(pipe)
-
-
-def _close(pipe: IO[bytes]) -> None:
-    try:
-        pipe.close()
-    except BrokenPipeError:  # what it did not want to read any more
-        return
+                with suppress(BrokenPipeError):  # it did not read everything
+                    if pipe:
+                        pipe.close()
 
 
 def _read_errors(complaints: IO[bytes]) -> str:

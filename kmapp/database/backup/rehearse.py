@@ -19,6 +19,7 @@ from kmapp.database.backup.archive_file import KEYS, SIGNED, Contents, Head, rea
 from kmapp.database.backup.create import contents_of_database
 from kmapp.database.backup.pg_tools import connect
 from kmapp.database.provision import Login, provision
+from kmapp.ledger import chain
 from kmapp.ledger.fsck import Findings, Options, check
 from kmapp.ledger.models import Commit
 from kmapp.providers.active import forget_models
@@ -30,11 +31,11 @@ ALIASES = ("default", "owner")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadComparison:
-    """Where the restored chains end, against the live ones."""
+    """The accounts by the relation of their restored head to the live chain."""
 
-    equal: frozenset[UUID]  # nothing was written since
-    ancestors: frozenset[UUID]  # the live chain went on from there
-    astray: frozenset[UUID]  # the live chain never was there
+    equal: frozenset[UUID]  # it is the live head
+    ancestors: frozenset[UUID]  # the live chain contains it
+    astray: frozenset[UUID]  # the live chain does not contain it
 
     @property
     def heads(self) -> int:
@@ -50,7 +51,7 @@ def scratch(superuser_url: str) -> Iterator[str]:
         held = server.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [name])
         if held.fetchone() != (True,):
             raise BackupError(f"Another rehearsal is under way in the database {name}.")
-        _drop(server, name)  # what a rehearsal that was killed has left
+        _drop(server, name)  # an earlier rehearsal may have been killed
         roles = {"owner": Login(str(live["USER"])), "app": Login(str(app["USER"]))}
         provision(superuser_url, database=name, **roles)
         try:
@@ -95,20 +96,19 @@ def checked(path: Path, name: str) -> Findings:
 
 
 def restored(name: str) -> Contents:
-    """Return the contents of the restored database."""
     with connect(env.address(settings.DATABASES["owner"]) | {"dbname": name}) as server:
         return contents_of_database(server)
 
 
 def compare_heads(heads: Mapping[str, Head]) -> HeadComparison:
-    """Look for restored heads in the live chains."""
+    """Compare the restored heads with the live chains."""
     account_ids: dict[str, set[UUID]] = {"equal": set(), "ancestors": set(), "astray": set()}
     for account, head in heads.items():
         account_id = UUID(account)
         with acting(account_id):
             commits = Commit.objects.of(account_id)
-            there = commits.filter(seq=head.seq, commit_hash=head.commit_hash).exists()
-            last = commits.order_by("-seq").values_list("seq", flat=True).first()
+            there = commits.at(chain.Head(head.seq, head.commit_hash)).exists()
+            last = commits.last_seq()
         where = "astray" if not there else "equal" if last == head.seq else "ancestors"
         account_ids[where].add(account_id)
     return HeadComparison(**{where: frozenset(accounts) for where, accounts in account_ids.items()})

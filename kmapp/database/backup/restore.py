@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import psycopg
 
@@ -20,7 +19,7 @@ from kmapp.database.backup.archive_file import (
 from kmapp.database.backup.pg_tools import Address, connect, running
 from kmapp.ledger.signing import store_public_keys
 
-# All or nothing: a restore that is killed leaves the database empty.
+# A restore that is killed leaves the database empty.
 WORDS = ("--single-transaction", "--no-owner", "--no-comments")
 HELD = (
     "SELECT count(*) FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace"
@@ -37,22 +36,13 @@ def restore(path: Path, owner: Address, *, report_progress: ReportProgress) -> C
         server.autocommit = True
         contents = contents_of(bundle)
         _refuse_unless_empty(server)
-        _pour(bundle, owner, server, report_progress)
-        server.execute("ANALYZE")  # plans need statistics, which a dump leaves behind
+        with bundle.open(DUMP) as member, running("pg_restore", WORDS, owner, server) as program:
+            assert program.stdin is not None  # noqa: S101 - for mypy
+            for block in blocks(member):
+                program.stdin.write(block)
+                report_progress(len(block))
+        server.execute("ANALYZE")  # a dump has no statistics
     return contents
-
-
-def _pour(
-    bundle: ZipFile,
-    owner: Address,
-    server: psycopg.Connection[Any],
-    report_progress: ReportProgress,
-) -> None:
-    with bundle.open(DUMP) as member, running("pg_restore", WORDS, owner, server) as program:
-        assert program.stdin is not None  # noqa: S101 - it was asked for
-        for block in blocks(member):
-            program.stdin.write(block)
-            report_progress(len(block))
 
 
 def _refuse_unless_empty(server: psycopg.Connection[Any]) -> None:
@@ -69,9 +59,9 @@ def _refuse_unless_empty(server: psycopg.Connection[Any]) -> None:
 
 
 def put_signed_back(path: Path, *, signed: Path, keys: Path) -> bool:
-    """Put the checkpoints of a backup where they belong, unless there are some that know more.
+    """Restore the checkpoints of a backup unless there is a file; return whether it was restored.
 
-    Returns whether it did. Public keys are added to those that are there.
+    Public keys are added to the existing ones.
     """
     with reading(path) as bundle:
         store_public_keys(bundle.read(KEYS), keys)

@@ -31,7 +31,6 @@ class Options:
 
 
 def check(options: Options) -> Findings:
-    """Verify everything once, read-only."""
     findings = Findings(limit=options.limit)
     keys = public_keys(path for path in options.public_keys if path.exists())
     remembered = read(options.checkpoints, keys, findings)

@@ -35,7 +35,6 @@ class Remembered:
 
 
 def public_keys(paths: Iterable[Path]) -> dict[str, Ed25519PublicKey]:
-    """Return the public keys in PEM files, by key id."""
     keys = {}
     for path in paths:
         for block in path.read_text().split(_END)[:-1]:
@@ -98,7 +97,6 @@ def check_against(source: Source, findings: Findings, chain: Chain, remembered: 
 
 
 def report_vanished(accounts: Iterable[str], findings: Findings, remembered: Remembered) -> None:
-    """Report accounts that were signed and no longer exist."""
     for account in sorted(remembered.hashes.keys() - set(accounts)):
         seq = max(remembered.hashes[account])
         message = f"the account is gone, with {seq} signed commits"

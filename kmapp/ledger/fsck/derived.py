@@ -44,7 +44,6 @@ SELECT t.id::text FROM {table} t LEFT JOIN {target} r
 
 
 def check_derived(source: Source, findings: Findings) -> None:
-    """Check vectors, postings and references of one account."""
     for kind, name, message in (*_bad_vectors(source), *_bad_postings(source), *_astray(source)):
         findings.add(kind, message, source.account, name=name)
 

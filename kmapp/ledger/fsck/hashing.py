@@ -53,7 +53,6 @@ def encoded(value: Any) -> bytes:
 
 
 def number(value: float) -> float:
-    """Return a float as in canonical JSON: integral ones as integers."""
     return int(value) if value.is_integer() else value
 
 

@@ -91,7 +91,6 @@ def _as_sealed(name: str, of: str) -> sql.Composable:
 
 
 def _body(columns: dict[str, str], values: Sequence[Any]) -> dict[str, Any]:
-    """Return the sealed columns: all columns that are not empty."""
     body: dict[str, Any] = {}
     for (name, of), value in zip(columns.items(), values, strict=True):
         loaded_value = loaded(value) if of == "jsonb" else value

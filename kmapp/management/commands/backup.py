@@ -49,7 +49,6 @@ def fresh_name() -> Path:
 
 
 def make(path: Path) -> Contents:
-    """Write the backup with progress on stderr."""
     progress = Progress("Kilobytes written")
     contents = back_up(
         path,

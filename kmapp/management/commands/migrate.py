@@ -51,7 +51,6 @@ class Command(migrate.Command):
             self.until = monotonic() + PATIENCE
 
     def _drop_invalid_indexes(self, migration: Migration) -> None:
-        """Drop the indexes of an earlier run that was interrupted."""
         for operation in migration.operations:
             if isinstance(operation, AddIndexConcurrently):
                 self._sql(f"DROP INDEX CONCURRENTLY IF EXISTS {operation.index.name}")

