@@ -19,8 +19,7 @@ from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording, recording
-from kmapp.outbox.actions import Task, publish
-from kmapp.outbox.purge import silence_errors
+from kmapp.outbox.actions import Task, publish, silence_errors
 from kmapp.pii import redact, redact_json
 from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms

@@ -16,7 +16,7 @@ from context.models import (
 from kmapp.accounts.personal_data import PersonalDataHandlers, register_personal_data
 from kmapp.api.models import IdempotentRequest
 from kmapp.ledger.actions import Recording
-from kmapp.outbox.purge import silence_errors
+from kmapp.outbox.actions import silence_errors
 
 
 def count_personal_data(account_id: UUID, people: Collection[str]) -> int:

@@ -47,14 +47,12 @@ def all_redaction_kinds() -> list[str]:
 
 def sealed_columns(row: models.Model, unsealed: Collection[str] = ()) -> dict[str, Any]:
     """Return the columns without empty ones, so that a new column does not change digests."""
-    columns = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
+    names = [field.attname for field in row._meta.concrete_fields if field.attname not in unsealed]
+    columns = {name: getattr(row, name) for name in names}
     return {
         name: value
         for name, value in columns.items()
-        if name not in unsealed
-        and value is not None
-        and value is not False
-        and value not in ("", [], {})
+        if value is not None and value is not False and value not in ("", [], {})
     }
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -268,3 +268,18 @@ def replay(account_id: UUID, deliveries: Sequence[UUID] | None = None) -> int:
     if revived:
         transaction.on_commit(lambda: wake(queues), robust=True)
     return revived
+
+
+# The texts of a payload include the ids of its objects.
+_SILENCE = """
+UPDATE outbox_delivery SET last_error = ''
+ WHERE account_id = %s AND last_error <> '' AND event_id IN (
+   SELECT e.id FROM outbox_outboxevent e, jsonb_path_query(e.payload, '$.**') v
+    WHERE e.account_id = %s AND jsonb_typeof(v) = 'string' AND v #>> '{}' = ANY (%s))
+"""
+
+
+def silence_errors(account_id: UUID, objects: Iterable[UUID]) -> None:
+    """Clear the error messages of deliveries about these objects. Inside `acting`."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SILENCE, [account_id, account_id, [str(pk) for pk in objects]])

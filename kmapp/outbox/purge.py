@@ -1,10 +1,8 @@
-"""Deletion of old events and deliveries, and of erased content in error messages."""
+"""Deletion of old events and deliveries."""
 
-from collections.abc import Iterable
 from datetime import timedelta
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
@@ -13,12 +11,6 @@ from kmapp.accounts.sweep import sweep
 from kmapp.outbox.models import Delivery, OutboxEvent
 
 PURGE_BLOCK = 5_000
-SILENCE = """
-UPDATE outbox_delivery SET last_error = ''
- WHERE account_id = %s AND last_error <> '' AND event_id IN (
-   SELECT e.id FROM outbox_outboxevent e, jsonb_path_query(e.payload, '$.**') v
-    WHERE e.account_id = %s AND jsonb_typeof(v) = 'string' AND v #>> '{}' = ANY (%s))
-"""
 
 
 def purge(account_id: UUID, *, older_than: timedelta) -> int:
@@ -42,9 +34,3 @@ def purge_account(account_id: UUID, older_than: timedelta) -> int:
 
 def purge_all(*, older_than: timedelta) -> int:
     return sum(sweep(lambda account_id: purge_account(account_id, older_than)))
-
-
-def silence_errors(account_id: UUID, objects: Iterable[UUID]) -> None:
-    """Clear the error messages of deliveries about these objects. Inside `acting`."""
-    with connection.cursor() as cursor:
-        cursor.execute(SILENCE, [account_id, account_id, [str(pk) for pk in objects]])

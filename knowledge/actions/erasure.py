@@ -11,7 +11,7 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.errors import NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
-from kmapp.outbox.purge import silence_errors
+from kmapp.outbox.actions import silence_errors
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
 from knowledge.chunking.index_versions import CUTS, collection_of

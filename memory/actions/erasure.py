@@ -20,7 +20,7 @@ from kmapp.api.models import IdempotentRequest
 from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.models import Note, Seal
-from kmapp.outbox.purge import silence_errors
+from kmapp.outbox.actions import silence_errors
 from kmapp.search.actions import drop_documents, drop_vectors
 from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
