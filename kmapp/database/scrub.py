@@ -11,7 +11,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 from redis import Redis
 
-from kmapp.database.backup.create import TABLES
+from kmapp.database.backup.dump import TABLES
 from kmapp.database.backup.pg_tools import PATIENT, Address, connect
 
 PATIENCE = 60  # seconds for a table lock or a transaction; the product needs much less

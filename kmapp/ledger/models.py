@@ -1,6 +1,6 @@
 """Commits and what can be erased of them: salts, inputs and reasons."""
 
-from typing import Self
+from typing import ClassVar, Self
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -34,7 +34,7 @@ class Commit(AccountOwned):
     input_digest = models.CharField(_("input digest"), max_length=64)
     diff = models.JSONField(_("changes"))
 
-    objects = CommitQuerySet.as_manager()
+    objects: ClassVar = CommitQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("commit")

@@ -11,6 +11,7 @@ from kmapp.providers.breaker import breaker_for
 from kmapp.providers.client import post_json
 from kmapp.providers.errors import BadVectors, Faulted, Refused
 from kmapp.providers.metrics import record_call
+from kmapp.providers.models import EmbeddingModel
 from kmapp.providers.vectors import Unusable, read_answer, read_vector
 
 Kind = Literal["query", "passage"]
@@ -27,31 +28,16 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str], *, kind: Kind) -> list[list[float]]: ...
 
 
-class ModelForm(Protocol):
-    """The fields of `EmbeddingModel` that a client needs."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def dimensions(self) -> int: ...
-    @property
-    def query_prefix(self) -> str: ...
-    @property
-    def passage_prefix(self) -> str: ...
-    @property
-    def sends_input_type(self) -> bool: ...
-
-
 @dataclass(frozen=True, kw_only=True)
 class OpenAIEmbedder:
-    model: ModelForm
+    model: EmbeddingModel
     base_url: str
     api_key: str
     seconds: float  # for each call
     in_batches: bool  # for jobs: small batches, no circuit breaker because the outbox backs off
 
     @classmethod
-    def for_queries(cls, model: ModelForm) -> Self:
+    def for_queries(cls, model: EmbeddingModel) -> Self:
         """Return an embedder for requests: one call under the deadline, with a circuit breaker."""
         return cls(
             model=model,
@@ -62,7 +48,7 @@ class OpenAIEmbedder:
         )
 
     @classmethod
-    def for_passages(cls, model: ModelForm) -> Self:
+    def for_passages(cls, model: EmbeddingModel) -> Self:
         """Return an embedder for jobs: small batches and more time."""
         return cls(
             model=model,

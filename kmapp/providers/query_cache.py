@@ -13,8 +13,9 @@ import structlog
 from django.conf import settings
 from django.core.cache import cache
 
-from kmapp.providers.embedding import Embedder, ModelForm
+from kmapp.providers.embedding import Embedder
 from kmapp.providers.metrics import QUERY_CACHE
+from kmapp.providers.models import EmbeddingModel
 from kmapp.providers.vectors import Unusable, pack, read_vector
 
 log = structlog.get_logger()
@@ -29,7 +30,7 @@ class QueryVector:
 
 
 def query_vector(
-    account_id: UUID, text: str, *, model: ModelForm, embedder: Embedder
+    account_id: UUID, text: str, *, model: EmbeddingModel, embedder: Embedder
 ) -> QueryVector:
     """Return the vector of a query from the cache or `embedder`, which may raise."""
     parts = (model.name, str(model.dimensions), model.query_prefix, text)
@@ -46,7 +47,7 @@ def query_vector(
     return QueryVector(vector, cached=False)
 
 
-def _load(key: str, model: ModelForm) -> tuple[list[float] | None, bool]:
+def _load(key: str, model: EmbeddingModel) -> tuple[list[float] | None, bool]:
     """Return the cached vector if it is usable, and whether the cache responds."""
     try:
         packed = cache.get(key)

@@ -1,7 +1,6 @@
 """The processes of `manage.py up`, derived from the settings."""
 
 import errno
-import http.client
 import json
 import os
 import shutil
@@ -9,6 +8,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 
 from django.conf import settings
@@ -18,8 +18,7 @@ from kmapp.runtime.embedded.embedder import Embedder
 from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.service import Part, make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
-from kmapp.runtime.processes import CannotStart, Program
-from kmapp.runtime.run_files import lock
+from kmapp.runtime.processes import CannotStart, Program, http_get, lock
 
 QUEUES = "default,embedding,extraction,clustering,sweep"
 
@@ -132,10 +131,10 @@ def check_port(variable: str, host: str, port: int) -> None:
 def health() -> str:
     """Return what is wrong according to /v1/health, or an empty string."""
     try:
-        status, body = _get("/v1/health")
+        status, body = _get_health()
     except OSError as error:
         return str(error)
-    well = status == http.HTTPStatus.OK and json.loads(body).get("status") == "ok"
+    well = status == HTTPStatus.OK and json.loads(body).get("status") == "ok"
     return "" if well else body.decode()
 
 
@@ -146,23 +145,18 @@ def url() -> str:
 
 def _answers() -> bool:
     try:
-        _get("/v1/health")
+        _get_health()
     except OSError:
         return False
     return True
 
 
-def _get(path: str) -> tuple[int, bytes]:
-    address = url().removeprefix("http://")
-    connection = http.client.HTTPConnection(address, timeout=5)
+def _get_health() -> tuple[int, bytes]:
     # Django answers 400 to other host names.
     allowed = settings.ALLOWED_HOSTS[0].lstrip(".") if settings.ALLOWED_HOSTS else "localhost"
-    try:
-        connection.request("GET", path, headers={"Host": allowed.replace("*", "localhost")})
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    finally:
-        connection.close()
+    host, _, port = url().removeprefix("http://").rpartition(":")
+    headers = {"Host": allowed.replace("*", "localhost")}
+    return http_get(host.strip("[]"), int(port), "/v1/health", seconds=5, headers=headers)
 
 
 def _environment() -> dict[str, str]:

@@ -12,8 +12,7 @@ from pathlib import Path
 from types import FrameType
 
 from kmapp.runtime import processes
-from kmapp.runtime.processes import CannotStart, Program
-from kmapp.runtime.run_files import PidFile, lock, rotate, tail
+from kmapp.runtime.processes import CannotStart, PidFile, Program, lock, rotate, tail
 
 STABLE_SECONDS = 60  # after this time, earlier failures of a program do not count
 LONGEST_PAUSE = 30

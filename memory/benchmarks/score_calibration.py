@@ -1,7 +1,7 @@
 """Effect of a minimum score in Chinese and in English.
 
 The same facts and the same questions in both languages, so that no language has the easier ones.
-`kmapp.search.score_calibration` was fitted to the first half of them; the second half is held out.
+`kmapp.search.fusion.bend` was fitted to the first half of them; the second half is held out.
 """
 
 import json

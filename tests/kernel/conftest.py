@@ -1,4 +1,4 @@
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +7,7 @@ from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
+from kmapp.providers.models import EmbeddingModel as Form
 from tests import makers
 from tests.kernel.bodies import CHAT, MEMORY
 from tests.kernel.names import Names, list_actor_names
@@ -14,20 +15,9 @@ from tests.web.reviewing import proposed
 from tests.web.staff import fill
 
 
-@dataclass(frozen=True, kw_only=True)
-class Form:
-    """An embedding model without its row."""
-
-    name: str = "fake"
-    dimensions: int = 384
-    query_prefix: str = ""
-    passage_prefix: str = ""
-    sends_input_type: bool = False
-
-
 @pytest.fixture
 def form() -> Form:
-    return Form()
+    return Form(name="fake", dimensions=384)
 
 
 @pytest.fixture

@@ -156,7 +156,7 @@ def test_a_killed_backup_leaves_no_file_that_looks_whole(
 def test_a_dump_that_fails_leaves_nothing(
     lived: Account, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kmapp.database.backup.create.WORDS", ("--format=custom",))  # sees no row
+    monkeypatch.setattr("kmapp.database.backup.dump.WORDS", ("--format=custom",))  # sees no row
     with pytest.raises(CommandError, match="pg_dump ended with 1"):
         run("backup", file)
     assert list(file.parent.iterdir()) == []

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmapp.search.fusion import Candidate, Query, Ranked, Scale, fuse
-from kmapp.search.score_calibration import bend
+from kmapp.search.fusion import Candidate, Query, Ranked, Scale, bend, fuse
 
 ENGLISH = Query(text="Where did Ann move?", idf={"ann": 4.0, "move": 3.0, "where": 2.0})
 CHINESE = Query(text="小红搬到哪里了", idf={"小红": 4.0, "搬": 3.0, "搬到": 2.0})

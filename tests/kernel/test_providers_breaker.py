@@ -12,8 +12,8 @@ from pytest_django import Settings
 from kmapp.providers.breaker import Breaker, breaker_for, states
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import CircuitOpen, ProviderError, Refused
+from kmapp.providers.models import EmbeddingModel as Form
 from tests.fake_provider import FakeProvider
-from tests.kernel.conftest import Form
 from tests.promises.plugin import Measured
 
 WINDOW = 0.6  # seconds that a circuit stays open

@@ -12,8 +12,8 @@ from kmapp.providers import deadline
 from kmapp.providers.client import retry_after
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError, ProviderTimeout
+from kmapp.providers.models import EmbeddingModel as Form
 from tests.fake_provider import FakeProvider
-from tests.kernel.conftest import Form
 from tests.promises.plugin import Measured
 
 pytestmark = pytest.mark.promise(18)

@@ -15,8 +15,8 @@ from kmapp.providers.embedding import (
     estimate,
 )
 from kmapp.providers.errors import BadVectors, ProviderError
+from kmapp.providers.models import EmbeddingModel as Form
 from tests.fake_provider import FakeProvider, vector_of
-from tests.kernel.conftest import Form
 
 
 def similarity(one: list[float], other: list[float]) -> float:
@@ -55,7 +55,8 @@ def test_nothing_is_asked_for_no_texts(provider: FakeProvider, form: Form) -> No
 @pytest.mark.parametrize("kind", ["query", "passage"])
 @pytest.mark.parametrize("told", [True, False])
 def test_the_kind_is_said_once(provider: FakeProvider, kind: Kind, told: bool) -> None:  # noqa: FBT001
-    form = Form(query_prefix="query: ", passage_prefix="passage: ", sends_input_type=told)
+    prefixes = {"query_prefix": "query: ", "passage_prefix": "passage: "}
+    form = Form(name="fake", dimensions=384, sends_input_type=told, **prefixes)
     OpenAIEmbedder.for_passages(form).embed(["a cat"], kind=kind)
     [body] = provider.seen
     assert body["input"] == (["a cat"] if told else [f"{kind}: a cat"])
@@ -152,7 +153,7 @@ def test_every_call_is_counted_by_how_it_ended(provider: FakeProvider, form: For
 
 # --- The embedded server, for real: the tests' settings lead to it ------------------------------
 
-E5 = Form(name="multilingual-e5-small", sends_input_type=True)
+E5 = Form(name="multilingual-e5-small", dimensions=384, sends_input_type=True)
 
 
 def test_the_embedded_server_understands_both_languages() -> None:
@@ -169,7 +170,7 @@ def test_the_embedded_server_adds_its_own_prefix_and_only_once() -> None:
     [passage] = embedder.embed(["a cat"], kind="passage")
     [query] = embedder.embed(["a cat"], kind="query")
     [doubled] = embedder.embed(["passage: a cat"], kind="passage")
-    prefixed = Form(name=E5.name, passage_prefix="passage: ", sends_input_type=True)
+    prefixed = Form(name=E5.name, dimensions=384, passage_prefix="passage: ", sends_input_type=True)
     [again] = OpenAIEmbedder.for_passages(prefixed).embed(["a cat"], kind="passage")
     assert similarity(passage, query) < 0.99
     assert similarity(passage, doubled) < 0.995

@@ -1,7 +1,7 @@
 """A query asked again costs no embedding; a cache that is down costs nothing else."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
 import pytest
@@ -11,10 +11,10 @@ from pytest_django import Settings
 
 from kmapp.providers.embedding import Kind
 from kmapp.providers.errors import ProviderTimeout
+from kmapp.providers.models import EmbeddingModel as Form
 from kmapp.providers.query_cache import QueryVector, query_vector
 from kmapp.providers.vectors import pack
 from tests.fake_provider import vector_of
-from tests.kernel.conftest import Form
 
 
 @dataclass
@@ -61,8 +61,8 @@ def test_another_account_text_or_model_is_another_query(
     others: list[tuple[UUID, str, Form]] = [
         (uuid4(), "when?", form),
         (account, "when", form),
-        (account, "when?", replace(form, name="other")),
-        (account, "when?", replace(form, query_prefix="query: ")),
+        (account, "when?", Form(name="other", dimensions=384)),
+        (account, "when?", Form(name="fake", dimensions=384, query_prefix="query: ")),
     ]
     for other, text, model in others:
         assert not query_vector(other, text, model=model, embedder=embedder).cached

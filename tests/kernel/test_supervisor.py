@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kmapp.runtime.processes import CannotStart, Identity, Program, started, wait_until
-from kmapp.runtime.run_files import rotate
+from kmapp.runtime.processes import CannotStart, Identity, Program, rotate, started, wait_until
 from kmapp.runtime.supervisor import Supervisor
 
 pytestmark = pytest.mark.timeout(60)

@@ -1,7 +1,7 @@
 """Backups of the whole database and its checkpoints in one file, complete or absent.
 
-`create` writes the file, `restore` reads it into an empty database, and `rehearse` restores it next
-to the live database and compares both. PostgreSQL's own programs transfer the rows.
+`dump` writes the file and restores it into an empty database; `rehearse` restores it next to the
+live database and compares both. PostgreSQL's own programs transfer the rows.
 """
 
 

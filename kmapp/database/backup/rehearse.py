@@ -16,7 +16,7 @@ from psycopg.sql import SQL, Identifier
 from kmapp.accounts.acting import acting
 from kmapp.database.backup import BackupError
 from kmapp.database.backup.archive_file import KEYS, SIGNED, Contents, Head, reading
-from kmapp.database.backup.create import contents_of_database
+from kmapp.database.backup.dump import contents_of_database
 from kmapp.database.backup.pg_tools import connect
 from kmapp.database.provision import Login, provision
 from kmapp.ledger import chain

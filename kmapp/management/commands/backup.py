@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.database.backup import BackupError
 from kmapp.database.backup.archive_file import Contents
-from kmapp.database.backup.create import back_up
+from kmapp.database.backup.dump import back_up
 from kmapp.ledger.signing import public_path
 from kmapp.management.database import owner_address
 from kmapp.management.progress import Progress

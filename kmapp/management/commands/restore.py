@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from kmapp.database.backup import BackupError
-from kmapp.database.backup.restore import put_signed_back, restore
+from kmapp.database.backup.dump import put_signed_back, restore
 from kmapp.ledger.signing import public_path
 from kmapp.management.commands.backup import KILOBYTE
 from kmapp.management.database import owner_address

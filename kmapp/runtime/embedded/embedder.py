@@ -4,13 +4,13 @@ The product runs two: one for queries, and one for passages at the lowest priori
 do not wait for an import. One thread each, because with two they compete for the processors.
 """
 
-import http.client
 import sys
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
 from kmapp.runtime.embedded.service import Part
-from kmapp.runtime.processes import Program
+from kmapp.runtime.processes import Program, http_get
 
 LOWEST_PRIORITY = 19
 
@@ -38,11 +38,8 @@ class Embedder(Part):
         return f"http://127.0.0.1:{self.port}/v1"
 
     def _answers(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
         try:
-            connection.request("GET", "/health")
-            return connection.getresponse().status == http.HTTPStatus.OK
+            status, _ = http_get("127.0.0.1", self.port, "/health", seconds=2)
         except OSError:
             return False
-        finally:
-            connection.close()
+        return status == HTTPStatus.OK

@@ -23,8 +23,7 @@ import psycopg
 from kmapp.runtime import processes
 from kmapp.runtime.embedded import ROLES
 from kmapp.runtime.embedded.service import Part, package
-from kmapp.runtime.processes import CannotStart, Program, account_ids, command_of
-from kmapp.runtime.run_files import tail
+from kmapp.runtime.processes import CannotStart, Program, account_ids, command_of, tail
 
 UNPRIVILEGED = "nobody"
 SETTINGS = {

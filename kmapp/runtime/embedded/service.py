@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from kmapp.runtime import processes
-from kmapp.runtime.processes import CannotStart, Program
-from kmapp.runtime.run_files import tail
+from kmapp.runtime.processes import CannotStart, Program, tail
 
 
 class Part(ABC):

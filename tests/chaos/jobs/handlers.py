@@ -63,7 +63,7 @@ signal.signal(DEAF, _hear_nothing)
 def happen(job: Job) -> None:
     """Leave a commit that is attributed to the job."""
     with acting(job.account_id), recording(job.account_id, SYSTEM, input=job.job_key) as commit:
-        commit.add(Effect(job.event_id, job.job_key), "ADD")
+        commit.add(Effect(job.event_id, job.job_key), "ADD")  # type: ignore[arg-type]
 
 
 def happened(job: Job) -> bool:
