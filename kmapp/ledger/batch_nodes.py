@@ -1,7 +1,7 @@
 """Nodes of a memory batch that belong to another app, such as rules.
 
-An agent writes memories and rules in one request. The app that answers it asks here whose a node
-is, and lets that app write its part into the same commit. Feedback on a node goes the same way.
+An agent writes memories and rules in one request. The app that handles the request finds the app of
+each node here, which writes its nodes into the same commit. Feedback on a node works alike.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,16 +17,16 @@ from kmapp.ledger.actions import Recording
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guest:
-    """A node that another app keeps, and its place in the batch."""
+    """A node of another app, and its place in the batch."""
 
     kind: str
     position: int
-    value: Any  # what the kind's `read` made of it
+    value: Any  # the result of the kind's `read`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostedNode:
-    """A node as its own app has it now. `fresh`: it was not there before."""
+    """A node as its own app stored it. `fresh`: it did not exist before."""
 
     id: UUID
     client_id: str | None
@@ -41,7 +41,7 @@ Write = Callable[[Account, str, Sequence[Any], Recording], Sequence[HostedNode]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rated:
-    """What the kind's app answers to feedback. `fresh`: it was not said before."""
+    """The answer of the kind's app to feedback. `fresh`: the feedback is new."""
 
     answer: Mapping[str, Any]
     fresh: bool
@@ -52,13 +52,10 @@ Rate = Callable[[UUID, Actor, Any], Rated]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """One kind of node: the scope that its writer needs, how it is read, written and rated.
-
-    Feedback on such a node names it in the field `named`. `rate` is called inside `acting`.
-    """
+    """A kind of node. Feedback has its id in the field `named`; `rate` is called in `acting`."""
 
     name: str
-    scope: Scope
+    scope: Scope  # required to write it
     read: Callable[[Mapping[str, Any]], Any]
     write: Write
     named: str
@@ -69,12 +66,11 @@ _kinds: dict[str, Kind] = {}
 
 
 def register(kind: Kind) -> None:
-    """Say that an app keeps nodes of this kind."""
     _kinds[kind.name] = kind
 
 
 def kind_of(node: Any) -> Kind | None:
-    """Whose a node is, as it was sent; None: its taker's own."""
+    """Return the kind of a node in a request, or None if it is the handling app's own."""
     if not isinstance(node, Mapping):
         return None
     name = node.get("kind") or node.get("type")
@@ -82,7 +78,7 @@ def kind_of(node: Any) -> Kind | None:
 
 
 def rated_by(value: Any) -> Kind | None:
-    """Whose the node is that feedback names; None: its taker's own."""
+    """Return the kind of the node in feedback, or None if it is the handling app's own."""
     if not isinstance(value, Mapping):
         return None
     return next((kind for kind in _kinds.values() if value.get(kind.named) is not None), None)
@@ -91,7 +87,7 @@ def rated_by(value: Any) -> Kind | None:
 def write_all(
     guests: Sequence[Guest], account: Account, scope: str, commit: Recording
 ) -> dict[int, HostedNode]:
-    """Write every guest into this commit; by their places."""
+    """Write all guests into this commit. Return the nodes by place."""
     written: dict[int, HostedNode] = {}
     for name in dict.fromkeys(guest.kind for guest in guests):
         mine = [guest for guest in guests if guest.kind == name]

@@ -18,7 +18,7 @@ import structlog
 from celery.worker import state
 from django.conf import settings
 
-from kmapp.outbox.queue_depth import waiting
+from kmapp.outbox.broker import waiting
 
 log = structlog.get_logger()
 

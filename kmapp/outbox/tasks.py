@@ -8,8 +8,7 @@ from uuid import UUID
 from celery import shared_task
 
 from kmapp.outbox import actions, purge
-from kmapp.outbox.async_publisher import Messenger
-from kmapp.outbox.queue_depth import is_crowded
+from kmapp.outbox.broker import Messenger, is_crowded
 from kmapp.outbox.registry import QUEUES
 
 # Tasks are short, because a worker that stops finishes its tasks, and queues take turns.

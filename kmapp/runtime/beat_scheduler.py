@@ -4,7 +4,7 @@ from typing import Any
 
 from celery.beat import PersistentScheduler
 
-from kmapp.outbox.queue_depth import is_crowded
+from kmapp.outbox.broker import is_crowded
 
 
 class Scheduler(PersistentScheduler):

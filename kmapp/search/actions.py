@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
 from django.utils import timezone
 
-from kmapp.database.ids import uuid7
 from kmapp.search.models import Vector
 from kmapp.text.terms import terms
 
@@ -102,21 +102,12 @@ def await_vectors(
     if is_equal_text:
         objects = {part.object_id for part in parts}
         withdraw_vectors(account_id, model_id, [collection], list(objects))
-    Vector.objects.bulk_create(
-        [
-            Vector(
-                id=uuid7(),
-                account_id=account_id,
-                collection=collection,
-                object_id=part.object_id,
-                part=part.part,
-                model_id=model_id,
-                text_sha256=part.text_sha256,
-            )
-            for part in parts
-        ],
-        batch_size=1000,
-    )
+    vectors = [Vector(account_id=account_id, **_key(collection, model_id, part)) for part in parts]
+    Vector.objects.bulk_create(vectors, batch_size=1000)
+
+
+def _key(collection: str, model_id: int, part: Part) -> dict[str, Any]:
+    return {"collection": collection, "model_id": model_id, **asdict(part)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,24 +127,18 @@ def store_vectors(
     object_ids = {each.part.object_id for each in embedded_parts}
     withdraw_vectors(account_id, model_id, [collection], list(object_ids))
     now = timezone.now()
-    Vector.objects.bulk_create(
-        [
-            Vector(
-                account_id=account_id,
-                collection=collection,
-                object_id=each.part.object_id,
-                part=each.part.part,
-                model_id=model_id,
-                text_sha256=each.part.text_sha256,
-                state=Vector.State.FAILED if each.embedding is None else Vector.State.READY,
-                embedding=None if each.embedding is None else list(each.embedding),
-                error=each.error[:200],
-                ready_at=None if each.embedding is None else now,
-            )
-            for each in embedded_parts
-        ],
-        batch_size=1000,
-    )
+    vectors = [
+        Vector(
+            account_id=account_id,
+            **_key(collection, model_id, each.part),
+            state=Vector.State.FAILED if each.embedding is None else Vector.State.READY,
+            embedding=None if each.embedding is None else list(each.embedding),
+            error=each.error[:200],
+            ready_at=None if each.embedding is None else now,
+        )
+        for each in embedded_parts
+    ]
+    Vector.objects.bulk_create(vectors, batch_size=1000)
 
 
 def same_texts(account_id: UUID, model_id: int, sha256s: Iterable[str]) -> dict[str, list[float]]:

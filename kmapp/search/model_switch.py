@@ -1,15 +1,21 @@
 """Change of the embedding model without downtime: backfill, compare, switch.
 
 During the backfill, the active model answers; new texts get vectors of both models.
+
+Each model has an HNSW index of the first collection of each source, in which nearest neighbours are
+searched; vectors of other collections are looked up by object. The owner role creates indexes,
+because they are schema.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connections
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Count, Exists, OuterRef
 
 from kmapp.accounts.acting import acting
@@ -20,7 +26,6 @@ from kmapp.providers import actions as models
 from kmapp.providers.actions import OWNER
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
-from kmapp.search.indexes import drop_indexes, make_indexes
 from kmapp.search.models import Vector
 from kmapp.search.registry import Source, sources
 
@@ -178,3 +183,56 @@ def _drop_block(account_id: UUID, model: EmbeddingModel) -> int:
     with acting(account_id):
         rows = Vector.objects.of(account_id).filter(model=model)
         return rows.filter(pk__in=rows.values("pk")[:DROP_BLOCK]).delete()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class NearestIndex:
+    model: EmbeddingModel
+    collection: str
+
+    @property
+    def name(self) -> str:
+        return f"vectors_nearest_{self.model.pk}_{self.collection.replace('.', '_')}"
+
+    def make(self) -> None:
+        with _patient() as cursor:
+            # An interrupted build leaves an invalid index with this name.
+            cursor.execute(
+                "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%s)", [self.name]
+            )
+            if cursor.fetchone() == (False,):
+                self.drop()
+            cursor.execute(
+                f"CREATE INDEX CONCURRENTLY IF NOT EXISTS {self.name} ON search_vector "
+                f"USING hnsw ((embedding::halfvec({self.model.dimensions:d})) halfvec_cosine_ops) "
+                f"WHERE model_id = {self.model.pk:d} AND collection = '{self.collection}'"
+            )
+
+    def drop(self) -> None:
+        with _patient() as cursor:
+            cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {self.name}")
+
+
+@contextmanager
+def _patient() -> Iterator[CursorWrapper]:
+    """Run CONCURRENTLY statements, which wait for older transactions and block nobody."""
+    with connections[OWNER].cursor() as cursor:
+        cursor.execute("SET lock_timeout = 0")
+        try:
+            yield cursor
+        finally:
+            cursor.execute("RESET lock_timeout")
+
+
+def indexes_of(model: EmbeddingModel) -> list[NearestIndex]:
+    return [NearestIndex(model, source.collections[0]) for source in sources()]
+
+
+def make_indexes(model: EmbeddingModel) -> None:
+    for index in indexes_of(model):
+        index.make()
+
+
+def drop_indexes(model: EmbeddingModel) -> None:
+    for index in indexes_of(model):
+        index.drop()

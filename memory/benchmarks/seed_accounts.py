@@ -27,7 +27,7 @@ from kmapp.providers.actions import OWNER
 from kmapp.providers.active import active_model
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.actions import postings_of
-from kmapp.search.indexes import drop_indexes, make_indexes
+from kmapp.search.model_switch import drop_indexes, make_indexes
 from memory.actions.derived_edges import NEXT_WEIGHT
 from memory.actions.enqueue import EMBED
 from memory.actions.versions import build_version

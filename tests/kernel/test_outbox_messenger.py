@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kmapp.outbox.async_publisher import Messenger
+from kmapp.outbox.broker import Messenger
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -46,7 +46,7 @@ def test_nobody_waits_for_a_slow_broker_and_words_are_said_once() -> None:
 
 
 def test_a_failure_is_forgotten_and_the_next_word_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kmapp.outbox.async_publisher.REST", 0.01)
+    monkeypatch.setattr("kmapp.outbox.broker.REST", 0.01)
     sent: list[str] = []
 
     def fails_first(word: str) -> None:

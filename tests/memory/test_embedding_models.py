@@ -15,7 +15,7 @@ from kmapp.providers.active import active_model, forget_models
 from kmapp.providers.models import EmbeddingModel
 from kmapp.runtime import embedded
 from kmapp.search import model_switch
-from kmapp.search.indexes import indexes_of
+from kmapp.search.model_switch import indexes_of
 from tests import makers
 from tests.agent import Agent
 

@@ -9,13 +9,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from kmapp.errors import DomainError
 from kmapp.management.accounts import accounts_named
 from kmapp.management.confirmation import agreed
-from kmapp.management.model_comparison_report import render_report
 from kmapp.management.progress import Progress
 from kmapp.providers.actions import TEMPLATE, retire
 from kmapp.providers.errors import ProviderError
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search import model_switch
-from kmapp.search.model_comparison import Question, compare, examples
+from kmapp.search.model_comparison import Question, compare, examples, render_report
 from kmapp.search.passages import Template
 from kmapp.search.registry import sources
 

@@ -1,4 +1,8 @@
-"""Publishing to the broker from a thread, so that no request waits for it."""
+"""The message broker: queue depth, and publishing from a thread.
+
+A message only says that there is work, so a hundred per queue are enough. Messages have no expiry,
+because the clocks of sender and receiver may be hours apart.
+"""
 
 import os
 import threading
@@ -6,11 +10,31 @@ import time
 from collections.abc import Callable, Iterable
 
 import structlog
+from django.conf import settings
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
 
 log = structlog.get_logger()
 
+ENOUGH = 100  # messages in one queue
 REST = 1.0  # seconds after a failure
 PAUSE = 0.05  # seconds between two messages: a thousand writes need few messages
+
+
+def waiting(queues: Iterable[str]) -> int:
+    """Return the number of messages that no worker took yet, or 0 if the broker is away."""
+    no_retries = Retry(NoBackoff(), 0)
+    with Redis.from_url(settings.REDIS_URL, socket_timeout=2, retry=no_retries) as broker:
+        try:
+            return sum(int(broker.llen(queue)) for queue in queues)
+        except RedisError:
+            return 0
+
+
+def is_crowded(queue: str) -> bool:
+    return waiting([queue]) >= ENOUGH
 
 
 class Messenger:
