@@ -30,7 +30,7 @@ _TOO_OPEN = 0o037  # others may do nothing, the group may at most read
 
 
 class KeyExposed(Exception):
-    """The private key can be read or changed by somebody else."""
+    """Other accounts can read or change the private key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

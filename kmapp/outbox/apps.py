@@ -9,5 +9,5 @@ class OutboxConfig(AppConfig):
     label = "outbox"
 
     def ready(self) -> None:
-        import_module("kmapp.outbox.tasks")  # what is published anywhere wakes a worker
+        import_module("kmapp.outbox.tasks")  # so that every published event wakes a worker
         autodiscover_modules("jobs.handlers")

@@ -1,4 +1,4 @@
-"""Measurements: background evaluations whose progress people watch."""
+"""Measurements: background evaluations with visible progress."""
 
 from typing import Any
 from uuid import UUID

@@ -96,6 +96,7 @@ class Supervisor:
         return printed
 
     def wait(self, what: str, complaint: Callable[[], str], patience: float = 60) -> None:
+        """Wait until `complaint` returns an empty string."""
         began = time.monotonic()
         while wrong := complaint():
             if time.monotonic() - began > patience:
@@ -143,6 +144,7 @@ class Supervisor:
         self.children.clear()
 
     def _stop_stage(self, stage: list[Child]) -> None:
+        """Signal the main processes, which end their own children."""
         began = time.monotonic()
         for child in stage:
             if child.running:

@@ -83,7 +83,7 @@ class Candidate(NamedTuple):
     neighbours: Sequence[IdText] = ()
     links: Mapping[IdText, float] = MappingProxyType({})  # other edges: how strong, 0..1
     run: str = ""
-    head: str = ""  # how the text begins; a speaker kept apart from the text comes first
+    head: str = ""  # beginning of the text, after a separate speaker
     size: int = 0  # bytes
     asks: bool = False  # the text ends in a question mark
     importance: float = 0.5

@@ -215,7 +215,7 @@ class NearestIndex:
 
 @contextmanager
 def _patient() -> Iterator[CursorWrapper]:
-    """Run CONCURRENTLY statements, which wait for older transactions and block nobody."""
+    """Run CONCURRENTLY statements, which wait for older transactions and block nothing."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute("SET lock_timeout = 0")
         try:

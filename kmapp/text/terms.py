@@ -11,9 +11,9 @@ from functools import cache, lru_cache, partial
 from itertools import pairwise
 from typing import cast
 
-TERM_LENGTH = 64  # a sha256 in hex still fits; longer strings are told apart by their beginning
+TERM_LENGTH = 64  # a sha256 in hex still fits; of longer strings, only the beginning counts
 
-_LONGEST_WORD = 8  # of Chinese, in characters: longer ones are hardly ever asked for whole
+_LONGEST_WORD = 8  # characters of a Chinese word at the beginning of a text
 _HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\uac00-\ud7af"  # Thai, kana, hangul
 _LETTER = rf"[^\W_{_HAN}{_UNSPACED}]"
@@ -21,13 +21,13 @@ _RUN = re.compile(
     rf"(?P<han>[{_HAN}]+)|(?P<unspaced>[{_UNSPACED}]+)|(?P<word>{_LETTER}+(?:[-_.@/+:]+{_LETTER}+)*)"
 )
 _PIECE = re.compile(r"[^\W_]+")
-# "don't" and its kin say nothing; of "Ann's" and "they'll" the word stays.
+# "don't" is dropped; of "Ann's" and "they'll" the word remains.
 _CONTRACTION = re.compile(r"\b\w+n['’`]t\b|(?<=\w)['’`](?:s|d|m|ll|re|ve)\b")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _HAN_CHARACTER = re.compile(f"[{_HAN}]")
 _SPACED_WORD = re.compile(rf"{_LETTER}+")
 
-# Function words, and the words that questions are made of.
+# Function words and question words.
 _ENGLISH = """
 a about after again all am an and any are as at be because been before being both but by can
 could did do does doing down during each few for from further had has have having he her here
@@ -47,7 +47,7 @@ STOP_WORDS = frozenset(_ENGLISH.split() + _CHINESE.split())
 
 
 def normalise(text: str) -> str:
-    """One spelling for equal text: composed characters, newline as line end. No other change."""
+    """Return the text with composed characters and newlines as line ends."""
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -77,7 +77,7 @@ def opening(text: str) -> str:
 
 
 def chinese_share(text: str) -> float:
-    """How much of a text is Chinese, 0 to 1, counting an English word as a Chinese word."""
+    """Return the share of Chinese words in a text, 0 to 1."""
     han = len(_HAN_CHARACTER.findall(text)) / 1.5
     other = len(_SPACED_WORD.findall(text))
     return han / (han + other) if han else 0.0
@@ -101,7 +101,7 @@ def _han(run: str) -> Iterator[str]:
 
 
 def _unspaced(run: str) -> Iterator[str]:
-    """Pairs of characters: scripts without spaces for which no dictionary is at hand."""
+    """Yield pairs of characters, for scripts without spaces and without a dictionary."""
     yield from ("".join(pair) for pair in pairwise(run)) if len(run) > 1 else run
 
 

@@ -1,16 +1,16 @@
 """Token counts, exact for o200k_base and offline. Pure.
 
-Counts are remembered by content, for a conversation is counted again with every call of it.
+Counts are cached by content, because a conversation is counted again with every call.
 """
 
 from collections.abc import Callable
 from functools import cache
 
 PIECE = 400_000  # characters; the encoder refuses a million at a time
-MOST = 200_000  # counts that are remembered
+MOST = 200_000  # cached counts
 
-# By the hash that Python keys anew in each process, and the length: no text is kept for its count,
-# a text that is counted twice is hashed once, and nobody can make two texts meet.
+# By hash and length, so that no text is stored. Python salts the hash in each process, so that
+# collisions cannot be constructed.
 _counts: dict[tuple[int, int], int] = {}
 
 
@@ -21,18 +21,15 @@ def count(text: str) -> int:
     cached = _counts.get(key)
     if cached is None:
         if len(_counts) >= MOST:
-            _counts.clear()  # rare, and everything in it is counted again in no time
-        cached = _counts[key] = _counted(text)
+            _counts.clear()  # rare, and counting again is fast
+        encode = _encoder()
+        pieces = (text[at : at + PIECE] for at in range(0, len(text), PIECE))
+        cached = _counts[key] = sum(len(encode(piece)) for piece in pieces)
     return cached
 
 
 def forget() -> None:
     _counts.clear()
-
-
-def _counted(text: str) -> int:
-    encode = _encoder()
-    return sum(len(encode(text[at : at + PIECE])) for at in range(0, len(text), PIECE))
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Rehearsal of a restore beside the live database."""
+"""Rehearsal of a restore next to the live database."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ class HeadComparison:
 
 @contextmanager
 def scratch(superuser_url: str) -> Iterator[str]:
-    """Create an empty, provisioned database beside the live one and drop it afterwards."""
+    """Create an empty, provisioned database next to the live one and drop it afterwards."""
     live, app = settings.DATABASES["owner"], settings.DATABASES["default"]
     name = f"{live['NAME']}_rehearsal"
     with psycopg.connect(superuser_url, autocommit=True) as server:
