@@ -90,7 +90,7 @@ ALLOWED = {
     "rules/api/request_serializers.py": {"Looked": "an API schema", "Asked": "an API schema"},
     "rules/models/promotions.py": {"wanted": "a database column"},
     "rules/promotion/evidence.py": {"said_good": "a stored key", "said_bad": "a stored key"},
-    "memory/models/bulk_runs.py": {"deed": "a database column", "asked": "a database column"},
+    "memory/models/review.py": {"deed": "a database column", "asked": "a database column"},
     "memory/models/extractions.py": {"said": "a database column"},
     "memory/actions/apply_extraction.py": {"said": "a database column"},
     "memory/api/request_serializers.py": {"Asking": "an API schema"},

@@ -1,15 +1,13 @@
-"""Writing the results of an extraction. The commit that writes them also finishes it.
+"""Writing the results of an extraction, in one transaction with its end."""
 
-Use inside `acting`. A second run finds the extraction finished and does nothing.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
 from django.utils import timezone
 
+from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
@@ -24,118 +22,96 @@ from memory.extraction.decisions import FactOutcome, normalize_for_comparison
 from memory.extraction.response_schema import Rewrite
 from memory.models import Extraction, MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion, Viewer
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
+from memory.models.extractions import owner_of
 
 Type, Status, Event = MemoryEdge.Type, MemoryEntry.Status, MemoryVersion.Event
 REASON = "Extracted from a conversation."
 ALREADY_PROPOSED = "It waits for a person already."
 JUDGEMENT_WEIGHT, SOURCE_WEIGHT, MENTION_WEIGHT = 1.0, 0.5, 0.5
-OWNER_FIELDS = ("scope", "user_id", "agent_id", "app_id", "run_id")
 
 
-def apply_outcomes(
-    row: Extraction,
-    outcomes: Sequence[FactOutcome],
-    refused: Sequence[Mapping[str, Any]],
-    details: Mapping[str, Any],
-) -> None:
+def finish(row: Extraction, write: Callable[[Extraction], Mapping[str, Any]]) -> None:
+    """Store what `write` returns as the result, and delete the input, which is not needed now.
+
+    Opens `acting` itself. A second run finds the extraction finished and does nothing.
+    """
+    with acting(row.account_id):
+        locked = _lock_unfinished(row)
+        if locked is None:
+            return
+        result = write(locked)
+        locked.result, locked.finished_at = dict(result), timezone.now()
+        locked.said, locked.problem, locked.answer = {}, "", ""
+        ids = [each.get(name) for each in result["results"] for name in ("id", "supersedes")]
+        locked.memories = sorted({*locked.memories, *(UUID(pk) for pk in ids if pk)})
+        locked.save(
+            update_fields=["result", "finished_at", "said", "problem", "answer", "memories"]
+        )
+
+
+def record_failure(row: Extraction, error: InvalidAnswer) -> None:
+    """Store an unusable answer for people. The input stays, so that it can be tried again."""
+    with acting(row.account_id):
+        if locked := _lock_unfinished(row):
+            locked.problem, locked.answer = error.problem[:500], error.raw
+            locked.save(update_fields=["problem", "answer"])
+
+
+def _lock_unfinished(row: Extraction) -> Extraction | None:
+    rows = Extraction.objects.of(row.account_id).select_for_update(no_key=True, of=("self",))
+    return rows.filter(pk=row.pk, finished_at=None).first()
+
+
+def write_outcomes(row: Extraction, outcomes: Sequence[FactOutcome]) -> list[dict[str, Any]]:
     """Write the outcomes of facts. Raise Conflict if a compared memory changed meanwhile."""
-    locked = _lock_unfinished(row.account_id, row.pk)
-    if locked is None:
-        return
-    actor = Actor.parse(locked.actor)
     compared = {
         each.memory.id: each.memory for each in outcomes if each.memory and each.event != "NONE"
     }
-    with recording(locked.account_id, actor, reason=REASON) as commit:
+    with recording(row.account_id, Actor.parse(row.actor), reason=REASON) as commit:
         # In the order of ids, so that two transactions cannot deadlock.
         memories = {
-            pk: _lock_active(locked, pk, memory.version) for pk, memory in sorted(compared.items())
+            pk: _lock_active(row, pk, memory.version) for pk, memory in sorted(compared.items())
         }
-        writer = _OutcomeWriter(locked, commit, memories, outcomes)
-        results = [writer.write(outcome) for outcome in outcomes]
-    _finish(locked, {"results": results, "refused": list(refused), **details})
+        writer = _OutcomeWriter(row, commit, memories, outcomes)
+        return [writer.write(outcome) for outcome in outcomes]
 
 
-def apply_nothing(account_id: UUID, pk: UUID, result: Mapping[str, Any]) -> None:
-    """Finish an extraction that writes no memories."""
-    if locked := _lock_unfinished(account_id, pk):
-        _finish(locked, result)
-
-
-def record_failure(account_id: UUID, pk: UUID, error: InvalidAnswer) -> None:
-    """Store an unusable answer for people. The input stays, so that it can be tried again."""
-    if locked := _lock_unfinished(account_id, pk):
-        locked.problem, locked.answer = error.problem[:500], error.raw
-        locked.save(update_fields=["problem", "answer"])
-
-
-def apply_procedure(row: Extraction, text: str) -> None:
+def write_procedure(row: Extraction, text: str) -> dict[str, Any]:
     """Write the record of a run."""
-    locked = _lock_unfinished(row.account_id, row.pk)
-    if locked is None:
-        return
     draft = NewEntry(
         id=uuid7(),
         text=text,
         kind=MemoryEntry.Kind.PROCEDURE,
-        metadata=locked.metadata,
-        observed_at=locked.observed_at,
-        **_owner_of(locked),
+        metadata=row.metadata,
+        observed_at=row.observed_at,
+        **owner_of(row),
     )
-    batch = Batch(
-        entries=[draft], edges=_edges_to_sources(draft, locked), reason="Record of a run."
-    )
-    actor = Actor.parse(locked.actor)
-    entry = write_batch(account_id=locked.account_id, actor=actor, batch=batch).entries[0]
-    result = {"item": 0, "id": str(entry.pk), "event": "ADD", "status": entry.status}
-    _finish(locked, {"results": [result]})
+    batch = Batch(entries=[draft], edges=_edges_to_sources(draft, row), reason="Record of a run.")
+    actor = Actor.parse(row.actor)
+    entry = write_batch(account_id=row.account_id, actor=actor, batch=batch).entries[0]
+    return {"item": 0, "id": str(entry.pk), "event": "ADD", "status": entry.status}
 
 
-def apply_rewrite(row: Extraction, seen: MemoryEntry, rewrite: Rewrite) -> None:
+def write_rewrite(row: Extraction, seen: MemoryEntry, rewrite: Rewrite) -> dict[str, Any]:
     """Change a memory as an instruction says, or propose the change where review is needed."""
-    locked = _lock_unfinished(row.account_id, row.pk)
-    if locked is None:
-        return
     values: dict[str, Any] = {"content": rewrite.content}
     if rewrite.importance is not None:
         values["importance"] = rewrite.importance
-    texts = (rewrite.content, seen.content)
-    if len({*map(normalize_for_comparison, texts)}) == 1 and rewrite.importance is None:
-        _finish(locked, {"results": [{"item": 0, "id": str(seen.pk), "event": "NONE"}]})
-        return
-    actor = Actor.parse(locked.actor)
+    elif normalize_for_comparison(rewrite.content) == normalize_for_comparison(seen.content):
+        return {"item": 0, "id": str(seen.pk), "event": "NONE"}
+    actor = Actor.parse(row.actor)
     decision = Decision(
-        account_id=locked.account_id,
+        account_id=row.account_id,
         entry_id=seen.pk,
         actor=actor,
         version=seen.version,
-        reason=locked.said["instruction"][:500],
+        reason=row.said["instruction"][:500],
     )
-    settings = MemorySettings.objects.get_or_default(locked.account_id)
+    settings = MemorySettings.objects.get_or_default(row.account_id)
     is_proposal = needs_review(settings, actor, seen.visibility, seen.kind)
     entry = (propose_update if is_proposal else edit)(decision, values)
     result = {"item": 0, "event": "UPDATE", "id": str(entry.pk), "status": entry.status}
-    if is_proposal:
-        result["supersedes"] = str(seen.pk)
-    _finish(locked, {"results": [result]})
-
-
-def _lock_unfinished(account_id: UUID, pk: UUID) -> Extraction | None:
-    rows = Extraction.objects.of(account_id).select_for_update(no_key=True, of=("self",))
-    return rows.filter(pk=pk, finished_at=None).first()
-
-
-def _finish(locked: Extraction, result: Mapping[str, Any]) -> None:
-    """Store the result and delete the input, which is not needed any more."""
-    locked.result, locked.finished_at = dict(result), timezone.now()
-    locked.said, locked.problem, locked.answer = {}, "", ""
-    ids = [each.get(name) for each in result["results"] for name in ("id", "supersedes")]
-    locked.memories = sorted({*locked.memories, *(UUID(pk) for pk in ids if pk)})
-    locked.save(update_fields=["result", "finished_at", "said", "problem", "answer", "memories"])
-
-
-def _owner_of(row: Extraction) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in OWNER_FIELDS}
+    return {**result, "supersedes": str(seen.pk)} if is_proposal else result
 
 
 def _edges_to_sources(draft: NewEntry, row: Extraction) -> list[NewEdge]:
@@ -182,7 +158,7 @@ class _OutcomeWriter:
     def _add(self, outcome: FactOutcome, memory: MemoryEntry | None, reason: str) -> dict[str, Any]:
         """Add the fact; with the event DELETE it supersedes a memory."""
         waiting = MemoryEntry.objects.of(self.row.account_id).awaiting_review()
-        same = waiting.filter(content=self._redact(outcome.fact.text), **_owner_of(self.row))
+        same = waiting.filter(content=self._redact(outcome.fact.text), **owner_of(self.row))
         if proposed := same.values_list("pk", flat=True).first():
             return _format_result(outcome, proposed, "NONE", ALREADY_PROPOSED)
         draft = self._build_draft(outcome)
@@ -236,7 +212,7 @@ class _OutcomeWriter:
             entities=fact.entities,
             importance=fact.importance,
             observed_at=row.observed_at,
-            **_owner_of(row),
+            **owner_of(row),
         )
 
     def _edges_to_entities(self, draft: NewEntry) -> list[NewEdge]:

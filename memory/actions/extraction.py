@@ -14,11 +14,11 @@ from kmapp.prompt_injection import detect_flags
 from kmapp.providers import chat
 from kmapp.providers.errors import ProviderError
 from memory.actions.apply_extraction import (
-    apply_nothing,
-    apply_outcomes,
-    apply_procedure,
-    apply_rewrite,
+    finish,
     record_failure,
+    write_outcomes,
+    write_procedure,
+    write_rewrite,
 )
 from memory.actions.model_requests import Answer, InvalidAnswer, describe_image, request_answer
 from memory.extraction.conversation import (
@@ -36,7 +36,6 @@ from memory.extraction.decisions import (
     number_memories,
     resolve_facts,
 )
-from memory.extraction.procedures import parse_procedure
 from memory.extraction.prompt_echo import repeats_prompt
 from memory.extraction.prompts import prompt
 from memory.extraction.response_schema import (
@@ -54,10 +53,10 @@ from memory.extraction.response_schema import (
     parse_decisions,
     parse_items,
     parse_one,
+    parse_procedure,
     parse_task_assessment,
 )
-from memory.extraction.settings import ExtractionSettings, load_extraction_settings
-from memory.models import Extraction, MemoryEntry, Viewer
+from memory.models import Extraction, MemoryEntry, MemorySettings, Viewer
 from memory.retrieval.search import Search, search
 
 MAX_SIMILAR = 5  # memories that a fact is compared with
@@ -73,18 +72,17 @@ def run_extraction(account_id: UUID, pk: UUID) -> None:
     """Run an extraction unless it is finished. InvalidAnswer: nothing changed, and it is stored."""
     with acting(account_id):
         row = Extraction.objects.of(account_id).filter(pk=pk, finished_at=None).first()
-        settings = load_extraction_settings(account_id)
+        settings = MemorySettings.objects.get_or_default(account_id)
     if row is None:
         return
     try:
         _RUNNERS[row.kind](row, settings)
     except InvalidAnswer as error:
-        with acting(account_id):
-            record_failure(account_id, pk, error)
+        record_failure(row, error)
         raise
 
 
-def _extract_conversation(row: Extraction, settings: ExtractionSettings) -> None:
+def _extract_conversation(row: Extraction, settings: MemorySettings) -> None:
     messages = _load_messages(row)
     about_agent = is_about_agent(messages, row.agent_id)
     role = ASSISTANT if about_agent else USER
@@ -95,7 +93,7 @@ def _extract_conversation(row: Extraction, settings: ExtractionSettings) -> None
         "facts_of_agent" if about_agent else "facts_of_user",
         today=_format_day(row),
         categories="\n".join(f"- {name}: {what}" for name, what in categories.items()),
-        instructions=settings.prompt_instructions,
+        instructions=_format_instructions(settings),
     )
     transcript = render_transcript(messages)
     answer = request_answer(
@@ -107,12 +105,13 @@ def _extract_conversation(row: Extraction, settings: ExtractionSettings) -> None
     return _store_facts(row, _filter_facts(answer, system, transcript, categories), {})
 
 
-def _extract_task(row: Extraction, settings: ExtractionSettings) -> None:
+def _extract_task(row: Extraction, settings: MemorySettings) -> None:
     if not settings.auto_store:
         note = "The account does not store by itself (auto_store)."
         return _finish_without_facts(row, {"note": note})
-    instructions = settings.prompt_instructions
-    system = prompt("worthwhile", today=_format_day(row), instructions=instructions)
+    system = prompt(
+        "worthwhile", today=_format_day(row), instructions=_format_instructions(settings)
+    )
     text = "\n\n".join(
         fence_text(name, row.said[name]) for name in ("goal", "result", "log") if row.said[name]
     )
@@ -131,7 +130,7 @@ def _extract_task(row: Extraction, settings: ExtractionSettings) -> None:
     return _store_facts(row, replace(parsed, items=items), {**details, "dropped": dropped})
 
 
-def _extract_procedure(row: Extraction, settings: ExtractionSettings) -> None:
+def _extract_procedure(row: Extraction, settings: MemorySettings) -> None:
     own_prompt = row.said.get("prompt", "")
     system = own_prompt or prompt("procedure", today=_format_day(row))
     transcript = render_transcript(_load_messages(row))
@@ -143,11 +142,10 @@ def _extract_procedure(row: Extraction, settings: ExtractionSettings) -> None:
     )
     if repeats_prompt(answer.value, system, transcript):
         raise InvalidAnswer("it repeats the prompt", answer.raw)
-    with acting(row.account_id):
-        apply_procedure(row, answer.value)
+    finish(row, lambda locked: {"results": [write_procedure(locked, answer.value)]})
 
 
-def _rewrite_memory(row: Extraction, settings: ExtractionSettings) -> None:
+def _rewrite_memory(row: Extraction, settings: MemorySettings) -> None:
     with acting(row.account_id):
         entry = MemoryEntry.objects.of(row.account_id).filter(pk=row.said["entry"]).first()
     if entry is None or entry.version != row.said["version"]:
@@ -163,11 +161,10 @@ def _rewrite_memory(row: Extraction, settings: ExtractionSettings) -> None:
     trusted = (entry.content, instruction)
     if problem := _find_problem(answer.value.content, system, text, trusted):
         raise InvalidAnswer(f"it {problem}", answer.raw)
-    with acting(row.account_id):
-        apply_rewrite(row, entry, answer.value)
+    finish(row, lambda locked: {"results": [write_rewrite(locked, entry, answer.value)]})
 
 
-_RUNNERS: Mapping[str, Callable[[Extraction, ExtractionSettings], None]] = {
+_RUNNERS: Mapping[str, Callable[[Extraction, MemorySettings], None]] = {
     Extraction.Kind.CONVERSATION: _extract_conversation,
     Extraction.Kind.TASK: _extract_task,
     Extraction.Kind.PROCEDURE: _extract_procedure,
@@ -176,8 +173,13 @@ _RUNNERS: Mapping[str, Callable[[Extraction, ExtractionSettings], None]] = {
 
 
 def _finish_without_facts(row: Extraction, details: Mapping[str, Any]) -> None:
-    with acting(row.account_id):
-        apply_nothing(row.account_id, row.pk, {"results": [], **details})
+    finish(row, lambda _locked: {"results": [], **details})
+
+
+def _format_instructions(settings: MemorySettings) -> str:
+    """Return the account's instructions as a paragraph of a prompt."""
+    text = settings.instructions
+    return f"\nThe organisation asks for this too:\n{text}\n" if text else ""
 
 
 def _format_day(row: Extraction) -> str:
@@ -234,8 +236,14 @@ def _store_facts(row: Extraction, parsed: ParsedItems[Fact], details: Mapping[st
     decisions = list(decided.items.values())
     resolved = _refuse_unsafe_updates(resolve_facts(parsed.items, similar, numbered, decisions))
     refused = [asdict(each) for each in (*parsed.refused, *decided.refused, *resolved.refused)]
-    with acting(row.account_id):
-        apply_outcomes(row, resolved.outcomes, refused, details)
+    finish(
+        row,
+        lambda locked: {
+            "results": write_outcomes(locked, resolved.outcomes),
+            "refused": refused,
+            **details,
+        },
+    )
 
 
 def _refuse_unsafe_updates(resolved: ResolvedFacts) -> ResolvedFacts:

@@ -19,6 +19,7 @@ from memory.actions.entries import WriteResult, write_batch
 from memory.extraction.conversation import Message
 from memory.models import Extraction, MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
+from memory.models.extractions import owner_of
 
 EXTRACT = "memory.extract"
 NO_CHAT_MODEL = "no_chat_model"
@@ -38,10 +39,6 @@ class MessageContext:
     run_id: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     observed_at: datetime | None = None
-
-    def owner(self) -> dict[str, Any]:
-        names = ("scope", "user_id", "agent_id", "app_id", "run_id")
-        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +62,7 @@ def store_messages(context: MessageContext, messages: Sequence[Message]) -> Writ
                 **({"speaker": message.name} if message.name else {}),
             },
             observed_at=context.observed_at,
-            **context.owner(),
+            **owner_of(context),
         )
         for message in messages
         if not message.is_system and message.text.strip()
@@ -150,7 +147,7 @@ def _enqueue(
         memories=[UUID(pk) for pk in (*source_input.get("stored", ()), *entries)],
         observed_at=context.observed_at or now,
         created_at=now,
-        **context.owner(),
+        **owner_of(context),
     )
     job_key = f"{row.pk}:1"
     events = publish(

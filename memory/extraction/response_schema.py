@@ -9,19 +9,29 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+)
 
 MAX_ITEMS = 50
 MAX_TEXT = 2_000  # characters of one fact
 MAX_REASON = 500
 MAX_NAMES = 20  # entities or tags of one fact
 MAX_NAME = 100  # characters of one of them
+MAX_PROCEDURE = 50_000
 FENCE = re.compile(r"\A\s*```[\w-]*[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
+FIRST_STEP = re.compile(r"^[^\S\n]*+(?:#++[^\S\n]*+)?(?:\*\*)?1[^\S\n]*+[.)、:]", re.MULTILINE)
 
 Kind = Literal["fact", "preference", "skill", "pattern", "context"]
-KINDS: tuple[str, ...] = ("fact", "preference", "skill", "pattern", "context")
+KINDS: tuple[str, ...] = get_args(Kind)
+Event = Literal["ADD", "UPDATE", "DELETE", "NONE"]
 USER_CATEGORIES = {
     "preferences": "likes and dislikes in food, products, activities, entertainment",
     "details": "names, relationships, important dates",
@@ -68,20 +78,25 @@ class ResponseModel(BaseModel):
         return value
 
 
+Reason = Annotated[str, AfterValidator(lambda text: text[:MAX_REASON])]
+
+
+def _clamp(value: float | None, default: float | None) -> float | None:
+    """Return the nearest number from 0 to 1, or the default for infinity and NaN."""
+    if value is None or not math.isfinite(value):
+        return default
+    return min(max(value, 0.0), 1.0)
+
+
 class Fact(ResponseModel):
     """One statement worth remembering."""
 
     text: str = Field(min_length=1, max_length=MAX_TEXT)
     kind: Kind
     category: str = Field(default="", max_length=100)
-    importance: float = 0.5
+    importance: Annotated[float, AfterValidator(lambda value: _clamp(value, 0.5))] = 0.5
     entities: list[str] = []
     tags: list[str] = []
-
-    @field_validator("importance")
-    @classmethod
-    def _clamp(cls, value: float) -> float:
-        return min(max(value, 0.0), 1.0) if math.isfinite(value) else 0.5
 
     @field_validator("text")
     @classmethod
@@ -100,41 +115,24 @@ class Decision(ResponseModel):
     """The decision about one fact."""
 
     fact: int
-    event: Literal["ADD", "UPDATE", "DELETE", "NONE"]
+    event: Event
     memory: int | None = None
     text: str | None = Field(default=None, max_length=MAX_TEXT)
-    reason: str = ""
-
-    @field_validator("reason")
-    @classmethod
-    def _shorten(cls, value: str) -> str:
-        return value[:MAX_REASON]
+    reason: Reason = ""
 
 
 class TaskAssessment(ResponseModel):
     """Whether a task left anything worth storing."""
 
     should_store: bool
-    reasoning: str = ""
-
-    @field_validator("reasoning")
-    @classmethod
-    def _shorten(cls, value: str) -> str:
-        return value[:MAX_REASON]
+    reasoning: Reason = ""
 
 
 class Rewrite(ResponseModel):
     """The new text of a memory."""
 
     content: str = Field(min_length=1, max_length=50_000)
-    importance: float | None = None
-
-    @field_validator("importance")
-    @classmethod
-    def _clamp(cls, value: float | None) -> float | None:
-        if value is None or not math.isfinite(value):
-            return None
-        return min(max(value, 0.0), 1.0)
+    importance: Annotated[float | None, AfterValidator(lambda value: _clamp(value, None))] = None
 
 
 S = TypeVar("S", bound=ResponseModel)
@@ -214,6 +212,22 @@ def parse_one(text: str, shape: type[S]) -> S:
         raise InvalidResponse(_format_error(error)) from error
 
 
+def parse_procedure(raw: str, *, numbered: bool) -> str:
+    """Return the record in an answer, without a code fence; `numbered` requires numbered steps."""
+    text = strip_code_fence(raw)
+    if not text or "\x00" in text:
+        raise InvalidResponse("it says nothing")
+    if len(text) > MAX_PROCEDURE:
+        raise InvalidResponse(f"it is longer than {MAX_PROCEDURE} characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidResponse("it is not text") from error
+    if numbered and not FIRST_STEP.search(text):
+        raise InvalidResponse("it has no numbered steps")
+    return text
+
+
 def _rename(value: Any, names: Mapping[str, str]) -> Any:
     if not isinstance(value, dict):
         return value
@@ -253,7 +267,7 @@ def facts_schema(categories: Sequence[str]) -> dict[str, Any]:
 
 _DECISION = {
     "fact": {"type": "integer"},
-    "event": {"type": "string", "enum": ["ADD", "UPDATE", "DELETE", "NONE"]},
+    "event": {"type": "string", "enum": list(get_args(Event))},
     "memory": {"type": ["integer", "null"]},
     "text": {"type": ["string", "null"]},
     "reason": _TEXT,

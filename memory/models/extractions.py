@@ -1,4 +1,6 @@
-"""What was said and shall become memories, and what came of it."""
+"""Input for extraction, and its result."""
+
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -8,11 +10,17 @@ from django.utils.translation import gettext_lazy as _
 from kmapp.accounts.models import AccountOwned
 
 
-class Extraction(AccountOwned):
-    """An order to a chat model. Not a memory: what comes of it is, in a commit of its own.
+def owner_of(source: Any) -> dict[str, Any]:
+    """Return the fields that name whose memories these are."""
+    names = ("scope", "user_id", "agent_id", "app_id", "run_id")
+    return {name: getattr(source, name) for name in names}
 
-    What was said is kept until it has been read, and then no longer. An answer that nothing can be
-    made of is kept for people to look at, and changes nothing.
+
+class Extraction(AccountOwned):
+    """A request to a chat model. Its results are memories, written in a commit of their own.
+
+    The input is stored until the extraction is finished. An unusable answer is stored for people
+    to read, and changes nothing.
     """
 
     class Kind(models.TextChoices):
@@ -30,7 +38,7 @@ class Extraction(AccountOwned):
     run_id = models.CharField(_("run"), max_length=200, blank=True)
     metadata = models.JSONField(_("metadata"), default=dict, blank=True)
     said = models.JSONField(_("original text"), default=dict, blank=True)
-    # Those that it is about and those that came of it: erasing one of them erases this.
+    # The memories that it is about and those that it wrote: erasing one of them erases this.
     memories = ArrayField(models.UUIDField(), verbose_name=_("memories"), default=list, blank=True)
     observed_at = models.DateTimeField(_("observed"))
     created_at = models.DateTimeField(_("created"))
