@@ -1,7 +1,7 @@
-"""Writing memories down. Changing them: memory.actions.versions."""
+"""Writing new memories. See `memory.actions.versions` for changes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -23,18 +23,18 @@ from memory.actions.quotas import enforce_quotas
 from memory.actions.versions import record_versions
 from memory.models import MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion
 from memory.models.entries import COLLECTION
-from memory.models.entry_input import Batch, NewEntry
+from memory.models.entry_input import SHARED_FIELDS, Batch, NewEntry
 from memory.retrieval.indexed_text import words_of
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status
 NAME_BASED_UUID_VERSION = 5  # the version of UUIDs that are digests
-RACES = 3  # two writers of one client id meet at most once; a third try is for bad luck
+RACES = 3  # attempts: two writers of one client id collide at most once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteResult:
-    """What a write made, in the order it was asked for. All replayed: the first commit."""
+    """Rows of a write in the order of its batch. If all existed, `commit` is their first commit."""
 
     entries: Sequence[MemoryEntry]
     edges: Sequence[MemoryEdge]
@@ -42,13 +42,11 @@ class WriteResult:
     commit: Commit | None
     embedding_events: Sequence[UUID]  # one event for each entry that waits for its vector
     account_id: UUID
-    hosted_nodes: Mapping[int, HostedNode] = field(
-        default_factory=dict
-    )  # by their place in the batch
+    hosted_nodes: Mapping[int, HostedNode]  # by their place in the batch
 
 
 def write_batch(*, account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
-    """Remember a batch: all of it or nothing. Writing the same client ids again changes nothing."""
+    """Write a batch as a whole or not at all. The same client ids again change nothing."""
     lost: IntegrityError | None = None
     seen, races = 0, RACES
     while races:
@@ -56,8 +54,8 @@ def write_batch(*, account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
             with transaction.atomic():
                 return _write(account_id, actor, batch)
         except IntegrityError as error:
-            # Somebody wrote one of these ids between our look and our insert: look again, for as
-            # long as we see more of them each time. An id that we never see is another account's.
+            # Another writer inserted one of these ids meanwhile. Retry as long as more of them are
+            # visible each time. An id that never becomes visible belongs to another account.
             there = _written_meanwhile(account_id, batch)
             seen, races, lost = there, RACES if there > seen else races - 1, error
     raise Conflict("Others keep writing the same ids: try again, or use others.") from lost
@@ -71,11 +69,10 @@ def _written_meanwhile(account_id: UUID, batch: Batch) -> int:
 
 def _write(account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
     settings = MemorySettings.objects.get_or_default(account_id)
-    account = settings.account
-    reason = redact_text(batch.reason, account.redact)
-    stored_input = (
-        redact_text(batch.input, account.redact) if isinstance(batch.input, str) else batch.input
-    )
+    kinds, stored_input = settings.account.redact, batch.input
+    reason = redact_text(batch.reason, kinds)
+    if isinstance(stored_input, str):
+        stored_input = redact_text(stored_input, kinds)
     with recording(account_id, actor, input=stored_input, reason=reason) as commit:
         written = _write_with_settings(commit, batch, settings)
     nodes: list[MemoryEntry | HostedNode] = [*written.entries, *written.hosted_nodes.values()]
@@ -83,7 +80,7 @@ def _write(account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
 
 
 def write_within_commit(commit: Recording, batch: Batch) -> WriteResult:
-    """Write a batch as a part of a commit that does more."""
+    """Write a batch as part of an existing commit."""
     return _write_with_settings(
         commit, batch, MemorySettings.objects.get_or_default(commit.account_id)
     )
@@ -186,45 +183,25 @@ def _entry(
     now = timezone.now()
     sha256, draft = draft.sha256(), draft.redacted(settings.account.redact)
     visibility = draft.resolve_visibility()
+    is_proposal = needs_review(settings, actor, visibility, draft.kind)
     return MemoryEntry(
         id=key,
         account_id=settings.account_id,
         commit_id=commit_id,
         written_in=commit_id,
-        scope=draft.scope,
         client_id=draft.client_id or None,
         written_sha256=sha256,
-        user_id=draft.user_id,
-        agent_id=draft.agent_id,
-        app_id=draft.app_id,
-        run_id=draft.run_id,
         visibility=visibility,
-        kind=draft.kind,
-        title=draft.title,
         content=draft.text,
         slots=dict(draft.metadata),
-        tags=list(draft.tags),
-        entities=list(draft.entities),
-        sources=list(draft.sources),
-        raw_ref=draft.raw_ref,
-        evidence_ref=draft.evidence_ref,
         flags=detect_flags(f"{draft.title}\n{draft.text}"),
-        importance=draft.importance,
-        confidence=draft.confidence,
-        salience=draft.salience,
-        half_life_days=draft.half_life_days,
-        tier=draft.tier,
-        status=Status.PROPOSED
-        if needs_review(settings, actor, visibility, draft.kind)
-        else Status.ACTIVE,
+        status=Status.PROPOSED if is_proposal else Status.ACTIVE,
         observed_at=draft.observed_at or now,
-        valid_from=draft.valid_from,
-        valid_to=draft.valid_to,
-        expires_at=draft.expires_at,
         position=position,
         created_by=str(actor),
         created_at=now,
         updated_at=now,
+        **{name: getattr(draft, name) for name in SHARED_FIELDS},
     )
 
 

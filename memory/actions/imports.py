@@ -1,11 +1,12 @@
-"""Taking over memories from lines that an export wrote, as they are and under the ids they have."""
+"""Importing memories from the lines of an export, unchanged and with their ids."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.db import IntegrityError, models, transaction
+from django.db import IntegrityError, transaction
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
@@ -25,7 +26,7 @@ from memory.retrieval.indexed_text import words_of
 from memory.transfer.jsonl import Unreadable, edge_from, entry_from, serialize_row
 
 Row = TypeVar("Row", MemoryEntry, MemoryEdge)
-# Found anew in the text by whoever imports it; and statistics, which go on.
+# Flags are detected again on import, and statistics continue.
 NOT_COMPARED = frozenset({"flags", *MemoryEntry.unsealed_fields})
 
 
@@ -39,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineProblem:
-    """Why a line was not taken over."""
+    """Why a line was not imported."""
 
     line: int
     reason: str
@@ -47,7 +48,7 @@ class LineProblem:
 
 @dataclass(slots=True)
 class ImportResult:
-    """What became of some lines."""
+    """Numbers of imported and unchanged rows, and the problems."""
 
     entries: int = 0
     edges: int = 0
@@ -64,7 +65,7 @@ class ImportResult:
 def import_lines(
     account: Account, actor: Actor, lines: Sequence[Line], *, source: str
 ) -> ImportResult:
-    """Take lines over in one commit; a line that cannot be is told, and the others are taken.
+    """Import lines in one commit; those that cannot be imported are reported as problems.
 
     If the database refuses the block, its halves are tried, down to the line at fault.
     """
@@ -216,14 +217,10 @@ class _Block:
                 entry.position = position
             for edge in edges:
                 edge.commit_id = commit.id
-            MemoryEntry.objects.bulk_create(sorted(entries, key=_key))
-            MemoryEdge.objects.bulk_create(sorted(edges, key=_key))
+            MemoryEntry.objects.bulk_create(sorted(entries, key=attrgetter("pk")))
+            MemoryEdge.objects.bulk_create(sorted(edges, key=attrgetter("pk")))
             commit.add_all([*entries, *edges], "ADD")
             record_versions(entries, commit, self.actor, "import")
             texts = {entry.pk: words_of(entry) for entry in entries}
             index_terms(self.account.pk, COLLECTION, texts)
             enqueue_embeddings(self.account.pk, entries, commit.id, is_published=False)
-
-
-def _key(row: models.Model) -> Any:
-    return row.pk

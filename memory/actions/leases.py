@@ -1,11 +1,9 @@
-"""Handing out proposals: each to one person, for a few minutes. Inside `acting`."""
+"""Leases of proposals: one person at a time reviews each. Use inside `acting`."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
@@ -14,33 +12,23 @@ from kmapp.errors import Conflict
 from memory.models import EntryQuerySet, MemoryEntry, ReviewLease
 
 LASTS = timedelta(minutes=5)
-TRIES = 3  # a proposal may be taken between our look and our lease
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
-    """Who has a proposal in hand, and until when. The token is told to its holder only."""
-
-    entry_id: UUID
-    holder: str
-    token: UUID
-    until: datetime
+TRIES = 3  # another person may lease a proposal between our query and our lease
 
 
 class LeasedByOther(Conflict):
-    """Somebody else has this proposal in hand."""
+    """Another person has leased this proposal."""
 
     code = "taken"
 
-    def __init__(self, held: Lease) -> None:
+    def __init__(self, held: ReviewLease) -> None:
         super().__init__("Somebody else has this proposal in hand.")
         self.held = held
 
 
-# One statement, so that of two who ask at once one gets it: a live lease of another stays. Who has
-# it already keeps the token: two windows of one person are one person. What they had before goes.
+# One statement, so that only one of two concurrent requests gets the lease; a live lease of another
+# person stays. The holder keeps the token, which all their windows share, and loses older leases.
 _ACQUIRE = """
-WITH gone AS (
+WITH released AS (
   DELETE FROM memory_reviewlease
   WHERE account_id = %(account)s AND holder = %(holder)s AND entry_id <> %(entry)s
 )
@@ -50,14 +38,14 @@ ON CONFLICT (entry_id) DO UPDATE SET
   holder = excluded.holder, until = excluded.until,
   token = CASE WHEN l.holder = excluded.holder THEN l.token ELSE excluded.token END
 WHERE l.holder = excluded.holder OR l.until <= now() OR %(by_force)s
-RETURNING entry_id, holder, token, until
+RETURNING id, account_id, entry_id, holder, token, until
 """
 
 
 def acquire_lease(
     account_id: UUID, entry_id: UUID, holder: str, *, by_force: bool = False
-) -> Lease | None:
-    """Have this proposal in hand, and no other; None if somebody else has it."""
+) -> ReviewLease | None:
+    """Lease this proposal, and release others; return None if another person has leased it."""
     values: dict[str, Any] = {
         "id": uuid7(),
         "account": account_id,
@@ -67,15 +55,12 @@ def acquire_lease(
         "lasts": LASTS,
         "by_force": by_force,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_ACQUIRE, values)
-        row = cursor.fetchone()
-    return Lease(entry_id=row[0], holder=row[1], token=row[2], until=row[3]) if row else None
+    return next(iter(ReviewLease.objects.raw(_ACQUIRE, values)), None)
 
 
 def acquire_next_lease(
     rows: EntryQuerySet, account_id: UUID, holder: str
-) -> tuple[MemoryEntry, Lease] | None:
+) -> tuple[MemoryEntry, ReviewLease] | None:
     """Lease the first proposal that nobody else has leased."""
     for _ in range(TRIES):
         entry = lock_available(rows, holder).first()
@@ -87,35 +72,32 @@ def acquire_next_lease(
 
 
 def lock_available(rows: EntryQuerySet, holder: str) -> EntryQuerySet:
-    """Proposals that nobody else has in hand or decides about at this moment."""
+    """Return proposals that nobody else has leased or is deciding about."""
     free = rows.filter(~leased_by_other(holder))
     return free.select_for_update(skip_locked=True, no_key=True, of=("self",))
 
 
 def leased_by_other(holder: str) -> Exists:
-    """For each memory: whether somebody else has it in hand."""
+    """Return the condition that another person has leased a memory."""
     live = ReviewLease.objects.filter(
         account_id=OuterRef("account_id"), entry_id=OuterRef("pk"), until__gt=Now()
     )
     return Exists(live.exclude(holder=holder))
 
 
-def find_lease(account_id: UUID, entry_id: UUID) -> Lease | None:
-    row = ReviewLease.objects.of(account_id).filter(entry_id=entry_id, until__gt=Now()).first()
-    if row is None:
-        return None
-    return Lease(entry_id=row.entry_id, holder=row.holder, token=row.token, until=row.until)
+def find_lease(account_id: UUID, entry_id: UUID) -> ReviewLease | None:
+    return ReviewLease.objects.of(account_id).filter(entry_id=entry_id, until__gt=Now()).first()
 
 
 def check_not_leased_by_other(account_id: UUID, entry_id: UUID, holder: str) -> None:
-    """Nobody decides over the head of whoever has it in hand."""
+    """Raise LeasedByOther if another person has leased this proposal."""
     held = find_lease(account_id, entry_id)
     if held and held.holder != holder:
         raise LeasedByOther(held)
 
 
 def renew_lease(account_id: UUID, entry_id: UUID, token: UUID) -> bool:
-    """Keep it in hand, unless somebody took it over. Lapsed and taken by nobody, it still is."""
+    """Extend a lease, also an expired one, unless another person has taken it over."""
     mine = ReviewLease.objects.of(account_id).filter(entry_id=entry_id, token=token)
     return bool(mine.update(until=Now() + LASTS))
 

@@ -1,4 +1,4 @@
-"""An agent's wish to change what everyone sees: a proposal that supersedes the memory there is."""
+"""Proposals of agents to change a memory that needs review."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,14 +8,10 @@ from memory.actions.entries import write_batch
 from memory.actions.review import Decision
 from memory.actions.versions import lock_entry
 from memory.models import MemoryEdge, MemoryEntry
-from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
+from memory.models.entry_input import SHARED_FIELDS, Batch, EdgeEnd, NewEdge, NewEntry
 
-# What a proposal takes over from the memory that it would supersede.
-COPIED_FIELDS = (
-    *("scope", "user_id", "agent_id", "app_id", "run_id", "visibility", "kind", "title"),
-    *("tags", "entities", "sources", "raw_ref", "evidence_ref", "importance", "confidence"),
-    *("salience", "half_life_days", "tier", "observed_at", "valid_from", "valid_to", "expires_at"),
-)
+# Fields that a proposal copies from the memory that it would supersede.
+COPIED_FIELDS = (*SHARED_FIELDS, "visibility", "observed_at")
 RENAMED = {"content": "text", "slots": "metadata"}
 
 

@@ -1,4 +1,4 @@
-"""Changing what the account wants done with memories: one commit, with what it was before."""
+"""Changes of the policy for memories: one commit each, with the previous values."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ MEMORY_FIELDS = TRIAGE_FIELDS | frozenset(
     | {"review_visibilities", "review_kinds", "review_keys", "forget_after"}
     | {"instructions", "categories", "daily_writes", "open_proposals"}
 )
-POLICY_INPUT = "policy"  # the word in a commit's input under which the changes stand
+POLICY_INPUT = "policy"  # key of the changes in the input of a commit
 
 
 def update_policy(
@@ -33,7 +33,7 @@ def update_policy(
     version: int | None = None,
     reason: str = "",
 ) -> dict[str, tuple[Any, Any]]:
-    """Set some of the policies. Returns what changed: by name what it was and what it is."""
+    """Set some of the policies, and return the old and new value of each that changed."""
     account = Account.objects.select_for_update(no_key=True).get(pk=account_id)
     settings = MemorySettings.objects.of(account_id).first() or MemorySettings(account=account)
     if version is not None and settings.version != version:
@@ -46,12 +46,13 @@ def update_policy(
     if not changed:
         return {}
     _check(account, settings)
-    # What is blacked out from now on is blacked out here, and what was so far.
+    # Redact by both the old and the new policy.
     stored_reason = redact_text(
         reason, {*account.redact, *changed.get("redact", (account.redact,))[0]}
     )
+    stored_changes = {name: {"before": old, "after": new} for name, (old, new) in changed.items()}
     with recording(
-        account_id, actor, input={POLICY_INPUT: _input_values(changed)}, reason=stored_reason
+        account_id, actor, input={POLICY_INPUT: stored_changes}, reason=stored_reason
     ) as commit:
         if mine := ACCOUNT_FIELDS & changed.keys():
             account.save(update_fields=mine)
@@ -70,7 +71,7 @@ def update_policy(
 def _differences(
     account: Account, settings: MemorySettings, values: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
-    """Set the values; what was another one is told."""
+    """Set the values, and return the old and new value of each that changed."""
     changed = {}
     for name, value in values.items():
         if name not in ACCOUNT_FIELDS | MEMORY_FIELDS:
@@ -98,7 +99,3 @@ def _check(account: Account, settings: MemorySettings) -> None:
                 for text in texts
             ],
         ) from error
-
-
-def _input_values(changed: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
-    return {name: {"before": old, "after": new} for name, (old, new) in changed.items()}

@@ -194,23 +194,15 @@ def _suggest(
     topic_ids, numbers = group.number_topics(topics)
     sizes = Counter(numbers)
     for each in suggestions(group.graph, numbers) if topic_ids else ():
+        row = TopicSuggestion(account_id=account_id, score=each.score)
         if each.other == NONE:
-            yield TopicSuggestion(
-                account_id=account_id,
-                kind=TopicSuggestion.Kind.SPLIT,
-                topic_id=topic_ids[each.topic],
-                members=[str(group.ids[place]) for place in each.leaving],
-                score=each.score,
-            )
+            row.kind, row.topic_id = TopicSuggestion.Kind.SPLIT, topic_ids[each.topic]
+            row.members = [str(group.ids[place]) for place in each.leaving]
         else:
             smaller, larger = sorted((each.topic, each.other), key=lambda n: (sizes[n], -n))
-            yield TopicSuggestion(
-                account_id=account_id,
-                kind=TopicSuggestion.Kind.MERGE,
-                topic_id=topic_ids[smaller],
-                other_id=topic_ids[larger],
-                score=each.score,
-            )
+            row.kind, row.topic_id = TopicSuggestion.Kind.MERGE, topic_ids[smaller]
+            row.other_id = topic_ids[larger]
+        yield row
 
 
 def open_suggestions(account_id: UUID) -> AccountQuerySet[TopicSuggestion]:

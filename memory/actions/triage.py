@@ -1,7 +1,7 @@
-"""Looking at a proposal before a person does: what it resembles, contradicts, updates, hides.
+"""Triage of proposals: what they resemble, contradict or update, and their risks.
 
-What is found is stored with its evidence and decides nothing. Words are compared at once; meaning
-once the proposal has its vector, when it is looked at again.
+Findings are stored with their evidence and decide nothing. Words are compared at once, and meaning
+in a second triage, once the proposal has its vector.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +19,7 @@ from kmapp.pii import find_pii
 from kmapp.prompt_injection import extract_excerpts
 from kmapp.prompt_injection.confusables import list_confusable
 from kmapp.providers.active import active_model
-from kmapp.providers.models import EmbeddingModel
 from kmapp.search.exact_scores import load_exact_scores
-from kmapp.search.models import Vector
 from kmapp.search.queries import (
     Collection,
     Meaning,
@@ -33,6 +31,7 @@ from kmapp.search.queries import (
 )
 from kmapp.search.query_vector import scale_of
 from kmapp.text.terms import terms
+from memory.actions.derived_edges import load_meaning
 from memory.actions.enqueue import enqueue_triage
 from memory.models import (
     EntryQuerySet,
@@ -49,11 +48,11 @@ from memory.retrieval.visibility import Audience
 from memory.review.similarity import Bounds, Likeness, closeness, likeness
 
 Status = MemoryEntry.Status
-TERMS = 24  # the rarest words say most; the others only cost
+TERMS = 24  # the rarest words tell most; more words only cost time
 MAX_INSPECTED = 12  # of each list
 MAX_FINDINGS = 5  # the most alike
 SIMILAR = Finding.Kind.SIMILAR
-FLOOD = 4  # others that wait, were written by the same within a day, and say nearly the same
+FLOOD = 4  # other proposals of the same writer within a day that say nearly the same
 A_DAY = timedelta(days=1)
 NEEDS = (
     (Need.FLAGGED, {Finding.Kind.RISK, Finding.Kind.PERSONAL}),
@@ -68,14 +67,14 @@ FINDING_OF_EDGE = {
 
 
 def triage_entry(account_id: UUID, entry_id: UUID) -> Triage | None:
-    """Compare one proposal with what is known, and keep what was found in the place of what was."""
+    """Compare one proposal with memories, and replace its findings. Opens `acting` itself."""
     model = active_model()
     with acting(account_id):
         rows = MemoryEntry.objects.of(account_id).filter(pk=entry_id, status=Status.PROPOSED)
         entry = rows.first()
         if entry is None:  # decided or erased since
             return None
-        meaning = _meaning(entry, model)
+        meaning = load_meaning(entry, model)
         stated = list(_stated_findings(entry))
         stated_ids = {finding.other_id for finding in stated}
         compared = list(_compared(entry, meaning, _comparable_entries(entry)))
@@ -86,7 +85,7 @@ def triage_entry(account_id: UUID, entry_id: UUID) -> Triage | None:
             *stated,
             *(each for each in compared if each.other_id not in stated_ids),
         ]
-        # Held only now: nobody's decision waits for a comparison. A change has a job of its own.
+        # Locked only now, so that no decision waits for a comparison. A change has its own job.
         held = rows.select_for_update(no_key=True, of=("self",))
         if not held.filter(version=entry.version).exists():
             return None
@@ -138,7 +137,7 @@ def _risks(entry: MemoryEntry) -> Iterator[Finding]:
 
 
 def _of_an_imitator(entry: MemoryEntry) -> Iterator[Finding]:
-    """Its agent's name is read as that of one of whom everyone is told something."""
+    """Yield a risk if its agent's name looks like that of an agent with account-wide memories."""
     if not entry.agent_id:
         return
     current_entries = MemoryEntry.objects.of(entry.account_id).filter(
@@ -152,7 +151,7 @@ def _of_an_imitator(entry: MemoryEntry) -> Iterator[Finding]:
 
 
 def _of_a_flood(entry: MemoryEntry, compared: Sequence[Finding]) -> Iterator[Finding]:
-    """One of many alike: they would crowd out what others propose, and wear the reviewer down."""
+    """Yield a risk if it is one of many similar proposals, which would bury those of others."""
     alike = [each.other_id for each in compared if each.kind != SIMILAR and each.other_id]
     if len(alike) < FLOOD:
         return
@@ -173,7 +172,7 @@ def _stated_findings(entry: MemoryEntry) -> Iterator[Finding]:
 def _compared(
     entry: MemoryEntry, meaning: Meaning | None, comparable: EntryQuerySet
 ) -> Iterator[Finding]:
-    """Those of these memories that are most like it, each with what it is to them."""
+    """Yield the most similar ones of these memories, each with its relation to the entry."""
     collection = Collection(account_id=entry.account_id, name=COLLECTION)
     words = weigh(collection, terms(entry.content))
     rarest = sorted(words.idf, key=lambda term: words.idf[term], reverse=True)[:TERMS]
@@ -208,17 +207,6 @@ def _comparable_entries(entry: MemoryEntry) -> EntryQuerySet:
         same |= Q(user_id=entry.user_id, agent_id=entry.agent_id)
     counting = Q(status__in=[Status.ACTIVE, Status.PROPOSED])
     return rows.filter(same, counting, scope=entry.scope)
-
-
-def _meaning(entry: MemoryEntry, model: EmbeddingModel) -> Meaning | None:
-    vector = (
-        Vector.objects.of(entry.account_id)
-        .filter(collection=COLLECTION, object_id=entry.pk, model=model, part=0)
-        .filter(state=Vector.State.READY)
-        .values_list("embedding", flat=True)
-        .first()
-    )
-    return None if vector is None else Meaning.of(model, list(vector))
 
 
 def _cosines(

@@ -1,9 +1,10 @@
-"""What `manage.py memories` does with single memories: tables for people, JSON for machines."""
+"""Subcommands of `manage.py memories` for single memories, with tables or JSON as output."""
 
 import json
 import unicodedata
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -21,18 +22,10 @@ from memory.models.entry_input import Batch, NewEntry
 from memory.retrieval.search import Search, search
 
 WIDTH = 72  # columns of a text in a table
-LISTED_FIELDS = (
-    "id",
-    "kind",
-    "status",
-    "visibility",
-    "user_id",
-    "agent_id",
-    "run_id",
-    "title",
-    "content",
-)
+OWNERS = ("user_id", "agent_id", "run_id")
+LISTED_FIELDS = ("id", "kind", "status", "visibility", *OWNERS, "title", "content")
 MORE = ("tags", "entities", "slots", "importance", "confidence", "salience", "tier", "pinned")
+VERSION_FIELDS = ("version", "event", "actor", "reason", "created_at")
 TIMES = ("observed_at", "valid_from", "valid_to", "expires_at", "created_at", "updated_at")
 
 Rows = list[dict[str, Any]]
@@ -40,41 +33,43 @@ Rows = list[dict[str, Any]]
 
 def add_subcommands(verbs: Any) -> None:
     """Add the subcommands and their options."""
-    finding = _verb(verbs, "search", "find memories by words and meaning")
+    add = partial(add_verb, verbs, has_json=True)
+    finding = add("search", "find memories by words and meaning")
     finding.add_argument("query")
     finding.add_argument("--user", default="", help="through this user's eyes")
     finding.add_argument("--agent", default="", help="through this agent's eyes")
     finding.add_argument("--run", default="", help="from inside this run")
     finding.add_argument("--limit", type=int, default=10)
     finding.add_argument("--min-score", type=float, default=0.0)
-    listing = _verb(verbs, "list", "the newest memories")
+    listing = add("list", "the newest memories")
     for name in ("user", "agent", "run", "tag"):
         listing.add_argument(f"--{name}", default="")
     listing.add_argument("--kind", choices=MemoryEntry.Kind.values)
     listing.add_argument("--status", choices=MemoryEntry.Status.values)
     listing.add_argument("--limit", type=int, default=20)
-    _verb(verbs, "get", "one memory, whole").add_argument("id", type=UUID)
-    _verb(verbs, "history", "every state of one memory").add_argument("id", type=UUID)
-    adding = _verb(verbs, "add", "remember one text")
+    add("get", "one memory, whole").add_argument("id", type=UUID)
+    add("history", "every state of one memory").add_argument("id", type=UUID)
+    adding = add("add", "remember one text")
     adding.add_argument("text")
     for name in ("user", "agent", "run", "title"):
         adding.add_argument(f"--{name}", default="")
     adding.add_argument("--kind", choices=MemoryEntry.Kind.values, default="fact")
     adding.add_argument("--importance", type=_share, help="from 0 to 1")
     adding.add_argument("--tag", action="append", default=[])
-    changing = _verb(verbs, "update", "correct one memory")
+    changing = add("update", "correct one memory")
     changing.add_argument("id", type=UUID)
     changing.add_argument("text")
-    leaving = _verb(verbs, "delete", "forget one memory; a person can take it back")
+    leaving = add("delete", "forget one memory; a person can take it back")
     leaving.add_argument("id", type=UUID)
     for verb in (changing, leaving):
         verb.add_argument("--reason", default="")
 
 
-def _verb(verbs: Any, name: str, meaning: str) -> ArgumentParser:
+def add_verb(verbs: Any, name: str, meaning: str, *, has_json: bool = False) -> ArgumentParser:
     verb: ArgumentParser = verbs.add_parser(name, help=meaning)
     verb.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
-    verb.add_argument("--json", action="store_true", help="one JSON document")
+    if has_json:
+        verb.add_argument("--json", action="store_true", help="one JSON document")
     return verb
 
 
@@ -87,7 +82,7 @@ def _share(options: str) -> float:
 
 
 def run_subcommand(account: Account, verb: str, options: Mapping[str, Any]) -> str:
-    """Do it, and say what there is to say."""
+    """Run a subcommand, and return its output."""
     rows = SUBCOMMANDS[verb](account, Namespace(**options))
     if options["json"]:
         return json.dumps(rows, cls=DjangoJSONEncoder, ensure_ascii=False, indent=2)
@@ -130,11 +125,7 @@ def _history(account: Account, options: Namespace) -> Rows:
         rows = MemoryVersion.objects.of(account).filter(entry_id=options.id).order_by("version")
         return [
             {
-                "version": row.version,
-                "event": row.event,
-                "actor": row.actor,
-                "reason": row.reason,
-                "created_at": row.created_at,
+                **{name: getattr(row, name) for name in VERSION_FIELDS},
                 "content": row.state.get("content", ""),
             }
             for row in rows
@@ -206,7 +197,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 
 
 def format_table(rows: Rows, columns: Sequence[str]) -> str:
-    """Columns side by side; without any, one line for each field."""
+    """Return a table; without columns, one line for each field."""
     if not columns:
         return "\n".join(f"{name:<14}{value}" for row in rows for name, value in row.items())
     if not rows:

@@ -1,4 +1,4 @@
-"""What somebody wants remembered, before it is: made at the door, read by the actions."""
+"""Input of writes: what an entry point passes to the actions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -12,6 +12,13 @@ from kmapp.database.ids import uuid7
 from kmapp.ledger.batch_nodes import Guest
 from kmapp.ledger.canonical import canonical
 from kmapp.pii import redact_json
+
+# Fields of `NewEntry` that a memory has under the same name.
+SHARED_FIELDS = (
+    *("scope", "user_id", "agent_id", "app_id", "run_id", "kind", "title", "tags", "entities"),
+    *("sources", "raw_ref", "evidence_ref", "importance", "confidence", "salience"),
+    *("half_life_days", "tier", "valid_from", "valid_to", "expires_at"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +53,7 @@ class NewEntry:
     expires_at: datetime | None = None
 
     def redacted(self, kinds: Sequence[str]) -> Self:
-        """In one spelling, and without the personal data that the account wants blacked out."""
+        """Return it normalised, and redacted by the policy of the account."""
         changes: dict[str, Any] = {
             name: redact_text(getattr(self, name), kinds)
             for name in ("text", "title", "raw_ref", "evidence_ref")
@@ -56,7 +63,7 @@ class NewEntry:
         return replace(self, **changes)
 
     def resolve_id(self, account_id: UUID) -> UUID:
-        """Its id: the same for the same client id, whoever asks and how often."""
+        """Return its id: always the same one for a client id."""
         if self.client_id:
             return derive_entry_id(account_id, self.scope, self.client_id)
         return self.id or uuid7()
@@ -65,15 +72,15 @@ class NewEntry:
         return self.visibility or infer_visibility(self)
 
     def sha256(self) -> str:
-        """Of all that was said: the same client id with the same body is the same write.
+        """Return a digest of all fields: equal client ids and digests mean the same write.
 
-        Taken before anything is blacked out, so that it holds when the account's redaction changes;
-        and with a secret, so that nobody guesses from it what was blacked out.
+        It is computed before redaction, so that it holds when the account's policy changes, and
+        with a secret, so that redacted text cannot be guessed from it.
         """
         return keyed_digest("memory.entry", self._canonical())
 
     def matches_digest(self, sha256: str) -> bool:
-        """Whether this is what was kept with this digest."""
+        """Return whether this digest is that of this entry."""
         return matches_digest(sha256, "memory.entry", self._canonical())
 
     def _canonical(self) -> bytes:

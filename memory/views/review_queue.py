@@ -16,13 +16,12 @@ from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
 from kmapp.web.navigation import format_count
 from memory.actions.leases import (
-    Lease,
     acquire_lease,
     acquire_next_lease,
     find_lease,
     leased_by_other,
 )
-from memory.models import MemoryEntry, MemoryVersion, Need
+from memory.models import MemoryEntry, MemoryVersion, Need, ReviewLease
 from memory.review.evidence import evidence
 from memory.review.queue import described, needing, needs, queue, younger_than
 from memory.views.review_forms import ProposalForm
@@ -47,7 +46,7 @@ class Overtaken:
     was_decided: bool = True  # False: nothing was decided in vain, an old link was followed
     saw: str = ""  # the words that the reviewer decided about
     typed: str = ""
-    lease: Lease | None = None  # somebody has it in hand
+    lease: ReviewLease | None = None  # somebody has it in hand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +54,8 @@ class Opened:
     """The proposal in hand; `held` names whoever has it, if that is somebody else."""
 
     entry: MemoryEntry
-    lease: Lease | None
-    held: Lease | None = None
+    lease: ReviewLease | None
+    held: ReviewLease | None = None
 
 
 def memory_of(request: WebRequest, pk: UUID) -> MemoryEntry:

@@ -23,6 +23,7 @@ from memory.actions.topics import refresh_suggestions
 from memory.management.entry_commands import (
     SUBCOMMANDS,
     add_subcommands,
+    add_verb,
     format_table,
     run_subcommand,
 )
@@ -45,18 +46,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        exporting = verbs.add_parser("export", help="write a file")
-        importing = verbs.add_parser("import", help="read a file")
+        exporting = add_verb(verbs, "export", "write a file")
+        importing = add_verb(verbs, "import", "read a file")
         for verb in (exporting, importing):
-            verb.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
             verb.add_argument("file", metavar="FILE.jsonl", help=f"{STANDARD} for the terminal")
         importing.add_argument("--problems", type=Path, help="write what failed to this file")
-        rebuilding = verbs.add_parser("rebuild", help="make words, vectors and order anew")
-        rebuilding.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+        add_verb(verbs, "rebuild", "make words, vectors and order anew")
         add_subcommands(verbs)
-        topics = verbs.add_parser("topics", help="let topics grow, and list them")
-        topics.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
-        topics.add_argument("--json", action="store_true", help="one JSON document")
+        add_verb(verbs, "topics", "let topics grow, and list them", has_json=True)
 
     def handle(self, *args: Any, **options: Any) -> None:
         account = account_named(options["account"])

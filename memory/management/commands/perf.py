@@ -34,7 +34,6 @@ class Command(BaseCommand):
         seeding.add_argument(
             "--account-share", type=_shares, default=SHARES, help="percentages: 90,1,0.1"
         )
-        seeding.add_argument("--yes", action="store_true", help="do not ask")
         explaining = verbs.add_parser("explain", help="print the plans of the hot queries")
         explaining.add_argument("--account", metavar="SLUG", help=f"default: all of {PREFIX}…")
         explaining.add_argument("--user", default="", help="search with this user_id")
@@ -44,18 +43,15 @@ class Command(BaseCommand):
         measuring.add_argument("--sizes", type=_sizes, default=(10_000, 100_000))
         measuring.add_argument("--number", type=int, default=300, help="of searches of each kind")
         measuring.add_argument("--out", type=Path, help="write the tables to this file")
-        measuring.add_argument("--yes", action="store_true", help="do not ask")
-        measuring.add_argument(
-            "--here", action="store_true", help="fill this installation, not a throw-away one"
-        )
-
         clearing = verbs.add_parser("review", help="measure a reviewer who clears the queue")
         clearing.add_argument("--entries", type=int, default=50_000, help="memories beside it")
         clearing.add_argument("--number", type=int, default=300, help="of decisions")
-        clearing.add_argument("--yes", action="store_true", help="do not ask")
-        clearing.add_argument(
-            "--here", action="store_true", help="fill this installation, not a throw-away one"
-        )
+        for verb in (seeding, measuring, clearing):
+            verb.add_argument("--yes", action="store_true", help="do not ask")
+        for verb in (measuring, clearing):
+            verb.add_argument(
+                "--here", action="store_true", help="fill this installation, not a throw-away one"
+            )
         verbs.add_parser("topics", help="measure how well topics are found in labelled sentences")
 
     def handle(self, *args: Any, **options: Any) -> None:

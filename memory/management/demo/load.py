@@ -1,6 +1,5 @@
-"""The demo's memories: written as agents do, decided about as a person does."""
+"""Loading of the demo's memories, as an agent writes and a person decides."""
 
-from dataclasses import dataclass
 from uuid import UUID
 
 from django.urls import reverse
@@ -29,19 +28,10 @@ SUMMARY = """\
 """
 
 
-@dataclass
-class LoadCounts:
-    """Numbers of entries that were written, and that existed."""
-
-    created: int = 0
-    unchanged: int = 0
-
-
 def load_demo(actors: DemoActors) -> str:
     """Write the demo data that is missing, and return a text that says where to look."""
-    row_counts = LoadCounts()
+    loader = ChapterLoader(actors)
     with acting(actors.account):
-        loader = ChapterLoader(actors, row_counts)
         for chapter in chapters():
             loader.load(chapter)
         rows = MemoryEntry.objects.of(actors.account)
@@ -51,8 +41,8 @@ def load_demo(actors: DemoActors) -> str:
             "forgotten": rows.filter(status=MemoryEntry.Status.FORGOTTEN).count(),
         }
     return SUMMARY.format(
-        new=row_counts.created,
-        known=row_counts.unchanged,
+        new=loader.created,
+        known=loader.unchanged,
         account=actors.account.name,
         review=actors.here + reverse("memory:review"),
         memories=actors.here + reverse("memory:entries"),
@@ -62,11 +52,11 @@ def load_demo(actors: DemoActors) -> str:
 
 
 class ChapterLoader:
-    """Writes as agents do, and decides as a person does."""
+    """Writes as an agent, and decides as a person."""
 
-    def __init__(self, actors: DemoActors, row_counts: LoadCounts) -> None:
-        self.account, self.row_counts = actors.account, row_counts
-        self.agent, self.person = actors.agent, actors.person
+    def __init__(self, actors: DemoActors) -> None:
+        self.account, self.agent, self.person = actors.account, actors.agent, actors.person
+        self.created = self.unchanged = 0  # entries
 
     def load(self, chapter: Chapter) -> None:
         for run in chapter.runs:
@@ -89,8 +79,8 @@ class ChapterLoader:
         """Write a batch; returns what is new by client id."""
         written = write_batch(account_id=self.account.pk, actor=self.agent, batch=batch)
         fresh = [entry for entry in written.entries if entry.pk in written.created_ids]
-        self.row_counts.created += len(fresh)
-        self.row_counts.unchanged += len(written.entries) - len(fresh)
+        self.created += len(fresh)
+        self.unchanged += len(written.entries) - len(fresh)
         return {str(entry.client_id): entry for entry in fresh}
 
     def _decision(self, entry_id: UUID, reason: str = "") -> Decision:
