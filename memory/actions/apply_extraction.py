@@ -13,9 +13,14 @@ from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict
 from kmapp.ledger.actions import Recording, recording
-from memory.actions.entries import needs_review, write_batch, write_within_commit
+from memory.actions.entries import (
+    build_update_proposal,
+    needs_review,
+    propose_update,
+    write_batch,
+    write_within_commit,
+)
 from memory.actions.model_requests import InvalidAnswer
-from memory.actions.proposals import build_update_proposal, propose_update
 from memory.actions.review import Decision, edit
 from memory.actions.versions import lock_entry, update_entry
 from memory.extraction.decisions import FactOutcome, normalize_for_comparison

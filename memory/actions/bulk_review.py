@@ -1,7 +1,6 @@
-"""One decision about many memories: at once, or by workers where they are many.
+"""One decision about many memories: at once, or by workers if there are many.
 
-Each part is one commit, so a run that stops half way is half done and says so; and taking it back
-is one commit for each.
+Each part is one commit, and so is undoing it. A run that was interrupted shows how far it is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,16 +15,27 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
-from kmapp.errors import Conflict
+from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import recording
 from kmapp.outbox.actions import Task, publish
 from memory.actions import review
+from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.enqueue import BULK, BULK_UNDO
+from memory.actions.entries import needs_review
 from memory.actions.leases import leased_by_other
 from memory.actions.review import Decision
-from memory.models import BulkPart, BulkRun, MemoryEntry, MemoryVersion
+from memory.models import (
+    BulkPart,
+    BulkRun,
+    EntryQuerySet,
+    MemoryEntry,
+    MemorySettings,
+    MemoryVersion,
+)
 
 PART_SIZE = 200
+MAX_FORGOTTEN = 50_000  # memories in one run
+FORGET_OPERATION = "memory.forget"  # of a confirmation ticket
 EntryVersion = tuple[UUID, int]  # a memory, and the version of it that was chosen
 Operation = BulkRun.Operation
 
@@ -40,7 +50,7 @@ WHEN = {Operation.APPROVE: WAITING, Operation.REJECT: WAITING, Operation.FORGET:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartedRun:
-    """A run, and the events that will tell when its parts are done; none if it is done."""
+    """A run, and the events that report the progress of its parts; none if it is finished."""
 
     run: BulkRun
     events: Sequence[UUID] = ()
@@ -48,17 +58,17 @@ class StartedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is."""
+    """Progress of a run, in memories."""
 
     requested: int
     examined: int
     done: int
     restored: int
-    is_finished: bool  # nothing of it, and of taking it back, is still to do
+    is_finished: bool  # and so is undoing it, if it is undone
 
     @property
     def skipped(self) -> int:
-        """Decided, changed or in a colleague's hand when their turn came."""
+        """Return how many were decided, changed or leased by others before."""
         return self.examined - self.done
 
 
@@ -69,7 +79,7 @@ def start_run(
     chosen: Sequence[EntryVersion],
     reason: str,
 ) -> StartedRun:
-    """Decide the same about all of these; what changed since it was chosen is left alone."""
+    """Apply one decision to these memories, except those that changed since they were chosen."""
     stored_reason = redact_text(reason, Account.objects.get(pk=account_id).redact) if reason else ""
     run = BulkRun.objects.create(
         account_id=account_id,
@@ -103,7 +113,7 @@ def run_part(account_id: UUID, part_id: UUID) -> None:
 
 
 def undo_run(account_id: UUID, run_id: UUID, actor: Actor) -> BulkRun:
-    """Take a whole run back. What was changed since stays as it was left."""
+    """Undo a run, except where memories changed since."""
     run = BulkRun.objects.of(account_id).select_for_update().get(pk=run_id)
     parts = list(BulkPart.objects.of(account_id).filter(run=run).order_by("number"))
     if run.undone_at:
@@ -173,7 +183,7 @@ def _decide(run: BulkRun, part: BulkPart) -> None:
 
 
 def _free(run: BulkRun, chosen: Mapping[UUID, int]) -> list[MemoryEntry]:
-    """Those that still are as they were chosen, in nobody else's hand. Held until it is done."""
+    """Lock and return those that did not change and that no other person has leased."""
     rows = MemoryEntry.objects.of(run.account_id).filter(pk__in=chosen)
     free = rows.filter(~leased_by_other(run.actor), status__in=WHEN[Operation(run.deed)])
     held = free.select_for_update(no_key=True, of=("self",)).order_by("pk")
@@ -181,7 +191,7 @@ def _free(run: BulkRun, chosen: Mapping[UUID, int]) -> list[MemoryEntry]:
 
 
 def _restore(run: BulkRun, part: BulkPart) -> None:
-    """Back to what they were, where this run's change is still the latest."""
+    """Restore the previous version where this run made the latest one."""
     actor = Actor.parse(run.undone_by)
     decision = Decision(account_id=run.account_id, entry_id=run.pk, actor=actor)
     restored: list[MemoryEntry] = []
@@ -193,3 +203,59 @@ def _restore(run: BulkRun, part: BulkPart) -> None:
             restored = review.undo_versions(decision, new_versions, commit)
     part.restored = len(restored)
     part.save(update_fields=["restored"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetPreview:
+    """How many memories would be forgotten. Without any there is no ticket."""
+
+    memories: int
+    ticket: str
+
+
+def preview_forget(account_id: UUID, rows: EntryQuerySet, actor: Actor) -> ForgetPreview:
+    """Count which of these can be forgotten, and change nothing."""
+    chosen = _chosen(rows)
+    counted = _counted(account_id, actor, chosen)
+    return ForgetPreview(memories=len(chosen), ticket=counted.ticket if chosen else "")
+
+
+def forget_entries(
+    account_id: UUID, rows: EntryQuerySet, actor: Actor, *, ticket: str, reason: str = ""
+) -> StartedRun:
+    """Forget what was counted: at once, or by workers if there are many."""
+    chosen = _chosen(rows)
+    _counted(account_id, actor, chosen).verify(ticket)
+    if not chosen:
+        raise NotFound(_("Memory not found."))
+    return start_run(account_id, actor, Operation.FORGET, chosen, reason)
+
+
+def requiring_review(account_id: UUID, actor: Actor, rows: EntryQuerySet) -> EntryQuerySet:
+    """Return the account-wide ones that only a person may forget."""
+    settings = MemorySettings.objects.get_or_default(account_id)
+    shared = MemoryEntry.Visibility.ACCOUNT
+    kinds = [
+        kind for kind in MemoryEntry.Kind.values if needs_review(settings, actor, shared, kind)
+    ]
+    return rows.filter(status=MemoryEntry.Status.ACTIVE, visibility=shared, kind__in=kinds)
+
+
+def _chosen(rows: EntryQuerySet) -> list[EntryVersion]:
+    forgettable = rows.filter(status__in=review.FORGETTABLE).order_by("pk")
+    chosen = list(forgettable.values_list("pk", "version")[: MAX_FORGOTTEN + 1])
+    if len(chosen) > MAX_FORGOTTEN:
+        raise Invalid(
+            _(
+                "More than %(most)d memories are selected. Narrow the selection and forget them "
+                "in batches."
+            )
+            % {"most": MAX_FORGOTTEN},
+            code="too_many",
+        )
+    return chosen
+
+
+def _counted(account_id: UUID, actor: Actor, chosen: Sequence[EntryVersion]) -> Confirmation:
+    ids = [pk for pk, _version in chosen]
+    return Confirmation(operation=FORGET_OPERATION, account_id=account_id, actor=actor, ids=ids)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -10,6 +11,7 @@ from django.utils import timezone
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
+from kmapp.database.ids import uuid7
 from kmapp.errors import Conflict, Invalid
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.batch_nodes import HostedNode, write_all
@@ -20,15 +22,19 @@ from memory.actions.deduplication import find_existing, find_identical
 from memory.actions.edges import write_edges
 from memory.actions.enqueue import enqueue_embeddings, enqueue_triage
 from memory.actions.quotas import enforce_quotas
-from memory.actions.versions import record_versions
+from memory.actions.review import Decision
+from memory.actions.versions import lock_entry, record_versions
 from memory.models import MemoryEdge, MemoryEntry, MemorySettings, MemoryVersion
 from memory.models.entries import COLLECTION
-from memory.models.entry_input import SHARED_FIELDS, Batch, NewEntry
+from memory.models.entry_input import SHARED_FIELDS, Batch, EdgeEnd, NewEdge, NewEntry
 from memory.retrieval.indexed_text import words_of
 
 Event = MemoryVersion.Event
 Status = MemoryEntry.Status
 NAME_BASED_UUID_VERSION = 5  # the version of UUIDs that are digests
+# Fields that a proposal copies from the memory that it would supersede.
+COPIED_FIELDS = (*SHARED_FIELDS, "visibility", "observed_at")
+RENAMED = {"content": "text", "slots": "metadata"}
 RACES = 3  # attempts: two writers of one client id collide at most once
 
 
@@ -220,3 +226,33 @@ def _first_commit(account_id: UUID, nodes: Sequence[MemoryEntry | HostedNode]) -
     """Return the commit in which a replayed batch was first written."""
     written_in = {node.written_in for node in nodes}
     return Commit.objects.of(account_id).filter(pk__in=written_in).order_by("seq").first()
+
+
+def propose_update(decision: Decision, values: Mapping[str, Any]) -> MemoryEntry:
+    """Propose these values for a memory. Approving the proposal supersedes the memory."""
+    old = lock_entry(decision.account_id, decision.entry_id, decision.version)
+    batch = build_update_proposal(old, values, reason=decision.reason)
+    written = write_batch(account_id=decision.account_id, actor=decision.actor, batch=batch)
+    return written.entries[0]
+
+
+def build_update_proposal(
+    old: MemoryEntry, values: Mapping[str, Any], *, reason: str = ""
+) -> Batch:
+    """Build the input that proposes new values for a memory."""
+    fields = {name: getattr(old, name) for name in (*COPIED_FIELDS, *RENAMED)} | dict(values)
+    proposal_input = NewEntry(
+        id=uuid7(), **{RENAMED.get(name, name): value for name, value in fields.items()}
+    )
+    return Batch(
+        entries=[proposal_input],
+        edges=[
+            NewEdge(
+                type=MemoryEdge.Type.SUPERSEDES,
+                src=EdgeEnd(id=proposal_input.id),
+                dst=EdgeEnd(id=old.pk),
+                weight=1.0,
+            )
+        ],
+        reason=reason,
+    )

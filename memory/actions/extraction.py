@@ -87,7 +87,7 @@ def _extract_conversation(row: Extraction, settings: MemorySettings) -> None:
     about_agent = is_about_agent(messages, row.agent_id)
     role = ASSISTANT if about_agent else USER
     if not any(message.role == role and message.text.strip() for message in messages):
-        return _finish_without_facts(row, {"note": f"The {role} said nothing."})
+        return _finish_without_facts(row, note=f"The {role} said nothing.")
     categories = dict(settings.categories) or (AGENT_CATEGORIES if about_agent else USER_CATEGORIES)
     system = prompt(
         "facts_of_agent" if about_agent else "facts_of_user",
@@ -107,8 +107,7 @@ def _extract_conversation(row: Extraction, settings: MemorySettings) -> None:
 
 def _extract_task(row: Extraction, settings: MemorySettings) -> None:
     if not settings.auto_store:
-        note = "The account does not store by itself (auto_store)."
-        return _finish_without_facts(row, {"note": note})
+        return _finish_without_facts(row, note="The account does not store by itself (auto_store).")
     system = prompt(
         "worthwhile", today=_format_day(row), instructions=_format_instructions(settings)
     )
@@ -118,7 +117,7 @@ def _extract_task(row: Extraction, settings: MemorySettings) -> None:
     answer = request_answer(system, text, parse_task_assessment, TASK_ASSESSMENT_SCHEMA)
     details = {name: answer.value.payload[name] for name in ("should_store", "reasoning")}
     if not details["should_store"]:
-        return _finish_without_facts(row, details)
+        return _finish_without_facts(row, **details)
     parsed = _filter_facts(answer, system, text, {})
     threshold = settings.store_threshold
     dropped = [
@@ -151,12 +150,8 @@ def _rewrite_memory(row: Extraction, settings: MemorySettings) -> None:
     if entry is None or entry.version != row.said["version"]:
         raise InvalidAnswer("somebody changed or erased the memory meanwhile: ask again", "")
     system, instruction = prompt("rewrite", today=_format_day(row)), row.said["instruction"]
-    parts = (
-        fence_text("memory", entry.content),
-        f"Importance: {entry.importance:g}",
-        fence_text("instruction", instruction),
-    )
-    text = "\n\n".join(parts)
+    memory = f"{fence_text('memory', entry.content)}\n\nImportance: {entry.importance:g}"
+    text = f"{memory}\n\n{fence_text('instruction', instruction)}"
     answer = request_answer(system, text, lambda raw: parse_one(raw, Rewrite), REWRITE_SCHEMA)
     trusted = (entry.content, instruction)
     if problem := _find_problem(answer.value.content, system, text, trusted):
@@ -172,7 +167,7 @@ _RUNNERS: Mapping[str, Callable[[Extraction, MemorySettings], None]] = {
 }
 
 
-def _finish_without_facts(row: Extraction, details: Mapping[str, Any]) -> None:
+def _finish_without_facts(row: Extraction, **details: Any) -> None:
     finish(row, lambda _locked: {"results": [], **details})
 
 

@@ -17,9 +17,8 @@ from kmapp.errors import Invalid
 from kmapp.ledger.batch_nodes import Guest, scopes_of
 from kmapp.providers.active import active_model
 from memory.actions import review
-from memory.actions.entries import WriteResult, needs_review, write_batch
+from memory.actions.entries import WriteResult, needs_review, propose_update, write_batch
 from memory.actions.messages import MessageContext, enqueue_rewrite
-from memory.actions.proposals import propose_update
 from memory.actions.review import Decision
 from memory.actions.triage import find_similar
 from memory.actions.versions import lock_entry, stale_version_error

@@ -15,7 +15,7 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Exact, any_of
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied
-from memory.actions import bulk_forget, review
+from memory.actions import bulk_review, review
 from memory.actions.bulk_review import StartedRun, get_progress
 from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.actions.review import Decision
@@ -76,11 +76,11 @@ class Forget(AgentView):
             if data.get("id") or data.get("client_id"):
                 return self.seal(Response(serialize.entry_output(self._one(data))))
             rows = _meant(self.request.auth, data)
-            retained = bulk_forget.requiring_review(self.account, self.actor, rows)
+            retained = bulk_review.requiring_review(self.account, self.actor, rows)
             rows = rows.exclude(pk__in=retained.values("pk"))
             if not data.get("confirm_token"):
                 return Response(self._counted(rows, needs_review=retained.count()))
-            started = bulk_forget.forget_entries(
+            started = bulk_review.forget_entries(
                 self.account,
                 rows,
                 self.actor,
@@ -96,7 +96,7 @@ class Forget(AgentView):
             return entry
         this = MemoryEntry.objects.of(self.account).filter(pk=entry.pk)
         everyones = entry.visibility == MemoryEntry.Visibility.ACCOUNT
-        if everyones and bulk_forget.requiring_review(self.account, self.actor, this).exists():
+        if everyones and bulk_review.requiring_review(self.account, self.actor, this).exists():
             raise Denied(
                 "Everyone is told this memory: ask a reviewer to forget it.", code="needs_review"
             )
@@ -110,7 +110,7 @@ class Forget(AgentView):
         )
 
     def _counted(self, rows: EntryQuerySet, *, needs_review: int) -> ForgettingCount:
-        matches = bulk_forget.preview_forget(self.account, rows, self.actor)
+        matches = bulk_review.preview_forget(self.account, rows, self.actor)
         return {
             "forgotten": False,
             "count": matches.memories,

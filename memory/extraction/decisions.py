@@ -5,8 +5,8 @@ be similar to that fact. A memory is superseded only by a fact that is stored, s
 contradicting texts one remains, and repeating a text never removes anything.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from kmapp.text.terms import normalise, terms
@@ -42,14 +42,6 @@ class ResolvedFacts:
     refused: Sequence[Refusal] = ()
 
 
-@dataclass(slots=True)
-class _Used:
-    """Memories that facts have changed already, and texts that are stored already."""
-
-    memories: set[UUID] = field(default_factory=set)
-    texts: set[str] = field(default_factory=set)
-
-
 def resolve_facts(
     facts: Mapping[int, Fact],
     similar: Mapping[int, Sequence[SimilarMemory]],
@@ -57,6 +49,39 @@ def resolve_facts(
     decisions: Sequence[Decision],
 ) -> ResolvedFacts:
     """Combine facts with decisions, which name a memory by its index in `numbered`."""
+    first, refused = _first_decisions(facts, decisions)
+    changed: set[UUID] = set()  # memories that facts have changed already
+    stored: set[str] = set()  # texts that are stored already
+    outcomes = []
+    for item, fact in facts.items():
+        text, near = normalize_for_comparison(fact.text), similar.get(item, ())
+        identical = find_identical_memory(fact, near)
+        outcome: FactOutcome | Refusal
+        if identical or text in stored:
+            reason = "It is known already."
+            outcome = FactOutcome(
+                item=item, fact=fact, event="NONE", memory=identical, reason=reason
+            )
+        elif near:
+            outcome = _apply_decision(item, fact, near, numbered, first.get(item), changed)
+        else:
+            reason = "Nothing like it was known."
+            outcome = FactOutcome(item=item, fact=fact, event="ADD", reason=reason)
+        if isinstance(outcome, Refusal):
+            refused.append(outcome)
+            continue
+        outcomes.append(outcome)
+        if outcome.event != "NONE":
+            stored.add(text)
+        if outcome.memory and outcome.event in ("UPDATE", "DELETE"):
+            changed.add(outcome.memory.id)
+    return ResolvedFacts(outcomes=outcomes, refused=refused)
+
+
+def _first_decisions(
+    facts: Container[int], decisions: Sequence[Decision]
+) -> tuple[dict[int, Decision], list[Refusal]]:
+    """Return the first decision about each fact, and the refused ones."""
     first: dict[int, Decision] = {}
     refused = []
     for decision in decisions:
@@ -65,71 +90,30 @@ def resolve_facts(
             refused.append(Refusal(item=decision.fact, reason=why))
         else:
             first[decision.fact] = decision
-    used, outcomes = _Used(), []
-    for item, fact in facts.items():
-        outcome = _resolve(item, fact, similar.get(item, ()), numbered, first.get(item), used)
-        if isinstance(outcome, Refusal):
-            refused.append(outcome)
-        else:
-            outcomes.append(outcome)
-    return ResolvedFacts(outcomes=outcomes, refused=refused)
-
-
-def _resolve(
-    item: int,
-    fact: Fact,
-    similar: Sequence[SimilarMemory],
-    numbered: Sequence[SimilarMemory],
-    decision: Decision | None,
-    used: _Used,
-) -> FactOutcome | Refusal:
-    text, identical = normalize_for_comparison(fact.text), find_identical_memory(fact, similar)
-    if identical or text in used.texts:
-        reason = "It is known already."
-        return FactOutcome(item=item, fact=fact, event="NONE", memory=identical, reason=reason)
-    outcome: FactOutcome | Refusal
-    if similar:
-        memory = _find_named_memory(decision, similar, numbered)
-        outcome = _apply_decision(item, fact, memory, decision, used)
-    else:
-        reason = "Nothing like it was known."
-        outcome = FactOutcome(item=item, fact=fact, event="ADD", reason=reason)
-    if isinstance(outcome, FactOutcome) and outcome.event != "NONE":
-        used.texts.add(text)
-    return outcome
-
-
-def _find_named_memory(
-    decision: Decision | None, similar: Sequence[SimilarMemory], numbered: Sequence[SimilarMemory]
-) -> SimilarMemory | str | None:
-    """Return the memory that a decision names, or what is wrong with it."""
-    if decision is None:
-        return None
-    if decision.event == "ADD" or (decision.event == "NONE" and decision.memory is None):
-        return None
-    if decision.memory is None or not 0 <= decision.memory < len(numbered):
-        return "names no memory it was shown"
-    memory = numbered[decision.memory]
-    return memory if memory in similar else "names a memory that is not near this fact"
+    return first, refused
 
 
 def _apply_decision(
     item: int,
     fact: Fact,
-    memory: SimilarMemory | str | None,
+    similar: Sequence[SimilarMemory],
+    numbered: Sequence[SimilarMemory],
     decision: Decision | None,
-    used: _Used,
+    changed: Container[UUID],
 ) -> FactOutcome | Refusal:
-    if decision is None or isinstance(memory, str):
-        reason = memory if isinstance(memory, str) else "was not decided"
-        return Refusal(item=item, reason=reason)
-    if memory and decision.event != "NONE" and memory.id in used.memories:
+    if decision is None:
+        return Refusal(item=item, reason="was not decided")
+    memory = None
+    if decision.event != "ADD" and (decision.event != "NONE" or decision.memory is not None):
+        if decision.memory is None or not 0 <= decision.memory < len(numbered):
+            return Refusal(item=item, reason="names no memory it was shown")
+        memory = numbered[decision.memory]
+        if memory not in similar:
+            return Refusal(item=item, reason="names a memory that is not near this fact")
+    if memory and decision.event != "NONE" and memory.id in changed:
         # Another fact has changed that memory, so this fact is stored separately.
         return FactOutcome(item=item, fact=fact, event="ADD", reason=decision.reason)
-    outcome = _decide(item, fact, memory, decision)
-    if isinstance(outcome, FactOutcome) and outcome.event in ("UPDATE", "DELETE") and memory:
-        used.memories.add(memory.id)
-    return outcome
+    return _decide(item, fact, memory, decision)
 
 
 def _decide(

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods
 
 from kmapp.web.http import WebRequest, account_id_for, actor_for, post_text
 from kmapp.web.page_access import reviewer_required
-from memory.actions import bulk_forget
+from memory.actions import bulk_review
 from memory.actions.review import FORGETTABLE
 from memory.retrieval.entry_list import Listing
 from memory.views.bulk_review import notify_result
@@ -24,7 +24,7 @@ def forget_these(request: WebRequest) -> HttpResponse:
     listing = Listing.of(account_id, request.GET)
     rows = listing.chosen
     if request.method == "POST":
-        started = bulk_forget.forget_entries(
+        started = bulk_review.forget_entries(
             account_id,
             rows,
             actor,
@@ -35,7 +35,7 @@ def forget_these(request: WebRequest) -> HttpResponse:
             return redirect("memory:bulk_run", pk=started.run.pk)
         notify_result(request, started.run)
         return redirect(f"{reverse('memory:entries')}?{listing.query}")
-    extent = bulk_forget.preview_forget(account_id, rows, actor)
+    extent = bulk_review.preview_forget(account_id, rows, actor)
     examples = rows.filter(status__in=FORGETTABLE).order_by("-created_at", "-pk")[:EXAMPLES]
     context = {
         "extent": extent,

@@ -14,7 +14,7 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import deliver_due
 from memory.actions import review
-from memory.actions.proposals import propose_update
+from memory.actions.entries import propose_update
 from memory.actions.review import Decision
 from memory.actions.settings import update_policy
 from memory.models import Finding, MemoryEntry, Triage

@@ -12,7 +12,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.prompt_injection import FLAGS
-from memory.actions.proposals import propose_update
+from memory.actions.entries import propose_update
 from memory.actions.review import Decision, reject
 from memory.models import MemoryVersion
 from memory.review.evidence import WARNINGS

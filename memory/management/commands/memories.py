@@ -16,8 +16,8 @@ from kmapp.accounts.models import Account
 from kmapp.errors import DomainError
 from kmapp.management.accounts import account_named
 from kmapp.management.progress import Progress
+from memory.actions.embeddings import rebuild_indexes
 from memory.actions.imports import ImportResult, Line, LineProblem, import_lines
-from memory.actions.rebuild import rebuild_indexes
 from memory.actions.topic_growth import CURRENT_STATUSES, grow_topics
 from memory.actions.topics import refresh_suggestions
 from memory.management.entry_commands import (
