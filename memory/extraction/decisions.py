@@ -54,16 +54,16 @@ def resolve_facts(
     stored: set[str] = set()  # texts that are stored already
     outcomes = []
     for item, fact in facts.items():
-        text, near = normalize_for_comparison(fact.text), similar.get(item, ())
-        identical = find_identical_memory(fact, near)
+        text, candidates = normalize_for_comparison(fact.text), similar.get(item, ())
+        identical = find_identical_memory(fact, candidates)
         outcome: FactOutcome | Refusal
         if identical or text in stored:
             reason = "It is known already."
             outcome = FactOutcome(
                 item=item, fact=fact, event="NONE", memory=identical, reason=reason
             )
-        elif near:
-            outcome = _apply_decision(item, fact, near, numbered, first.get(item), changed)
+        elif candidates:
+            outcome = _apply_decision(item, fact, candidates, numbered, first.get(item), changed)
         else:
             reason = "Nothing like it was known."
             outcome = FactOutcome(item=item, fact=fact, event="ADD", reason=reason)
