@@ -1,1 +1,1 @@
-"""Verbs. Each is one change of truth: rows, versions, postings, one commit, and what it owes."""
+"""Operations that change data. Each writes rows, versions, postings, one commit and its jobs."""

@@ -1,4 +1,4 @@
-"""Counted first, then done. A ticket says what was counted, and for whom; nothing is kept of it."""
+"""Signed tickets that confirm an operation on exactly the memories that were counted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ TICKET_LIFETIME = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """Exactly these memories, for this act, by whoever asked."""
+    """Exactly these memories, for this operation, by this actor."""
 
     operation: str
     account_id: UUID
     actor: Actor
     ids: Sequence[UUID]  # in their order
-    person: str = ""  # of whom everything is meant
+    person: str = ""  # all of whose data is meant
 
     @property
     def ticket(self) -> str:
@@ -35,7 +35,7 @@ class Confirmation:
         return [str(self.account_id), str(self.actor), named]
 
     def verify(self, ticket: str) -> None:
-        """Go on only with a ticket for the very same."""
+        """Raise Invalid or Conflict unless the ticket is for exactly this."""
         try:
             payload = signing.loads(ticket, salt=self.operation, max_age=TICKET_LIFETIME)
         except signing.SignatureExpired as error:

@@ -1,4 +1,4 @@
-"""What of a batch is known already: by its ids, or word for word."""
+"""Entries of a batch that exist already, by id or by identical text."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -17,7 +17,7 @@ Status = MemoryEntry.Status
 def find_existing(
     account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
-    """Entries of this batch that were written before. With another body that is a conflict."""
+    """Return existing entries of this batch by key. Raise Conflict if one has another body."""
     if not any(draft.client_id or draft.id for draft in drafts):
         return {}  # their ids are new
     erased = set(
@@ -54,7 +54,7 @@ def find_existing(
 def _written_before(
     account_id: UUID, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
-    """By key. Also by client id: an imported entry kept the id it had elsewhere."""
+    """Return entries by key. Imported entries are found by client id: they have other ids."""
     names = {(draft.scope, draft.client_id): key for draft, key in zip(drafts, keys, strict=True)}
     named = Q(
         scope__in={scope for scope, _ in names}, client_id__in={name for _, name in names if name}
@@ -65,16 +65,16 @@ def _written_before(
         row.pk if row.pk in requested_ids else names.get((row.scope, row.client_id or "")): row
         for row in rows
     }
-    # Two scopes may know one name, of which the batch asked for one.
+    # Two scopes may use one client id, of which the batch names one.
     return {key: row for key, row in matches.items() if key}
 
 
 def find_identical(
     settings: MemorySettings, actor: Actor, drafts: Sequence[NewEntry], keys: Sequence[UUID]
 ) -> dict[UUID, MemoryEntry]:
-    """By key: memories that were written with the very same body, for the same people, and hold.
+    """Return current memories with the same body and owner by key.
 
-    Only a draft without an id of its own: who gives one means that memory and no other.
+    Only for drafts without ids: an id means that memory and no other.
     """
     nameless = {
         draft.sha256(): (key, redact_text(draft.text, settings.account.redact))
@@ -82,11 +82,11 @@ def find_identical(
         if not draft.client_id and not draft.id
     }
     rows = MemoryEntry.objects.of(settings.account_id).filter(written_sha256__in=nameless)
-    # What another key proposed is nobody's to know yet.
+    # Proposals of other keys must not be revealed.
     held = rows.current() | rows.filter(status=Status.PROPOSED, created_by=str(actor))
     matches = {}
-    for row in held.order_by("-pk"):  # of several the first, so that it stays the same one
+    for row in held.order_by("-pk"):  # the oldest one wins, so that the result is stable
         key, text = nameless[row.written_sha256]
-        if row.content == text:  # nobody has changed it since
+        if row.content == text:  # unchanged since
             matches[key] = row
     return matches

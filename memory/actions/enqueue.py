@@ -1,4 +1,4 @@
-"""What a change of memories owes: vectors, the order of runs, and topics."""
+"""Jobs that follow a change of memories: vectors, triage, edges and topics."""
 
 from collections.abc import Iterable, Sequence
 from uuid import UUID
@@ -22,9 +22,9 @@ BULK_UNDO = "memory.review.bulk_undo"
 def enqueue_embeddings(
     account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID, *, is_published: bool = True
 ) -> list[UUID]:
-    """Queue entries to be embedded, and their runs to be put in order; `known`: they are not new.
+    """Enqueue the embedding of entries and the ordering of their runs.
 
-    Returns the events that will give the entries their vectors, in the order of the entries.
+    `is_published` is False for new entries. Return the events in the order of the entries.
     """
     if not entries:
         return []
@@ -39,7 +39,7 @@ def enqueue_embeddings(
 def enqueue_ordering(
     account_id: UUID, entries: Sequence[MemoryEntry], commit_id: UUID
 ) -> list[UUID]:
-    """Queue what follows from where entries stand: their runs' order, and what they mean there."""
+    """Enqueue the ordering of runs, and the embedding of entries in the context of their run."""
     job_keys = {entry.pk: f"{entry.pk}:{commit_id}" for entry in entries}
     events = publish(
         account_id,
@@ -59,13 +59,13 @@ def enqueue_ordering(
 
 
 def enqueue_triage(account_id: UUID, entries: Iterable[UUID], cause: UUID) -> None:
-    """Queue proposals to be compared with what is known; `cause` is what made that due."""
+    """Enqueue the triage of proposals; `cause` makes the job keys unique."""
     tasks = [Task(job_key=f"{each}:{cause}", payload={"entry": str(each)}) for each in entries]
     publish(account_id, TRIAGE, tasks)
 
 
 def enqueue_edge_derivation(account_id: UUID, entries: Sequence[UUID], cause: UUID) -> None:
-    """Queue memories that have their vectors, and are told, to be joined with what is like them."""
+    """Enqueue the derivation of edges for visible memories that have vectors."""
     task = Task(
         job_key=f"{entries[0]}:{cause}", payload={"entries": [str(each) for each in entries]}
     )
@@ -73,7 +73,7 @@ def enqueue_edge_derivation(account_id: UUID, entries: Sequence[UUID], cause: UU
 
 
 def enqueue_topic_growth(account_id: UUID) -> None:
-    """Queue topics to grow, if anything was embedded since they last did."""
+    """Enqueue the growth of topics if memories were embedded since the last run."""
     newest = OutboxEvent.objects.of(account_id).filter(topic=RELATE).order_by("-pk").first()
     if newest:
         publish(account_id, TOPICS, [Task(job_key=str(newest.pk), payload={})])

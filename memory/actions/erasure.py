@@ -1,20 +1,23 @@
-"""Erasing memories for good. What they said leaves every table; that they were there stays proven.
+"""Erasure of memories. Their text leaves every table; the ledger still proves that they existed.
 
-Counted first: the count comes with a ticket, and only who holds it erases what was counted.
+A preview counts them and returns a ticket, which is required to erase exactly what was counted.
 """
 
+import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import parse_qsl, quote_plus
 from uuid import UUID
 
-from django.db.models import CASCADE
+from django.db.models import CASCADE, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
-from kmapp.accounts.personal_data import count_personal_data, erase_copies
+from kmapp.accounts.personal_data import count_personal_data, erase_copies, erase_personal_data
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.api.models import IdempotentRequest
 from kmapp.errors import Conflict, Invalid, NotFound
@@ -26,7 +29,6 @@ from kmapp.search.lookups import Ids
 from kmapp.search.models import Vector
 from memory.actions.confirmation_tickets import Confirmation
 from memory.actions.enqueue import enqueue_ordering
-from memory.actions.personal_data import forget_people
 from memory.models import (
     BulkPart,
     BulkRun,
@@ -35,21 +37,23 @@ from memory.models import (
     Extraction,
     MemoryEdge,
     MemoryEntry,
+    MemoryExport,
     MemoryVersion,
+    SavedView,
 )
 from memory.models.entries import COLLECTION, CONTEXT_COLLECTION
 from memory.models.entry_input import derive_entry_id
 from memory.retrieval.run_order import neighbours
 
 MAX_ENTRIES = 5_000  # memories at a time: one commit names them all
-NAMED = 20  # commits that an erased memory is still known by
+NAMED = 20  # commits that are stored for an erased memory
 OPERATION = "memory.erase"
-Event = MemoryVersion.Event
+StoredRow = TypeVar("StoredRow", SavedView, MemoryExport)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasurePreview:
-    """What an erasure would take, counted."""
+    """Numbers of rows that an erasure would remove."""
 
     memories: int
     versions: int
@@ -58,13 +62,13 @@ class ErasurePreview:
     stored_responses: int
     notes: int  # inputs and reasons of commits
     shared: int  # other memories that were written in one of these commits
-    personal_records: int  # what other apps keep of people of whom no memory is left
+    personal_records: int  # of other apps, about people without other memories
     ticket: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureResult:
-    """What was erased, and the commit that says so."""
+    """The number of erased memories, and the commit."""
 
     memories: int
     commit_id: UUID
@@ -73,24 +77,24 @@ class ErasureResult:
 def preview_erasure(
     account_id: UUID, rows: EntryQuerySet, actor: Actor, *, person: str = ""
 ) -> ErasurePreview:
-    """Count what these memories have left in the account. Changes nothing.
+    """Count the rows of these memories in the account, and change nothing.
 
-    With `person` the rows are all of one person's: then there need not be any.
+    With `person`, the rows are all memories of one person, and may be none.
     """
     elsewhere = count_personal_data(account_id, [person] if person else [])
     ids = _ids(rows, may_be_none=elsewhere > 0)
     people = {*rows.values_list("user_id", flat=True).distinct()} - {""}
     if people and not person:
         elsewhere = count_personal_data(account_id, people - _staying(account_id, people, ids))
-    everything = _Traces(account_id, ids)
+    traces = _Traces(account_id, ids)
     return ErasurePreview(
         memories=len(ids),
-        versions=everything.versions.count(),
-        edges=everything.edges.count(),
-        vectors=everything.vectors.count(),
-        stored_responses=everything.answers.count(),
-        notes=everything.notes.exclude(salt=None).count(),
-        shared=everything.siblings.values("entry_id").distinct().count(),
+        versions=traces.versions.count(),
+        edges=traces.edges.count(),
+        vectors=traces.vectors.count(),
+        stored_responses=traces.answers.count(),
+        notes=traces.notes.exclude(salt=None).count(),
+        shared=traces.siblings.values("entry_id").distinct().count(),
         personal_records=elsewhere,
         ticket=_counted(account_id, actor, ids, person).ticket,
     )
@@ -105,7 +109,7 @@ def erase_entries(
     reason: str = "",
     person: str = "",
 ) -> ErasureResult:
-    """Erase what was counted, in one commit. There is no way back."""
+    """Erase what was counted, in one commit. It cannot be undone."""
     ids = _ids(rows, may_be_none=bool(person and count_personal_data(account_id, [person])))
     _counted(account_id, actor, ids, person).verify(ticket)
     after = _successors(account_id, ids)
@@ -120,22 +124,22 @@ def erase_entries(
     with recording(account_id, actor, input={"erased": len(ids)}, reason=stored_reason) as commit:
         _mark(account_id, gone, commit)
         _remove(account_id, ids, commit)
-        forget_people(account_id, {person, *(row.user_id for row in gone)}, commit)
-        if not commit.diff:  # of a person who had nothing but records
+        _forget_people(account_id, {person, *(row.user_id for row in gone)}, commit)
+        if not commit.diff:  # of a person with records of other apps only
             commit.erase("memory.person", commit.id)
-        # What a vector was made of can be guessed from it: these held the text that came before.
+        # These vectors contain the erased text before them, which could be guessed from them.
         drop_vectors(account_id, [CONTEXT_COLLECTION], list(after))
         enqueue_ordering(account_id, [entries[pk] for pk in after if pk in entries], commit.id)
     return ErasureResult(memories=len(ids), commit_id=commit.id)
 
 
 class _Traces:
-    """The rows that hold something of these memories, beside the memories themselves."""
+    """Rows of other tables that contain data of these memories."""
 
     def __init__(self, account_id: UUID, ids: Sequence[UUID]) -> None:
         these = Ids(ids)
-        self.hanging = _hanging(account_id, ids)
-        named = [*ids, *(row.pk for row in self.hanging)]
+        self.sealed = _sealed_rows(account_id, ids)
+        named = [*ids, *(row.pk for row in self.sealed)]
         self.versions = MemoryVersion.objects.of(account_id).filter(entry__any_of=these)
         edges = MemoryEdge.objects.of(account_id)
         self.edges = edges.filter(src__any_of=these) | edges.filter(dst__any_of=these)
@@ -146,7 +150,7 @@ class _Traces:
         seals = Seal.objects.of(account_id).filter(object_id__any_of=Ids(named))
         self.runs = BulkRun.objects.of(account_id).affecting(ids)
         parts = BulkPart.objects.of(account_id).filter(run__in=self.runs, done__gt=0)
-        # A run gives its reason in each of its commits, whichever of them named these.
+        # A run stores its reason in each of its commits, whichever of them changed these memories.
         commits = seals.values("commit_id").union(parts.values("decided_in"))
         self.notes = Note.objects.of(account_id).filter(commit_id__in=commits)
         written = MemoryVersion.objects.of(account_id).filter(commit_id__in=commits)
@@ -154,7 +158,7 @@ class _Traces:
 
 
 def _staying(account_id: UUID, people: Collection[str], ids: Sequence[UUID]) -> set[str]:
-    """Those of whom there are other memories."""
+    """Return the people who have other memories."""
     others = MemoryEntry.objects.of(account_id).filter(user_id__in=people)
     others = others.exclude(id__any_of=Ids(ids))
     return {*others.values_list("user_id", flat=True).distinct()}
@@ -183,7 +187,7 @@ def _counted(account_id: UUID, actor: Actor, ids: Sequence[UUID], person: str) -
 
 
 def _successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
-    """Entries whose vector in context was made together with one of these."""
+    """Return entries whose vector in context includes the text of one of these."""
     drawn = MemoryEdge.objects.of(account_id).filter(
         src__any_of=Ids(ids), type=MemoryEdge.Type.NEXT
     )
@@ -192,7 +196,7 @@ def _successors(account_id: UUID, ids: Collection[UUID]) -> set[UUID]:
 
 
 def _mark(account_id: UUID, gone: Sequence[MemoryEntry], commit: Recording) -> None:
-    """Their ids stay taken; also the id that a client id stands for, where it was another one."""
+    """Reserve their ids, and the ids that their client ids determine."""
     reserved_ids = {entry.pk for entry in gone}
     reserved_ids |= {
         derive_entry_id(account_id, row.scope, row.client_id) for row in gone if row.client_id
@@ -222,24 +226,24 @@ def _commits_of(account_id: UUID, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]
 
 
 def _remove(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:
-    everything = _Traces(account_id, ids)
-    # What is read through the seals goes first: the commit forgets the salts when it is written.
-    everything.siblings.update(reason="")
-    everything.notes.update(salt=None, input=None, reason="")
-    for row in everything.hanging:
+    traces = _Traces(account_id, ids)
+    # First what is found through the seals: writing the commit deletes their salts.
+    traces.siblings.update(reason="")
+    traces.notes.update(salt=None, input=None, reason="")
+    for row in traces.sealed:
         commit.erase(row._meta.label_lower, row.pk)
-    everything.answers.forget()
+    traces.answers.forget()
     silence_errors(account_id, ids)
-    everything.runs.update(reason="")
+    traces.runs.update(reason="")
     Extraction.objects.of(account_id).filter(memories__overlap=list(ids)).delete()
     drop_documents(account_id, [COLLECTION], ids)
-    everything.vectors.delete()
+    traces.vectors.delete()
     erase_copies(account_id, ids)
     MemoryEntry.objects.of(account_id).filter(id__any_of=Ids(ids)).delete()
 
 
-def _hanging(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
-    """Sealed rows of other tables that go with these memories: edges, and what is added later."""
+def _sealed_rows(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
+    """Return sealed rows of other tables that are deleted with these memories, such as edges."""
     affected: dict[UUID, SealedModel] = {}
     for relation in MemoryEntry._meta.related_objects:
         model = relation.related_model
@@ -250,3 +254,37 @@ def _hanging(account_id: UUID, ids: Sequence[UUID]) -> list[SealedModel]:
             )
             affected |= {row.pk: row for row in rows.exclude(commit=None)}
     return list(affected.values())
+
+
+def _forget_people(account_id: UUID, people: Collection[str], commit: Recording) -> None:
+    """Erase saved views, exports and extractions that name people without memories.
+
+    A view would show the id and find nothing. The ledger still proves that an export was made, and
+    by whom.
+    """
+    remembered = MemoryEntry.objects.of(account_id).filter(user_id__in=people)
+    gone = {*people} - {*remembered.values_list("user_id", flat=True).distinct()} - {""}
+    erase_personal_data(account_id, gone, commit)
+    Extraction.objects.of(account_id).filter(user_id__in=gone).delete()
+    views = list(_list_naming(SavedView.objects.of(account_id), gone))
+    SavedView.objects.of(account_id).filter(pk__in=[row.pk for row in views]).delete()
+    exports = list(_list_naming(MemoryExport.objects.of(account_id), gone))
+    for row in exports:
+        commit.erase(MemoryExport._meta.label_lower, row.pk)
+    MemoryExport.objects.of(account_id).filter(pk__in=[row.pk for row in exports]).delete()
+
+
+def _list_naming(rows: "QuerySet[StoredRow]", people: Iterable[str]) -> Iterator[StoredRow]:
+    """Yield the rows whose address or name contains one of these as a word."""
+    may = Q(pk__in=[])
+    words = []
+    for each in people:
+        may |= Q(query__contains=quote_plus(each))
+        if rows.model is SavedView:
+            may |= Q(name__contains=each)
+        words.append(re.compile(rf"(?<!\w){re.escape(each)}(?!\w)"))
+    for row in rows.filter(may):
+        query_values = [value for _, value in parse_qsl(row.query)]
+        query_values.append(getattr(row, "name", ""))
+        if any(word.search(text) for word in words for text in query_values):
+            yield row

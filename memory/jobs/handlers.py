@@ -1,4 +1,4 @@
-"""What memory does when something was remembered."""
+"""Outbox handlers of memory."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -30,8 +30,8 @@ from memory.actions.topic_growth import grow_topics
 from memory.actions.topics import refresh_suggestions
 from memory.actions.triage import enqueue_triage_of_embedded, triage_entry
 
-QUEUE_PAUSE = 3600  # seconds before it is asked whether people decided about a key's proposals
-PROVIDER_PAUSE = 5  # seconds before an absent provider is asked again
+QUEUE_PAUSE = 3600  # seconds until a key with too many open proposals is retried
+PROVIDER_PAUSE = 5  # seconds until an unavailable provider is retried
 
 
 @on(EMBED, name="memory.handlers.embed", batch=32, queue="embedding")
@@ -41,11 +41,11 @@ def embed(jobs: Sequence[Job]) -> JobErrors:
         failed = embed_entries(jobs[0].account_id, entries)
     except ProviderError as error:
         if isinstance(error, Faulted) and len(jobs) == 1:
-            raise  # perhaps this very text: after some attempts a person looks at it
-        # Nobody's fault here: however long the provider is away, nothing is given up.
+            raise  # this text may be the cause: it fails permanently after some attempts
+        # An unavailable provider uses up no attempts, however long it lasts.
         raise RetryLater(error.code, seconds=PROVIDER_PAUSE, for_all=True) from error
     done = [entry for entry in entries if entry not in failed]
-    if done:  # what failed is not owed: published once, it would never be owed again
+    if done:  # not for failed ones: a job key can be published only once
         enqueue_triage_of_embedded(jobs[0].account_id, done, jobs[0].event_id)
         with acting(jobs[0].account_id):
             enqueue_edge_derivation(jobs[0].account_id, done, jobs[0].event_id)
@@ -83,7 +83,7 @@ def extract_memories(jobs: Sequence[Job]) -> None:
 
 
 def _pause(error: Conflict | OverBudget) -> float:
-    """Seconds until what was refused may be tried again: each time the model is asked anew."""
+    """Return the seconds until a retry, each of which requests a new answer from the model."""
     if isinstance(error, OverBudget):
         return error.retry_after
     return QUEUE_PAUSE if error.code == TOO_MANY else 1  # 1: a memory changed meanwhile
@@ -103,7 +103,7 @@ def relate_memories(jobs: Sequence[Job]) -> None:
 
 @on(TOPICS, name="memory.handlers.let_topics_grow", batch=100, queue="clustering", alone=True)
 def let_topics_grow(jobs: Sequence[Job]) -> None:
-    """However often it was asked for meanwhile, once."""
+    """Grow topics once for all jobs of the batch."""
     run = grow_topics(jobs[0].account_id, SYSTEM)
     refresh_suggestions(jobs[0].account_id, run.groups)
 

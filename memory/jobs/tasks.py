@@ -1,4 +1,4 @@
-"""Celery's door to memory."""
+"""Celery tasks of memory."""
 
 from uuid import UUID
 
@@ -13,25 +13,25 @@ from memory.actions.tiers import demote_unused_entries, flush_access_counts
 
 @shared_task
 def forget_expired_memories() -> int:
-    """Forget what the policies of all accounts no longer keep. How many memories that were."""
+    """Forget memories past their retention in all accounts, and return how many."""
     return sum(sweep(apply_retention))
 
 
 @shared_task
 def let_cool() -> int:
-    """Move what nobody was told for long one tier down. How many memories that were."""
+    """Move memories without recent recalls one tier down, and return how many."""
     return sum(sweep(demote_unused_entries))
 
 
 @shared_task
 def let_topics_grow() -> None:
-    """Queue it for every account in which something was remembered since."""
+    """Enqueue the growth of topics for every account with new memories."""
     sweep(_enqueue_topic_growth)
 
 
 @shared_task
 def write_down_accesses() -> int:
-    """Add what was counted since the last time to the memories of all accounts."""
+    """Store the counted recalls of all accounts, and return their number."""
     return sum(sweep(flush_access_counts))
 
 

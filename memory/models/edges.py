@@ -1,4 +1,4 @@
-"""How memories hang together."""
+"""Edges between memories."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -10,7 +10,7 @@ from memory.models.entries import MemoryEntry, unit_interval_field
 
 
 class MemoryEdge(SealedModel):
-    """One memory points at another. Written by an agent; or derived, and thrown away at will."""
+    """A directed edge, written by an agent or a person, or derived and replaceable."""
 
     class Type(models.TextChoices):
         NEXT = "next", _("is followed by")

@@ -1,4 +1,4 @@
-"""A memory: one text that an agent or a person wanted kept."""
+"""Memories, and who can see them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ CONTEXT_COLLECTION = "memory.context"  # vectors of entries read together with t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
-    """Whose eyes a search looks through. An empty id says nothing; a given one also narrows."""
+    """The ids of whoever reads. An empty id does not filter; a given one narrows the result."""
 
     user_id: str = ""
     agent_id: str = ""
@@ -52,11 +52,11 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
         return self.current(at) | self.filter(created_by=writer)
 
     def visible_to(self, viewer: Viewer) -> Self:
-        """Account-wide entries, and those whose own ids the viewer names.
+        """Return account-wide entries, and those with the ids of the viewer.
 
-        Every id the viewer gives narrows what is not account-wide; a conversation's entries are
-        seen from inside it only; an entry of a user needs that user, and one of an agent that
-        agent: two may name a run alike.
+        Every id of the viewer narrows the entries that are not account-wide. Entries of a
+        conversation are visible inside it only. An entry of a user or agent needs that id, because
+        two users may give a run the same name.
         """
         ids = {
             name: value
@@ -85,8 +85,8 @@ class EntryQuerySet(AccountQuerySet["MemoryEntry"]):
             object_id=OuterRef("pk"),
             model_id=model_id,
         )
-        # The worst of the parts counts: FAILED, PENDING, READY in the order of the alphabet. Read
-        # row by row: of an EXISTS the planner would make a list of the account's vectors first.
+        # The worst state of the parts counts, which is the first in alphabetical order. These are
+        # subqueries: for an EXISTS, the planner would first hash all vectors of the account.
         ready = mine.filter(part=0, state=Vector.State.READY).values("ready_at")[:1]
         return self.annotate(
             embedding_ready_at=models.Subquery(ready),
@@ -101,7 +101,7 @@ def unit_interval_field(label: "StrOrPromise", default: float) -> "models.FloatF
 
 
 class MemoryEntry(SealedModel):
-    """One memory. Its words are found at once, its meaning once a worker has embedded it."""
+    """One memory. It is found by its words at once, and by its meaning once it is embedded."""
 
     class Kind(models.TextChoices):
         FACT = "fact", _("fact")
@@ -126,7 +126,7 @@ class MemoryEntry(SealedModel):
         SUPERSEDED = "superseded", _("superseded")
         REJECTED = "rejected", _("rejected")
         FORGOTTEN = "forgotten", _("forgotten")
-        DRAFT = "draft", _("draft")  # a topic to which too few belong yet
+        DRAFT = "draft", _("draft")  # a topic with too few members
 
     class Visibility(models.TextChoices):
         CONVERSATION = "conversation", _("this conversation")
@@ -143,7 +143,7 @@ class MemoryEntry(SealedModel):
 
     scope = models.CharField(_("scope"), max_length=200, blank=True)
     client_id = models.CharField(_("client id"), max_length=200, null=True, blank=True)  # noqa: DJ001
-    # The commit it was first written in; `commit` is the latest. Order inside a run follows this.
+    # The first commit; `commit` is the latest. It determines the order inside a run.
     written_in = models.UUIDField(_("written in"), editable=False)
     written_sha256 = models.CharField(max_length=64, blank=True, editable=False)
     user_id = models.CharField(_("user"), max_length=200, blank=True)
@@ -225,18 +225,18 @@ class MemoryEntry(SealedModel):
 
     @property
     def kind_label(self) -> "StrOrPromise":
-        """As get_kind_display, which translates all the kinds to find one: lists ask it often."""
+        """Return `get_kind_display()` without translating all kinds, for long lists."""
         return dict(self.Kind.choices).get(self.kind, self.kind)
 
     @property
     def is_cold(self) -> bool:
-        """It has no vectors: it is found by its words alone, until it is told again."""
+        """Return whether it has no vectors and is found by its words only, until it is recalled."""
         return self.tier in COLD
 
     @property
     def embedding_state(self) -> str:
-        """READY, FAILED or PENDING for a model; COLD or NONE: it waits for none.
+        """Return READY, FAILED or PENDING, or COLD or NONE if no vector is expected.
 
-        The queryset must say with_embedding_state.
+        The queryset must use `with_embedding_state`.
         """
         return self.embedding_worst or ("COLD" if self.is_cold else "NONE")

@@ -115,7 +115,7 @@ class EdgeEnd:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEdge:
-    """One connection to write."""
+    """One edge to write."""
 
     type: str
     src: EdgeEnd
@@ -128,15 +128,15 @@ class NewEdge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """One write: entries and edges that become true together, in one commit."""
+    """One write: entries and edges of one commit."""
 
     entries: Sequence[NewEntry]
     edges: Sequence[NewEdge] = ()
-    hosted_nodes: Sequence[Guest] = ()  # nodes that other apps keep
+    hosted_nodes: Sequence[Guest] = ()  # nodes of other apps
     scope: str = ""
     input: Any = None
     reason: str = ""
-    status: str = ""  # of what is new; else the account's policy says
-    dedupe: bool = False  # what was said before, word for word, is not written again
+    status: str = ""  # of new entries; by default the account's policy decides
+    dedupe: bool = False  # skip entries with the text of an existing one
     embed: bool = True
     reembed: bool = False

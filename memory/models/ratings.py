@@ -1,4 +1,4 @@
-"""What agents and people made of a memory they were told."""
+"""Ratings of memories by agents and people."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,7 +9,7 @@ from memory.models.entries import MemoryEntry
 
 
 class MemoryRating(SealedModel):
-    """How one rater found one memory, in one run. Rating it again replaces what was said."""
+    """The rating of one memory by one rater in one run. Another rating replaces it."""
 
     class Outcome(models.TextChoices):
         POSITIVE = "positive", _("useful")

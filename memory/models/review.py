@@ -15,7 +15,7 @@ from memory.models.entries import MemoryEntry
 
 
 class Need(models.TextChoices):
-    """What a proposal asks of a reviewer. Of several, the first one listed here counts."""
+    """Priority of a proposal in the queue. Of several, the first one listed here counts."""
 
     FLAGGED = "flagged", _("Flagged")
     CONTRADICTION = "contradiction", _("Contradiction")
@@ -25,7 +25,7 @@ class Need(models.TextChoices):
 
 
 class Triage(AccountOwned):
-    """Where a proposal belongs in the queue, as far as it was looked at."""
+    """The priority of a proposal, as of its last triage."""
 
     entry = models.OneToOneField(
         MemoryEntry,
@@ -49,7 +49,7 @@ class Triage(AccountOwned):
 
 
 class Finding(AccountOwned):
-    """One thing to know before deciding, with its score and its evidence. It decides nothing."""
+    """A fact for the reviewer of a proposal, with its score and evidence. Derived."""
 
     class Kind(models.TextChoices):
         RISK = "risk", _("risk")
@@ -86,7 +86,7 @@ class Finding(AccountOwned):
 
 
 class ReviewLease(AccountOwned):
-    """One person decides about one proposal. Operational: it lapses, and nothing is lost."""
+    """A short lease of one proposal by one reviewer. No data is lost when it expires."""
 
     entry = models.OneToOneField(
         MemoryEntry,
@@ -110,7 +110,7 @@ class ReviewLease(AccountOwned):
 
 class BulkRunQuerySet(AccountQuerySet["BulkRun"]):
     def affecting(self, ids: Sequence[UUID]) -> "BulkRunQuerySet":
-        """Those that were about one of these memories."""
+        """Return the runs that included one of these memories."""
         names = RawSQL(
             "SELECT p.run_id FROM memory_bulkpart p, jsonb_array_elements(p.chosen) c "
             "WHERE c ->> 0 = ANY (%s)",
@@ -120,7 +120,7 @@ class BulkRunQuerySet(AccountQuerySet["BulkRun"]):
 
 
 class BulkRun(AccountOwned):
-    """What a person asked for, about how many. How far it is stands in its parts."""
+    """A decision about many memories. Its parts hold the progress."""
 
     class Operation(models.TextChoices):
         APPROVE = "approve", _("Approve")
@@ -148,14 +148,14 @@ class BulkRun(AccountOwned):
 
 
 class BulkPart(AccountOwned):
-    """Some memories of a run, decided in one commit. `chosen` has [id, version] as they were."""
+    """Memories of a run that are decided in one commit. `chosen` lists [id, version]."""
 
     run = SameAccountKey(BulkRun, related_name="parts", verbose_name=_("bulk action"))
     number = models.PositiveIntegerField(_("number"))
     chosen = models.JSONField(_("selection"))
     done = models.PositiveIntegerField(_("done"), null=True)  # None: not yet
     restored = models.PositiveIntegerField(_("undone"), null=True)
-    # Not a reference: a part that decided nothing has none, and commits are never deleted.
+    # Not a foreign key, because commits are never deleted. None if nothing was decided.
     decided_in = models.UUIDField(_("commit"), null=True)
     created_at = models.DateTimeField(_("time"), db_default=Now())
 
@@ -177,7 +177,7 @@ class BulkPart(AccountOwned):
 
 
 class TopicSuggestion(AccountOwned):
-    """Two topics that would be one if they were founded today, or one that would be two."""
+    """A suggestion to merge two topics or to split one. Derived."""
 
     class Kind(models.TextChoices):
         MERGE = "merge", _("Merge")
@@ -191,7 +191,7 @@ class TopicSuggestion(AccountOwned):
     kind = models.CharField(_("kind"), max_length=5, choices=Kind.choices)
     topic = SameAccountKey(MemoryEntry, related_name="+", verbose_name=_("topic"))
     other = SameAccountKey(MemoryEntry, related_name="+", null=True, verbose_name=_("other topic"))
-    # Of a split, those that would leave.
+    # Of a split: the members of the new topic.
     members = models.JSONField(_("memories"), default=list)
     score = models.FloatField(_("score"))  # see memory.topics.merge_split
     state = models.CharField(_("state"), max_length=8, choices=State.choices, default=State.OPEN)

@@ -1,4 +1,4 @@
-"""What people keep of the list of memories: views of it, and that they took it away in a file."""
+"""Saved views of the list of memories, and records of exports."""
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +10,7 @@ MAX_QUERY_LENGTH = 4_000  # characters of an address
 
 
 class SavedView(AccountOwned):
-    """A state of the list under a name: its address, as it was when it was saved."""
+    """A named address of the list, with its filters."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -35,7 +35,7 @@ class SavedView(AccountOwned):
 
 
 class MemoryExport(SealedModel):
-    """That somebody took memories out of the account in a file: which, and how many."""
+    """The record of an export: which memories, and how many."""
 
     class Form(models.TextChoices):
         CSV = "csv", "CSV"

@@ -19,12 +19,12 @@ MAX_RETENTION_DAYS = 36_500  # days
 MAX_INSTRUCTIONS_LENGTH = 4_000  # characters of instructions
 MAX_CATEGORIES = 30
 MAX_CATEGORY_NAME_LENGTH, MAX_CATEGORY_LENGTH = 50, 300  # characters
-DAILY_WRITES, OPEN_PROPOSALS = 200_000, 2_000  # of a key, unless the account says otherwise
+DAILY_WRITES, OPEN_PROPOSALS = 200_000, 2_000  # of a key, unless the account has its own limits
 UNIT_INTERVAL_FIELDS = ("store_threshold", "min_score", "duplicate_score", "contradiction_score")
 
 
 def validate_retention_days(value: Any) -> None:
-    """Whole days by kind, each at least one."""
+    """Validate whole numbers of days by kind, each at least one."""
     kinds = set(MemoryEntry.Kind.values)
     if not isinstance(value, dict) or not set(value) <= kinds:
         raise ValidationError(_("Enter the number of days for each kind of memory."))
@@ -57,7 +57,7 @@ class SettingsQuerySet(AccountQuerySet["MemorySettings"]):
 
 
 class MemorySettings(SealedModel):
-    """One row for each account that changed something."""
+    """Settings of an account; without a row, the defaults apply."""
 
     memory_enabled = models.BooleanField(_("inject memories into prompts"), default=True)
     auto_store = models.BooleanField(_("store useful results automatically"), default=True)
@@ -68,7 +68,7 @@ class MemorySettings(SealedModel):
         validators=[MinValueValidator(1), MaxValueValidator(MAX_INJECTED)],
     )
     min_score = unit_interval_field(_("minimum score"), 0.0)
-    # What waits for a person, beside what everyone would see: that stands in the account.
+    # Review of account-wide memories is a setting of the account.
     review_visibilities = ArrayField(
         models.CharField(max_length=12, choices=MemoryEntry.Visibility.choices),
         verbose_name=_("visibilities that need review"),
@@ -89,7 +89,7 @@ class MemorySettings(SealedModel):
     )
     duplicate_score = unit_interval_field(_("near-duplicate threshold"), ALIKE)
     contradiction_score = unit_interval_field(_("contradiction threshold"), SAME_MEANING)
-    # Empty: the usual. A number here would change what older commits sealed.
+    # Null means the default. A default here would change the digests of older commits.
     daily_writes = models.PositiveIntegerField(
         _("memories per key per day"),
         null=True,
@@ -108,7 +108,7 @@ class MemorySettings(SealedModel):
         blank=True,
         validators=[validate_retention_days],
     )
-    # What the prompts of extraction say beside our own words, and in the place of our categories.
+    # Added to the prompts of extraction; the categories replace those of the product.
     instructions = models.TextField(
         _("additional extraction instructions"), blank=True, max_length=MAX_INSTRUCTIONS_LENGTH,
         validators=[MaxLengthValidator(MAX_INSTRUCTIONS_LENGTH)],

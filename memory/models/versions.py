@@ -1,4 +1,4 @@
-"""What an entry was, version by version, and what is left of an erased one."""
+"""Versions of memories, and records of erased ones."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -11,7 +11,7 @@ from memory.models.entries import MemoryEntry
 
 
 class MemoryVersion(State):
-    """One state of one entry, as its commit sealed it."""
+    """One state of one memory, as its commit sealed it."""
 
     class Event(models.TextChoices):
         ADD = "ADD", _("added")
@@ -54,9 +54,9 @@ class MemoryVersion(State):
 
 
 class ErasedEntry(Tombstone):
-    """That something was here. Its id stays taken, so a client id that made it answers 410."""
+    """An erased memory. Its id stays reserved: its client id answers with status 410."""
 
-    # The first that named it: the ledger itself is not looked through for an id.
+    # The first commits of the memory, because the ledger has no index for ids.
     commits = ArrayField(models.UUIDField(), default=list, db_default=[], editable=False)
 
     class Meta:

@@ -134,7 +134,7 @@ class Command(BaseCommand):
     def _import_file(
         self, account: Account, block: Iterable[tuple[int, bytes]], *, source: str
     ) -> ImportResult:
-        """One block, in one transaction; lines that are no lines are told with the others."""
+        """Import one block in one transaction, and report its unreadable lines as well."""
         lines, unread = [], []
         for number, raw in block:
             try:

@@ -96,7 +96,7 @@ class Command(BaseCommand):
         if not options["here"]:
             _elsewhere()
             return
-        # One account holds nine tenths of what is seeded: as many as were asked for.
+        # One account holds nine tenths of the seeded memories, which is the requested number.
         number = round(options["entries"] * 100 / SHARES[0])
         self.seed(number=number, account_share=SHARES, yes=options["yes"])
         result = cleared(account_named(slug_of(SHARES[0])), options["number"])
@@ -126,7 +126,7 @@ class Command(BaseCommand):
 
 
 def _write(path: Path, text: str) -> None:
-    """Put the tables at the head of the page; what stands there under other headings stays."""
+    """Replace the tables at the head of the page, and keep its other sections."""
     old = path.read_text() if path.exists() else ""
     _, heading, rest = old.partition("\n## ")
     path.write_text(text.rstrip("\n") + "\n" + heading + rest)

@@ -66,7 +66,7 @@ class ChapterLoader:
         for entry in approved.values():
             review.approve(self._decision(entry.pk, "checked against the handbook"))
         self._write(chapter.proposals)
-        # Only what is new: nobody's later decisions are undone.
+        # Only new entries, so that later decisions are not undone.
         fresh |= approved
         for client_id in chapter.pinned:
             if client_id in fresh:

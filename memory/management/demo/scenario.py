@@ -1,4 +1,4 @@
-"""What the demo tells, read from the files beside this one."""
+"""The demo data, read from the JSON files in this folder."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +16,12 @@ BETWEEN_TURNS = timedelta(seconds=40)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chapter:
-    """One file's part of the story, in the order in which it happened."""
+    """The content of one file, in chronological order."""
 
     runs: Sequence[Batch]
     memories: Batch
-    approved: Batch  # everyone's, after a person said yes
-    proposals: Batch  # everyone's, waiting for a person
+    approved: Batch  # account-wide, approved by a person
+    proposals: Batch  # account-wide, pending review
     pinned: Sequence[str]  # client ids
     forgotten: Mapping[str, str]  # client id to the reason
 
