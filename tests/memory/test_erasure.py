@@ -217,7 +217,7 @@ def test_the_page_counts_wants_it_typed_and_sends_to_the_proof(
 ) -> None:
     address = f"/memory/erase/?id={run[1]}"
     page = admin.get(address).content.decode()
-    assert "Erase 1 memory for good?" in page
+    assert "Permanently erase 1 memory?" in page
     form = {"ticket": field(page, "ticket"), "count": "1", "typed": "erase"}
     refused = admin.post(address, form)
     assert refused.status_code == 422
