@@ -207,13 +207,11 @@ CELERY_BEAT_SCHEDULE = {
     "sweep the outbox": _every(timedelta(seconds=10), "kmapp.outbox.tasks.sweep"),
     "checkpoint the ledger": _every(HOUR, "kmapp.ledger.tasks.checkpoint"),
     "forget old events": _every(HOUR, "kmapp.outbox.tasks.drop_old"),
-    "write down what was told": _every(
-        timedelta(seconds=30), "memory.jobs.tasks.write_down_accesses"
-    ),
-    "keep to retention": _every(HOUR, "memory.jobs.tasks.forget_expired_memories"),
+    "flush access counters": _every(timedelta(seconds=30), "memory.jobs.tasks.write_down_accesses"),
+    "apply retention": _every(HOUR, "memory.jobs.tasks.forget_expired_memories"),
     "let memories cool": _every(HOUR, "memory.jobs.tasks.let_cool"),
     "let topics grow": _every(timedelta(minutes=10), "memory.jobs.tasks.let_topics_grow"),
-    "suggest what to do with rules": _every(HOUR, "rules.jobs.tasks.suggest"),
+    "suggest rule changes": _every(HOUR, "rules.jobs.tasks.suggest"),
     "drop old decisions": _every(HOUR, "rules.jobs.tasks.delete_expired_decisions"),
     "erase old tool results": _every(HOUR, "context.jobs.tasks.keep_to_retention"),
     "drop expired answers": _every(HOUR, "kmapp.api.tasks.drop_expired_answers"),

@@ -28,7 +28,7 @@ EMBED = "context.archive.embed"
 ADD = "ADD"
 BATCH = 100  # archives per commit of the clean-up
 MAX_PER_RUN = 5_000  # archives of one account; the next run continues
-REASON = "Kept for {days} days, as the settings of context say."
+REASON = "Retention of {days} days, set in the context settings."
 
 
 def indexed_text(archive: ToolResultArchive) -> str:
@@ -54,7 +54,7 @@ def _store_archives(
     account_id = settings.account_id
     keys = [result.key_in(account_id) for result in results]
     existing = ToolResultArchive.objects.of(account_id).in_bulk(list(set(keys)))
-    with recording(account_id, actor, reason="kept apart from its conversation") as commit:
+    with recording(account_id, actor, reason="archived from its conversation") as commit:
         fresh = {
             key: _build_archive(settings, actor, result, key, commit.id)
             for key, result in zip(keys, results, strict=True)

@@ -83,7 +83,7 @@ def store_summary(
 
 def _flush_messages(request: Request, messages: Sequence[Message]) -> dict[str, object]:
     if not request.may_flush:
-        return {"action": "memory_flush", "skipped": "the key may not write memories"}
+        return {"action": "memory_flush", "skipped": "the key lacks the scope to write memories"}
     try:
         with transaction.atomic():
             return {"action": "memory_flush", **flush_to_memory(_message_batch(request), messages)}

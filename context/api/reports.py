@@ -54,7 +54,7 @@ class ReportsInput(Conversation):
     action = serializers.CharField(
         max_length=50, required=False, help_text="An action among the decisions."
     )
-    before = serializers.UUIDField(required=False, help_text="The last one you have.")
+    before = serializers.UUIDField(required=False, help_text="The last ID of the previous page.")
     limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
 
 

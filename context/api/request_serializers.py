@@ -86,7 +86,9 @@ class LoadInput(Conversation):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Reject a range together with a query, and an empty range."""
         if attrs.get("query") and (attrs.get("start") is not None or attrs.get("end") is not None):
-            raise serializers.ValidationError({"query": "Give a query or a range, not both."})
+            raise serializers.ValidationError(
+                {"query": "Send either a query or a range, not both."}
+            )
         if attrs.get("end") is not None and attrs["end"] < attrs.get("start", 0):
             raise serializers.ValidationError({"end": "must not be before start"})
         return attrs

@@ -50,7 +50,7 @@ def searchable_archives(account_id: UUID, within: ArchiveScope, *, across: bool)
     if not across:
         if not within.conversation_id and not within.thread_id:
             raise Invalid(
-                "Give a conversation_id, or set across to true.",
+                "Send a conversation_id, or set across to true.",
                 issues=[{"path": "conversation_id", "message": "is missing"}],
             )
         return rows.in_scope(within)

@@ -124,7 +124,7 @@ def _convert_one_of(schema: Schema, conversion: _Conversion) -> None:
         schema["anyOf"] = schema.pop("oneOf")
         conversion.record_change("oneOf")
     elif "oneOf" in schema:
-        conversion.record_obstacle("oneOf beside anyOf")
+        conversion.record_obstacle("oneOf next to anyOf")
 
 
 def _merge_all_of(schema: Schema, conversion: _Conversion, seen: tuple[str, ...]) -> Schema:

@@ -114,9 +114,9 @@ def run_scenario(client: Client, conversation: str) -> list[ModeResult]:
             name="placeholders",
             tokens=_count_turns(turns, [archive["content"] for archive in archived], []),
         ),
-        _run_with_loads(client, turns, archived, "one load a turn, whole", {}),
+        _run_with_loads(client, turns, archived, "one full load per turn", {}),
         _run_with_loads(
-            client, turns, archived, "one load a turn, passages", {"max_tokens": PASSAGE_TOKENS}
+            client, turns, archived, "one load per turn, passages", {"max_tokens": PASSAGE_TOKENS}
         ),
     ]
 
@@ -174,7 +174,7 @@ def _count_turns(turns: list[_Turn], past: list[str], loads: list[str]) -> tuple
 
 def render_table(modes: list[ModeResult]) -> str:
     baseline = modes[0].total
-    lines = ["| way | turn 1 | turn 5 | turn 10 | all ten turns | saved | facts found |"]
+    lines = ["| strategy | turn 1 | turn 5 | turn 10 | all ten turns | saved | facts found |"]
     lines.append("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for mode in modes:
         columns = " | ".join(f"{mode.tokens[index]:,}" for index in (0, 4, 9))

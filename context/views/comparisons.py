@@ -104,7 +104,7 @@ def compare(request: WebRequest) -> HttpResponse:
     )
     comparison = start_comparison(account_id, actor_for(request), comparison_request)
     notify_success(
-        request, _now("The calls are made again. Nothing is sent, and nothing changes by it.")
+        request, _now("Replay started. No requests are sent to a model and no data changes.")
     )
     return redirect("context:comparison", pk=comparison.pk)
 

@@ -16,7 +16,7 @@ from redis.retry import Retry
 
 log = structlog.get_logger()
 
-UNREACHABLE = Counter("kmapp_cache_unreachable", "Cache operations that found no server.")
+UNREACHABLE = Counter("kmapp_cache_unreachable", "Cache operations without a reachable server.")
 CONNECT_SECONDS = 0.5
 REST = 1.0  # seconds without another try after a failure: a hung server must not slow every request
 LOG_INTERVAL = 60.0  # seconds between log lines

@@ -104,7 +104,10 @@ def as_json(translated: Refusal) -> JsonResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return as_json(translate(exception) or refusal(400, "The request cannot be understood."))
+    return as_json(
+        translate(exception)
+        or refusal(400, "The request is not valid JSON or not valid for this endpoint.")
+    )
 
 
 def denied(request: HttpRequest, exception: Exception) -> JsonResponse:
@@ -163,7 +166,7 @@ def _of_django(error: BaseException) -> Refusal | None:
     if isinstance(error, RequestDataTooBig):
         return refusal(413, "The request body is too large.")
     if isinstance(error, SuspiciousOperation | UnreadablePostError):
-        return refusal(400, "The request cannot be understood.")
+        return refusal(400, "The request is not valid JSON or not valid for this endpoint.")
     return None
 
 

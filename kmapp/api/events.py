@@ -58,7 +58,7 @@ class Event(AgentView):
             events = OutboxEvent.objects.of(self.account).prefetch_related("deliveries")
             event = events.filter(pk=pk).first()
             if event is None:
-                raise NotFound("There is no such event.")
+                raise NotFound("Event not found.")
             return Response(_event(event))
 
 

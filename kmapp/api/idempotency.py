@@ -126,10 +126,13 @@ def _stored_response(row: IdempotentRequest, *, same: bool) -> HttpResponse | No
     if row.expires_at <= now:
         return None
     if row.state == State.FORGOTTEN:
-        raise Gone("What this key was answered has been erased.", code="idempotency_forgotten")
+        raise Gone(
+            "The response stored for this Idempotency-Key was erased.", code="idempotency_forgotten"
+        )
     if not same:
         raise Conflict(
-            "This key came with another request before. Use a new one.", code="idempotency_mismatch"
+            "This Idempotency-Key was already used with a different request. Use a new key.",
+            code="idempotency_mismatch",
         )
     if row.state == State.DONE:
         answer = HttpResponse(row.answer, status=row.status, content_type="application/json")

@@ -39,7 +39,7 @@ class Debts(Collector):
         )
         oldest = GaugeMetricFamily(
             "kmapp_outbox_oldest_seconds",
-            "How long the oldest open delivery has been owed.",
+            "Age of the oldest pending delivery.",
             labels=["handler"],
         )
         lag: dict[str, float] = defaultdict(float, embedding=0)

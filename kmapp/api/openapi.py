@@ -21,7 +21,9 @@ Direction = Literal["request", "response"]
 class Issue(serializers.Serializer[Any]):
     """One place of a request, and what is wrong with it."""
 
-    path = serializers.CharField(allow_blank=True, help_text="Such as nodes.1.kind.")
+    path = serializers.CharField(
+        allow_blank=True, help_text="Path of the field, for example nodes.1.kind."
+    )
     message = serializers.CharField()
 
 
@@ -29,7 +31,9 @@ class Error(serializers.Serializer[Any]):
     """The one shape of every refusal."""
 
     status = serializers.IntegerField()
-    error = serializers.CharField(help_text="A code for programs, such as invalid_request.")
+    error = serializers.CharField(
+        help_text="Stable machine-readable code, for example invalid_request."
+    )
     message = serializers.CharField(help_text="A sentence for people.")
     detail = serializers.CharField(help_text="The same sentence.")
     details = serializers.DictField(help_text="Facts that belong to the code.")
@@ -37,10 +41,10 @@ class Error(serializers.Serializer[Any]):
 
 
 REFUSALS = {
-    "400": "The request cannot be understood; `issues` name the places.",
+    "400": "Invalid request; `issues` lists the invalid fields.",
     "401": "No API key, or none that is valid.",
     "403": "The key lacks the scope, or the body names another account.",
-    "429": "Too many requests; wait `Retry-After` seconds.",
+    "429": "Too many requests. Retry after `Retry-After` seconds.",
     "default": "Any other refusal, in the same shape.",
 }
 
@@ -81,7 +85,7 @@ class AgentSchema(AutoSchema):
                 HEADER,
                 {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
                 OpenApiParameter.HEADER,
-                description="Repeat a request safely: the first answer is kept for 24 hours.",
+                description="Makes retries safe: the first response is stored for 24 hours.",
             ),
         ]
 

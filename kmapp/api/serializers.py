@@ -78,7 +78,11 @@ class Typed(serializers.Serializer[Any]):
 def _blank(field: Any, value: Any) -> list[str]:
     """Why a word of a query that is empty says nothing. DRF takes it for one that is not there."""
     allowed = getattr(field, "allow_blank", False)
-    return ["Say something, or leave it out."] if value == "" and not allowed else []
+    return (
+        ["This field may not be empty. Send a value or omit the field."]
+        if value == "" and not allowed
+        else []
+    )
 
 
 def _mismatch(field: Any, value: Any) -> list[str] | dict[int | str, Any]:
@@ -162,7 +166,7 @@ class Exact(Aliases):
             aliases = {alias for alias, ours in self.aliases.items() if ours in self.fields}
             accepted = {*self.fields, *aliases, *ANYWHERE}
             if unknown := sorted({str(name) for name in data} - accepted):
-                raise ValidationError(dict.fromkeys(unknown, "There is no such field."))
+                raise ValidationError(dict.fromkeys(unknown, "Unknown field."))
         return super().to_internal_value(data)
 
 

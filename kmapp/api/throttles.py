@@ -22,7 +22,9 @@ from rest_framework.throttling import BaseThrottle
 from kmapp.api.cache import ValkeyCache
 from kmapp.errors import OverBudget, Unavailable
 
-UNGUARDED = Counter("kmapp_throttle_unguarded", "Requests that passed because Valkey was away.")
+UNGUARDED = Counter(
+    "kmapp_throttle_unguarded", "Requests without rate limit because Valkey was unavailable."
+)
 REFUSED = Counter("kmapp_throttle_refused", "Requests refused for their rate.", ["bucket"])
 WINDOW_MS = 60_000
 SHUT_WITHOUT = "debug"
@@ -62,7 +64,8 @@ class Budget:
             return
         REFUSED.labels(self.bucket).inc()
         raise OverBudget(
-            f"More than {self.limit} {self.bucket} requests a minute. Wait {self.seconds} s.",
+            f"Rate limit of {self.limit} {self.bucket} requests per minute exceeded. Retry in "
+            f"{self.seconds} s.",
             code=f"rate_limited_{self.bucket}",
             retry_after=self.seconds,
             details={"bucket": self.bucket, "limit": self.limit},
@@ -74,7 +77,8 @@ def count(bucket: str, client: str) -> Budget | None:
     counted = cast(ValkeyCache, cache).run(COUNT, f"throttle:{bucket}:{client}", WINDOW_MS)
     if counted is None and bucket == SHUT_WITHOUT:
         raise Unavailable(
-            "Debugging is shut while Valkey is away, as nobody can count. Try again later.",
+            "Debug endpoints are unavailable while Valkey is down, because their rate limit "
+            "cannot be checked. Try again later.",
             retry_after=RETRY,
         )
     if counted is None and bucket == COUNTED_HERE_WITHOUT:

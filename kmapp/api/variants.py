@@ -25,7 +25,7 @@ def requested_variant(request: Request) -> Variant | None:
     if name not in VARIANTS:
         names = ", ".join(VARIANTS)
         raise Invalid(
-            f"There is no variant {name[:50]!r}: choose one of {names}.",
+            f"Unknown variant {name[:50]!r}. Use one of {names}.",
             code="unknown_variant",
             issues=[{"path": HEADER, "message": f"is none of {names}"}],
         )

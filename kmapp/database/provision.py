@@ -24,7 +24,10 @@ class Login:
 def provision(superuser_url: str, *, database: str, owner: Login, app: Login) -> None:
     """Create everything that `migrate` needs."""
     if owner.name == app.name:
-        raise CannotProvision("The owner and the app must be two roles: the owner sees all rows.")
+        raise CannotProvision(
+            "DATABASE_OWNER_URL and DATABASE_URL must use two different roles, because the owner "
+            "sees all rows."
+        )
     with psycopg.connect(superuser_url, autocommit=True) as server:
         make_role(server, owner)
         make_role(server, app)
@@ -42,7 +45,8 @@ def make_role(server: psycopg.Connection, login: Login) -> None:
         _run(server, "CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS", Identifier(login.name))
     elif row[0]:
         raise CannotProvision(
-            f"The role {login.name} is a superuser or bypasses row-level security: take another."
+            f"The role {login.name} is a superuser or bypasses row-level security. Use another "
+            "role."
         )
     if login.password:
         # Hashed here, so that no server log contains it.

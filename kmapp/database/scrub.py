@@ -63,9 +63,10 @@ def _outlast_transactions(server: psycopg.Connection, report_progress: ReportPro
     while number := _count(server, EARLIER_TRANSACTIONS, now):
         if time.monotonic() > patient_until:
             raise ScrubError(
-                f"{number} transactions from before still see what was erased: let them end, or"
-                " end them. See pg_stat_activity (backend_xid, backend_xmin), pg_prepared_xacts"
-                " and pg_replication_slots."
+                f"{number} older transactions can still see erased rows. Wait until they end, or "
+                "terminate them. See pg_stat_activity (backend_xid, backend_xmin), "
+                "pg_prepared_xacts "
+                "and pg_replication_slots."
             )
         if number != reported:
             report_progress(f"transactions from before that have to end first: {number}")
@@ -82,8 +83,9 @@ def renew_write_ahead_log(superuser_url: str) -> None:
                 if _remove_segments(server):
                     return
             raise ScrubError(
-                "Old segments of the write-ahead log stay: a replication slot or an archive still"
-                " wants them. See pg_replication_slots and archive_status."
+                "Old segments of the write-ahead log remain because a replication slot or "
+                "an archive "
+                "still needs them. See pg_replication_slots and archive_status."
             )
         finally:
             _set(server, "ALTER SYSTEM RESET wal_recycle")

@@ -50,7 +50,7 @@ def check(value: Any, path: str = "") -> None:
 def digest(salt: bytes, value: Any) -> str:
     """Return the salted digest of a value. It reveals nothing once the salt is deleted."""
     if len(salt) < SALT_BYTES:
-        raise ValueError(f"A salt has at least {SALT_BYTES} bytes, this one has {len(salt)}.")
+        raise ValueError(f"A salt needs at least {SALT_BYTES} bytes; this one has {len(salt)}.")
     return hashlib.sha256(salt + canonical(value)).hexdigest()
 
 

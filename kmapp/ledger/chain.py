@@ -74,7 +74,7 @@ def verify(links: Iterable[tuple[Link, str]], *, after: Head = BEGINNING) -> Ite
         if link.parent_hash != head.commit_hash:
             yield Problem(link.seq, "parent", "does not name the commit before it")
         if not _sealed(link, stored):
-            yield Problem(link.seq, "hash", "is not what was sealed")
+            yield Problem(link.seq, "hash", "differs from its sealed state")
         head = Head(link.seq, stored)
 
 

@@ -39,7 +39,7 @@ class Behind:
     def __str__(self) -> str:
         if self.ends < self.signed:
             return f"ends at commit {self.ends}, but commit {self.signed} was signed"
-        return f"has another commit {self.signed} than the one that was signed"
+        return f"has a commit {self.signed} that differs from the signed one"
 
 
 def behind(account_id: UUID) -> Behind | None:

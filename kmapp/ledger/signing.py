@@ -86,7 +86,7 @@ def signing_key(path: Path) -> Ed25519PrivateKey:
         raise KeyExposed(f"{path} is open to others: chmod 600 {path}")
     key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     if not isinstance(key, Ed25519PrivateKey):
-        raise TypeError(f"{path} holds a {type(key).__name__}, not an Ed25519 key.")
+        raise TypeError(f"{path} contains a {type(key).__name__}, not an Ed25519 key.")
     _publish(key.public_key(), public_path(path))
     return key
 
@@ -113,7 +113,7 @@ def _keys_in(text: str, name: str) -> dict[str, Ed25519PublicKey]:
     for block in text.split(end)[:-1]:
         key = serialization.load_pem_public_key((block + end).encode())
         if not isinstance(key, Ed25519PublicKey):
-            raise TypeError(f"{name} holds a {type(key).__name__}, not an Ed25519 key.")
+            raise TypeError(f"{name} contains a {type(key).__name__}, not an Ed25519 key.")
         keys[key_id(key)] = key
     return keys
 
@@ -159,7 +159,7 @@ def parse(line: bytes, number: int) -> Signed | Damaged:
     except (ValueError, KeyError, TypeError, RecursionError):
         return Damaged(number, "not a checkpoint")
     # A statement has one representation, so that a line contains nothing unsigned.
-    return signed if exact else Damaged(number, "not as it was written")
+    return signed if exact else Damaged(number, "changed after it was written")
 
 
 def _statement(fields: Mapping[str, Any]) -> Statement:

@@ -48,7 +48,7 @@ def verify(account_id: UUID) -> Checked:
         signed = Checkpoint.objects.of(account_id).order_by("-seq").first()
         signed_head = Head(signed.seq, signed.commit_hash) if signed else BEGINNING
         if signed and not commits.at(signed_head).exists():
-            problems.append(f"commit {signed.seq} is not the one that was signed")
+            problems.append(f"commit {signed.seq} differs from the signed one")
         last = commits.last_seq()
     after = head = signed_head if last > LONG else BEGINNING
     for rows in commit_blocks(account_id, after.seq, limit=LONG):

@@ -22,8 +22,8 @@ def account_named(slug: str | None) -> Account:
     if len(matches) == 1:
         return matches[0]
     if slug is None:
-        raise CommandError(f"Say which account: --account SLUG. There are: {names}.")
-    raise CommandError(f"There is no account {slug!r}. There are: {names}.")
+        raise CommandError(f"Choose an account with --account SLUG. Accounts: {names}.")
+    raise CommandError(f"Account {slug!r} does not exist. Accounts: {names}.")
 
 
 def accounts_named(slug: str | None) -> list[Account]:

@@ -16,5 +16,7 @@ def agreed(question: str) -> bool:
 def duration(text: str) -> timedelta:
     match = _DURATION.fullmatch(text)
     if not match:
-        raise ArgumentTypeError(f"{text!r}: write a number and s, m, h, d or w, such as 30d.")
+        raise ArgumentTypeError(
+            f"{text!r} is not a duration. Use a number with s, m, h, d or w, for example 30d."
+        )
     return timedelta(**{_UNITS[match[2]]: int(match[1])})

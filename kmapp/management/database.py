@@ -11,7 +11,7 @@ from kmapp.runtime import embedded, env
 def owner_address() -> dict[str, Any]:
     """Return the connection parameters of the owner, who sees all accounts."""
     if "owner" not in settings.DATABASES:
-        raise CommandError("Set DATABASE_OWNER_URL beside DATABASE_URL.")
+        raise CommandError("Set DATABASE_OWNER_URL as well as DATABASE_URL.")
     return env.address(settings.DATABASES["owner"])
 
 
@@ -21,6 +21,6 @@ def server_url(url: str = "") -> str:
     if configured or not env.text("DATABASE_URL"):
         return configured or embedded.server_url(settings.DATA_DIR)
     raise CommandError(
-        "Say how to reach your server as a superuser:"
-        " --url postgresql://superuser:password@host:port/postgres"
+        "Enter the superuser URL of your server: --url "
+        "postgresql://superuser:password@host:port/postgres"
     )

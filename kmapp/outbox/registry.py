@@ -80,7 +80,7 @@ def on(
     `name` is stored with each delivery, so it must not change when the function is moved.
     """
     if queue not in QUEUES:
-        raise ValueError(f"{queue!r} is no queue: {', '.join(QUEUES)}.")
+        raise ValueError(f"{queue!r} is not a queue. Queues: {', '.join(QUEUES)}.")
 
     def subscribe(run: Handler) -> Handler:
         stored_name = name or f"{run.__module__}.{run.__qualname__}"

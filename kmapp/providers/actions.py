@@ -39,7 +39,7 @@ def add_model(model: EmbeddingModel) -> None:
     It must embed one text first, so that a wrong name or size is an error before anything exists.
     """
     if not 1 <= model.dimensions <= MOST_DIMENSIONS:
-        raise Invalid(f"An index holds vectors of 1 to {MOST_DIMENSIONS} dimensions.")
+        raise Invalid(f"An index supports vectors of 1 to {MOST_DIMENSIONS} dimensions.")
     OpenAIEmbedder.for_passages(model).embed(["One text, to see what comes back."], kind="passage")
     model.state = State.BUILDING
     model.save(using=OWNER)
@@ -79,6 +79,6 @@ def _move(model: EmbeddingModel, to: str) -> None:
     """Change the state, unless it was changed in the meantime."""
     rows = EmbeddingModel.objects.using(OWNER).filter(pk=model.pk, state=model.state)
     if not rows.update(state=to):
-        raise Conflict(f"Somebody changed {model} first: look again.")
+        raise Conflict(f"Someone else changed {model}. Check it and try again.")
     model.state = to
     forget_models()

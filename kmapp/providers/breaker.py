@@ -82,7 +82,7 @@ class Breaker:
         if self._memory.opened_at:
             left -= (datetime.now(UTC) - self._memory.opened_at).total_seconds()
         return CircuitOpen(
-            f"{self._circuit.name} keeps failing and is left alone for now.",
+            f"{self._circuit.name} keeps failing and is not called for now.",
             retry_after=max(left, 1.0),
         )
 

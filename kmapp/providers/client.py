@@ -47,7 +47,7 @@ def post_json(base_url: str, api_key: str, question: Question, seconds: float) -
     except openai.APIStatusError as error:
         _raise_for(error)
     except openai.OpenAIError as error:
-        raise ProviderError(f"The provider cannot be reached: {error}") from error
+        raise ProviderError(f"Cannot connect to the provider: {error}") from error
     try:
         return json.loads(answer)
     except ValueError as error:  # or not UTF-8

@@ -22,7 +22,7 @@ CALLS = Counter(
 )
 CIRCUIT_OPEN = Gauge(
     "kmapp_provider_circuit_open",
-    "1 while a provider is left alone because it kept failing.",
+    "1 while a provider's circuit breaker is open.",
     ["endpoint"],
     multiprocess_mode="livemax",
 )

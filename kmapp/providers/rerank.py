@@ -59,10 +59,10 @@ def read_answer(answer: object, *, count: int) -> list[float]:
     """Return the relevance of each text in order, from 0 to 1; raise Faulted otherwise."""
     results = answer.get("results") if isinstance(answer, Mapping) else None
     if not isinstance(results, list):
-        raise Faulted("The reranker's answer holds no list of results.")
+        raise Faulted("The reranker's response has no list of results.")
     scores = dict(map(_result, results))
     if len(results) != count or scores.keys() != set(range(count)):
-        raise Faulted(f"The reranker was asked about {count} texts and answered about others.")
+        raise Faulted(f"The reranker received {count} texts and returned results for others.")
     return [scores[number] for number in range(count)]
 
 
@@ -72,7 +72,7 @@ def _result(result: Any) -> tuple[int, float]:
     except (TypeError, ValueError, LookupError) as error:
         raise Faulted("A result of the reranker is not understood.") from error
     if type(index) is not int:
-        raise Faulted("A result of the reranker says not which text it is about.")
+        raise Faulted("A result of the reranker does not identify its text.")
     if not (math.isfinite(score) and 0 <= score <= 1):
-        raise Faulted(f"A relevance must lie between 0 and 1, and one is {score!r}.")
+        raise Faulted(f"A relevance must be between 0 and 1, but one is {score!r}.")
     return index, score

@@ -27,9 +27,9 @@ def read_answer(answer: object, *, count: int) -> list[object]:
     """
     items = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
-        raise ValueError("it holds no list of embeddings")
+        raise ValueError("it has no list of embeddings")
     if len(items) != count:
-        raise Unusable(f"asked for {count} vectors, got {len(items)}")
+        raise Unusable(f"requested {count} vectors, received {len(items)}")
     order = [item.get("index") for item in items]
     if order != list(range(count)):
         raise Unusable(f"the vectors are out of order: {order[:8]}")
@@ -42,9 +42,9 @@ def read_vector(raw: object, *, dimensions: int) -> list[float]:
     if len(vector) != dimensions:
         raise Unusable(f"{len(vector)} dimensions instead of {dimensions}")
     if not all(map(math.isfinite, vector)):
-        raise Unusable("holds NaN or infinity")
+        raise Unusable("contains NaN or infinity")
     if max(map(abs, vector)) > LARGEST:
-        raise Unusable("holds numbers too large for half precision")
+        raise Unusable("contains numbers too large for half precision")
     if math.hypot(*vector) < SHORTEST:
         raise Unusable("is zero")
     return vector

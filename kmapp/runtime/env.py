@@ -18,7 +18,7 @@ def text(name: str, default: str = "") -> str:
 def flag(name: str, *, default: bool) -> bool:
     value = os.environ.get(name, str(default))
     if value not in ("True", "False"):
-        raise ImproperlyConfigured(f"{name}={value!r}: write True or False.")
+        raise ImproperlyConfigured(f"{name}={value!r} is not valid. Use True or False.")
     return value == "True"
 
 
@@ -30,7 +30,7 @@ def seconds(name: str, default: float) -> float:
     number = _parse(name, default, float, "a number of seconds")
     if not 0 < number < float("inf"):
         raise ImproperlyConfigured(
-            f"{name}={os.environ[name]!r}: write a positive number of seconds."
+            f"{name}={os.environ[name]!r} is not valid. Use a positive number of seconds."
         )
     return number
 
@@ -59,7 +59,7 @@ def database(url: str) -> dict[str, object]:
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql") or not parts.username:
         raise ImproperlyConfigured(
-            f"{parts.scheme}://…: write postgres://user:password@host:port/name."
+            f"{parts.scheme}://… is not valid. Use postgres://user:password@host:port/name."
         )
     options = dict(parse_qsl(parts.query))
     return {

@@ -36,7 +36,9 @@ class Impatient(socket.socket):
         try:
             yield
         except TimeoutError as error:
-            raise ConnectionResetError(errno.ECONNRESET, "The other side stands still.") from error
+            raise ConnectionResetError(
+                errno.ECONNRESET, "The client stopped sending or receiving."
+            ) from error
         finally:
             self.settimeout(None)
 

@@ -25,7 +25,7 @@ def main() -> None:
     if sys.platform == "linux":  # last, because a change of account clears it
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, order["stop_signal"])
     if os.getppid() != order["parent"]:
-        sys.exit("The process that started this one died meanwhile.")
+        sys.exit("The parent process ended.")
     os.execv(order["argv"][0], order["argv"])  # noqa: S606 - no shell is what we want
 
 

@@ -121,7 +121,7 @@ def check_port(variable: str, host: str, port: int) -> None:
             probe.bind(address)
         except OSError as error:
             in_use = error.errno == errno.EADDRINUSE
-            why = "is taken by another program" if in_use else f"cannot be used ({error.strerror})"
+            why = "is in use by another program" if in_use else f"cannot be used ({error.strerror})"
             raise CannotStart(
                 f"Port {port} on {host} {why}."
                 f" Choose another, for example: {variable}={port + 100} make up"

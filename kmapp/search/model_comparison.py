@@ -89,12 +89,12 @@ def render_report(
         for model, each in zip(models, covered, strict=True)
     ]
     if not answers:
-        return "\n".join([*lines, "There is nothing to ask: give queries, or write memories."])
+        return "\n".join([*lines, "No queries: pass --query, or write memories first."])
     moves = [move for answer in answers for move in answer.moves]
     lines += [
         "",
-        f"Questions asked                      {len(answers):,}",
-        f"Answers of the first {TOP} that both give  {fmean(a.overlap for a in answers):.0%}",
+        f"Queries                              {len(answers):,}",
+        f"Results of the first {TOP} in common       {fmean(a.overlap for a in answers):.0%}",
         f"Places that a shared answer moved    {fmean(moves) if moves else 0:.1f}",
     ]
     if labelled := [answer for answer in answers if answer.question.expected]:
@@ -103,7 +103,7 @@ def render_report(
             sum(a.question.expected in a.after for a in labelled),
         )
         lines += [
-            f"{model} finds the text that a question was taken from: {number} of {len(labelled)}"
+            f"{model} finds the source text of a query: {number} of {len(labelled)}"
             for model, number in zip(models, shares, strict=True)
         ]
     changed = sorted(answers, key=lambda answer: answer.overlap)[:MAX_EXAMPLES]

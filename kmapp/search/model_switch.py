@@ -88,7 +88,7 @@ def backfill(model: EmbeddingModel, report_progress: ReportProgress = lambda don
     After an interruption it continues: objects with a vector are skipped.
     """
     if model.state == EmbeddingModel.State.ACTIVE:
-        raise Conflict(f"{model} is active: each text gets its vector as it is written.")
+        raise Conflict(f"{model} is active: texts are embedded with it when they are written.")
     if model.state == EmbeddingModel.State.RETIRED:
         models.build_again(model)
         make_indexes(model)
@@ -161,8 +161,8 @@ def activate(model: EmbeddingModel, *, although_incomplete: bool = False) -> Non
     covered = coverage(model)
     if covered.missing and not although_incomplete:
         raise Conflict(
-            f"{model} has no vector of {covered.missing:,} of {covered.texts:,} texts:"
-            f" until then they would be found by their words alone.",
+            f"{model} has no vector for {covered.missing:,} of {covered.texts:,} texts, which "
+            "would be found by keyword only.",
             code="model_incomplete",
             details={"missing": covered.missing, "texts": covered.texts},
         )

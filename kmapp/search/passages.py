@@ -53,7 +53,7 @@ class Template:
     def __init__(self, source: str) -> None:
         unknown = set(_FIELD.findall(source)) - FIELDS
         if unknown or "{text}" not in source:
-            raise ValueError(f"{source!r}: write {{text}}, and only {', '.join(sorted(FIELDS))}.")
+            raise ValueError(f"{source!r}: use {{text}}, and only {', '.join(sorted(FIELDS))}.")
         self.words = source.split(" ")
 
     def render(self, passage: Passage) -> str:

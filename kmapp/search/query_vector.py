@@ -24,12 +24,14 @@ def meaning_of(account_id: UUID, query: str, decisions: list[Mapping[str, Any]])
     try:
         vector = query_vector(account_id, query, model=model, embedder=embedder)
     except ProviderError as error:
-        message = "Found by words alone: the embedder did not answer."
+        message = "Keyword search only: the embedder did not respond."
         deadline = settings.EMBEDDING_DEADLINE
         decisions.append(describe_failure(error.code, message, started, deadline))
         return None
     if vector.cached:
-        decisions.append({"code": "km_query_vector_cached", "message": "The query was known."})
+        decisions.append(
+            {"code": "km_query_vector_cached", "message": "The query vector was cached."}
+        )
     return Meaning.of(model, vector.vector)
 
 

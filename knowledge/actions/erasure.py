@@ -62,7 +62,7 @@ def erase_source(account_id: UUID, source_id: UUID, actor: Actor) -> Recording:
 
 
 def _missing(account_id: UUID, pk: UUID, noun: str) -> Exception:
-    return gone(account_id, pk) or NotFound(f"There is no such {noun}.")
+    return gone(account_id, pk) or NotFound(f"{noun} not found.")
 
 
 def _erase_documents(account_id: UUID, ids: Sequence[UUID], commit: Recording) -> None:

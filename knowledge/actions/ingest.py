@@ -74,7 +74,7 @@ def _held(source: KnowledgeSource) -> KnowledgeSource:
     rows = KnowledgeSource.objects.of(source.account_id).select_for_update(no_key=True)
     if locked := rows.filter(pk=source.pk).first():
         return locked
-    raise gone(source.account_id, source.pk) or NotFound("There is no such source.")
+    raise gone(source.account_id, source.pk) or NotFound("Source not found.")
 
 
 def _refuse_twins(prepared: Sequence[Prepared]) -> None:

@@ -56,9 +56,11 @@ class DocumentInput(Aliases):
         """One of the four; bytes must be bytes."""
         formats = sum(name in attrs for name in ("text", "html", "content_base64"))
         if formats + attrs["fetch"] != 1:
-            raise ValidationError({"text": "Give one of text, html, content_base64 or fetch."})
+            raise ValidationError(
+                {"text": "Send exactly one of text, html, content_base64 or fetch."}
+            )
         if attrs["fetch"] and not attrs.get("url"):
-            raise ValidationError({"url": "Say which page is to be fetched."})
+            raise ValidationError({"url": "Send the url of the page to fetch."})
         if "content_base64" in attrs:
             try:
                 attrs["bytes"] = base64.b64decode(attrs["content_base64"], validate=True)
@@ -118,10 +120,14 @@ class KnowledgeSearchInput(Aliases):
     mime = OneOrMore(child=serializers.CharField(max_length=100), max_length=20, required=False)
     scope = serializers.CharField(max_length=200, required=False, allow_blank=True)
     version = serializers.CharField(
-        max_length=200, required=False, help_text="The revision that documents came with."
+        max_length=200,
+        required=False,
+        help_text="The revision that the documents were delivered with.",
     )
     min_score = serializers.FloatField(min_value=0, max_value=1, default=0)
-    merge = serializers.BooleanField(default=True, help_text="Neighbours become one passage.")
+    merge = serializers.BooleanField(
+        default=True, help_text="Merge adjacent chunks into one passage."
+    )
     explain = serializers.BooleanField(default=False)
 
 
@@ -159,7 +165,7 @@ class GetInput(Typed):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """One of the two."""
         if ("citation" in attrs) == ("id" in attrs):
-            raise ValidationError({"citation": "Give a citation, or the id of a chunk."})
+            raise ValidationError({"citation": "Send a citation or the ID of a chunk."})
         return attrs
 
 

@@ -75,7 +75,9 @@ def _chunk(account_id: UUID, pk: UUID) -> Place:
     rows = KnowledgeChunk.objects.of(account_id).select_related("text_row")
     chunk = rows.defer("text", "text_row__text").filter(pk=pk).first()
     if chunk is None:
-        raise NotFound("There is no such chunk. Send the whole citation: it lasts longer.")
+        raise NotFound(
+            "Chunk not found. Send the whole citation, which stays valid after chunking changes."
+        )
     return Place(
         document_id=chunk.document_id,
         sha256=chunk.text_row.sha256,

@@ -72,8 +72,8 @@ def _refuse_trusted(view: AgentView, sources: QuerySet[KnowledgeSource]) -> None
     trusted = sources.exclude(trust=KnowledgeSource.Trust.UNTRUSTED)
     if not view.request.auth.may(Scope.KNOWLEDGE_TRUST) and trusted.exists():
         raise Denied(
-            "Only a key with the scope knowledge:trust erases what is trusted: use such a key, or"
-            " erase it on the pages.",
+            "Erasing a trusted source requires the scope knowledge:trust. Use such a key, or "
+            "erase it in the browser.",
             code="missing_scope",
         )
 
@@ -104,7 +104,7 @@ def _serialize_result(source: KnowledgeSource, result: IngestResult) -> IngestAn
 def _counted(account_id: UUID, pk: UUID) -> KnowledgeSource:
     source = KnowledgeSource.objects.of(account_id).counted().filter(pk=pk).first()
     if source is None:
-        raise gone(account_id, pk) or NotFound("There is no such source.")
+        raise gone(account_id, pk) or NotFound("Source not found.")
     return source
 
 
@@ -165,7 +165,7 @@ class Document(AgentView):
         with acting(self.account):
             document = KnowledgeDocument.objects.of(self.account).filter(pk=pk).first()
             if document is None:
-                raise gone(self.account, pk) or NotFound("There is no such document.")
+                raise gone(self.account, pk) or NotFound("Document not found.")
             return Response(serialize.document_output(document))
 
     @extend_schema(responses={200: ErasedAnswer})

@@ -94,7 +94,7 @@ def quoted(account_id: UUID, place: Place) -> Quoted:
         .first()
     )
     if document is None:
-        raise gone(account_id, place.document_id) or NotFound("There is no such document.")
+        raise gone(account_id, place.document_id) or NotFound("Document not found.")
     rows = KnowledgeText.objects.of(account_id).filter(document=document)
     matching = rows.filter(sha256=place.sha256) if place.sha256 else rows
     row = matching.defer("text").order_by("-version").first()
@@ -142,7 +142,7 @@ def _span(rows: Any, row: KnowledgeText, place: Place) -> tuple[int, int]:
         start, end = _lines(rows, row, place.line_start, place.line_end or place.line_start)
     else:
         raise Invalid(
-            "Say which part: start and end, or line_start and line_end.",
+            "Send the range: start and end, or line_start and line_end.",
             issues=[{"path": "locator", "message": "names no part of the text"}],
         )
     if not 0 <= start < end:

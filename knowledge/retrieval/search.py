@@ -79,7 +79,7 @@ def search(account_id: UUID, request: Search) -> SearchResult:
         if whole and key:  # what lacks a model's word is worth no memory
             cache.set(key, [run.packed() for run in runs], timeout=settings.KNOWLEDGE_CACHE_SECONDS)
     else:
-        decisions.append({"code": "km_cache_hit", "message": "This was asked a moment ago."})
+        decisions.append({"code": "km_cache_hit", "message": "The result was cached."})
     with acting(account_id):
         snippets = _with_states(account_id, request, _snippets(account_id, runs))
     return SearchResult(snippets=snippets, decisions=decisions)

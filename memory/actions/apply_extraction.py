@@ -31,7 +31,7 @@ from memory.models.extractions import owner_of
 
 Type, Status, Event = MemoryEdge.Type, MemoryEntry.Status, MemoryVersion.Event
 REASON = "Extracted from a conversation."
-ALREADY_PROPOSED = "It waits for a person already."
+ALREADY_PROPOSED = "It is already pending review."
 JUDGEMENT_WEIGHT, SOURCE_WEIGHT, MENTION_WEIGHT = 1.0, 0.5, 0.5
 
 

@@ -25,7 +25,7 @@ def find_existing(
     )
     if erased:
         raise Gone(
-            "An entry with this client_id was erased; the id stays taken: use another.",
+            "An entry with this client_id was erased, and the ID stays reserved. Use another one.",
             code="client_id_erased",
             issues=[
                 {"path": f"nodes.{i}.client_id", "message": "erased"}

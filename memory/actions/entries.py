@@ -64,7 +64,9 @@ def write_batch(*, account_id: UUID, actor: Actor, batch: Batch) -> WriteResult:
             # visible each time. An id that never becomes visible belongs to another account.
             there = _written_meanwhile(account_id, batch)
             seen, races, lost = there, RACES if there > seen else races - 1, error
-    raise Conflict("Others keep writing the same ids: try again, or use others.") from lost
+    raise Conflict(
+        "Other requests keep writing the same client_ids. Try again, or use other ones."
+    ) from lost
 
 
 def _written_meanwhile(account_id: UUID, batch: Batch) -> int:

@@ -87,7 +87,7 @@ def _extract_conversation(row: Extraction, settings: MemorySettings) -> None:
     about_agent = is_about_agent(messages, row.agent_id)
     role = ASSISTANT if about_agent else USER
     if not any(message.role == role and message.text.strip() for message in messages):
-        return _finish_without_facts(row, note=f"The {role} said nothing.")
+        return _finish_without_facts(row, note=f"The {role} has no text.")
     categories = dict(settings.categories) or (AGENT_CATEGORIES if about_agent else USER_CATEGORIES)
     system = prompt(
         "facts_of_agent" if about_agent else "facts_of_user",
@@ -148,7 +148,9 @@ def _rewrite_memory(row: Extraction, settings: MemorySettings) -> None:
     with acting(row.account_id):
         entry = MemoryEntry.objects.of(row.account_id).filter(pk=row.said["entry"]).first()
     if entry is None or entry.version != row.said["version"]:
-        raise InvalidAnswer("somebody changed or erased the memory meanwhile: ask again", "")
+        raise InvalidAnswer(
+            "someone changed or erased the memory in the meantime; send the request again", ""
+        )
     system, instruction = prompt("rewrite", today=_format_day(row)), row.said["instruction"]
     memory = f"{fence_text('memory', entry.content)}\n\nImportance: {entry.importance:g}"
     text = f"{memory}\n\n{fence_text('instruction', instruction)}"
@@ -185,7 +187,7 @@ def _load_messages(row: Extraction) -> list[Message]:
     """Return the messages with each image replaced by the description of a vision model."""
     messages = [Message(**each) for each in row.said["messages"]]
     if any(message.images for message in messages) and not chat.can_see():
-        raise InvalidAnswer("there is no model that can see pictures any more", "")
+        raise InvalidAnswer("no model that supports images is configured any more", "")
     return [message.with_described_images(describe_image) for message in messages]
 
 
@@ -197,7 +199,7 @@ def _filter_facts(
     for item, fact in answer.value.items.items():
         problem = _find_problem(fact.text, system, source)
         if not problem and categories and fact.category not in categories:
-            problem = "names no category it was given"
+            problem = "has none of the configured categories"
         if problem:
             refused.append(Refusal(item=item, reason=problem))
         else:
@@ -213,7 +215,11 @@ def _find_problem(text: str, system: str, source: str, trusted: Sequence[str] = 
     if repeats_prompt(text, system, source):
         return "repeats the prompt"
     trusted_flags = {flag for each in trusted for flag in detect_flags(each)}
-    return "speaks to the model" if HOSTILE_FLAGS & set(detect_flags(text)) - trusted_flags else ""
+    return (
+        "contains instructions to the model"
+        if HOSTILE_FLAGS & set(detect_flags(text)) - trusted_flags
+        else ""
+    )
 
 
 def _store_facts(row: Extraction, parsed: ParsedItems[Fact], details: Mapping[str, Any]) -> None:

@@ -39,8 +39,8 @@ def rate_entry(decision: Decision, outcome: str, *, used_in: str = "") -> Rating
     entry = lock_entry(decision.account_id, decision.entry_id, decision.version)
     if entry.status not in RATEABLE:
         raise Conflict(
-            f"This memory is {entry.get_status_display()}: only active and superseded ones can be"
-            " rated.",
+            f"This memory is {entry.get_status_display()}. Only active and superseded memories "
+            "can be rated.",
             code="wrong_status",
             details={"status": entry.status, "version": entry.version},
         )

@@ -85,7 +85,7 @@ def import_lines(
 
 def _refusal(error: IntegrityError) -> str:
     if "_pkey" in str(error):
-        return "its id is taken by another account of this deployment"
+        return "its ID is used by another account of this installation"
     return f"the database refuses it: {str(error).splitlines()[0]}"
 
 
@@ -199,7 +199,7 @@ class _Block:
     def _possible(self, number: int, edge: MemoryEdge, here: Mapping[UUID, MemoryEntry]) -> bool:
         for name in ("src_id", "dst_id"):
             if getattr(edge, name) not in here:
-                self._problem(number, f"{name}: there is no entry {getattr(edge, name)}")
+                self._problem(number, f"{name}: entry {getattr(edge, name)} does not exist")
                 return False
         try:
             validate_edge_ends(number, here[edge.src_id], here[edge.dst_id])

@@ -21,7 +21,7 @@ class LeasedByOther(Conflict):
     code = "taken"
 
     def __init__(self, held: ReviewLease) -> None:
-        super().__init__("Somebody else has this proposal in hand.")
+        super().__init__("Someone else is reviewing this proposal.")
         self.held = held
 
 

@@ -69,8 +69,8 @@ def store_messages(context: MessageContext, messages: Sequence[Message]) -> Writ
     ]
     if not entries:
         raise Invalid(
-            "There is nothing to remember: every message is empty or the system's.",
-            issues=[{"path": "messages", "message": "holds no words of anybody"}],
+            "Nothing to store: every message is empty or a system message.",
+            issues=[{"path": "messages", "message": "has no text from a user or an assistant"}],
         )
     return write_batch(
         account_id=context.account_id, actor=context.actor, batch=Batch(entries=entries)
@@ -105,7 +105,7 @@ def enqueue_rewrite(
     """Enqueue a change of a memory by an instruction."""
     if entry.status != MemoryEntry.Status.ACTIVE:
         raise Conflict(
-            f"This memory is {entry.get_status_display()}: only an active one can be changed.",
+            f"This memory is {entry.get_status_display()}. Only an active memory can be changed.",
             code="wrong_status",
             details={"status": entry.status, "version": entry.version},
         )

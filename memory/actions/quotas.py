@@ -44,8 +44,8 @@ def _refuse_writes(settings: MemorySettings, actor: Actor, number: int) -> None:
         cached_count = _written.put(key, [rows.count()], seconds=REMEMBERED_SECONDS)
     if cached_count[0] + number > limit:
         raise OverBudget(
-            f"This key has written {cached_count[0]} memories within a day, and may write {limit}."
-            " Write less, or ask an admin to allow more under Memory → Policy.",
+            f"This key has written {cached_count[0]} memories today; its daily limit is {limit}. "
+            "Write fewer memories, or ask an admin to raise the limit under Memory → Policy.",
             code="daily_quota",
             retry_after=HOUR,
             details={"limit": limit, "written": cached_count[0]},
@@ -60,9 +60,9 @@ def _refuse_proposals(settings: MemorySettings, actor: Actor, number: int) -> No
     waiting = _waiting(settings.account_id).filter(created_by=str(actor)).count()
     if waiting + number > limit:
         raise Conflict(
-            f"{waiting} proposals of this key wait for a person, and {limit} may. Wait until some"
-            " are decided, write what need not be seen by everyone, or ask an admin to allow more"
-            " under Memory → Policy.",
+            f"This key has {waiting} pending proposals; its limit is {limit}. Wait until some are "
+            "reviewed, write memories that do not need review, or ask an admin to raise the "
+            "limit under Memory → Policy.",
             code=TOO_MANY,
             details={"limit": limit, "waiting": waiting},
         )

@@ -18,7 +18,7 @@ from memory.models import EntryQuerySet, MemoryEntry, MemorySettings, MemoryVers
 
 BATCH = 200  # memories per commit
 MAX_PER_RUN = 10_000  # per account; the next run continues
-REASON = "Kept for {days} days without a change, as the policy says."
+REASON = "Unchanged for {days} days, the retention set in the policy."
 
 
 def past_retention(account_id: UUID, kind: str, days: int) -> EntryQuerySet:

@@ -59,7 +59,8 @@ class Decision:
         entry = lock_entry(self.account_id, self.entry_id, self.version)
         if entry.status not in when:
             raise Conflict(
-                f"This memory is {entry.get_status_display()}; somebody may have decided first.",
+                f"This memory is {entry.get_status_display()}. Someone else may have "
+                "decided first.",
                 code="wrong_status",
                 details={"status": entry.status, "version": entry.version},
             )

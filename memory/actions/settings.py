@@ -75,7 +75,7 @@ def _differences(
     changed = {}
     for name, value in values.items():
         if name not in ACCOUNT_FIELDS | MEMORY_FIELDS:
-            raise Invalid(f"There is no policy {name!r}.")
+            raise Invalid(f"Unknown policy {name!r}.")
         row = account if name in ACCOUNT_FIELDS else settings
         before = getattr(row, name)
         after = sorted(value) if isinstance(before, list) else value

@@ -22,7 +22,7 @@ HALF_LIFE_DAYS = 180  # of a memory without its own half-life
 COOLING_STEPS = ((Tier.HOT, Tier.WARM, 0.25), (Tier.WARM, Tier.COLD, 0.1))  # below that warmth
 BATCH = 200  # memories per commit
 MAX_PER_RUN = 10_000  # per account; the next run continues
-COOLED, WARMED = "Nobody was told it for long.", "used again"  # reasons of commits
+COOLED, WARMED = "Not recalled for a long time.", "recalled again"  # reasons of commits
 
 _SELECT_COOLED = """
 SELECT id FROM memory_memoryentry

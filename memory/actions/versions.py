@@ -62,7 +62,7 @@ def lock_entry(account_id: UUID, entry_id: UUID, version: int | None = None) -> 
     if entry is None:
         if ErasedEntry.objects.of(account_id).filter(pk=entry_id).exists():
             raise Gone("This memory was erased.")
-        raise NotFound("There is no such memory.")
+        raise NotFound("Memory not found.")
     if version is not None and entry.version != version:
         raise stale_version_error(entry)
     return entry
@@ -70,7 +70,7 @@ def lock_entry(account_id: UUID, entry_id: UUID, version: int | None = None) -> 
 
 def stale_version_error(entry: MemoryEntry) -> Conflict:
     return Conflict(
-        f"Somebody changed this memory first: it is at version {entry.version} now.",
+        f"Someone else changed this memory. It is now at version {entry.version}.",
         code="stale_version",
         details={"version": entry.version},
     )

@@ -29,7 +29,7 @@ class HandOver(Ids):
 
     metadata = serializers.DictField(required=False, allow_null=True)
     observed_at = serializers.DateTimeField(
-        required=False, allow_null=True, help_text="When it was said; now, if left out."
+        required=False, allow_null=True, help_text="Time of the message. Default: now."
     )
 
 
@@ -38,7 +38,7 @@ class AddInput(HandOver):
 
     messages = MessagesField(help_text="A text, a message, or a list of messages.")
     infer = serializers.BooleanField(
-        default=True, help_text="false: keep every message as it is, without asking a model."
+        default=True, help_text="false: store every message unchanged, without a model."
     )
     memory_type = serializers.ChoiceField(
         choices=[PROCEDURAL], required=False, allow_null=True, allow_blank=True
@@ -48,14 +48,14 @@ class AddInput(HandOver):
         required=False,
         allow_null=True,
         allow_blank=True,
-        help_text=f"For {PROCEDURAL}: what the model is told instead of our own words.",
+        help_text=f"For {PROCEDURAL}: prompt that replaces the built-in one.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Require an agent for the record of a run."""
         if attrs.get("memory_type") == PROCEDURAL and not attrs.get("agent_id"):
             raise serializers.ValidationError(
-                {"agent_id": f"{PROCEDURAL} needs the agent whose work it records."}
+                {"agent_id": f"{PROCEDURAL} requires agent_id, the agent whose work it records."}
             )
         return attrs
 

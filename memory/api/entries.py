@@ -122,7 +122,7 @@ class StoreInput(EntryInput):
 
     auto_embed = serializers.BooleanField(default=True)
     dedupe = serializers.BooleanField(
-        default=True, help_text="Whether what was said before, word for word, stays one memory."
+        default=True, help_text="Whether identical texts are stored once."
     )
 
 
@@ -202,7 +202,7 @@ class UpdateInput(Which):
     instruction = serializers.CharField(
         max_length=4000,
         required=False,
-        help_text="How to change it, in words: a model applies it, and the event tells the result.",
+        help_text="Instruction for a model that changes the memory. The event reports the result.",
     )
     version = serializers.IntegerField(
         min_value=1, required=False, help_text="Change it only if it is still at this version."
@@ -230,7 +230,7 @@ class Update(AgentView):
             return self._instruct(data, values)
         if not values:
             raise Invalid(
-                "Say what to change: text, title, kind, metadata or tags.",
+                "Send at least one of text, title, kind, metadata or tags.",
                 issues=[{"path": "text", "message": "nothing to change"}],
             )
         with acting(self.account):
@@ -259,8 +259,8 @@ class Update(AgentView):
         """Hand the memory and the instruction over to a model."""
         if values:
             raise Invalid(
-                "Give an instruction or what to change, not both.",
-                issues=[{"path": "instruction", "message": "stands beside what to change"}],
+                "Send either an instruction or new values, not both.",
+                issues=[{"path": "instruction", "message": "cannot be combined with new values"}],
             )
         with acting(self.account):
             entry = one(self.account, readable(self.request.auth, data), data)

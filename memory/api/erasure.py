@@ -24,8 +24,8 @@ OWNER_IDS = ("user_id", "agent_id", "app_id", "run_id")
 NAMED = 1_000
 OTHER_FIELDS = {"user_id", "confirm_token", "reason"}
 ON_DISK = (
-    "No query finds it any more. Files of the database may hold it until an operator has run"
-    " manage.py scrub; backups and exports hold what was in them."
+    "Queries no longer find it. Database files may still contain it until an operator "
+    "runs manage.py scrub; existing backups and exports are unchanged."
 )
 
 
@@ -58,7 +58,10 @@ class EraseInput(Exact, Ids):
         """Somebody must be meant: nobody erases an account by leaving a field out."""
         if not any(attrs.get(name) for name in ("ids", "client_ids", *OWNER_IDS)):
             raise serializers.ValidationError(
-                {"ids": "Say which: ids, client_ids, user_id, agent_id, app_id or run_id."}
+                {
+                    "ids": "Send at least one of ids, client_ids, user_id, agent_id, "
+                    "app_id or run_id."
+                }
             )
         return attrs
 

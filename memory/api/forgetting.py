@@ -51,7 +51,10 @@ class ForgetInput(Exact, Narrowing):
         """Something must be meant: nobody forgets everything by leaving a field out."""
         if not any(attrs.get(name) for name in ("id", "client_id", *IDS, *NARROWING)):
             raise serializers.ValidationError(
-                {"id": "Say which: id, client_id, user_id, agent_id, app_id, run_id or filters."}
+                {
+                    "id": "Send at least one of id, client_id, user_id, agent_id, app_id, "
+                    "run_id or filters."
+                }
             )
         return attrs
 
@@ -98,7 +101,8 @@ class Forget(AgentView):
         everyones = entry.visibility == MemoryEntry.Visibility.ACCOUNT
         if everyones and bulk_review.requiring_review(self.account, self.actor, this).exists():
             raise Denied(
-                "Everyone is told this memory: ask a reviewer to forget it.", code="needs_review"
+                "This memory is visible to everyone. Ask a reviewer to forget it.",
+                code="needs_review",
             )
         return review.forget(
             Decision(

@@ -132,7 +132,12 @@ def _after(cursor: str) -> Q:
         at.astimezone()
     except (ValueError, IndexError, OverflowError, binascii.Error) as error:
         issue = {"path": "cursor", "message": "is not a next_cursor of this list"}
-        raise Invalid("This cursor is not ours.", issues=[issue]) from error
+        raise Invalid(
+            "This cursor is not valid. Start again without a cursor.", issues=[issue]
+        ) from error
     if at.tzinfo is None:
-        raise Invalid("This cursor is not ours.", issues=[{"path": "cursor", "message": "no zone"}])
+        raise Invalid(
+            "This cursor is not valid. Start again without a cursor.",
+            issues=[{"path": "cursor", "message": "no zone"}],
+        )
     return Q(created_at__lt=at) | Q(created_at=at, pk__lt=pk)

@@ -34,7 +34,7 @@ class Which(Ids):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """One of the two."""
         if not attrs.get("id") and not attrs.get("client_id"):
-            raise serializers.ValidationError({"id": "Give the id or the client_id of a memory."})
+            raise serializers.ValidationError({"id": "Send the id or the client_id of a memory."})
         return attrs
 
 
@@ -46,7 +46,7 @@ class Cited(Which):
 
     citation = serializers.CharField(max_length=1000, required=False)
     as_of = serializers.DateTimeField(
-        required=False, allow_null=True, help_text="As it was then, not as it is."
+        required=False, allow_null=True, help_text="Return the state at this time."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -58,9 +58,9 @@ class Cited(Which):
     def _cited(self, uri: str) -> UUID:
         tail = uri.removeprefix(f"{SCHEME}://").split("/")
         if not uri.startswith(f"{SCHEME}://") or len(tail) != URI_PARTS or tail[2] == "commit":
-            raise serializers.ValidationError({"citation": "This is no uri of a memory."})
+            raise serializers.ValidationError({"citation": "This is not the URI of a memory."})
         if tail[0] != str(self.context["request"].auth.account_id):
-            raise NotFound("There is no such memory.")
+            raise NotFound("Memory not found.")
         try:
             return UUID(tail[3])
         except ValueError as error:
@@ -119,7 +119,7 @@ def one(account_id: UUID, rows: EntryQuerySet, data: Mapping[str, Any]) -> Memor
     entry = _named(rows, data).with_embedding_state(active_model().pk).first()
     if entry is None:
         _refuse_erased(account_id, data)
-        raise NotFound("There is no such memory.")
+        raise NotFound("Memory not found.")
     return entry
 
 

@@ -50,7 +50,7 @@ class MessagesField(serializers.Field[list[Message], Any, Any, Any]):
             data = {"role": USER, "content": data}
         items = [data] if isinstance(data, Mapping) else data
         if not isinstance(items, list) or not items:
-            raise serializers.ValidationError("Give a text, a message, or a list of messages.")
+            raise serializers.ValidationError("Send a text, a message, or a list of messages.")
         if len(items) > MESSAGES:
             raise serializers.ValidationError(
                 f"{len(items)} messages; send at most {MESSAGES} at a time."
@@ -63,12 +63,12 @@ class MessagesField(serializers.Field[list[Message], Any, Any, Any]):
 
 def _message(each: Any, number: int) -> Message:
     if not isinstance(each, Mapping):
-        raise _wrong(number, "is no message: give role and content")
+        raise _wrong(number, "is not a message; send role and content")
     role, name = each.get("role"), each.get("name") or ""
     if role not in ROLES:
         raise _wrong(number, f"has no role of {', '.join(ROLES)}")
     if not isinstance(name, str) or len(name) > ID:
-        raise _wrong(number, f"has a name that is no text of up to {ID} characters")
+        raise _wrong(number, f"has a name that is not a string of at most {ID} characters")
     parts = each.get("content")
     parts = parts if isinstance(parts, list) else [parts]
     texts = [text for part in parts if (text := _text(part, number)) is not None]
@@ -109,7 +109,7 @@ def refuse_unseen(messages: Sequence[Message], *, infer: bool) -> None:
     pictured = [n for n, message in enumerate(messages) if message.images]
     if not pictured:
         return
-    issues = [{"path": f"messages.{n}", "message": "holds a picture"} for n in pictured]
+    issues = [{"path": f"messages.{n}", "message": "contains an image"} for n in pictured]
     if not infer:
         raise Invalid(
             "A picture is described by a model: send infer true, or the words alone.",

@@ -122,7 +122,7 @@ class _Recalling(AgentView):
             raise Denied("Only an admin key may look at embeddings.", code="admin_required")
         if data["limit"] > DEBUG_SEEDS:
             issue = {"path": "limit", "message": f"at most {DEBUG_SEEDS} with include_embeddings"}
-            raise Invalid("Ask for fewer to look at embeddings.", issues=[issue])
+            raise Invalid("Request fewer results to include embeddings.", issues=[issue])
         if budget := count("debug", str(principal.key_id)):
             budget.enforce()
 
@@ -155,7 +155,7 @@ class RecallByVector(_Recalling):
                 f" {model.name}"
             )
             issue = {"path": "query_embedding", "message": message}
-            raise Invalid("This is no vector of the model in use.", issues=[issue])
+            raise Invalid("This vector does not fit the active model.", issues=[issue])
         return Response(self.answer(data, Meaning.of(model, vector)))
 
 
@@ -168,7 +168,7 @@ class InjectInput(Asking):
         max_value=MAX_INJECTED,
         required=False,
         allow_null=True,
-        help_text="By default what the account's policy says.",
+        help_text="Default: the account's policy.",
     )
     token_budget = serializers.IntegerField(
         min_value=1, max_value=100_000, required=False, allow_null=True

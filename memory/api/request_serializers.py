@@ -91,7 +91,7 @@ class EntryInput(Ids):
     )
     id = serializers.UUIDField(required=False, allow_null=True)
     client_id = IdField(
-        help_text="Your own id: writing it again with the same body changes nothing."
+        help_text="Your own ID. Repeating a write with the same ID and body changes nothing."
     )
     visibility = serializers.ChoiceField(
         choices=MemoryEntry.Visibility.choices, required=False, allow_null=True
@@ -135,7 +135,7 @@ class EndInput(Typed):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Exactly one of the two."""
         if len(attrs) != 1:
-            raise serializers.ValidationError("Give id or client_id.")
+            raise serializers.ValidationError("Send id or client_id.")
         return attrs
 
 
@@ -168,7 +168,7 @@ class NodeInput(EntryInput):
         return super().run_validation(data)
 
 
-OF_ALL = "Of every node that does not say it itself."
+OF_ALL = "Default for every node without its own value."
 
 
 class WriteInput(Ids):
@@ -184,19 +184,21 @@ class WriteInput(Ids):
     visibility = serializers.ChoiceField(
         choices=MemoryEntry.Visibility.choices, required=False, allow_null=True, help_text=OF_ALL
     )
-    actor = IdField(help_text="Accepted for other clients; who writes is told by the key.")
+    actor = IdField(
+        help_text="Accepted for compatibility and ignored; the key identifies the writer."
+    )
     input_text = serializers.CharField(max_length=TEXT, required=False, allow_null=True)
     input_sha256 = serializers.RegexField(r"^[0-9a-f]{64}$", required=False, allow_null=True)
     auto_embed = serializers.BooleanField(default=True)
     force_reembed = serializers.BooleanField(default=False)
     dedupe = serializers.BooleanField(
-        default=False, help_text="Whether nodes that were said before, word for word, stay one."
+        default=False, help_text="Whether identical texts are stored once."
     )
     memory_lane = serializers.ChoiceField(
         choices=["private", "shared"],
         required=False,
         allow_null=True,
-        help_text="private: memories that name nobody are the owner's alone.",
+        help_text="private: memories without IDs are visible to the owner only.",
     )
     owner_agent_id = IdField()
     nodes = NodeInput(many=True, required=False)
@@ -211,7 +213,7 @@ class WriteInput(Ids):
             self._require_private(attrs)
         raw_nodes, edges = attrs.get("nodes", []), attrs.get("edges", [])
         if not raw_nodes and not edges:
-            raise serializers.ValidationError({"nodes": "Write at least one node or edge."})
+            raise serializers.ValidationError({"nodes": "Send at least one node or edge."})
         if len(raw_nodes) > BATCH:
             raise serializers.ValidationError(
                 {"nodes": f"{len(raw_nodes)} nodes; send at most {BATCH} at a time."}
@@ -242,9 +244,12 @@ class FiltersField(serializers.DictField):
     def __init__(self) -> None:
         super().__init__(
             required=False,
-            help_text="Conditions on fields, with AND, OR and NOT. Where user_id, agent_id, app_id"
-            " and run_id are all left out beside it, those that it fixes by equality, at its top"
-            " or in an AND there, say whose memories are asked for.",
+            help_text=(
+                "Conditions on fields, with AND, OR and NOT. If user_id, agent_id, app_id "
+                "and run_id "
+                "are all omitted, equality conditions on them, at the top level or in a top-level "
+                "AND, select the owner."
+            ),
         )
 
 
@@ -271,7 +276,7 @@ class Asking(Narrowing):
     """A question, of now or of an instant before."""
 
     as_of = serializers.DateTimeField(
-        required=False, allow_null=True, help_text="What would have been found then."
+        required=False, allow_null=True, help_text="Search the state at this time."
     )
     explain = serializers.BooleanField(
         default=False, help_text="The parts that add up to each score."

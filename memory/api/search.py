@@ -75,7 +75,7 @@ class History(AgentView):
         page = parse(HistoryInput, request)
         with acting(self.account):
             if not readable(self.request.auth, page).filter(pk=pk).exists():
-                raise NotFound("There is no such memory.")
+                raise NotFound("Memory not found.")
             rows = list(
                 MemoryVersion.objects.of(self.account)
                 .filter(entry_id=pk, version__gt=page["after"])

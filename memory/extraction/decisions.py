@@ -58,14 +58,14 @@ def resolve_facts(
         identical = find_identical_memory(fact, candidates)
         outcome: FactOutcome | Refusal
         if identical or text in stored:
-            reason = "It is known already."
+            reason = "It is already stored."
             outcome = FactOutcome(
                 item=item, fact=fact, event="NONE", memory=identical, reason=reason
             )
         elif candidates:
             outcome = _apply_decision(item, fact, candidates, numbered, first.get(item), changed)
         else:
-            reason = "Nothing like it was known."
+            reason = "No similar memory exists."
             outcome = FactOutcome(item=item, fact=fact, event="ADD", reason=reason)
         if isinstance(outcome, Refusal):
             refused.append(outcome)
@@ -86,7 +86,7 @@ def _first_decisions(
     refused = []
     for decision in decisions:
         if decision.fact not in facts or decision.fact in first:
-            why = "is decided twice" if decision.fact in facts else "is no fact it was given"
+            why = "is decided twice" if decision.fact in facts else "is not one of the given facts"
             refused.append(Refusal(item=decision.fact, reason=why))
         else:
             first[decision.fact] = decision
@@ -129,7 +129,7 @@ def _decide(
     else:
         text = (decision.text or fact.text).strip()
         if not set(terms(text)) & set(terms(fact.text)):
-            return Refusal(item=item, reason="the new text does not say what the fact says")
+            return Refusal(item=item, reason="the new text does not contain the fact")
         if normalize_for_comparison(text) == normalize_for_comparison(memory.text):
             event, text = "NONE", ""
         else:

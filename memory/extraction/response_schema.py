@@ -74,7 +74,7 @@ class ResponseModel(BaseModel):
     def _refuse_nul(cls, value: Any) -> Any:
         texts = value if isinstance(value, list) else [value]
         if any(isinstance(text, str) and "\x00" in text for text in texts):
-            raise ValueError("holds a NUL")
+            raise ValueError("contains a NUL")
         return value
 
 
@@ -102,7 +102,7 @@ class Fact(ResponseModel):
     @classmethod
     def _require_text(cls, value: str) -> str:
         if not value.strip():
-            raise ValueError("says nothing")
+            raise ValueError("is empty")
         return value.strip()
 
     @field_validator("entities", "tags")
@@ -216,7 +216,7 @@ def parse_procedure(raw: str, *, numbered: bool) -> str:
     """Return the record in an answer, without a code fence; `numbered` requires numbered steps."""
     text = strip_code_fence(raw)
     if not text or "\x00" in text:
-        raise InvalidResponse("it says nothing")
+        raise InvalidResponse("it is empty")
     if len(text) > MAX_PROCEDURE:
         raise InvalidResponse(f"it is longer than {MAX_PROCEDURE} characters")
     try:

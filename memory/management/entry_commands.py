@@ -36,9 +36,9 @@ def add_subcommands(verbs: Any) -> None:
     add = partial(add_verb, verbs, has_json=True)
     finding = add("search", "find memories by words and meaning")
     finding.add_argument("query")
-    finding.add_argument("--user", default="", help="through this user's eyes")
-    finding.add_argument("--agent", default="", help="through this agent's eyes")
-    finding.add_argument("--run", default="", help="from inside this run")
+    finding.add_argument("--user", default="", help="as seen by this user")
+    finding.add_argument("--agent", default="", help="as seen by this agent")
+    finding.add_argument("--run", default="", help="as seen in this run")
     finding.add_argument("--limit", type=int, default=10)
     finding.add_argument("--min-score", type=float, default=0.0)
     listing = add("list", "the newest memories")
@@ -47,9 +47,9 @@ def add_subcommands(verbs: Any) -> None:
     listing.add_argument("--kind", choices=MemoryEntry.Kind.values)
     listing.add_argument("--status", choices=MemoryEntry.Status.values)
     listing.add_argument("--limit", type=int, default=20)
-    add("get", "one memory, whole").add_argument("id", type=UUID)
-    add("history", "every state of one memory").add_argument("id", type=UUID)
-    adding = add("add", "remember one text")
+    add("get", "show one memory").add_argument("id", type=UUID)
+    add("history", "list all versions of one memory").add_argument("id", type=UUID)
+    adding = add("add", "add one memory")
     adding.add_argument("text")
     for name in ("user", "agent", "run", "title"):
         adding.add_argument(f"--{name}", default="")
@@ -59,7 +59,7 @@ def add_subcommands(verbs: Any) -> None:
     changing = add("update", "correct one memory")
     changing.add_argument("id", type=UUID)
     changing.add_argument("text")
-    leaving = add("delete", "forget one memory; a person can take it back")
+    leaving = add("delete", "forget one memory; can be undone")
     leaving.add_argument("id", type=UUID)
     for verb in (changing, leaving):
         verb.add_argument("--reason", default="")
@@ -67,9 +67,9 @@ def add_subcommands(verbs: Any) -> None:
 
 def add_verb(verbs: Any, name: str, meaning: str, *, has_json: bool = False) -> ArgumentParser:
     verb: ArgumentParser = verbs.add_parser(name, help=meaning)
-    verb.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+    verb.add_argument("--account", metavar="SLUG", help="optional if there is only one account")
     if has_json:
-        verb.add_argument("--json", action="store_true", help="one JSON document")
+        verb.add_argument("--json", action="store_true", help="print one JSON document")
     return verb
 
 
@@ -167,7 +167,7 @@ def _decision(account: Account, options: Namespace) -> Decision:
 def _one(account: Account, pk: UUID) -> MemoryEntry:
     entry = MemoryEntry.objects.of(account).filter(pk=pk).first()
     if entry is None:
-        raise NotFound("There is no such memory.")
+        raise NotFound("Memory not found.")
     return entry
 
 

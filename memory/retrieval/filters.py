@@ -88,7 +88,9 @@ class _Reader:
     def _field(self, name: str, clause: Any, path: str) -> Q:
         field = FIELDS.get(name)
         if field is None:
-            raise _refusal(path, f"is no field to filter by; there are {', '.join(sorted(FIELDS))}")
+            raise _refusal(
+                path, f"is not a filterable field; use one of {', '.join(sorted(FIELDS))}"
+            )
         if field.kind == "json":
             return self._metadata(clause, path)
         collected = Q()
@@ -110,7 +112,7 @@ class _Reader:
     def _count(self, path: str) -> None:
         self.left -= 1
         if self.left < 0:
-            raise _refusal(path, f"is one condition too many; there may be {CONDITIONS}")
+            raise _refusal(path, f"exceeds the limit of {CONDITIONS} conditions")
 
 
 def _operations(clause: Any) -> list[tuple[str, Any]]:
@@ -132,7 +134,7 @@ def _refusal(path: str, message: str) -> Invalid:
 
 def _string(value: Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST:
-        raise ValueError("must be a text")
+        raise ValueError("must be a string")
     return value
 
 
@@ -154,7 +156,7 @@ def _moment(value: Any) -> datetime:
     if collected is None and (day := parse_date(text)):
         collected = datetime(day.year, day.month, day.day)  # noqa: DTZ001 - made aware below
     if collected is None:
-        raise ValueError("must be a time, such as 2026-01-31T12:00:00Z")
+        raise ValueError("must be a time, for example 2026-01-31T12:00:00Z")
     return collected if timezone.is_aware(collected) else timezone.make_aware(collected)
 
 
@@ -189,7 +191,7 @@ class Field:
 
     def where(self, operator: str, value: Any, path: str) -> Q:
         if operator not in _ALLOWED[self.kind]:
-            raise _refusal(path, f"cannot be compared by {operator}")
+            raise _refusal(path, f"does not support the operator {operator}")
         if operator in ("eq", "ne") and (value is None or value == ANYTHING):
             there = ~self._empty()
             return there if (value is None) == (operator == "ne") else ~there

@@ -112,7 +112,7 @@ def _row(model: type[M], line: Mapping[str, Any]) -> M:
     fields = _fields(model)
     unknown = line.keys() - fields.keys() - {"object"}
     if unknown:
-        raise Unreadable(f"{min(unknown)}: is no field of it")
+        raise Unreadable(f"{min(unknown)}: unknown field")
     values = {fields[name]: value for name, value in line.items() if name in fields}
     return model(**{field.attname: _value(field, value) for field, value in values.items()})
 
@@ -131,7 +131,7 @@ def _value(field: "models.Field[Any, Any]", value: Any) -> Any:
     if value is None and field.null:
         return None
     if not _fits(field, value):
-        raise Unreadable(f"{name}: is not what it should be")
+        raise Unreadable(f"{name}: invalid value")
     try:
         read = field.to_python(value)
         if read not in field.empty_values:

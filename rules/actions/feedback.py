@@ -123,7 +123,7 @@ def _decision(
     if decision_id:
         named = rows.filter(pk=decision_id).first()
         if named is None:
-            raise NotFound("There is no such decision.", code="decision_not_found_in_scope")
+            raise NotFound("Decision not found.", code="decision_not_found_in_scope")
         _refuse_other_tool(named, selected)
         return named, "provided"
     if verdict.run_id:

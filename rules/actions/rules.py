@@ -49,7 +49,9 @@ def create(account_id: UUID, actor: Actor, draft: NewRule, *, reason: str = "") 
         except IntegrityError as error:
             lost = error  # somebody wrote this id between our look and our insert: look again
     # An id that we never see is another account's.
-    raise Conflict("Others keep writing the same ids: try again, or use others.") from lost
+    raise Conflict(
+        "Other requests keep writing the same client_ids. Try again, or use other ones."
+    ) from lost
 
 
 def write_in(account: Account, drafts: Sequence[NewRule], commit: Recording) -> WrittenRules:
@@ -103,7 +105,8 @@ def _find_existing(
     for key, draft in zip(keys, drafts, strict=True):
         if key in existing and not draft.is_of(existing[key].written_sha256):
             raise Conflict(
-                "A rule with this client_id exists with another body: change that one instead.",
+                "A rule with this client_id already exists with a different body. Change that rule "
+                "instead.",
                 code="client_id_conflict",
                 details={"rule_node_id": str(key)},
             )

@@ -49,7 +49,8 @@ class Gate(AgentView):
         reason = data.pop("reason")
         if not data:
             raise Invalid(
-                "Say what to change.", issues=[{"path": "min_seen", "message": "nothing"}]
+                "Send at least one field to change.",
+                issues=[{"path": "min_seen", "message": "nothing"}],
             )
         with acting(self.account):
             change_book(self.account, data, actor=self.actor, reason=reason)

@@ -66,7 +66,7 @@ class RuleInput(RuleFields):
 
     scope = IdField()
     client_id = IdField(
-        help_text="Your own id: writing it again with the same body changes nothing."
+        help_text="Your own ID. Repeating a write with the same ID and body changes nothing."
     )
     id = serializers.UUIDField(required=False)
 
@@ -88,7 +88,9 @@ def rule_from(data: Mapping[str, Any]) -> NewRule:
 def checked_audience(audience: str, audience_id: str) -> None:
     """Require an id exactly for the audiences user, agent and app."""
     if (audience == Rule.Audience.ACCOUNT) == bool(audience_id):
-        message = "is needed" if not audience_id else "is only for an audience of one"
+        message = (
+            "is needed" if not audience_id else "is only valid for a single user, agent or app"
+        )
         raise Invalid(
             f"audience_id {message}.", issues=[{"path": "audience_id", "message": message}]
         )
@@ -164,7 +166,10 @@ class EvaluateInput(Asked):
 
     include_shadow = serializers.BooleanField(default=True)
     limit = serializers.IntegerField(
-        min_value=1, max_value=200, default=50, help_text="Of rules shown; all that hold apply."
+        min_value=1,
+        max_value=200,
+        default=50,
+        help_text="Limits the rules in the response; all matching rules apply.",
     )
 
 

@@ -96,7 +96,10 @@ class OneRule(AgentView):
         data = parse(RuleChange, request)
         version, reason = data.pop("version", None), data.pop("reason", "")
         if not data:
-            raise Invalid("Say what to change.", issues=[{"path": "name", "message": "nothing"}])
+            raise Invalid(
+                "Send at least one field to change.",
+                issues=[{"path": "name", "message": "nothing"}],
+            )
         with acting(self.account):
             before = get_rule(self.account, pk)
             checked_audience(

@@ -164,7 +164,7 @@ class Shower:
         if policy.deny:
             notes.append("A tool that any rule denies is denied.")
         if policy.prefer:
-            notes.append("Preferred tools come first, those of the highest rule before others.")
+            notes.append("Preferred tools come first, ordered by the rank of their rule.")
         return {
             "notes": notes,
             "contributions": [

@@ -125,7 +125,7 @@ class Decision(AgentView):
             rows = rows.filter(pk=named) if named else rows.filter(run_id=run)
             decision = rows.order_by("-created_at", "-pk").first()
             if decision is None:
-                raise NotFound("There is no such decision.", code="decision_not_found_in_scope")
+                raise NotFound("Decision not found.", code="decision_not_found_in_scope")
             output = decision_output(decision, list(decision.observations.order_by("rule_id")))
         answer: DecisionAnswer = {
             "tenant_id": self.account,

@@ -49,7 +49,7 @@ assert set(_OPERANDS) == set(OPERATORS)  # noqa: S101 - the schema and the code 
 
 _DEFS = {
     "condition": {
-        "description": "Places of the context and what must stand there; all of it must hold.",
+        "description": "Paths in the context with their required values; all must match.",
         "type": "object",
         "maxProperties": MOST_KEYS,
         "properties": _OPERANDS,
@@ -81,7 +81,7 @@ IF: dict[str, Any] = {
 EXCEPTIONS: dict[str, Any] = {
     "$schema": DRAFT,
     "title": "exceptions",
-    "description": "Conditions of which none may hold.",
+    "description": "Conditions that must not match.",
     "type": "array",
     "maxItems": MOST_EXCEPTIONS,
     "items": {"allOf": [{"$ref": "#/$defs/condition"}], "minProperties": 1},
@@ -90,7 +90,7 @@ EXCEPTIONS: dict[str, Any] = {
 THEN: dict[str, Any] = {
     "$schema": DRAFT,
     "title": "then",
-    "description": "What applies while the rule holds.",
+    "description": "Effect while the rule matches.",
     "type": "object",
     "minProperties": 1,
     "properties": {

@@ -87,9 +87,9 @@ class RuleForm(Styled):
         data["audience"] = data.get("audience") or Rule.Audience.ACCOUNT
         everyones = data["audience"] == Rule.Audience.ACCOUNT
         if everyones and data.get("audience_id"):
-            self.add_error("audience_id", _now("A rule for everyone is not for one alone."))
+            self.add_error("audience_id", _now("A rule for everyone cannot have a single owner."))
         if not everyones and not data.get("audience_id"):
-            self.add_error("audience_id", _now("Say for whom it is."))
+            self.add_error("audience_id", _now("Choose who the rule is for."))
         return data
 
     def values(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
     ("asked", "said"),
     [
         (("assemble", "--number", "2"), "all but retrieval"),
-        (("replay", "--calls", "2"), "2 calls made again twice"),
+        (("replay", "--calls", "2"), "2 calls replayed twice"),
         (("pages", "--calls", "40", "--number", "1"), "costs by tool"),
     ],
 )

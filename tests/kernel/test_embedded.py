@@ -55,7 +55,7 @@ def test_a_runtime_folder_that_somebody_else_made_is_refused(tmp_path: Path) -> 
     elsewhere.mkdir()
     trap = tmp_path / "trap"
     trap.symlink_to(elsewhere)
-    with pytest.raises(CannotStart, match="not a folder of ours"):
+    with pytest.raises(CannotStart, match="not owned by this user"):
         make_runtime_dir(trap)
 
 

@@ -83,7 +83,7 @@ def test_a_server_on_this_machine_is_called_directly_and_anew(
         ("nan", "NaN"),
         ("inf", "NaN or infinity"),
         ("zero", "is zero"),
-        ("too_few", "got 19"),
+        ("too_few", "received 19"),
         ("reordered", "out of order"),
     ],
 )

@@ -1,4 +1,6 @@
-"""What a superuser does once: repeated, refused, and what the two roles may do afterwards."""
+"""What a superuser does once: repeated, refused, and what the two different roles may do "
+"afterwards.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from kmapp.runtime import embedded
 
 @dataclass(frozen=True)
 class Site:
-    """A database and two roles that only this test knows."""
+    """A database and two different roles that only this test knows."""
 
     database: str
     owner: Login
@@ -99,7 +101,7 @@ def test_a_role_that_sees_everything_is_refused(site: Site, server: psycopg.Conn
 
 
 def test_owner_and_app_must_differ(site: Site) -> None:
-    with pytest.raises(CannotProvision, match="two roles"):
+    with pytest.raises(CannotProvision, match="two different roles"):
         Site(site.database, site.app, site.app).prepare()
 
 

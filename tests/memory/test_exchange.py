@@ -191,7 +191,7 @@ def test_a_bad_line_is_told_and_the_others_are_taken(
 ) -> None:
     path = put(tmp_path / "in.jsonl", {"text": "Good."}, bad, {"text": "Good too."})
     problems = tmp_path / "problems"
-    with pytest.raises(CommandError, match="1 lines were not taken over; all others were"):
+    with pytest.raises(CommandError, match="1 lines were not imported; all others were"):
         command("import", str(path), f"--problems={problems}")
     assert problems.read_text().startswith(told)
     with acting(acme):
@@ -226,7 +226,7 @@ def test_an_id_of_another_account_is_refused_line_by_line(
     path = put(tmp_path / "in.jsonl", *lines(out), {"text": "Rival's own."})
     with pytest.raises(CommandError, match="5 lines"):
         command("import", "--account=rival", str(path), f"--problems={problems}")
-    assert problems.read_text().count("taken by another account") == 4
+    assert problems.read_text().count("used by another account") == 4
     with acting(rival):
         assert MemoryEntry.objects.get().content == "Rival's own."
 

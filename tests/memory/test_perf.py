@@ -88,10 +88,10 @@ def test_seeding_beside_real_memories_asks(acme: Account, monkeypatch: pytest.Mo
     monkeypatch.setattr("builtins.input", no)
     with pytest.raises(CommandError, match="Nothing was changed"):
         perf("seed", "100")
-    assert "1 memories of others" in asked[0]
+    assert "1 other memories" in asked[0]
 
 
 @pytest.mark.parametrize("shares", ["90,20", "0,1", "-1"])
 def test_shares_that_cannot_be_are_refused(shares: str) -> None:
-    with pytest.raises(CommandError, match="add up to 100"):
+    with pytest.raises(CommandError, match="add up to at most 100"):
         perf("seed", "100", f"--account-share={shares}")

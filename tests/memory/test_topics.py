@@ -196,7 +196,7 @@ def test_the_command_lists_them(agent: Agent, acme: Account, provider: FakeProvi
     assert (told["members"] >= 3, told["state"], told["user_id"]) == (True, state, "mira")
     out = io.StringIO()
     call_command("memories", "topics", "--account", acme.slug, stdout=out)
-    assert "0 topics are new, 0 memories joined one," in out.getvalue()
+    assert "0 new topics, 0 memories joined a topic," in out.getvalue()
 
 
 def test_labelled_sentences_are_measured(db: None, provider: FakeProvider) -> None:

@@ -67,7 +67,7 @@ def decide(client: Client, model: type[Model], verb: str, pks: list[Any]) -> str
 def test_what_is_refused_is_said_and_the_others_go_on(backstage: Client, acme: Account) -> None:
     entries = fill(acme)  # active: nobody proposed them
     said = decide(backstage, MemoryEntry, "approve", [entry.pk for entry in entries])
-    assert "somebody may have decided first" in said
+    assert "Someone else may have decided first" in said
     assert "rows were changed" not in said
     assert "2 rows were changed." in decide(
         backstage, MemoryEntry, "pin", [entry.pk for entry in entries]

@@ -61,7 +61,7 @@ def test_of_a_long_chain_what_was_not_signed_is_verified_while_a_person_waits(
     assert f"only commits after {signed.seq}" in said
     with acting(acme):
         Checkpoint.objects.of(acme).update(commit_hash="0" * 64)
-    assert "is not the one that was signed" in reviewer.post("/ledger/verify/").content.decode()
+    assert "differs from the signed one" in reviewer.post("/ledger/verify/").content.decode()
 
 
 def test_nobody_waits_until_a_long_chain_is_read(
@@ -114,7 +114,7 @@ def test_verifying_holds_no_transaction_and_stops_when_it_knows_enough(
 
     def broken(links: Iterable[Any], after: Head) -> Iterator[Problem]:
         inside.append(connection.in_atomic_block)
-        return (Problem(link.seq, "hash", "is not what was sealed") for link, _hash in links)
+        return (Problem(link.seq, "hash", "differs from its sealed state") for link, _hash in links)
 
     monkeypatch.setattr("kmapp.ledger.verify.verify_links", broken)
     monkeypatch.setattr("kmapp.ledger.verify.BLOCK", 1)
@@ -122,7 +122,7 @@ def test_verifying_holds_no_transaction_and_stops_when_it_knows_enough(
     makers.key(acme)
     makers.key(acme)
     said = reviewer.post("/ledger/verify/").content.decode()
-    assert said.count("is not what was sealed") == 2
+    assert said.count("differs from its sealed state") == 2
     assert inside == [False, False]
 
 

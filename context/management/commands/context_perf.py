@@ -38,21 +38,21 @@ PAGE = 50
 
 class Command(BaseCommand):
     help = (
-        "Measures what assembling a call of 200 messages, 100,000 tokens and 60 tools takes beside "
-        "retrieval (assemble), 1,000 of them made again under another policy (replay), and the "
-        "pages of many calls (pages). In an account of its own, "
-        "undone after."
+        "Measure assembly of a call with 200 messages, 100,000 tokens and 60 tools excluding "
+        "retrieval (assemble), a replay of 1,000 such calls under another policy (replay), "
+        "and the pages of many calls (pages). Uses a separate account and rolls back at the "
+        "end."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        assembling = verbs.add_parser("assemble", help="p95 beside retrieval")
-        assembling.add_argument("--number", type=int, default=200, help="of calls")
-        replaying = verbs.add_parser("replay", help="calls made again under another policy")
+        assembling = verbs.add_parser("assemble", help="p95 excluding retrieval")
+        assembling.add_argument("--number", type=int, default=200, help="number of calls")
+        replaying = verbs.add_parser("replay", help="replay of calls under another policy")
         replaying.add_argument("--calls", type=int, default=1_000)
-        pages = verbs.add_parser("pages", help="the list of calls and their costs")
+        pages = verbs.add_parser("pages", help="measure the pages of calls and costs")
         pages.add_argument("--calls", type=int, default=100_000)
-        pages.add_argument("--number", type=int, default=20, help="of each page")
+        pages.add_argument("--number", type=int, default=20, help="number of requests per page")
 
     def handle(self, *args: Any, **options: Any) -> None:
         with temporary_account() as account:
@@ -100,9 +100,8 @@ class Command(BaseCommand):
         elapsed, busy = perf_counter() - started, process_time() - busy
         results = summarise_comparison(comparison)
         self.stdout.write(
-            f"{results.distribution.calls:,} calls made again twice in {elapsed:.1f} s, "
-            f"{busy:.1f} s of the processor; "
-            f"{results.changed:,} differ, {results.distribution.percent:.1f} % tokens"
+            f"{results.distribution.calls:,} calls replayed twice in {elapsed:.1f} s, {busy:.1f} "
+            f"s CPU time; {results.changed:,} differ, {results.distribution.percent:.1f} % tokens"
         )
 
     def _pages(self, account: Account, options: dict[str, Any]) -> None:

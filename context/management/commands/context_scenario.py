@@ -20,7 +20,9 @@ def parse_url(text: str) -> SplitResult:
     """Parse a base URL such as http://127.0.0.1:8000."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ArgumentTypeError(f"{text!r}: write an address such as http://127.0.0.1:8000.")
+        raise ArgumentTypeError(
+            f"{text!r} is not a valid URL. Use a form such as http://127.0.0.1:8000."
+        )
     return parts
 
 
@@ -48,14 +50,16 @@ def create_client(base: SplitResult, key: str) -> Client:
 
 class Command(BaseCommand):
     help = (
-        "Runs ten turns with a tool result of 50,000 characters each against an API, and says what "
-        "they cost in tokens: accumulated, as placeholders, with one load a turn. The results stay "
-        "until they are erased."
+        "Run ten turns with a tool result of 50,000 characters each against an API and "
+        "report their cost in tokens: with the full history, with placeholders, and with one "
+        "load per turn. The results stay until they are erased."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--url", type=parse_url, default=urlsplit("http://127.0.0.1:8000"))
-        parser.add_argument("--key", required=True, help="that may read and write context")
+        parser.add_argument(
+            "--key", required=True, help="API key with the scopes context:read and context:write"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         send = create_client(options["url"], options["key"])

@@ -60,7 +60,7 @@ def writing(path: Path) -> Iterator[ZipFile]:
     if path.exists():
         raise BackupError(f"{path} is there already: choose another name.")
     if not path.parent.is_dir():
-        raise BackupError(f"There is no folder {path.parent}.")
+        raise BackupError(f"Folder {path.parent} does not exist.")
     with os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -88,7 +88,7 @@ def reading(path: Path) -> Iterator[ZipFile]:
                 raise BackupError(f"{path} is not a backup of kmapp.")
             yield bundle
     except FileNotFoundError:
-        raise BackupError(f"There is no file {path}.") from None
+        raise BackupError(f"File {path} does not exist.") from None
     except (BadZipFile, zlib.error) as damage:
         raise BackupError(f"{path} is not whole: {damage}") from damage
 
@@ -96,7 +96,9 @@ def reading(path: Path) -> Iterator[ZipFile]:
 def contents_of(bundle: ZipFile) -> Contents:
     contents = json.loads(bundle.read(CONTENTS))
     if contents.pop("format") != FORMAT:
-        raise BackupError("The backup was made by a newer kmapp: restore it with that one.")
+        raise BackupError(
+            "The backup was created by a newer release of kmapp. Restore it with that release."
+        )
     heads = {account: Head(**head) for account, head in contents.pop("heads").items()}
     return Contents(heads=heads, **contents)
 

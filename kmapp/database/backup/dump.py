@@ -135,8 +135,8 @@ def _refuse_unless_empty(server: psycopg.Connection[Any]) -> None:
     [(held,)] = server.execute(HELD).fetchall()
     if held:
         raise BackupError(
-            f"The database {name} is not empty, and nothing is restored over what is there."
-            " Choose an empty one, or drop this one and provision it again."
+            f"The database {name} is not empty. A backup can only be restored into an empty "
+            "database: choose another one, or drop this one and provision it again."
         )
     [(vector,)] = server.execute(VECTOR).fetchall()
     if not vector:

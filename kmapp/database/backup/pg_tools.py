@@ -37,7 +37,7 @@ def program(name: str, major: int) -> Path:
             if (version := _version(candidate)) == major:
                 return candidate
             others.append(f"{candidate} is of PostgreSQL {version}")
-    seen = "; ".join(others) or f"there is no {name}"
+    seen = "; ".join(others) or f"{name} does not exist"
     raise BackupError(
         f"The server is PostgreSQL {major}, and {seen}. Install the client programs of PostgreSQL"
         f" {major} (on Debian and Ubuntu: postgresql-client-{major})."

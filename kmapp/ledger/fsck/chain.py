@@ -94,7 +94,7 @@ def _problems(
     if commit.format != 1:
         yield "format", f"has the format {commit.format}, which is unknown"
     if hash_of(account, commit, diff) != commit.commit_hash:
-        yield "hash", "is not what was sealed"
+        yield "hash", "differs from its sealed state"
     if signed.get(commit.seq, commit.commit_hash) != commit.commit_hash:
         yield "rewritten", "is not the commit that a checkpoint signed"
 
@@ -111,11 +111,11 @@ def _check_note(
 ) -> None:
     if commit.salt is None and commit.input is None and not commit.reason:
         objects = [change["object"] for change in _changes(diff)]
-        chain.doubts.append((commit.seq, "note", objects, "its input and reason are gone"))
+        chain.doubts.append((commit.seq, "note", objects, "its input and reason are missing"))
         return
     contents = {"input": loaded(commit.input), "reason": commit.reason}
     if digest_of(commit.salt or b"", contents) != commit.input_digest:
-        message = "its input or reason is not what was sealed"
+        message = "its input or reason differs from its sealed state"
         findings.add("note", message, source.account, commit.seq)
 
 
@@ -138,11 +138,11 @@ def _check_states(
                 continue
             salt, *state = states.get((commit.id, name), (None, None))
             if salt is None or state[0] is None:
-                chain.doubts.append((commit.seq, "version", [name], "the sealed state is gone"))
+                chain.doubts.append((commit.seq, "version", [name], "the sealed state is missing"))
                 continue
             findings.versions += 1
             if not _is_sealed_state(commit, change, salt, state):
-                message = "the version kept is not what was sealed"
+                message = "the stored version differs from its sealed state"
                 findings.add("version", message, source.account, commit.seq, name)
 
 

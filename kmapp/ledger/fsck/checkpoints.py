@@ -48,7 +48,7 @@ def read(path: Path, keys: Keys, findings: Findings) -> Remembered:
     """Read the statements of the file. Call it before the snapshot is taken."""
     remembered = Remembered()
     if not path.exists():
-        findings.notes.append(f"there is no checkpoint file {path}")
+        findings.notes.append(f"checkpoint file {path} does not exist")
         return remembered
     with path.open("rb") as file:
         for place, line in enumerate(file, start=1):
@@ -73,7 +73,7 @@ def _add_statement(line: bytes, keys: Keys, remembered: Remembered) -> str | Non
             return "is not a statement"
         key.verify(base64.b64decode(signature, validate=True), encoded(statement))
     except InvalidSignature:
-        return "is not what was signed"
+        return "differs from what was signed"
     except (ValueError, KeyError, TypeError, RecursionError):
         return "is damaged"
     before = remembered.hashes[statement["account"]].setdefault(
@@ -88,7 +88,9 @@ def check_against(source: Source, findings: Findings, chain: Chain, remembered: 
     hashes: dict[int, Any] = remembered.hashes.get(source.account, {})
     signed = max(hashes, default=0)
     if signed > chain.seq:
-        message = f"ends at commit {chain.seq}, but commit {signed} was signed: its end is gone"
+        message = (
+            f"ends at commit {chain.seq}, but commit {signed} was signed: later commits are missing"
+        )
         findings.add("cut", message, source.account, signed)
     for seq, commit_hash, signature in source.all(_COPIES, source.account):
         if signature not in remembered.signatures or hashes.get(seq) != commit_hash:
@@ -99,5 +101,5 @@ def check_against(source: Source, findings: Findings, chain: Chain, remembered: 
 def report_vanished(accounts: Iterable[str], findings: Findings, remembered: Remembered) -> None:
     for account in sorted(remembered.hashes.keys() - set(accounts)):
         seq = max(remembered.hashes[account])
-        message = f"the account is gone, with {seq} signed commits"
+        message = f"the account with {seq} signed commits is missing"
         findings.add("account", message, account, seq)

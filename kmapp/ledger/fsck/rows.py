@@ -63,11 +63,11 @@ def _find_error(
     if sealed.digest is None:
         return f"is there, though commit {sealed.seq} erased it"
     if commit != sealed.commit:
-        return f"names another commit than its last one, {sealed.seq}"
+        return f"refers to a commit other than its last one, {sealed.seq}"
     if salt is None:
         return f"has lost the salt of commit {sealed.seq}"
     if digest_of(salt, body) != sealed.digest:
-        return f"is not what commit {sealed.seq} sealed"
+        return f"differs from the state sealed by commit {sealed.seq}"
     return None
 
 

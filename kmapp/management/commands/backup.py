@@ -20,7 +20,7 @@ KILOBYTE = 1024
 
 
 class Command(BaseCommand):
-    help = "Writes a backup that `restore` reads. A backup that is interrupted leaves no file."
+    help = "Write a backup for `restore`. An interrupted backup leaves no file."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:

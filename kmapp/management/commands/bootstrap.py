@@ -10,7 +10,7 @@ from kmapp.search.model_switch import ensure_default_model
 
 
 class Command(BaseCommand):
-    help = "Make the embedding model, the first account, its admin and its API key, if missing."
+    help = "Create the embedding model, the first account, its admin and its API key, if missing."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -30,4 +30,4 @@ class Command(BaseCommand):
             for name, value in output.items():
                 self.stdout.write(f"{name}: {value}")
         else:
-            self.stdout.write("There is an account already; nothing was made.")
+            self.stdout.write("An account already exists. Nothing was created.")

@@ -10,7 +10,7 @@ from kmapp.ledger.signing import public_pem, signing_key
 
 
 class Command(BaseCommand):
-    help = "Signs the head of every account's chain that moved since the last checkpoint."
+    help = "Sign the head of each chain that has changed since the last checkpoint."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -11,10 +11,12 @@ from kmapp.management.demo_actors import DemoActors
 
 
 class Command(BaseCommand):
-    help = "Fills an account with small, invented, bilingual data. Again: changes nothing."
+    help = "Load a small set of bilingual demo data into an account. Safe to repeat."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+        parser.add_argument(
+            "--account", metavar="SLUG", help="optional if there is only one account"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         actors = DemoActors.of(account_named(options["account"]))

@@ -27,17 +27,17 @@ MODEL_OPTIONS = (
 
 class Command(BaseCommand):
     help = (
-        "Lists embedding models, and changes from one to another without downtime: add, backfill, "
-        "compare, activate, drop."
+        "List embedding models, and change from one to another without downtime: add, "
+        "backfill, compare, activate, drop."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        verbs.add_parser("list", help="show the models and their vectors")
-        verbs.add_parser("ensure", help="make the default model and its index if there is none")
-        _describe_model(verbs.add_parser("add", help="take a second model into use, to be filled"))
+        verbs.add_parser("list", help="list the models and their vectors")
+        verbs.add_parser("ensure", help="create the default model and its index if missing")
+        _describe_model(verbs.add_parser("add", help="add a second model"))
         for verb, meaning in (
-            ("backfill", "embed everything for it; may be stopped and run again"),
+            ("backfill", "embed all existing texts; can be interrupted and resumed"),
             ("retire", "stop filling it"),
             ("activate", "let it answer searches from now on"),
             ("drop", "delete a retired model with its index and vectors"),
@@ -45,15 +45,15 @@ class Command(BaseCommand):
             one = verbs.add_parser(verb, help=meaning)
             one.add_argument("id", type=int)
             if verb == "activate":
-                one.add_argument("--force", action="store_true", help="although some are missing")
+                one.add_argument("--force", action="store_true", help="even if vectors are missing")
             if verb == "drop":
-                one.add_argument("--yes", action="store_true", help="do not ask")
-        pair = verbs.add_parser("compare", help="what would searches answer after a switch?")
-        pair.add_argument("id", type=int, help="the model of today")
-        pair.add_argument("other", type=int, help="the model of tomorrow")
-        pair.add_argument("--account", metavar="SLUG", help="ask of this account only")
-        pair.add_argument("--query", action="append", default=[], help="ask this; may be repeated")
-        pair.add_argument("--queries", type=Path, help="a file with one query in each line")
+                one.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+        pair = verbs.add_parser("compare", help="compare search results of two models")
+        pair.add_argument("id", type=int, help="ID of the current model")
+        pair.add_argument("other", type=int, help="ID of the new model")
+        pair.add_argument("--account", metavar="SLUG", help="search this account only")
+        pair.add_argument("--query", action="append", default=[], help="query to run; repeatable")
+        pair.add_argument("--queries", type=Path, help="file with one query per line")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -84,8 +84,8 @@ class Command(BaseCommand):
         model = EmbeddingModel(passage_template=options["template"], **fields)
         model_switch.add(model)
         self.stdout.write(
-            f"{model} is being filled: what is written from now on gets its vectors too.\n"
-            f"For what there is already: manage.py embedding_models backfill {model.pk}"
+            f"{model} was added: new texts now get its vectors too.\nTo embed existing texts, run: "
+            f"manage.py embedding_models backfill {model.pk}"
         )
 
     def backfill(self, **options: Any) -> None:
@@ -95,7 +95,7 @@ class Command(BaseCommand):
         try:
             failed = model_switch.backfill(model, progress.add)
         except KeyboardInterrupt:
-            raise CommandError("Stopped. Run it again: it goes on from here.") from None
+            raise CommandError("Stopped. Run the command again to resume.") from None
         finally:
             progress.end()
         covered = model_switch.coverage(model)
@@ -150,16 +150,16 @@ class Command(BaseCommand):
 
 
 def _describe_model(parser: ArgumentParser) -> None:
-    parser.add_argument("name", help="as the embedding endpoint knows it")
+    parser.add_argument("name", help="name of the model at the embedding endpoint")
     parser.add_argument("--dimensions", type=int, required=True)
     parser.add_argument("--template", default=TEMPLATE, help=f"of passages; default: {TEMPLATE}")
     parser.add_argument(
         "--sends-input-type",
         action="store_true",
-        help="the server adds its own prefixes when told query or passage",
+        help="the server adds its own prefixes for queries and passages",
     )
-    parser.add_argument("--query-prefix", default="", help="put before each query")
-    parser.add_argument("--passage-prefix", default="", help="put before each passage")
+    parser.add_argument("--query-prefix", default="", help="prefix of each query")
+    parser.add_argument("--passage-prefix", default="", help="prefix of each passage")
     parser.add_argument(
         "--cosine-low", type=float, default=0.15, help="cosine of unrelated texts (e5: 0.77)"
     )
@@ -171,5 +171,5 @@ def _describe_model(parser: ArgumentParser) -> None:
 def _model(number: int) -> EmbeddingModel:
     model_row = EmbeddingModel.objects.filter(pk=number).first()
     if model_row is None:
-        raise CommandError(f"There is no model {number}: see manage.py embedding_models list.")
+        raise CommandError(f"Model {number} does not exist. See manage.py embedding_models list.")
     return model_row

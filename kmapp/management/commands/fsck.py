@@ -15,7 +15,7 @@ from kmapp.runtime import env
 
 
 class Command(BaseCommand):
-    help = "Checks chains, checkpoints, live rows, versions, vectors, postings and references."
+    help = "Check chains, checkpoints, live rows, versions, vectors, postings and references."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--account", metavar="SLUG", help="default: all accounts")
@@ -25,11 +25,16 @@ class Command(BaseCommand):
             type=Path,
             action="append",
             metavar="PEM",
-            help="believe only these keys; default: the file beside the private key",
+            help="trusted public keys; default: the file next to the private key",
         )
-        parser.add_argument("--chain-only", action="store_true", help="leave rows unchecked")
-        parser.add_argument("--limit", type=int, default=1000, help="problems shown; default: 1000")
-        parser.add_argument("--json", action="store_true", help="one JSON object")
+        parser.add_argument("--chain-only", action="store_true", help="skip the check of rows")
+        parser.add_argument(
+            "--limit",
+            type=int,
+            default=1000,
+            help="maximum number of problems shown; default: 1000",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         key = settings.CHECKPOINT_KEY_FILE

@@ -29,7 +29,7 @@ class Command(migrate.Command):
             except OperationalError as error:
                 if not isinstance(error.__cause__, LockNotAvailable) or monotonic() > self.until:
                     raise
-                self.stdout.write(" others hold what it needs; they go first.")
+                self.stdout.write(" other sessions hold a lock it needs; waiting for them.")
                 sleep(PAUSE)
             else:
                 return

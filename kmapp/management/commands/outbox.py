@@ -19,19 +19,21 @@ ERROR_WIDTH = 100
 
 
 class Command(BaseCommand):
-    help = "Lists work that is owed, tries dead letters again, deletes old records of work done."
+    help = "List pending and failed jobs, retry failed ones, and delete records of finished ones."
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        listing = verbs.add_parser("list", help="show deliveries, the oldest first")
+        listing = verbs.add_parser("list", help="list deliveries, oldest first")
         _choose(listing)
         listing.add_argument("--state", choices=Delivery.State.values, type=str.upper)
-        listing.add_argument("--limit", type=int, default=20, help="of each account; default: 20")
-        replay = verbs.add_parser("replay", help="try again what was given up")
+        listing.add_argument("--limit", type=int, default=20, help="per account; default: 20")
+        replay = verbs.add_parser("replay", help="retry failed jobs")
         _choose(replay)
-        replay.add_argument("ids", nargs="*", type=UUID, help="deliveries; default: all dead ones")
-        replay.add_argument("--yes", action="store_true", help="do not ask")
-        purge = verbs.add_parser("purge", help="delete events whose work is all done")
+        replay.add_argument(
+            "ids", nargs="*", type=UUID, help="IDs of deliveries; default: all failed ones"
+        )
+        replay.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+        purge = verbs.add_parser("purge", help="delete events whose jobs are all finished")
         purge.add_argument("--account", metavar="SLUG")
         purge.add_argument("--older-than", type=duration, required=True, metavar="30d")
 
@@ -67,14 +69,14 @@ class Command(BaseCommand):
                 dead[account.pk] = list(rows.values_list("pk", flat=True))
         number = sum(map(len, dead.values()))
         if not number:
-            raise CommandError("No such delivery was given up.")
-        if not options["yes"] and not agreed(f"Try {number:,} deliveries again?"):
+            raise CommandError("No failed job matches.")
+        if not options["yes"] and not agreed(f"Retry {number:,} jobs?"):
             raise CommandError("Nothing was changed.")
         revived = 0
         for account_id, ids in dead.items():
             with acting(account_id):
                 revived += actions.replay(account_id, ids)
-        self.stdout.write(f"{revived:,} deliveries are due again.")
+        self.stdout.write(f"{revived:,} jobs will be retried.")
 
     def purge(self, **options: Any) -> None:
         accounts = accounts_named(options["account"])
@@ -84,7 +86,7 @@ class Command(BaseCommand):
 
 def _choose(parser: ArgumentParser) -> None:
     parser.add_argument("--account", metavar="SLUG", help="default: every account")
-    parser.add_argument("--handler", help="whose name contains this")
+    parser.add_argument("--handler", help="only handlers whose name contains this text")
 
 
 def _chosen(account: Account, handler: str | None) -> DeliveryQuerySet:

@@ -13,15 +13,17 @@ from kmapp.runtime import stack
 
 log = structlog.get_logger()
 
-UNREACHABLE = """\
-The owner's database does not answer. If its roles are not made yet:
-  .venv/bin/python manage.py provision --url postgresql://SUPERUSER:PASSWORD@HOST:5432/postgres"""
+UNREACHABLE = (
+    "Cannot connect to DATABASE_OWNER_URL. If its roles do not exist yet, run:\n  "
+    ".venv/bin/python manage.py provision --url "
+    "postgresql://SUPERUSER:PASSWORD@HOST:5432/postgres"
+)
 
 
 class Command(BaseCommand):
     help = (
-        "Provisions the server if we may, migrates, and prints as JSON what bootstrap made and"
-        " which chains end before what was signed of them."
+        "Provision the server if permitted, migrate, and print as JSON what bootstrap "
+        "created and which chains end before their last checkpoint."
     )
     requires_system_checks = []
 

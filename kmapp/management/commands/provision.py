@@ -12,8 +12,8 @@ from kmapp.runtime import env
 
 class Command(BaseCommand):
     help = (
-        "Makes the two roles and the database that DATABASE_OWNER_URL and DATABASE_URL name, the "
-        "vector extension and the grants. May be repeated."
+        "Create the two roles and the database of DATABASE_OWNER_URL and DATABASE_URL, the "
+        "vector extension and the grants. Safe to repeat."
     )
     requires_system_checks = []
 
@@ -21,18 +21,21 @@ class Command(BaseCommand):
         parser.add_argument(
             "--url",
             default=env.text("DATABASE_SUPERUSER_URL"),
-            help="the server as a superuser; default: DATABASE_SUPERUSER_URL, or the embedded one",
+            help=(
+                "superuser URL of the server; default: DATABASE_SUPERUSER_URL, or the embedded "
+                "server"
+            ),
         )
 
     def handle(self, *, url: str, **_: object) -> None:
         if url and not env.text("DATABASE_URL"):
             raise CommandError(
-                "Set DATABASE_OWNER_URL and DATABASE_URL to the two roles to make on that server."
+                "Set DATABASE_OWNER_URL and DATABASE_URL to the two roles to create on that server."
             )
         try:
             owner, app = settings.DATABASES["owner"], settings.DATABASES["default"]
         except KeyError:
-            raise CommandError("Set DATABASE_OWNER_URL beside DATABASE_URL.") from None
+            raise CommandError("Set DATABASE_OWNER_URL as well as DATABASE_URL.") from None
         if owner["NAME"] != app["NAME"]:
             raise CommandError("DATABASE_OWNER_URL and DATABASE_URL name different databases.")
         try:

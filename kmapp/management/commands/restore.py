@@ -18,11 +18,11 @@ from kmapp.runtime.processes import CannotStart
 
 
 class Command(BaseCommand):
-    help = "Restores a backup into the empty database of the settings, migrates and checks it."
+    help = "Restore a backup into the configured empty database, migrate and check it."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="what `backup` has written")
+        parser.add_argument("file", type=Path, help="file written by `backup`")
 
     def handle(self, *, file: Path, **_: Any) -> None:
         try:

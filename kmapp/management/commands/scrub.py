@@ -22,13 +22,13 @@ from kmapp.runtime.processes import CannotStart
 
 class Command(BaseCommand):
     help = (
-        "Writes tables, indexes and logs of the database anew, so that no file holds what was"
-        " erased. Each table is locked while it is written: run it when little happens."
+        "Rewrite tables, indexes and logs of the database, so that no file contains erased "
+        "data. Each table is locked during its rewrite: run this at a quiet time."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--url", default="", help="the server as a superuser; see provision")
+        parser.add_argument("--url", default="", help="superuser URL of the server; see provision")
 
     def handle(self, *, url: str, **_: Any) -> None:
         try:
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         self._rewrite_valkey()
         older = sorted(Path(settings.BACKUPS_DIR).glob("*.zip"))
         if older:
-            self.stdout.write("Not reached, and made before now:")
+            self.stdout.write("Not reached (created earlier):")
             for path in older:
                 self.stdout.write(f"  {path}")
 
@@ -50,8 +50,10 @@ class Command(BaseCommand):
             with Redis.from_url(settings.REDIS_URL, socket_timeout=60) as valkey:
                 rewritten = rewrite_append_only_file(valkey)
         except (RedisError, ScrubError) as reason:
-            raise CommandError(f"Valkey, whose append-only file is to go too: {reason}") from reason
-        self._report(f"valkey: {'rewritten' if rewritten else 'keeps no append-only file'}")
+            raise CommandError(
+                f"Valkey, whose append-only file must be rewritten too: {reason}"
+            ) from reason
+        self._report(f"valkey: {'rewritten' if rewritten else 'has no append-only file'}")
 
     def _report(self, text: str) -> None:
         self.stdout.write(text)

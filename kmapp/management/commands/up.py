@@ -51,7 +51,7 @@ migrates the tables, one serves under row-level security. Choose both, then:
 
 
 class Command(BaseCommand):
-    help = "Runs the product with whatever embedded parts no setting replaces, until Ctrl-C."
+    help = "Run the product until Ctrl-C, with embedded services for all that are not configured."
     requires_system_checks = []
 
     def handle(self, **_: object) -> None:

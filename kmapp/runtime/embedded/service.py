@@ -53,7 +53,7 @@ class Part(ABC):
 def package(name: str) -> Path:
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise CannotStart(f"The package {name} is not installed: run make up once more.")
+        raise CannotStart(f"The package {name} is not installed. Run make up again.")
     return Path(spec.submodule_search_locations[0])
 
 
@@ -64,5 +64,5 @@ def make_runtime_dir(path: Path) -> None:
     path.mkdir(mode=mode, exist_ok=True)
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise CannotStart(f"{path} is not a folder of ours: remove it and start again.")
+        raise CannotStart(f"{path} is not owned by this user. Remove it and start again.")
     path.chmod(mode)

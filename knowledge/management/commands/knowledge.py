@@ -26,27 +26,32 @@ POLL_SECONDS = 2.0
 
 class Command(BaseCommand):
     help = (
-        "Delivers the files of a folder to a source, and follows it with --watch. What is known is "
-        "not read again; what the folder lost is removed. Cuts a source by another index version."
+        "Deliver the files of a folder to a source, once or continuously with --watch. "
+        "Unchanged files are skipped and deleted files are removed. Can also chunk sources "
+        "with another index version."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         syncing = verbs.add_parser("sync", help="deliver a folder")
         syncing.add_argument("folder", type=Path)
-        syncing.add_argument("--name", help="of the source; the folder's name is the usual")
+        syncing.add_argument("--name", help="name of the source; default: the folder's name")
         kinds = [each for each in KnowledgeSource.Kind.values if each != "lorebook"]
         syncing.add_argument("--kind", choices=kinds, default="repo_docs")
         syncing.add_argument("--trust", choices=KnowledgeSource.Trust.values, default="")
         syncing.add_argument("--scope", default="")
-        syncing.add_argument("--revision", help="such as the commit that is checked out")
-        syncing.add_argument("--watch", action="store_true", help="go on until Ctrl-C")
-        syncing.add_argument("--wait", action="store_true", help="until all is read and embedded")
-        cutting = verbs.add_parser("index", help="cut sources by index versions, side by side")
+        syncing.add_argument("--revision", help="for example the checked-out commit")
+        syncing.add_argument("--watch", action="store_true", help="continue until Ctrl-C")
+        syncing.add_argument(
+            "--wait", action="store_true", help="wait until everything is parsed and embedded"
+        )
+        cutting = verbs.add_parser("index", help="chunk sources with several index versions")
         cutting.add_argument("versions", nargs="+", choices=list(CUTS))
-        cutting.add_argument("--source", help="its name; all of them without")
+        cutting.add_argument("--source", help="name of the source; default: all")
         for verb in (syncing, cutting):
-            verb.add_argument("--account", metavar="SLUG", help="may be left out if there is one")
+            verb.add_argument(
+                "--account", metavar="SLUG", help="optional if there is only one account"
+            )
 
     def handle(self, *args: Any, **options: Any) -> None:
         account = account_named(options["account"])
@@ -58,7 +63,7 @@ class Command(BaseCommand):
     def _sync(self, account: Account, options: dict[str, Any]) -> None:
         folder: Path = options["folder"]
         if not folder.is_dir():
-            raise CommandError(f"{folder} is no folder.")
+            raise CommandError(f"{folder} is not a folder.")
         source_input = NewSource(
             name=options["name"] or folder.resolve().name,
             kind=options["kind"],
@@ -85,8 +90,8 @@ class Command(BaseCommand):
         progress.end()
         self.stdout.write(
             f"{done.added:,} added, {done.changed:,} changed, {done.unchanged:,} unchanged, "
-            f"{done.removed:,} removed; chunks: {done.chunks.created:,} made, "
-            f"{done.chunks.unchanged:,} kept, {done.chunks.retired:,} retired."
+            f"{done.removed:,} removed; chunks: {done.chunks.created:,} created, "
+            f"{done.chunks.unchanged:,} unchanged, {done.chunks.retired:,} retired."
         )
         for reason in done.refused:
             self.stderr.write(reason)
@@ -132,7 +137,7 @@ class Command(BaseCommand):
             rows = KnowledgeSource.objects.of(account).of_documents()
             sources = list(rows.filter(name=name) if name else rows)
         if name and not sources:
-            raise CommandError(f"There is no source {name!r}.")
+            raise CommandError(f"Source {name!r} does not exist.")
         for source in sources:
             with acting(account):
                 change_source(source, SYSTEM, {"index_versions": sorted(set(versions))})

@@ -14,29 +14,32 @@ from knowledge.benchmarks.search_quality import FIRST, QUESTIONS, questions, rec
 
 class Command(BaseCommand):
     help = (
-        "Delivers a folder to a source of its name, asks questions with known source files and "
-        "tells how many are answered by one of the first documents (questions); or tells how many "
-        "files a second are read and cut on one core (cut; needs no database)."
+        "Deliver a folder to a source of the same name and measure how many questions with "
+        "labelled files have one of them among the first documents (questions), or measure "
+        "how many files per second are parsed and chunked on one core (cut; needs no "
+        "database)."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        questions_parser = verbs.add_parser("questions", help="R@5 by document")
+        questions_parser = verbs.add_parser("questions", help="measure R@5 by document")
         questions_parser.add_argument(
-            "--name", help="of the source; the folder's name is the usual"
+            "--name", help="name of the source; default: the folder's name"
         )
-        questions_parser.add_argument("--file", type=Path, default=QUESTIONS, help="of questions")
+        questions_parser.add_argument(
+            "--file", type=Path, default=QUESTIONS, help="file of questions"
+        )
         questions_parser.add_argument("--variant", choices=list(VARIANTS), default=DEFAULT.name)
         questions_parser.add_argument(
-            "--account", metavar="SLUG", help="may be left out if there is one"
+            "--account", metavar="SLUG", help="optional if there is only one account"
         )
-        cutting = verbs.add_parser("cut", help="files a second")
+        cutting = verbs.add_parser("cut", help="measure parsing and chunking in files per second")
         for verb in (questions_parser, cutting):
             verb.add_argument("folder", type=Path)
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["folder"].is_dir():
-            raise CommandError(f"{options['folder']} is no folder.")
+            raise CommandError(f"{options['folder']} is not a folder.")
         getattr(self, f"_{options['verb']}")(options)
 
     def _questions(self, options: dict[str, Any]) -> None:

@@ -39,19 +39,20 @@ TOPIC = ("members", "state", "id", "user_id", "name")
 
 class Command(BaseCommand):
     help = (
-        "Exports the memories of an account as lines of JSON, or imports such lines. Vectors are "
-        "made anew. Importing the same file again changes nothing. Rebuilds what is derived. "
-        "Searches, lists, shows, adds, corrects and forgets single memories."
+        "Export memories of an account as JSON lines, or import such lines. Vectors are "
+        "computed on import, and importing a file twice changes nothing. Also rebuilds "
+        "derived data, and searches, lists, shows, adds, corrects and forgets single "
+        "memories."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        exporting = add_verb(verbs, "export", "write a file")
-        importing = add_verb(verbs, "import", "read a file")
+        exporting = add_verb(verbs, "export", "export to a file")
+        importing = add_verb(verbs, "import", "import a file")
         for verb in (exporting, importing):
             verb.add_argument("file", metavar="FILE.jsonl", help=f"{STANDARD} for the terminal")
-        importing.add_argument("--problems", type=Path, help="write what failed to this file")
-        add_verb(verbs, "rebuild", "make words, vectors and order anew")
+        importing.add_argument("--problems", type=Path, help="write failed lines to this file")
+        add_verb(verbs, "rebuild", "recompute keywords, vectors and order")
         add_subcommands(verbs)
         add_verb(verbs, "topics", "let topics grow, and list them", has_json=True)
 
@@ -86,7 +87,7 @@ class Command(BaseCommand):
         for number in rebuild_indexes(account.pk):
             progress.add(number)
         progress.end()
-        self.stdout.write("Words are found now; workers make the vectors and the order of runs.")
+        self.stdout.write("Keyword search is ready; workers compute vectors and the order of runs.")
 
     def _topics(self, account: Account, *, as_json: bool) -> None:
         run = grow_topics(account.pk, SYSTEM)
@@ -111,8 +112,8 @@ class Command(BaseCommand):
             return
         self.stdout.write(format_table(serialized, TOPIC))
         self.stdout.write(
-            f"{run.created:,} topics are new, {run.joined:,} memories joined one, "
-            f"{run.unassigned:,} belong to none. Suggestions about topics: {suggested:,}."
+            f"{run.created:,} new topics, {run.joined:,} memories joined a topic, "
+            f"{run.unassigned:,} are in no topic. Suggestions about topics: {suggested:,}."
         )
 
     def _import(self, account: Account, name: str, problems: Path | None) -> None:
@@ -161,7 +162,7 @@ class Command(BaseCommand):
                 f"… and {len(problem_lines) - MAX_PRINTED_PROBLEMS:,} more. "
                 "Use --problems FILE to write all of them to a file."
             )
-        raise CommandError(f"{len(problem_lines):,} lines were not taken over; all others were.")
+        raise CommandError(f"{len(problem_lines):,} lines were not imported; all others were.")
 
 
 @contextmanager

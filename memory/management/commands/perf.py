@@ -25,34 +25,42 @@ LARGE = 10_000  # memories, from which on no hot query may read a table from end
 
 
 class Command(BaseCommand):
-    help = "Seeds synthetic memories, explains the hot queries, measures searching and writing."
+    help = "Seed synthetic memories, explain the hot queries, and measure search and writes."
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         seeding = verbs.add_parser("seed", help=f"add synthetic entries to accounts {PREFIX}…")
-        seeding.add_argument("number", type=int, help="of entries, of all accounts together")
+        seeding.add_argument("number", type=int, help="number of entries in all accounts")
         seeding.add_argument(
             "--account-share", type=_shares, default=SHARES, help="percentages: 90,1,0.1"
         )
         explaining = verbs.add_parser("explain", help="print the plans of the hot queries")
         explaining.add_argument("--account", metavar="SLUG", help=f"default: all of {PREFIX}…")
         explaining.add_argument("--user", default="", help="search with this user_id")
-        explaining.add_argument("--only", default="", help="queries whose name contains this")
+        explaining.add_argument(
+            "--only", default="", help="only queries whose name contains this text"
+        )
 
         measuring = verbs.add_parser("bench", help="measure searching and writing")
         measuring.add_argument("--sizes", type=_sizes, default=(10_000, 100_000))
-        measuring.add_argument("--number", type=int, default=300, help="of searches of each kind")
+        measuring.add_argument(
+            "--number", type=int, default=300, help="number of searches of each kind"
+        )
         measuring.add_argument("--out", type=Path, help="write the tables to this file")
-        clearing = verbs.add_parser("review", help="measure a reviewer who clears the queue")
-        clearing.add_argument("--entries", type=int, default=50_000, help="memories beside it")
-        clearing.add_argument("--number", type=int, default=300, help="of decisions")
+        clearing = verbs.add_parser("review", help="measure a reviewer clearing the queue")
+        clearing.add_argument(
+            "--entries", type=int, default=50_000, help="number of other memories"
+        )
+        clearing.add_argument("--number", type=int, default=300, help="number of decisions")
         for verb in (seeding, measuring, clearing):
-            verb.add_argument("--yes", action="store_true", help="do not ask")
+            verb.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         for verb in (measuring, clearing):
             verb.add_argument(
-                "--here", action="store_true", help="fill this installation, not a throw-away one"
+                "--here",
+                action="store_true",
+                help="use this installation instead of a temporary one",
             )
-        verbs.add_parser("topics", help="measure how well topics are found in labelled sentences")
+        verbs.add_parser("topics", help="measure topic quality on labelled sentences")
 
     def handle(self, *args: Any, **options: Any) -> None:
         getattr(self, options["verb"])(**options)
@@ -100,7 +108,7 @@ class Command(BaseCommand):
         number = round(options["entries"] * 100 / SHARES[0])
         self.seed(number=number, account_share=SHARES, yes=options["yes"])
         result = cleared(account_named(slug_of(SHARES[0])), options["number"])
-        self.stdout.write(f"Beside {options['entries']:,} memories: {format_figures(result)}")
+        self.stdout.write(f"With {options['entries']:,} memories: {format_figures(result)}")
 
     def explain(self, **options: Any) -> None:
         slow = []
@@ -149,8 +157,8 @@ def _confirm_if_needed(*, yes: bool) -> None:
         with acting(account):
             used += MemoryEntry.objects.of(account).count()
     question = (
-        f"There are {used:,} memories of others here. Synthetic accounts stay for good, as ledgers "
-        "do, and the index of vectors may be built anew meanwhile. Go on?"
+        f"This installation has {used:,} other memories. Synthetic accounts cannot be deleted "
+        "because ledgers are permanent, and the vector index may be rebuilt. Continue?"
     )
     if used and not yes and not agreed(question):
         raise CommandError("Nothing was changed.")
@@ -159,7 +167,7 @@ def _confirm_if_needed(*, yes: bool) -> None:
 def _shares(text: str) -> tuple[float, ...]:
     shares = tuple(float(part) for part in text.split(","))
     if min(shares) <= 0 or sum(shares) > 100:  # noqa: PLR2004 - percent
-        raise ArgumentTypeError("write percentages that add up to 100 at most, such as 90,1,0.1")
+        raise ArgumentTypeError("use percentages that add up to at most 100, for example 90,1,0.1")
     return shares
 
 
@@ -170,5 +178,7 @@ def _sizes(text: str) -> list[int]:
 def _chosen(slug: str | None) -> list[Account]:
     result = [a for a in every_account() if a.slug == slug or (not slug and PREFIX in a.slug)]
     if not result:
-        raise CommandError("There is no such account: manage.py perf seed 10000 makes some.")
+        raise CommandError(
+            "Account not found. Create synthetic accounts with: manage.py perf seed 10000"
+        )
     return result

@@ -28,8 +28,8 @@ LEEWAY = 0.05  # by which one index may find less than another: both are built b
 
 class Command(BaseCommand):
     help = (
-        "Restores a backup into a scratch database of the same server, checks it there, compares it"
-        " with the live one and drops it. Exit code 1 when something differs."
+        "Restore a backup into a scratch database of the same server, check it, compare it "
+        "with the live database and drop it. Exit code 1 if they differ."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -37,10 +37,12 @@ class Command(BaseCommand):
             "file",
             type=Path,
             nargs="?",
-            help=f"default: the newest in {settings.BACKUPS_DIR}, or one that is made now",
+            help=f"default: the newest in {settings.BACKUPS_DIR}, or a new one",
         )
-        parser.add_argument("--recalls", type=int, default=RECALLS, help="how many are compared")
-        parser.add_argument("--url", default="", help="the server as a superuser; see provision")
+        parser.add_argument(
+            "--recalls", type=int, default=RECALLS, help="number of compared recalls"
+        )
+        parser.add_argument("--url", default="", help="superuser URL of the server; see provision")
 
     def handle(self, *, file: Path | None, recalls: int, url: str, **_: Any) -> None:
         self.wrong = 0
@@ -62,7 +64,7 @@ class Command(BaseCommand):
                 report_progress=lambda size: progress.add(size // backup.KILOBYTE),
             )
             progress.end()
-            self.stdout.write(f"{path}, made {contents.made_at} by kmapp {contents.kmapp}")
+            self.stdout.write(f"{path}, created {contents.made_at} by kmapp {contents.kmapp}")
             self._report_check("restored", f"in {time.monotonic() - began:.1f} s", well=True)
             self._rows(contents, rehearse.restored(name))
             self._fsck(rehearse.checked(path, name))

@@ -29,20 +29,20 @@ LONG = 500  # questions from which a file also teaches what entries are worth al
 
 class Command(BaseCommand):
     help = (
-        "Learns the weights of search from files of labelled questions (tune); tells how well "
-        "search does on them with each of its signals left out (table), and whether a score means "
-        "the same in both languages (level). Needs no database."
+        "Tune the search weights on files of labelled questions (tune), measure retrieval "
+        "quality with an ablation of each signal (table), and check that scores mean the "
+        "same in both languages (level). Needs no database."
     )
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
         tuner = verbs.add_parser("tune", help="write the weights file")
-        table = verbs.add_parser("table", help="print, or write, the table of signals")
+        table = verbs.add_parser("table", help="print or write the ablation table")
         for verb in (tuner, table):
             verb.add_argument("files", nargs="+", type=Path, metavar="FILE.json.gz")
-            verb.add_argument("--vectors", type=Path, help="keep the vectors in this file")
-        verbs.add_parser("level", help="whether a score means the same in both languages")
+            verb.add_argument("--vectors", type=Path, help="cache vectors in this file")
+        verbs.add_parser("level", help="check that scores mean the same in both languages")
         tuner.add_argument("--out", type=Path, default=WEIGHTS)
         table.add_argument("--out", type=Path, help="write Markdown to this file")
 

@@ -36,13 +36,18 @@ CONTEXT = {"intent": "match", "user": {"tier": "pro"}, "count": 3, "tags": ["a",
 
 
 class Command(BaseCommand):
-    help = "Measures evaluating, selecting and backtesting in an account of its own; undone after."
+    help = (
+        "Measure rule evaluation, tool selection and backtests in a separate account; rolled "
+        "back at the end."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--rules", type=int, default=5_000)
         parser.add_argument("--decisions", type=int, default=10_000)
-        parser.add_argument("--log", type=int, default=50_000, help="decisions that are listed")
-        parser.add_argument("--number", type=int, default=200, help="of requests of each kind")
+        parser.add_argument("--log", type=int, default=50_000, help="number of decisions")
+        parser.add_argument(
+            "--number", type=int, default=200, help="number of requests of each kind"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         with undone() as account:

@@ -101,7 +101,7 @@ def test_an_older_state_put_back_is_found(ledger: Ledger) -> None:
     )
     (problem,) = [p for p in ledger.problems() if p["kind"] == "row"]
     assert problem["object"] == f"memory.memoryentry:{entry}"
-    assert "another commit than its last" in problem["message"]
+    assert "a commit other than its last" in problem["message"]
 
 
 def test_a_written_edge_passed_off_as_derived_is_missed(ledger: Ledger) -> None:
