@@ -134,7 +134,7 @@ def test_postgres_refuses_the_data_of_another_version(place: Path) -> None:
     with postgres(place, durable=False):
         pass
     (place / "postgres" / "PG_VERSION").write_text("17\n")
-    with pytest.raises(CannotStart, match=r"made by PostgreSQL 17, this is \d+"):
+    with pytest.raises(CannotStart, match=r"created by PostgreSQL 17, this is \d+"):
         postgres(place).prepare()
 
 

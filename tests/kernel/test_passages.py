@@ -45,7 +45,7 @@ def test_every_field_has_its_place() -> None:
 
 @pytest.mark.parametrize("source", ["", "[{date}]", "{text} {author}", "{text} {}", "text"])
 def test_a_template_without_text_or_with_unknown_fields_is_refused(source: str) -> None:
-    with pytest.raises(ValueError, match="write"):
+    with pytest.raises(ValueError, match="use"):
         Template(source)
 
 

@@ -128,7 +128,7 @@ def test_a_provider_in_trouble_is_not_blamed_on_the_texts(
 
 def test_an_embedder_that_is_not_there(form: Form, settings: Settings) -> None:
     settings.EMBEDDING_BATCH_BASE_URL = "http://127.0.0.1:1/v1"
-    with pytest.raises(ProviderError, match="cannot be reached"):
+    with pytest.raises(ProviderError, match="Cannot connect"):
         OpenAIEmbedder.for_passages(form).embed(["a"], kind="passage")
 
 

@@ -1,6 +1,4 @@
-"""What a superuser does once: repeated, refused, and what the two different roles may do "
-"afterwards.
-"""
+"""Provisioning by a superuser: repeated, refused, and what the two roles can do afterwards."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

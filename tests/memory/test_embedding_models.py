@@ -40,7 +40,7 @@ def add(template: str = '"{text}"') -> int:
     first = EmbeddingModel.objects.get(state=State.ACTIVE)
     size = f"--dimensions={first.dimensions}"
     out = command("add", first.name, size, "--sends-input-type", f"--template={template}")
-    return int(re.findall(r"#(\d+) is being filled", out)[0])
+    return int(re.findall(r"#(\d+) was added", out)[0])
 
 
 def write(agent: Agent, *texts: str) -> list[str]:
@@ -105,7 +105,7 @@ def test_an_incomplete_model_takes_over_by_force_only(agent: Agent) -> None:
     write(agent, *TEXTS)
     makers.settle()
     second = add()
-    with pytest.raises(CommandError, match=r"no vector of 3 of 3 texts[^$]*backfill \d"):
+    with pytest.raises(CommandError, match=r"no vector for 3 of 3 texts[^$]*backfill \d"):
         command("activate", str(second))
     command("activate", str(second), "--force")
     assert active_model().pk == second
@@ -164,7 +164,7 @@ def test_a_wrong_size_is_known_before_anything_exists() -> None:
 
 
 def test_a_template_without_the_text_is_refused() -> None:
-    with pytest.raises(CommandError, match=r"write \{text\}"):
+    with pytest.raises(CommandError, match=r"use \{text\}"):
         command("add", "any", "--dimensions=384", "--template={title}")
 
 
