@@ -4,12 +4,9 @@ from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from context.actions.archives import erase_archives, expired_archives
 from context.actions.settings import change_settings
@@ -18,7 +15,6 @@ from context.archives.placeholders import render_placeholder
 from context.models import ContextSettings, ToolResultArchive
 from context.views.filters import ArchiveFilter
 from context.views.forms import RetentionForm
-from kmapp.accounts.models import Membership
 from kmapp.search.models import Vector
 from kmapp.text import tokens
 from kmapp.web.actor_names import list_actor_names
@@ -26,21 +22,21 @@ from kmapp.web.http import (
     WebRequest,
     account_id_for,
     actor_for,
-    fragment,
+    get_row_or_404,
+    is_admin,
+    paginate,
+    parse_reason,
     parse_row_number,
-    post_text,
 )
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import admin_required, reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import format_api_command, redirect_with_notice, render_part
 
-PAGE = 50
 MAX_CHARACTERS = 20_000  # characters of a result on its page
 MAX_EXPIRED = 50  # expired results on the page
-REASON = 500
+FIRST_RESULT = '{"tool_name": "search", "threshold": 20, "result": "The tea room opens at nine."}'
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def archives(request: WebRequest) -> HttpResponse:
     account_id = account_id_for(request)
     rows = ToolResultArchive.objects.of(account_id).briefly().order_by("-created_at", "-pk")
@@ -48,26 +44,16 @@ def archives(request: WebRequest) -> HttpResponse:
     settings = ContextSettings.objects.get_or_default(account_id)
     context = {
         "filter": filtered,
-        "page": Paginator(filtered.qs, PAGE).get_page(request.GET.get("page")),
+        "page": paginate(request, filtered.qs),
         "narrowed": any(request.GET.get(name) for name in filtered.filters),
         "settings": settings,
         "due": expired_archives(account_id, settings.retention_days).count(),
-        "first_command": _first_command(request),
+        "first_command": format_api_command(request, "context:api_results", FIRST_RESULT),
     }
-    return render(request, fragment(request, "context/archives/index.html", "list"), context)
+    return render_part(request, "context/archives/index.html", "list", context)
 
 
-def _first_command(request: WebRequest) -> str:
-    address = request.build_absolute_uri(reverse("context:api_results"))
-    body = '{"tool_name": "search", "threshold": 20, "result": "The tea room opens at nine."}'
-    return (
-        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
-        f"-H 'Content-Type: application/json' -d '{body}'"
-    )
-
-
-@require_safe
-@reviewer_required
+@page_view("GET")
 def archive(request: WebRequest, pk: UUID) -> HttpResponse:
     """Show a result, with the best passages for a query."""
     account_id = account_id_for(request)
@@ -86,7 +72,7 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
         "placeholder": render_placeholder(row.to_placeholder(), row.language),
         "ready": vectors.filter(state=Vector.State.READY).exists(),
         "names": list_actor_names([row.created_by]),
-        "may_erase": request.access.role == Membership.Role.ADMIN,
+        "may_erase": is_admin(request),
     }
     return render(request, "context/archives/detail.html", context)
 
@@ -98,22 +84,21 @@ def _best_passages(row: ToolResultArchive, query: str) -> list[dict[str, Any]]:
     return [{"passage": passages_[index], "score": scores[index]} for index in best]
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@admin_required
+@page_view("GET", "POST", admin=True)
 def erase_archive(request: WebRequest, pk: UUID) -> HttpResponse:
     """Erase after confirmation, because it cannot be undone."""
     account_id = account_id_for(request)
-    row = get_object_or_404(ToolResultArchive.objects.of(account_id), pk=pk)
+    row = get_row_or_404(request, ToolResultArchive, pk)
     if request.method != "POST":
         return render(request, "context/archives/erase.html", {"archive": row})
-    reason = post_text(request, "reason", REASON)
+    reason = parse_reason(request)
     erase_archives(account_id, actor_for(request), [row], reason=reason)
-    notify_success(request, _("Erased. The ledger still records that it existed."))
-    return redirect("context:archives")
+    return redirect_with_notice(
+        request, _("Erased. The ledger still records that it existed."), "context:archives"
+    )
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def retention(request: WebRequest) -> HttpResponse:
     """Show the retention settings and the results that expire."""
     return _render_retention(
@@ -121,8 +106,7 @@ def retention(request: WebRequest) -> HttpResponse:
     )
 
 
-@require_POST
-@admin_required
+@page_view("POST", admin=True)
 def update_retention(request: WebRequest) -> HttpResponse:
     """Change the settings. A period that expires results now needs confirmation of their number."""
     settings = ContextSettings.objects.get_or_default(account_id_for(request))
@@ -141,11 +125,10 @@ def update_retention(request: WebRequest) -> HttpResponse:
         form.cleaned_data,
         actor=actor_for(request),
         version=parse_row_number(request.POST.get("version", "")) or 0,
-        reason=post_text(request, "reason", REASON),
+        reason=parse_reason(request),
     )
     message = _("Settings saved.") if changed else _("Nothing changed.")
-    notify_success(request, message)
-    return redirect("context:keeping")
+    return redirect_with_notice(request, message, "context:keeping")
 
 
 def _is_shorter(settings: ContextSettings, days: int | None) -> bool:
@@ -165,7 +148,7 @@ def _render_retention(
         "due": expired.count(),
         "expired": expired.briefly()[:MAX_EXPIRED],
         "oldest": rows.order_by("created_at", "pk")[:10],
-        "may_change": request.access.role == Membership.Role.ADMIN,
+        "may_change": is_admin(request),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if invalid_form else HTTPStatus.OK
     return render(request, "context/archives/keeping.html", context, status=status)

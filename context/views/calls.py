@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from context.actions.replays import RecordedCall, load_recorded_calls, replay
 from context.assembly.budget import Draft
@@ -19,10 +17,11 @@ from context.reports.chart_data import build_bar, build_steps
 from context.views.call_prompt import PromptPart, list_prompt_parts
 from context.views.filters import CallFilter
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, fragment, uuid_or_404
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import WebRequest, account_id_for, paginate, uuid_or_404
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import format_api_command, render_part
 
-PAGE = 50
+FIRST_CALL = '{"messages": [{"role": "user", "content": "When does the tea room open?"}]}'
 LARGEST_TOOLS = 10
 PAGES = {
     "memory": "memory:entry",
@@ -32,12 +31,11 @@ PAGES = {
 }
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def calls(request: WebRequest) -> HttpResponse:
     rows = ContextCostReport.objects.of(account_id_for(request))
     filtered = CallFilter(request.GET, queryset=rows.newest_first())
-    page = Paginator(filtered.qs.ids(), PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, filtered.qs.ids())
     rows_ = list(rows.load_page(page.object_list))
     largest = max((row.total for row in rows_), default=0)
     context = {
@@ -47,9 +45,9 @@ def calls(request: WebRequest) -> HttpResponse:
         "narrowed": any(request.GET.get(name) for name in filtered.filters),
         "sections": labels.SECTIONS,
         "actions": labels.ACTIONS,
-        "first_command": _first_command(request),
+        "first_command": format_api_command(request, "context:api_assemble", FIRST_CALL),
     }
-    return render(request, fragment(request, "context/calls/index.html", "list"), context)
+    return render_part(request, "context/calls/index.html", "list", context)
 
 
 def _label_bar(row: ContextCostReport, largest: int) -> list[dict[str, Any]]:
@@ -57,17 +55,7 @@ def _label_bar(row: ContextCostReport, largest: int) -> list[dict[str, Any]]:
     return [{"piece": part, "label": labels.SECTIONS[part.name]} for part in parts]
 
 
-def _first_command(request: WebRequest) -> str:
-    address = request.build_absolute_uri(reverse("context:api_assemble"))
-    body = '{"messages": [{"role": "user", "content": "When does the tea room open?"}]}'
-    return (
-        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
-        f"-H 'Content-Type: application/json' -d '{body}'"
-    )
-
-
-@require_safe
-@reviewer_required
+@page_view("GET")
 def call(request: WebRequest, pk: UUID) -> HttpResponse:
     """Show one call: its tokens, decisions, evidence and prompt."""
     account_id = account_id_for(request)

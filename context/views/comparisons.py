@@ -6,13 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import render
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_safe
 
 from context.actions.comparisons import (
     ComparisonRequest,
@@ -30,14 +28,19 @@ from context.reports.comparison_totals import Bucket, Distribution
 from context.views.policy_forms import SideForm, format_value
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.forms import Styled
-from kmapp.web.http import WebRequest, account_id_for, actor_for, respond_unless_unchanged
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    get_row_or_404,
+    paginate,
+)
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice, render_polled
 
 INDEX = "context/comparisons/index.html"
 NEW = "context/comparisons/new.html"
 DETAIL = "context/comparisons/detail.html"
-PAGE = 50
 CALL_CHOICES = [(number, f"{number:,}") for number in (100, 500, 1_000, 5_000)]
 # Tabs of the individual differences.
 TABS: Mapping[str, str | Promise] = {
@@ -59,11 +62,10 @@ class SelectionForm(Styled):
     model = forms.CharField(label=_("Model"), max_length=100, required=False)
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def comparisons(request: WebRequest) -> HttpResponse:
     rows = ContextComparison.objects.of(account_id_for(request)).order_by("-created_at", "-pk")
-    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, rows)
     page_rows = list(page.object_list)
     context = {
         "page": page,
@@ -81,8 +83,7 @@ def comparisons(request: WebRequest) -> HttpResponse:
     return render(request, INDEX, context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def compare(request: WebRequest) -> HttpResponse:
     """Create a comparison; a worker runs it."""
     account_id = account_id_for(request)
@@ -103,23 +104,24 @@ def compare(request: WebRequest) -> HttpResponse:
         **selection.cleaned_data,
     )
     comparison = start_comparison(account_id, actor_for(request), comparison_request)
-    notify_success(
-        request, _now("Replay started. No requests are sent to a model and no data changes.")
+    return redirect_with_notice(
+        request,
+        _now("Replay started. No requests are sent to a model and no data changes."),
+        "context:comparison",
+        pk=comparison.pk,
     )
-    return redirect("context:comparison", pk=comparison.pk)
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def comparison(request: WebRequest, pk: UUID) -> HttpResponse:
-    comparison = _get_or_404(request, pk)
+    comparison = get_row_or_404(request, ContextComparison, pk)
     show = request.GET.get("show", "changed")
     show = show if show in TABS else "changed"
     rows = ContextDifference.objects.of(comparison.account_id).of_kind(comparison, show)
     rows_ = rows.select_related("report")
     # What a call's row shows stands in columns: reports are long.
     rows_ = rows_.defer("report__report", "report__tool_tokens", "report__called_tools")
-    page = Paginator(rows_, PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, rows_)
     context = {
         **_progress(comparison),
         "left": describe_side(comparison.left),
@@ -133,17 +135,12 @@ def comparison(request: WebRequest, pk: UUID) -> HttpResponse:
     return render(request, DETAIL, context)
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def progress(request: WebRequest, pk: UUID) -> HttpResponse:
     """Return the polled part of the page."""
-    return respond_unless_unchanged(
-        request, render(request, f"{DETAIL}#sums", _progress(_get_or_404(request, pk)))
+    return render_polled(
+        request, f"{DETAIL}#sums", _progress(get_row_or_404(request, ContextComparison, pk))
     )
-
-
-def _get_or_404(request: WebRequest, pk: UUID) -> ContextComparison:
-    return get_object_or_404(ContextComparison.objects.of(account_id_for(request)), pk=pk)
 
 
 def _progress(comparison: ContextComparison) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_safe
 
 from context.models import ContextSettings
 from context.reports import labels as words
@@ -29,7 +28,7 @@ from context.reports.costs import (
 from context.reports.savings import Saving, find_savings
 from kmapp.web.forms import Styled
 from kmapp.web.http import WebRequest, account_id_for
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
 
 PAGE = 50
 COLOURS = 7  # parts that have a colour of their own in the drawing; the eighth is the rest
@@ -62,8 +61,7 @@ class CostsForm(Styled):
     by = forms.ChoiceField(choices=TABS.items(), required=False, widget=forms.HiddenInput)
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def costs(request: WebRequest) -> HttpResponse:
     form = CostsForm({"days": DEFAULT_DAYS, "by": "section"} | request.GET.dict())
     filters = form.cleaned_data if form.is_valid() else {}

@@ -4,36 +4,37 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from context.actions.settings import INPUT, change_settings
 from context.models import ContextInput, ContextSettings
 from context.reports import labels
 from context.views.policy_forms import format_value
 from context.views.setting_forms import SECTIONS, Form, format_price
-from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, post_text
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import admin_required, reviewer_required
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    is_admin,
+    parse_reason,
+    parse_row_number,
+)
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
 from kmapp.web.settings_history import list_changes
 from kmapp.web.templatetags.web import display_value
 
-REASON = 500
 
-
-@require_safe
-@reviewer_required
+@page_view("GET")
 def settings(request: WebRequest) -> HttpResponse:
     return _render_page(request, ContextSettings.objects.get_or_default(account_id_for(request)))
 
 
-@require_POST
-@admin_required
+@page_view("POST", admin=True)
 def set_settings(request: WebRequest) -> HttpResponse:
     section = request.POST.get("section", "")
     if section not in SECTIONS:
@@ -47,11 +48,10 @@ def set_settings(request: WebRequest) -> HttpResponse:
         form.values(),
         actor=actor_for(request),
         version=parse_row_number(request.POST.get("version", "")) or 0,
-        reason=post_text(request, "reason", REASON),
+        reason=parse_reason(request),
     )
     format_value = _("Settings saved.") if changed else _("Nothing changed.")
-    notify_success(request, format_value)
-    return redirect(f"{reverse('context:settings')}#{section}")
+    return redirect_with_notice(request, format_value, f"{reverse('context:settings')}#{section}")
 
 
 def _render_page(
@@ -70,7 +70,7 @@ def _render_page(
             for name, (build_form, title, lead) in SECTIONS.items()
         ],
         "input_count": ContextInput.objects.of(row.account_id).count(),
-        "may_change": request.access.role == Membership.Role.ADMIN,
+        "may_change": is_admin(request),
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
     }

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from context.models import ContextSettings
 from context.reports.costs import DEFAULT_DAYS, Period, calculate_totals
@@ -12,11 +11,10 @@ from context.reports.outcome_statistics import Result, list_results
 from context.views.costs import CostsForm
 from kmapp.search.variants import VARIANTS
 from kmapp.web.http import WebRequest, account_id_for
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def variants(request: WebRequest) -> HttpResponse:
     form = CostsForm({"days": DEFAULT_DAYS} | request.GET.dict())
     filters = form.cleaned_data if form.is_valid() else {}

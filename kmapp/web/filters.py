@@ -10,6 +10,14 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 
+class Filters(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
+    """Filters of a list. The URL holds their state."""
+
+    @property
+    def is_narrowed(self) -> bool:
+        return any(self.data.get(name) for name in self.filters)
+
+
 class _Select(forms.Select):
     def __init__(self, **more: Any) -> None:
         super().__init__(attrs={"class": "form-select"}, **more)

@@ -1,12 +1,13 @@
 """Forms for API keys, members and passwords."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Self
 
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.password_validation import validate_password
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership
@@ -20,23 +21,46 @@ EXPIRIES = [
 ]
 
 
+# The CSS class of a widget; the first match applies, as some widgets inherit from others.
+STYLES = (
+    (forms.CheckboxSelectMultiple, "checks"),
+    (forms.CheckboxInput, "check"),
+    (forms.Select, "form-select"),
+    (forms.Widget, "form-control"),
+)
+
+
 class Styled(forms.Form):
     """A form whose fields have the CSS classes of their widgets."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
-            many = isinstance(field.widget, forms.CheckboxSelectMultiple)
-            select = isinstance(field.widget, forms.Select) and not many
-            box = isinstance(field.widget, forms.CheckboxInput)
-            style = "form-select" if select else "checks" if many else "form-control"
-            style = "check" if box else style
+            style = next((css for widget, css in STYLES if isinstance(field.widget, widget)))
             field.widget.attrs.setdefault("class", style)
 
 
-class KeyForm(Styled):
-    """Form for a new API key."""
+class SettingsForm(Styled):
+    """Some settings of a row, with the heading and the description of their section."""
 
+    title: str | Promise = ""
+    lead: str | Promise = ""
+
+    @classmethod
+    def of(cls, settings: Any, data: Any = None) -> Self:
+        """Return the form with the row's values, or with submitted data."""
+        return cls(data, initial=cls.values_of(settings))
+
+    @classmethod
+    def values_of(cls, settings: Any) -> dict[str, Any]:
+        return {name: getattr(settings, name) for name in cls.base_fields}
+
+    def values(self) -> dict[str, Any]:
+        """Return the submitted settings."""
+        return dict(self.cleaned_data)
+
+
+class KeyForm(Styled):
     name = forms.CharField(
         label=_("Name"),
         max_length=100,

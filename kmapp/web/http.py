@@ -1,17 +1,23 @@
-"""The request of a page, and helpers for its parameters and its response."""
+"""The request of a page, and helpers for its parameters."""
 
-from hashlib import sha256
+from typing import Any, TypeVar
 from uuid import UUID
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.cache import get_conditional_response
-from django.utils.http import quote_etag, url_has_allowed_host_and_scheme
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import AccountAccess, User
+from kmapp.accounts.models import AccountAccess, AccountOwned, Membership, User
+from kmapp.errors import Invalid
 
+M = TypeVar("M", bound=AccountOwned)
 MAX_DIGITS = 19  # of the largest bigint
+MAX_REASON_LENGTH = 500
+PAGE_SIZE = 50
 
 
 class WebRequest(HttpRequest):
@@ -32,17 +38,18 @@ def actor_for(request: WebRequest) -> Actor:
     return Actor("user", request.user.pk)
 
 
-def fragment(request: WebRequest, template: str, name: str) -> str:
-    """Return the template, or for htmx its named partial. History navigation needs the page."""
-    wants_part = request.htmx and not request.htmx.history_restore_request
-    return f"{template}#{name}" if wants_part else template
+def is_admin(request: WebRequest) -> bool:
+    return request.access.role == Membership.Role.ADMIN
 
 
-def respond_unless_unchanged(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
-    """Return the answer to a poll, or 304 if its content is unchanged."""
-    answer.headers["ETag"] = quote_etag(sha256(answer.content).hexdigest()[:32])
-    unchanged = get_conditional_response(request, etag=answer.headers["ETag"], response=answer)
-    return unchanged or answer
+def get_row_or_404(request: WebRequest, model: type[M], pk: UUID) -> M:
+    """Return a row of the selected account."""
+    return get_object_or_404(model, account_id=account_id_for(request), pk=pk)
+
+
+def paginate(request: HttpRequest, rows: Any, size: int = PAGE_SIZE) -> Page[Any]:
+    """Return the requested page of the rows."""
+    return Paginator(rows, size).get_page(request.GET.get("page"))
 
 
 def parse_row_number(text: str) -> int | None:
@@ -60,6 +67,19 @@ def uuid_or_404(text: str) -> UUID:
 def post_text(request: HttpRequest, name: str, max_length: int) -> str:
     """Return a text of a form, without NUL, which PostgreSQL cannot store."""
     return request.POST.get(name, "").replace("\x00", "").strip()[:max_length]
+
+
+def parse_reason(request: HttpRequest) -> str:
+    """Return the reason that a person gave for a change; the ledger records it."""
+    return post_text(request, "reason", MAX_REASON_LENGTH)
+
+
+def parse_version(text: str) -> int:
+    """Return the version of the row that the person saw."""
+    version = parse_row_number(text)
+    if version is None:
+        raise Invalid(_("The version number is missing. Reload the page and decide again."))
+    return version
 
 
 def safe_next_url(request: HttpRequest, default: str) -> str:

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import AccountAccess, Membership, list_account_access
@@ -26,25 +27,23 @@ PageView = Callable[..., HttpResponseBase | AfterCommit]
 SELECTED_ACCOUNT = "account"  # session key of the selected account
 
 
-def reviewer_required(view: PageView) -> View:
-    """Require a member of the account."""
-    return _require_role(view, roles={Membership.Role.REVIEWER, Membership.Role.ADMIN})
+def page_view(*methods: str, admin: bool = False) -> Callable[[PageView], View]:
+    """Make a page for the members of an account, or only for its admins. GET includes HEAD."""
+    roles = {Membership.Role.ADMIN} if admin else set(Membership.Role)
 
+    def decorate(view: PageView) -> View:
+        @wraps(view)
+        def checked_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if not request.user.is_authenticated:
+                return _to_sign_in(request)
+            page = partial(view, *args, **kwargs)
+            return run_view(cast("WebRequest", request), page, roles=roles)
 
-def admin_required(view: PageView) -> View:
-    """Require an admin of the account."""
-    return _require_role(view, roles={Membership.Role.ADMIN})
+        checked_view.roles = roles  # type: ignore[attr-defined]  # read by a test of all pages
+        allowed = [*methods, "HEAD"] if "GET" in methods else list(methods)
+        return require_http_methods(allowed)(checked_view)
 
-
-def _require_role(view: PageView, *, roles: set[Membership.Role]) -> View:
-    @wraps(view)
-    def checked_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if not request.user.is_authenticated:
-            return _to_sign_in(request)
-        return run_view(cast("WebRequest", request), partial(view, *args, **kwargs), roles=roles)
-
-    checked_view.roles = roles  # type: ignore[attr-defined]  # read by a test of all pages
-    return checked_view
+    return decorate
 
 
 def run_view(

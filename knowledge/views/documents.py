@@ -3,18 +3,16 @@
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kmapp.prompt_injection import detect_flags
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import WebRequest, account_id_for, actor_for, paginate
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.usage_registry import find_usage
 from knowledge.actions.erasure import erase_document
 from knowledge.actions.parse_documents import read_again
@@ -27,8 +25,7 @@ PAGE = 50
 USES = 10  # the latest
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def document(request: WebRequest, pk: UUID) -> HttpResponse:
     account_id = account_id_for(request)
     row = _get_document(request, pk)
@@ -36,7 +33,7 @@ def document(request: WebRequest, pk: UUID) -> HttpResponse:
     versions = row.source.index_versions
     version = version if version in versions else versions[0]
     chunks = KnowledgeChunk.objects.of(account_id).filter(document=row).cut_by(version)
-    page = Paginator(chunks.order_by("chunk_index"), CHUNKS).get_page(request.GET.get("page"))
+    page = paginate(request, chunks.order_by("chunk_index"), CHUNKS)
     texts = KnowledgeText.objects.of(account_id).filter(document=row).defer("text")
     context = {
         "document": row,
@@ -76,8 +73,7 @@ def _states(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> dic
     }
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
     account_id = account_id_for(request)
     rows = KnowledgeChunk.objects.of(account_id)
@@ -97,34 +93,35 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
     return render(request, "knowledge/chunks/detail.html", context)
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def failures(request: WebRequest) -> HttpResponse:
     rows = KnowledgeDocument.objects.of(account_id_for(request)).present()
     failed = rows.filter(state=KnowledgeDocument.State.FAILED).select_related("source")
-    page = Paginator(failed.newest_first(), PAGE).get_page(request.GET.get("page"))
-    template = fragment(request, "knowledge/documents/failures.html", "list")
-    return render(request, template, {"page": page})
+    page = paginate(request, failed.newest_first())
+    return render_part(request, "knowledge/documents/failures.html", "list", {"page": page})
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def retry(request: WebRequest, pk: UUID) -> HttpResponse:
     read_again(account_id_for(request), pk)
-    notify_success(request, _("Parsing the document again."))
-    return redirect("knowledge:document", pk=pk)
+    return redirect_with_notice(
+        request, _("Parsing the document again."), "knowledge:document", pk=pk
+    )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     """Asks once, and says what goes."""
     row = _get_document(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/documents/erase.html", {"document": row})
     erase_document(account_id_for(request), pk, actor_for(request))
-    notify_success(request, _("Erased. Citations now return the commit that erased it."))
-    return redirect("knowledge:source", pk=row.source_id)
+    return redirect_with_notice(
+        request,
+        _("Erased. Citations now return the commit that erased it."),
+        "knowledge:source",
+        pk=row.source_id,
+    )
 
 
 def _get_document(request: WebRequest, pk: UUID) -> KnowledgeDocument:

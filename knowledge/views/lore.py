@@ -6,20 +6,18 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_safe
 
 from kmapp.api.strict_json import Limits, Refused, parse
 from kmapp.errors import DomainError
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.http import WebRequest, account_id_for, actor_for, paginate
 from kmapp.web.json_errors import json_issue
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import fragment, redirect_with_notice, render_part
 from knowledge.actions.erasure import erase_source
 from knowledge.actions.lore import add_entries, bring_lorebook, change_entry, erase_entry
 from knowledge.actions.sources import NewSource
@@ -31,21 +29,18 @@ from knowledge.models import KnowledgeSource, LorebookEntry
 from knowledge.views.lore_forms import BenchForm, EntryForm, ImportForm
 
 LARGEST = Limits(items=500_000)  # values: exports have a hundred and more for each entry
-PAGE = 50
 LONGEST_SAMPLE = 200_000  # characters of a conversation to try an entry on
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def lore(request: WebRequest) -> HttpResponse:
     books = KnowledgeSource.objects.of(account_id_for(request)).lorebooks()
     rows = books.annotate(held=Count("entries")).order_by("name", "pk")
-    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
-    return render(request, fragment(request, "knowledge/lore/index.html", "list"), {"page": page})
+    page = paginate(request, rows)
+    return render_part(request, "knowledge/lore/index.html", "list", {"page": page})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def bring(request: WebRequest) -> HttpResponse:
     """Create a lorebook: empty, or from a file."""
     form = ImportForm(request.POST or None, request.FILES or None)
@@ -74,22 +69,21 @@ def _brought(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     new = NewSource(name=data["name"], kind="lorebook", trust=data["trust"])
     source = bring_lorebook(account_id_for(request), actor_for(request), new, entries)
     message = ngettext("%(n)d entry imported.", "%(n)d entries imported.", len(entries))
-    notify_success(request, message % {"n": len(entries)})
-    return redirect("knowledge:lorebook", pk=source.pk)
+    return redirect_with_notice(
+        request, message % {"n": len(entries)}, "knowledge:lorebook", pk=source.pk
+    )
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def lorebook(request: WebRequest, pk: UUID) -> HttpResponse:
     book = _book(request, pk)
     rows = LorebookEntry.objects.of(account_id_for(request)).filter(source=book)
-    page = Paginator(rows.order_by("order", "pk"), PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, rows.order_by("order", "pk"))
     context = {"book": book, "page": page}
-    return render(request, fragment(request, "knowledge/lore/detail.html", "list"), context)
+    return render_part(request, "knowledge/lore/detail.html", "list", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def add(request: WebRequest, pk: UUID) -> HttpResponse:
     book = _book(request, pk)
     form = EntryForm(request.POST or None, initial={"version": 0})
@@ -101,13 +95,11 @@ def add(request: WebRequest, pk: UUID) -> HttpResponse:
         except DomainError as error:
             form.add_error(None, _explained(error))
         else:
-            notify_success(request, _("Entry added."))
-            return redirect("knowledge:lorebook", pk=pk)
+            return redirect_with_notice(request, _("Entry added."), "knowledge:lorebook", pk=pk)
     return _form(request, form, _("New entry"), book)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def entry(request: WebRequest, pk: UUID) -> HttpResponse:
     account_id = account_id_for(request)
     rows = LorebookEntry.objects.of(account_id).select_related("source")
@@ -123,34 +115,30 @@ def entry(request: WebRequest, pk: UUID) -> HttpResponse:
         except DomainError as error:
             form.add_error(None, _explained(error))
         else:
-            notify_success(request, _("Changed."))
-            return redirect("knowledge:lorebook", pk=row.source_id)
+            return redirect_with_notice(
+                request, _("Changed."), "knowledge:lorebook", pk=row.source_id
+            )
     return _form(request, form, str(row)[:60], row.source, entry=row)
 
 
-@require_http_methods(["POST"])
-@reviewer_required
+@page_view("POST")
 def drop(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = LorebookEntry.objects.of(account_id_for(request))
     row = get_object_or_404(rows, pk=pk)
     erase_entry(account_id_for(request), pk, actor_for(request))
-    notify_success(request, _("Erased."))
-    return redirect("knowledge:lorebook", pk=row.source_id)
+    return redirect_with_notice(request, _("Erased."), "knowledge:lorebook", pk=row.source_id)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     book = _book(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/lore/erase.html", {"book": book})
     erase_source(account_id_for(request), pk, actor_for(request))
-    notify_success(request, _("Erased."))
-    return redirect("knowledge:lore")
+    return redirect_with_notice(request, _("Erased."), "knowledge:lore")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def bench(request: WebRequest) -> HttpResponse:
     """Paste a conversation, and see what fires. Nothing is kept."""
     form = BenchForm(request.POST or None)

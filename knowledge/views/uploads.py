@@ -11,18 +11,17 @@ from uuid import UUID
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from django.views.decorators.http import require_http_methods
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import DomainError
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for, actor_for
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
 from knowledge.actions.ingest import ingest
 from knowledge.actions.page_fetches import allowed, refuse_to_fetch
 from knowledge.actions.prepare_delivery import Delivery, prepare
@@ -146,8 +145,7 @@ class UploadForm(forms.Form):
         return files
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def upload(request: WebRequest) -> HttpResponse | AfterCommit:
     form = UploadForm(request.POST or None, request.FILES or None, initial=_initial(request))
     if form.is_valid():
@@ -190,12 +188,12 @@ def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     with acting(account_id):
         result = ingest(source, actor, prepared)
     if not data["uploads"]:
-        notify_success(request, _("Fetching the page."))
-        return redirect("knowledge:source", pk=source.pk)
+        return redirect_with_notice(
+            request, _("Fetching the page."), "knowledge:source", pk=source.pk
+        )
     number = len(result.added) + len(result.changed)
     message = ngettext("%(n)d file uploaded.", "%(n)d files uploaded.", number)
-    notify_success(request, message % {"n": number})
-    return redirect("knowledge:source", pk=source.pk)
+    return redirect_with_notice(request, message % {"n": number}, "knowledge:source", pk=source.pk)
 
 
 def _source(account_id: UUID, actor: Actor, data: dict[str, Any]) -> KnowledgeSource:

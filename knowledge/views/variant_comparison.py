@@ -6,19 +6,17 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.errors import Invalid
 from kmapp.search.variants import DEFAULT, VARIANTS
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, account_id_for, actor_for, post_text, safe_next_url
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import WebRequest, account_id_for, actor_for, paginate, post_text, safe_next_url
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
 from knowledge.models.questions import LONGEST
 from knowledge.retrieval.variant_comparison import compared
@@ -55,15 +53,14 @@ class VariantsForm(forms.Form):
     )
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     """Nothing is asked of a model while the account's transaction is open."""
     account_id = account_id_for(request)
     params = {"left": DEFAULT.name, "right": OTHER} | request.GET.dict()
     form = VariantsForm(params)
     rows = KnowledgeQuestion.objects.of(account_id).order_by("-created_at", "-pk")
-    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, rows, PAGE)
     context: dict[str, Any] = {"form": form, "page": page, "longest": LONGEST}
     if not form.is_valid():
         return render(request, TEMPLATE, context, status=400)
@@ -94,8 +91,7 @@ def _render_answers(request: WebRequest, context: dict[str, Any]) -> AfterCommit
     return AfterCommit(lambda: render(request, TEMPLATE, context | {"rows": rows}))
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def save_question(request: WebRequest) -> HttpResponse:
     """Keep a question; one that is known stays as it is."""
     text = post_text(request, "text", LONGEST)
@@ -112,14 +108,15 @@ def save_question(request: WebRequest) -> HttpResponse:
         text=text,
         defaults={"created_by": str(actor_for(request))},
     )
-    notify_success(request, _("Question saved."))
-    return redirect(safe_next_url(request, "/knowledge/comparison/"))
+    return redirect_with_notice(
+        request, _("Question saved."), safe_next_url(request, "/knowledge/comparison/")
+    )
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def forget(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = KnowledgeQuestion.objects.of(account_id_for(request))
     get_object_or_404(rows, pk=pk).delete()
-    notify_success(request, _("Question deleted."))
-    return redirect(safe_next_url(request, "/knowledge/comparison/"))
+    return redirect_with_notice(
+        request, _("Question deleted."), safe_next_url(request, "/knowledge/comparison/")
+    )

@@ -3,21 +3,18 @@
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
-from kmapp.web.http import WebRequest, account_id_for, actor_for, post_text
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, account_id_for, actor_for, parse_reason
+from kmapp.web.page_access import page_view
 from memory.actions import bulk_review
 from memory.actions.review import FORGETTABLE
 from memory.retrieval.entry_list import Listing
 from memory.views.bulk_review import notify_result
-from memory.views.review_forms import REASON
 
 EXAMPLES = 20  # of what would be forgotten
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def forget_these(request: WebRequest) -> HttpResponse:
     """Asks with the exact number; then does it, at once or by workers."""
     account_id, actor = account_id_for(request), actor_for(request)
@@ -29,7 +26,7 @@ def forget_these(request: WebRequest) -> HttpResponse:
             rows,
             actor,
             ticket=request.POST.get("ticket", ""),
-            reason=post_text(request, "reason", REASON),
+            reason=parse_reason(request),
         )
         if started.events:
             return redirect("memory:bulk_run", pk=started.run.pk)
@@ -42,6 +39,6 @@ def forget_these(request: WebRequest) -> HttpResponse:
         "entries": examples,
         "more": max(0, extent.memories - EXAMPLES),
         "listing": listing,
-        "longest": REASON,
+        "longest": MAX_REASON_LENGTH,
     }
     return render(request, "memory/forgetting/index.html", context)

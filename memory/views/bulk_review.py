@@ -5,38 +5,35 @@ from http import HTTPStatus
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import (
+    MAX_REASON_LENGTH,
     WebRequest,
     account_id_for,
     actor_for,
-    fragment,
+    get_row_or_404,
+    parse_reason,
     parse_row_number,
-    post_text,
-    respond_unless_unchanged,
 )
 from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_page, render_part, render_polled
 from memory.actions import bulk_review
 from memory.actions.bulk_review import PART_SIZE, EntryVersion
 from memory.models import BulkRun
 from memory.review.queue import queue
-from memory.views.review_forms import REASON
 from memory.views.review_queue import address, at_page, moved_on, need, open_next, picked
 
 MOST = 50_000  # of one run
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def many(request: WebRequest) -> HttpResponse | AfterCommit:
     """Asks what is to be done with the marked ones, or all of the group; then does it."""
     if request.method != "POST":
@@ -52,10 +49,10 @@ def many(request: WebRequest) -> HttpResponse | AfterCommit:
         actor_for(request),
         _operation(request),
         chosen,
-        post_text(request, "reason", REASON),
+        parse_reason(request),
     ).run
     if len(chosen) > PART_SIZE:
-        return _to(request, reverse("memory:bulk_run", args=[run.pk]))
+        return redirect_page(request, reverse("memory:bulk_run", args=[run.pk]))
     notify_result(request, run)
     return AfterCommit(lambda: moved_on(request, open_next(request)))
 
@@ -68,12 +65,11 @@ def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpR
         "need": need(request),
         "drifted": drifted,
         "most": MOST,
-        "longest": REASON,
+        "longest": MAX_REASON_LENGTH,
         "at_page": at_page(request),
     }
-    template = fragment(request, "memory/review/bulk.html", "dialogue")
     status = HTTPStatus.CONFLICT if drifted else HTTPStatus.OK
-    answer = render(request, template, context, status=status)
+    answer = render_part(request, "memory/review/bulk.html", "dialogue", context, status)
     if drifted and request.htmx:
         answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "#dialog", "innerHTML"
     return answer
@@ -104,37 +100,34 @@ def _all_of_them(request: WebRequest) -> Sequence[EntryVersion]:
     return list(rows[: MOST + 1])[:MOST]
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def run(request: WebRequest, pk: UUID) -> HttpResponse:
     """How far it is; asked for again and again while it is looked at."""
-    row = get_object_or_404(BulkRun.objects.of(account_id_for(request)), pk=pk)
+    row = get_row_or_404(request, BulkRun, pk)
     context = {
         "run": row,
         "progress": bulk_review.get_progress(row),
         "names": list_actor_names([row.actor, *([row.undone_by] if row.undone_by else [])]),
     }
-    template = fragment(request, "memory/review/run.html", "progress")
-    return respond_unless_unchanged(request, render(request, template, context))
+    return render_polled(request, "memory/review/run.html", context, part="progress")
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Take the whole of it back."""
     account_id = account_id_for(request)
-    get_object_or_404(BulkRun.objects.of(account_id), pk=pk)
+    get_row_or_404(request, BulkRun, pk)
     row = bulk_review.undo_run(account_id, pk, actor_for(request))
     if row.asked > PART_SIZE:
-        return _to(request, reverse("memory:bulk_run", args=[pk]))
+        return redirect_page(request, reverse("memory:bulk_run", args=[pk]))
     restored = bulk_review.get_progress(row).restored
     if row.deed == BulkRun.Operation.FORGET:
         text = ngettext("%(n)d memory restored.", "%(n)d memories restored.", restored)
         notify_success(request, text % {"n": restored})
-        return _to(request, reverse("memory:entries"))
+        return redirect_page(request, reverse("memory:entries"))
     text = ngettext("%(n)d proposal pending again.", "%(n)d proposals pending again.", restored)
     notify_success(request, text % {"n": restored})
-    return _to(request, address(request, None))
+    return redirect_page(request, address(request, None))
 
 
 def notify_result(request: WebRequest, row: BulkRun) -> None:
@@ -157,9 +150,3 @@ def notify_result(request: WebRequest, row: BulkRun) -> None:
     notify_success(
         request, text, undo=reverse("memory:bulk_undo", args=[row.pk]) if done.done else ""
     )
-
-
-def _to(request: WebRequest, place: str) -> HttpResponse:
-    if request.htmx:
-        return HttpResponse(headers={"HX-Redirect": place})
-    return redirect(place)

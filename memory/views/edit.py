@@ -1,6 +1,7 @@
 """Correction of a memory in place, with conflicts displayed."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,34 +13,34 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
 
 from kmapp.errors import Conflict, Invalid
 from kmapp.providers.active import active_model
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, account_id_for
 from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import render_part
 from memory.actions import review
-from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryVersion
 from memory.retrieval.entry_list import COLUMNS, Listing
 from memory.review.three_way_diff import Field, Moved, diff_three_way
-from memory.views.review_forms import REASON, ProposalForm
+from memory.views.decision_input import decision_of, undo_url
+from memory.views.review_forms import ProposalForm
 
 TEMPLATE = "memory/entries/form.html"
 FIELDS = ("title", "content", "kind", "tags")
 
 
 class EditForm(ProposalForm):
-    """`version` is the one that was seen."""
+    """A correction of the version that the person saw."""
 
     version = forms.IntegerField(min_value=1, widget=forms.HiddenInput)
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
-        max_length=REASON,
+        max_length=MAX_REASON_LENGTH,
         required=False,
-        widget=forms.TextInput(attrs={"class": "form-control", "autocomplete": "off"}),
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
         help_text=gettext_lazy("Recorded in the ledger with the change."),
     )
 
@@ -50,8 +51,7 @@ class EditForm(ProposalForm):
         return cls(initial={**initial_values, "reason": reason})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def edit(request: WebRequest, pk: UUID) -> HttpResponse:
     row = _get_entry(request, pk)
     if request.method != "POST":
@@ -66,7 +66,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse:
     try:
         after = _change(request, pk, form, changed)
     except Conflict as refusal:
-        row = _get_entry(request, pk)  # as whoever was first has left it
+        row = _get_entry(request, pk)  # as the other person saved it
         if refusal.code == "stale_version":
             return _overtaken(request, row, form, seen)
         form.add_error(None, refusal.message)
@@ -80,16 +80,11 @@ def _change(
     if not changed:
         notify_success(request, _("Nothing changed."))
         return None
-    decision = Decision(
-        account_id=account_id_for(request),
-        entry_id=pk,
-        actor=actor_for(request),
-        version=form.cleaned_data["version"],
-        reason=form.cleaned_data["reason"],
+    decision = replace(
+        decision_of(request, pk, form.cleaned_data["version"]), reason=form.cleaned_data["reason"]
     )
     after = review.edit(decision, changed)
-    undo = f"{reverse('memory:undo', args=[pk])}?version={after.version}"
-    notify_success(request, _("Changed."), undo=undo)
+    notify_success(request, _("Changed."), undo=undo_url(after))
     return after
 
 
@@ -137,7 +132,7 @@ def _submitted(
         "overtaken": overtaken,
         "in_row": "row" in request.GET,
     }
-    return render(request, fragment(request, TEMPLATE, "dialogue"), context, status=status)
+    return render_part(request, TEMPLATE, "dialogue", context, status=status)
 
 
 def _done(request: WebRequest, row: MemoryEntry) -> HttpResponse:

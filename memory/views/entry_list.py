@@ -5,30 +5,25 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import render
-from django.urls import reverse
-from django.views.decorators.http import require_safe
 
-from kmapp.accounts.models import Membership
 from kmapp.providers.active import active_model
 from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, account_id_for, fragment
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import WebRequest, account_id_for, is_admin, paginate
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import format_api_command, render_part
 from memory.models import MemoryEntry, MemoryExport
 from memory.retrieval.admin_search import MOST
 from memory.retrieval.entry_list import COLUMNS, SORTS, Listing
 from memory.views.saved_views import address, views_for
 
-PAGE = 50
+FIRST_MEMORY = '{"text": "The tea room opens at nine.", "user_id": "ada"}'
 FIRST_FILTERS = ("status", "kind", "user_id")  # in sight; the others unfold
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def entries(request: WebRequest) -> HttpResponse | AfterCommit:
     """List memories. A text query is embedded first, outside any transaction."""
     listing = Listing.of(account_id_for(request), request.GET)
@@ -49,7 +44,7 @@ def _page(
     meaning: Meaning | None,
     decisions: Sequence[Mapping[str, Any]],
 ) -> HttpResponse:
-    page = Paginator(listing.ids(meaning), PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, listing.ids(meaning))
     page.object_list = _whole(listing.account_id, list(page.object_list))
     context = {
         "listing": listing,
@@ -64,10 +59,10 @@ def _page(
         "narrowed": bool(listing.words or listing.narrowing),
         "first_filters": FIRST_FILTERS,
         "more_given": any(name not in FIRST_FILTERS for name in listing.narrowing),
-        "first_command": _first_command(request),
+        "first_command": format_api_command(request, "memory:api_store", FIRST_MEMORY),
         **_views(request, listing),
     }
-    return render(request, fragment(request, "memory/entries/index.html", "list"), context)
+    return render_part(request, "memory/entries/index.html", "list", context)
 
 
 def _whole(account_id: UUID, ids: Sequence[UUID]) -> list[MemoryEntry]:
@@ -82,9 +77,7 @@ def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
     views = list(views_for(request))
     view_id = request.GET.get("view", "")
     opened = next((view for view in views if str(view.pk) == view_id), None)
-    is_mine = opened is not None and (
-        opened.owner_id == request.user.pk or request.access.role == Membership.Role.ADMIN
-    )
+    is_mine = opened is not None and (opened.owner_id == request.user.pk or is_admin(request))
     return {
         "views": [(view, address(view)) for view in views],
         "view": opened,
@@ -93,13 +86,3 @@ def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
         "view_differs": opened is not None and opened.query != listing.query,
         "export_forms": MemoryExport.Form.choices,
     }
-
-
-def _first_command(request: WebRequest) -> str:
-    """Return the example command of an empty list: writing a first memory."""
-    address = request.build_absolute_uri(reverse("memory:api_store"))
-    return (
-        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
-        "-H 'Content-Type: application/json' "
-        """-d '{"text": "The tea room opens at nine.", "user_id": "ada"}'"""
-    )

@@ -4,20 +4,25 @@ from http import HTTPStatus
 from uuid import UUID
 
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_http_methods
 
 from kmapp.ledger.models import Commit
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, actor_for, post_text, uuid_or_404
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import admin_required
+from kmapp.web.http import (
+    MAX_REASON_LENGTH,
+    WebRequest,
+    account_id_for,
+    actor_for,
+    parse_reason,
+    uuid_or_404,
+)
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
 from memory.actions import erasure
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEdge, MemoryEntry
 from memory.retrieval.entry_list import Listing
-from memory.views.review_forms import REASON
 
 EXAMPLES = 20  # of what would be erased
 # Connections that say that the other memory may hold the same.
@@ -28,8 +33,7 @@ LABELS = (
 )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@admin_required
+@page_view("GET", "POST", admin=True)
 def erase(request: WebRequest) -> HttpResponse:
     """One memory (`id`), or all that a filter of the list lets through."""
     account_id, actor = account_id_for(request), actor_for(request)
@@ -40,15 +44,16 @@ def erase(request: WebRequest) -> HttpResponse:
             rows,
             actor,
             ticket=request.POST.get("ticket", ""),
-            reason=post_text(request, "reason", REASON),
+            reason=parse_reason(request),
         )
         message = ngettext(
             "%(n)d memory erased. This commit is the proof.",
             "%(n)d memories erased. This commit is the proof.",
             done.memories,
         )
-        notify_success(request, message % {"n": done.memories})
-        return redirect("web:commit", pk=done.commit_id)
+        return redirect_with_notice(
+            request, message % {"n": done.memories}, "web:commit", pk=done.commit_id
+        )
     extent = erasure.preview_erasure(account_id, rows, actor)
     context = {
         "extent": extent,
@@ -58,8 +63,8 @@ def erase(request: WebRequest) -> HttpResponse:
         "word": _word(extent.memories),
         "mistyped": request.method == "POST",
         "typed": request.POST.get("typed", ""),
-        "reason": post_text(request, "reason", REASON),
-        "longest": REASON,
+        "reason": parse_reason(request),
+        "longest": MAX_REASON_LENGTH,
         "one": request.GET.get("id"),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if request.method == "POST" else HTTPStatus.OK

@@ -8,7 +8,6 @@ from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from kmapp.accounts.acting import acting
 from kmapp.errors import Invalid
@@ -16,7 +15,7 @@ from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for, actor_for
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
 from memory.actions.exports import record_export
 from memory.models import MemoryEntry, MemoryExport
 from memory.retrieval.entry_list import Listing
@@ -27,8 +26,7 @@ Form = MemoryExport.Form
 TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson"}
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def export(request: WebRequest) -> HttpResponseBase | AfterCommit:
     """Export the filtered memories in the requested format."""
     listing = Listing.of(account_id_for(request), request.GET)

@@ -7,25 +7,23 @@ from uuid import UUID
 from django.db.models import Min, TextField
 from django.db.models.functions import Cast
 from django.http import HttpResponse
-from django.shortcuts import render
-from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, fragment, respond_unless_unchanged
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import format_api_command, render_polled
 from memory.models import MemoryEntry, MemoryVersion
 from memory.views.review_queue import decided_today
 
+FIRST_MEMORY = '{"text": "The tea room opens at nine."}'
 LATEST = 8
 TIME_BITS = 80  # of an id lie below its time, which is in milliseconds
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def summary(request: WebRequest) -> HttpResponse:
     account_id = account_id_for(request)
     rows = MemoryEntry.objects.of(account_id)
@@ -41,10 +39,9 @@ def summary(request: WebRequest) -> HttpResponse:
         **_unembedded(account_id),
         "happened": happened,
         "names": list_actor_names(step.actor for step in happened),
-        "first_command": _first_command(request),
+        "first_command": format_api_command(request, "memory:api_store", FIRST_MEMORY),
     }
-    template = fragment(request, "memory/summary/index.html", "panel")
-    return respond_unless_unchanged(request, render(request, template, context))
+    return render_polled(request, "memory/summary/index.html", context, part="panel")
 
 
 def _midnight() -> datetime:
@@ -59,13 +56,3 @@ def _unembedded(account_id: UUID) -> dict[str, Any]:
     created = UUID(oldest).int >> TIME_BITS if oldest else None
     since = datetime.fromtimestamp(created / 1000, UTC) if created else None
     return {"unembedded": rows.count(), "unembedded_since": since}
-
-
-def _first_command(request: WebRequest) -> str:
-    """Return the example command of an empty account."""
-    address = request.build_absolute_uri(reverse("memory:api_store"))
-    return (
-        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
-        "-H 'Content-Type: application/json' "
-        """-d '{"text": "The tea room opens at nine."}'"""
-    )

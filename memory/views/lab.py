@@ -7,13 +7,12 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_safe
 
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import WebRequest, account_id_for
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import format_api_command
 from memory.retrieval.lab import Endpoint, LabHit, Missed, Question, Trial, try_out
 from memory.retrieval.score_breakdown import bar, legend
 from memory.views.lab_forms import IDS, QuestionForm, SettingForm
@@ -39,8 +38,7 @@ DECISIONS = {
 }
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def lab(request: WebRequest) -> HttpResponse | AfterCommit:
     """Nothing is asked of a model while the account's transaction is open."""
     has_query = bool(request.GET.get("query"))
@@ -130,8 +128,4 @@ def _command(request: WebRequest, question: Question) -> str:
     body |= {"kinds": list(has_query.kinds)} if has_query.kinds else {}
     body |= {"as_of": has_query.as_of.isoformat()} if has_query.as_of else {}
     params = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
-    address = request.build_absolute_uri(reverse(ADDRESS[question.endpoint]))
-    return (
-        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
-        f"-H 'Content-Type: application/json' -d '{params}'"
-    )
+    return format_api_command(request, ADDRESS[question.endpoint], params)

@@ -3,29 +3,26 @@
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.errors import Conflict
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
-    fragment,
     parse_row_number,
-    respond_unless_unchanged,
     uuid_or_404,
 )
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import render_part, render_polled
 from memory.actions.leases import find_lease, renew_lease
 from memory.models import MemoryEntry
 from memory.review.sources import sources_of
 from memory.views.review_queue import address, at_page, me, memory_of, open_this, workbench
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
     """Asked every few seconds while the page is looked at: the proposal stays in hand.
 
@@ -44,13 +41,10 @@ def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
         "fresh": max(0, waiting - (parse_row_number(request.GET.get("seen", "")) or 0)),
         "at_page": at_page(request),
     }
-    return respond_unless_unchanged(
-        request, render(request, "memory/review/index.html#pulse", context)
-    )
+    return render_polled(request, "memory/review/index.html#pulse", context)
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
     """Have it in hand although somebody else has it: they are told when they decide."""
     entry = memory_of(request, pk)
@@ -60,11 +54,9 @@ def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
     return workbench(request, opened) if request.htmx else redirect(address(request, entry))
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def sources(request: WebRequest, pk: UUID) -> HttpResponse:
     """Render the sources of a memory that are stored here."""
     entry = memory_of(request, pk)
-    template = fragment(request, "memory/review/sources.html", "sources")
     context = {"entry": entry, "found": sources_of(entry), "at_page": at_page(request)}
-    return render(request, template, context)
+    return render_part(request, "memory/review/sources.html", "sources", context)

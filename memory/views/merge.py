@@ -8,32 +8,28 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods
 
 from kmapp.errors import Conflict, Invalid
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import (
+    MAX_REASON_LENGTH,
     WebRequest,
-    account_id_for,
-    actor_for,
-    fragment,
-    parse_row_number,
-    post_text,
+    parse_version,
     uuid_or_404,
 )
 from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import fragment
 from memory.actions.leases import check_not_leased_by_other, release_lease
-from memory.actions.review import Decision, merge
+from memory.actions.review import merge
 from memory.models import MemoryEntry
 from memory.review.evidence import COUNTING, evidence
 from memory.review.merge import choices, merged, same_audience
-from memory.views.review_forms import REASON
+from memory.views.decision_input import decision_of
 from memory.views.review_queue import at_page, me, memory_of, moved_on, open_next, open_this
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def merging(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Asks which is taken from where, with a preview; then makes one of both."""
     new = memory_of(request, pk)
@@ -80,7 +76,7 @@ def _page(
         },
         "content": merged(existing, new, chosen).get("content", existing.content),
         "was_changed": status == HTTPStatus.CONFLICT,
-        "longest": REASON,
+        "longest": MAX_REASON_LENGTH,
         "at_page": at_page(request),
     }
     template = "memory/review/merge.html"
@@ -93,8 +89,9 @@ def _merge(
     request: WebRequest, new: MemoryEntry, existing: MemoryEntry
 ) -> HttpResponse | AfterCommit:
     values = merged(existing, new, choices(existing, new, request.POST.dict()))
-    decision = _decision(request, new.pk, request.POST.get("version", ""))
-    into = _decision(request, existing.pk, request.POST.get("known_version", ""))
+    post = request.POST
+    decision = decision_of(request, new.pk, parse_version(post.get("version", "")))
+    into = decision_of(request, existing.pk, parse_version(post.get("known_version", "")))
     try:
         with transaction.atomic():
             check_not_leased_by_other(decision.account_id, new.pk, me(request))
@@ -110,16 +107,3 @@ def _merge(
     undo_url = f"{reverse('memory:undo', args=[new.pk])}?version={new.version + 1}"
     notify_success(request, _("Merged. The ledger keeps both previous versions."), undo=undo_url)
     return AfterCommit(lambda: moved_on(request, open_next(request, new)))
-
-
-def _decision(request: WebRequest, pk: UUID, params: str) -> Decision:
-    version = parse_row_number(params)
-    if version is None:
-        raise Invalid(_("The version number is missing. Reload the page and decide again."))
-    return Decision(
-        account_id=account_id_for(request),
-        entry_id=pk,
-        actor=actor_for(request),
-        version=version,
-        reason=post_text(request, "reason", REASON),
-    )

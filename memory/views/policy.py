@@ -4,34 +4,36 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
-from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, post_text
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import admin_required, reviewer_required
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    is_admin,
+    parse_reason,
+    parse_row_number,
+)
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
 from memory.actions import retention
 from memory.actions.settings import update_policy
 from memory.models import MemorySettings
 from memory.views.policy_forms import SECTIONS, RetentionSection, Section
 from memory.views.policy_history import history
-from memory.views.review_forms import REASON
 
 TEMPLATE = "memory/policy/index.html"
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def policy(request: WebRequest) -> HttpResponse:
     return _page(request, MemorySettings.objects.get_or_default(account_id_for(request)))
 
 
-@require_POST
-@admin_required
+@page_view("POST", admin=True)
 def set_policy(request: WebRequest) -> HttpResponse:
     """One section. Days that would forget something now are counted first, and confirmed."""
     section = request.POST.get("section", "")
@@ -51,13 +53,13 @@ def set_policy(request: WebRequest) -> HttpResponse:
         values,
         actor=actor_for(request),
         version=parse_row_number(request.POST.get("version", "")) or 0,
-        reason=post_text(request, "reason", REASON),
+        reason=parse_reason(request),
     )
-    notify_success(
+    return redirect_with_notice(
         request,
         _("The policy is saved and in effect.") if changed else _("Nothing changed."),
+        "memory:policy",
     )
-    return redirect("memory:policy")
 
 
 def _doomed(settings: MemorySettings, values: dict[str, Any]) -> int:
@@ -80,7 +82,7 @@ def _page(
         "settings": settings,
         "sections": forms,
         "kept": _retention_lines(settings, forms["retention"]),
-        "may_change": request.access.role == Membership.Role.ADMIN,
+        "may_change": is_admin(request),
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
     }

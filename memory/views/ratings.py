@@ -4,14 +4,13 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from kmapp.errors import Invalid
-from kmapp.web.http import WebRequest, account_id_for, actor_for, safe_next_url
+from kmapp.web.http import WebRequest, account_id_for, actor_for, get_row_or_404, safe_next_url
 from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
 from memory.actions.feedback import rate_entry
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryRating
@@ -28,14 +27,13 @@ def ratings_of(request: WebRequest, entries: Iterable[UUID]) -> dict[UUID, str]:
     return dict(mine.values_list("entry_id", "outcome"))
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
     """Rate a memory as useful, outdated or wrong."""
     outcome = request.POST.get("outcome", "")
     if outcome not in Outcome.values:
         raise Invalid(_("Choose useful, outdated or wrong."))
-    entry = get_object_or_404(MemoryEntry.objects.of(account_id_for(request)), pk=pk)
+    entry = get_row_or_404(request, MemoryEntry, pk)
     decision = Decision(account_id=entry.account_id, entry_id=entry.pk, actor=actor_for(request))
     rated = rate_entry(decision, outcome)
     if request.htmx:

@@ -6,30 +6,28 @@ from uuid import UUID
 
 from django.db import transaction
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from kmapp.errors import Conflict, Invalid
+from kmapp.errors import Conflict
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import (
+    MAX_REASON_LENGTH,
     WebRequest,
-    account_id_for,
-    actor_for,
-    fragment,
-    parse_row_number,
-    post_text,
+    parse_version,
     uuid_or_404,
 )
 from kmapp.web.navigation import count_badge
 from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_page, render_part
 from memory.actions import review as verbs
 from memory.actions.leases import LeasedByOther, check_not_leased_by_other, release_lease
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryVersion
-from memory.views.review_forms import REASON, ProposalForm
+from memory.views.decision_input import decision_of, undo_url
+from memory.views.review_forms import ProposalForm
 from memory.views.review_queue import (
     Opened,
     at_page,
@@ -50,8 +48,7 @@ def proposals(account_id: UUID, most: int) -> int:
     return len(MemoryEntry.objects.of(account_id).awaiting_review().values("pk")[:most])
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def review(request: WebRequest) -> HttpResponse:
     """Render the queue with the next proposal, or the one in `at`."""
     next_id = request.GET.get("at")
@@ -65,29 +62,22 @@ def review(request: WebRequest) -> HttpResponse:
     return workbench(request, open_this(request, entry), form=form)
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def approve(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     return _decide(request, pk, verbs.approve, _("Approved. Agents can now recall it."))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Asks why: a dialogue over the queue, or a page."""
     if request.method == "POST":
         return _decide(request, pk, verbs.reject, _("Rejected. It remains on record."))
-    template = fragment(request, "memory/review/reject.html", "dialogue")
-    context = {
-        "entry": memory_of(request, pk),
-        "longest": REASON,
-        "at_page": at_page(request),
-    }
-    return render(request, template, context)
+    entry = memory_of(request, pk)
+    context = {"entry": entry, "longest": MAX_REASON_LENGTH, "at_page": at_page(request)}
+    return render_part(request, "memory/review/reject.html", "dialogue", context)
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Mark it, or no longer. A proposal stays a proposal."""
     if request.POST.get("pinned") == "no":
@@ -96,8 +86,7 @@ def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     return _decide(request, pk, verbs.pin, message)
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Correct it; with `then=approve`, and let it count."""
     entry = memory_of(request, pk)
@@ -120,13 +109,12 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     return _decide(request, pk, save, _("Corrected. It still needs your decision."))
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Take the latest decision back, if the address still names the latest version."""
-    version = _version(request.GET.get("version", ""))
+    version = parse_version(request.GET.get("version", ""))
     try:
-        verbs.undo(_decision(request, pk, version))
+        verbs.undo(decision_of(request, pk, version))
     except Conflict as error:
         text = _("Not undone: someone changed this memory in the meantime.")
         raise Conflict(text, code=error.code, details=error.details) from error
@@ -140,7 +128,7 @@ def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
     if request.htmx and here.startswith(reverse("memory:review")):
         return workbench(request, _from_here(request, entry), elsewhere=True)
     if request.htmx:
-        return HttpResponse(headers={"HX-Redirect": here or reverse("memory:review")})
+        return redirect_page(request, here or reverse("memory:review"))
     if entry.status != PROPOSED:
         return redirect("memory:entry", pk=entry.pk)
     return redirect(f"{reverse('memory:review')}?at={entry.pk}")
@@ -150,7 +138,7 @@ def _decide(
     request: WebRequest, pk: UUID, verb: Callable[[Decision], MemoryEntry], message: str
 ) -> HttpResponse | AfterCommit:
     """Do it, say it with the way back, and go on; or show what somebody else did first."""
-    decision = _decision(request, pk, _version(request.POST.get("version", "")))
+    decision = decision_of(request, pk, parse_version(request.POST.get("version", "")))
     try:
         with transaction.atomic():  # a refusal leaves nothing half done, and is told on a page
             check_not_leased_by_other(decision.account_id, pk, me(request))
@@ -161,8 +149,8 @@ def _decide(
         return _too_late(request, decision, lease_error=lease_error)
     except Conflict:
         return _too_late(request, decision)
-    undo_url = f"{reverse('memory:undo', args=[pk])}?version={entry.version}"
-    notify_success(request, message, undo=undo_url if entry.version != decision.version else "")
+    changed = entry.version != decision.version
+    notify_success(request, message, undo=undo_url(entry) if changed else "")
     return AfterCommit(lambda: moved_on(request, _from_here(request, entry)))
 
 
@@ -198,20 +186,3 @@ def _words_of(decision: Decision) -> str:
     versions = MemoryVersion.objects.of(decision.account_id).filter(entry_id=decision.entry_id)
     seen = versions.filter(version=decision.version or 0).first()
     return str(seen.state.get("content", "")) if seen else ""
-
-
-def _decision(request: WebRequest, pk: UUID, version: int | None) -> Decision:
-    return Decision(
-        account_id=account_id_for(request),
-        entry_id=pk,
-        actor=actor_for(request),
-        version=version,
-        reason=post_text(request, "reason", REASON),
-    )
-
-
-def _version(message: str) -> int:
-    version = parse_row_number(message)
-    if version is None:
-        raise Invalid(_("The version number is missing. Reload the page and decide again."))
-    return version

@@ -5,37 +5,29 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from kmapp.web.forms import Styled
 from memory.models import MemoryEntry
 
 TEXT = 50_000  # characters, as at the API
-REASON = 500
 
 
-class ProposalForm(forms.Form):
-    """A correction. What is not changed stays out of it."""
+class ProposalForm(Styled):
+    """Form for correcting a proposal."""
 
     title = forms.CharField(
         label=_("Title"),
         max_length=500,
         required=False,
-        widget=forms.TextInput(attrs={"class": "form-control"}),
     )
     content = forms.CharField(
         label=_("Text"),
         max_length=TEXT,
         strip=False,
-        widget=forms.Textarea(attrs={"class": "form-control", "rows": 6, "autofocus": True}),
+        widget=forms.Textarea(attrs={"rows": 6, "autofocus": True}),
     )
-    kind = forms.ChoiceField(
-        label=_("Kind"),
-        choices=MemoryEntry.Kind.choices,
-        widget=forms.Select(attrs={"class": "form-select"}),
-    )
+    kind = forms.ChoiceField(label=_("Kind"), choices=MemoryEntry.Kind.choices)
     tags = forms.CharField(
-        label=_("Tags"),
-        required=False,
-        help_text=_("Separate tags with commas."),
-        widget=forms.TextInput(attrs={"class": "form-control"}),
+        label=_("Tags"), required=False, help_text=_("Separate tags with commas.")
     )
 
     @classmethod
@@ -44,7 +36,7 @@ class ProposalForm(forms.Form):
         return cls(data, initial=text | {"tags": ", ".join(entry.tags)})
 
     def clean_content(self) -> str:
-        """Browsers send every line break as two characters; nobody typed that."""
+        """Normalize line breaks, which browsers send as two characters."""
         text: str = self.cleaned_data["content"].replace("\r\n", "\n")
         if not text.strip():
             raise forms.ValidationError(_("Enter the text of the memory."))

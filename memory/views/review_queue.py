@@ -8,13 +8,14 @@ from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse
 from django.utils import timezone
 
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
+from kmapp.web.http import WebRequest, account_id_for, actor_for
 from kmapp.web.navigation import format_count
+from kmapp.web.responses import render_part
 from memory.actions.leases import (
     acquire_lease,
     acquire_next_lease,
@@ -140,7 +141,7 @@ def workbench(
         "command": TRY_IT % request.build_absolute_uri(reverse("memory:api_write")),
         "home": reverse("web:home"),
     }
-    answer = render(request, fragment(request, TEMPLATE, "workbench"), context, status=status)
+    answer = render_part(request, TEMPLATE, "workbench", context, status=status)
     if request.htmx:
         answer.headers["HX-Replace-Url"] = address(request, entry)
     return answer

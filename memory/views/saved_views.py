@@ -4,16 +4,15 @@ from uuid import UUID
 
 from django.db.models import Q
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
 
 from kmapp.accounts.models import AccountQuerySet, Membership
 from kmapp.errors import Denied, Invalid
 from kmapp.web.http import WebRequest, account_id_for, post_text
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
 from memory.models import SavedView
 from memory.models.saved_views import MAX_QUERY_LENGTH
 from memory.retrieval.entry_list import Listing
@@ -28,8 +27,7 @@ def views_for(request: WebRequest) -> AccountQuerySet[SavedView]:
     return rows.filter(Q(owner=request.user) | Q(shared=True)).order_by("name", "pk")
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def save(request: WebRequest) -> HttpResponse:
     """Keep the list as its address has it, under a name; a name of one's own is overwritten."""
     name = post_text(request, "name", NAME)
@@ -46,27 +44,24 @@ def save(request: WebRequest) -> HttpResponse:
         name=name,
         defaults={"query": query, "shared": "shared" in request.POST},
     )
-    notify_success(request, _("View saved."))
-    return redirect(address(view))
+    return redirect_with_notice(request, _("View saved."), address(view))
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def update(request: WebRequest, pk: UUID) -> HttpResponse:
     """Let a view of one's own be what the list is now."""
     view = _own(request, pk)
     view.query = _query(request)
     view.save(update_fields=["query"])
-    notify_success(request, _("View saved."))
-    return redirect(address(view))
+    return redirect_with_notice(request, _("View saved."), address(view))
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def delete(request: WebRequest, pk: UUID) -> HttpResponse:
     _own(request, pk).delete()
-    notify_success(request, _("View deleted. No memories were changed."))
-    return redirect("memory:entries")
+    return redirect_with_notice(
+        request, _("View deleted. No memories were changed."), "memory:entries"
+    )
 
 
 def address(view: SavedView) -> str:

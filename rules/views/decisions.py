@@ -6,18 +6,23 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment, post_text
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import (
+    MAX_REASON_LENGTH,
+    WebRequest,
+    account_id_for,
+    actor_for,
+    get_row_or_404,
+    paginate,
+    post_text,
+)
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import format_api_command, redirect_with_notice, render_part
 from rules.actions.backtests import question_of
 from rules.actions.conflicts import RECORDED, Conflict, recorded_conflicts
 from rules.actions.feedback import Verdict, rate_decision
@@ -25,9 +30,9 @@ from rules.editing.rendering import CODES, pretty
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleObservation
 from rules.promotion.evidence import feedback_on
 from rules.views.filters import DecisionFilter, FeedbackFilter
-from rules.views.rules import REASON
 
 PAGE = 50
+FIRST_SELECTION = '{"context": {"intent": "refund"}, "candidates": ["search_orders", "refund"]}'
 MOST_CONFLICTS = 100
 # What a line of the log shows.
 LISTED_COLUMNS = (
@@ -36,8 +41,7 @@ LISTED_COLUMNS = (
 )
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def decisions(request: WebRequest) -> HttpResponse:
     """Newest first."""
     account_id = account_id_for(request)
@@ -50,9 +54,9 @@ def decisions(request: WebRequest) -> HttpResponse:
         "narrowed": any(request.GET.get(name) for name in (*log.filter.filters, "before")),
         "rule": _rule_named(request),
         "watcher": _rule_named(request, "watcher"),
-        "first_command": _first_command(request),
+        "first_command": format_api_command(request, "rules:api_select", FIRST_SELECTION),
     }
-    return render(request, fragment(request, "rules/decisions/index.html", "list"), context)
+    return render_part(request, "rules/decisions/index.html", "list", context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,19 +103,9 @@ def _rule_named(request: WebRequest, name: str = "rule") -> Rule | None:
     return Rule.objects.of(account_id_for(request)).filter(pk=selected_id).first()
 
 
-def _first_command(request: WebRequest) -> str:
-    address = request.build_absolute_uri(reverse("rules:api_select"))
-    body = '{"context": {"intent": "refund"}, "candidates": ["search_orders", "refund"]}'
-    return (
-        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
-        f"-H 'Content-Type: application/json' -d '{body}'"
-    )
-
-
-@require_safe
-@reviewer_required
+@page_view("GET")
 def decision(request: WebRequest, pk: UUID) -> HttpResponse:
-    row = get_object_or_404(RuleDecision.objects.of(account_id_for(request)), pk=pk)
+    row = get_row_or_404(request, RuleDecision, pk)
     seen = list(
         RuleObservation.objects.of(row.account_id)
         .filter(decision=row, matched=True)
@@ -144,11 +138,10 @@ def decision(request: WebRequest, pk: UUID) -> HttpResponse:
     return render(request, "rules/decisions/detail.html", context)
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def rate(request: WebRequest, pk: UUID) -> HttpResponse:
     """How it went, in the eyes of a person. Said twice, it counts once."""
-    row = get_object_or_404(RuleDecision.objects.of(account_id_for(request)), pk=pk)
+    row = get_row_or_404(request, RuleDecision, pk)
     outcome = request.POST.get("outcome", "")
     if outcome not in RuleFeedback.Outcome.values:
         raise Invalid(_("Choose one of the outcomes on this page."))
@@ -156,21 +149,21 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
         account_id=row.account_id,
         actor=actor_for(request),
         outcome=outcome,
-        note=post_text(request, "note", REASON),
+        note=post_text(request, "note", MAX_REASON_LENGTH),
         run_id=row.run_id,
         target="all",
     )
     counted = rate_decision(verdict, question_of(row), row.selected_tool, row.pk)
     params = _("Feedback saved. It counts for the rules that applied.")
-    notify_success(
+    return redirect_with_notice(
         request,
         params if counted.fresh else _("This feedback was already given. It counts only once."),
+        "rules:decision",
+        pk=pk,
     )
-    return redirect("rules:decision", pk=pk)
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def conflicts(request: WebRequest) -> HttpResponse:
     """Where rules that count disagree, by how often it happened."""
     account_id, rule = account_id_for(request), _rule_named(request)
@@ -198,14 +191,13 @@ def _rule_ids_in(matching_rows: Iterable[Conflict]) -> list[UUID]:
     return [key for one in matching_rows for key in (one.winner, *one.losers)]
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def feedback(request: WebRequest) -> HttpResponse:
     """List feedback on decisions and rules, newest first."""
     account_id = account_id_for(request)
     rows = RuleFeedback.objects.of(account_id).select_related("decision", "commit")
     narrowed = FeedbackFilter(request.GET, queryset=rows.order_by("-created_at", "-pk"))
-    page = Paginator(narrowed.qs, PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, narrowed.qs)
     rules = Rule.objects.of(account_id).in_bulk({key for each in page for key in each.rule_ids})
     page_rows: list[dict[str, Any]] = [
         {"said": each, "rules": [rules[key] for key in each.rule_ids if key in rules]}
@@ -219,4 +211,4 @@ def feedback(request: WebRequest) -> HttpResponse:
         "rule": _rule_named(request),
         "names": list_actor_names(each.created_by for each in page),
     }
-    return render(request, fragment(request, "rules/decisions/feedback.html", "list"), context)
+    return render_part(request, "rules/decisions/feedback.html", "list", context)

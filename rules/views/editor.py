@@ -12,12 +12,18 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
 
 from kmapp.errors import DomainError
-from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_row_number, uuid_or_404
+from kmapp.web.http import (
+    WebRequest,
+    account_id_for,
+    actor_for,
+    get_row_or_404,
+    parse_row_number,
+    uuid_or_404,
+)
 from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
 from rules.actions.dry_run import tried
 from rules.actions.rules import create, draft_of, edit
 from rules.editing.form_json_sync import EMPTY
@@ -26,26 +32,22 @@ from rules.editing.rule_input import NewRule, refuse, scope_of
 from rules.models import Rule
 from rules.views.editor_state import EditorState, opened, parse_editor
 from rules.views.forms import RuleForm
-from rules.views.rules import get_rule_or_404
 
 TEMPLATE = "rules/editor/index.html"
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def new(request: WebRequest) -> HttpResponse:
     return _edit(request, None)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def edit_rule(request: WebRequest, pk: UUID) -> HttpResponse:
     """Edit a rule; a rule that was in shadow or active gets a new draft edition."""
-    return _edit(request, get_rule_or_404(request, pk))
+    return _edit(request, get_row_or_404(request, Rule, pk))
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def check(request: WebRequest) -> HttpResponse:
     """Validate the form or JSON and synchronize the other side."""
     rule = _find_rule(request)
@@ -55,7 +57,7 @@ def check(request: WebRequest) -> HttpResponse:
 
 def _find_rule(request: WebRequest) -> Rule | None:
     definition = request.POST.get("rule", "")
-    return get_rule_or_404(request, uuid_or_404(definition)) if definition else None
+    return get_row_or_404(request, Rule, uuid_or_404(definition)) if definition else None
 
 
 def _edit(request: WebRequest, rule: Rule | None) -> HttpResponse:

@@ -2,13 +2,12 @@
 
 from django.db.models import Count
 from django.http import HttpResponse
-from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 
-from kmapp.web.http import WebRequest, account_id_for, fragment, respond_unless_unchanged
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import render_polled
 from rules.models import RulePromotion, RuleSuggestion
 
 Kind = RuleSuggestion.Kind
@@ -19,8 +18,7 @@ SUGGESTED = (
 )
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def summary(request: WebRequest) -> HttpResponse:
     account_id = account_id_for(request)
     suggested = RuleSuggestion.objects.of(account_id).order_by().values("kind")
@@ -34,5 +32,4 @@ def summary(request: WebRequest) -> HttpResponse:
         ),
     ]
     context = {"things": [one for one in things if one["count"]]}
-    template = fragment(request, "rules/summary/index.html", "panel")
-    return respond_unless_unchanged(request, render(request, template, context))
+    return render_polled(request, "rules/summary/index.html", context, part="panel")

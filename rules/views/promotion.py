@@ -6,18 +6,17 @@ from uuid import UUID
 
 from django.db import transaction
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST
 
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
 from kmapp.search.confidence import Interval
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, actor_for
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import WebRequest, actor_for, get_row_or_404, is_admin
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
 from rules.actions.conflicts import conflicts_with_live
 from rules.actions.promotions import approve, request_or_promote, waiting_for, withdraw
 from rules.actions.states import Moved, seen_sha256
@@ -33,17 +32,16 @@ from rules.promotion.evidence import (
     turns_of,
 )
 from rules.views import history
-from rules.views.rules import decision_of, get_rule_or_404, is_admin
+from rules.views.rules import decision_of
 
 TEMPLATE = "rules/promotion/index.html"
 EVEN = 10  # per cent, from which on whole ones will do
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """All that is known of it; sent, it counts or waits for a second person."""
-    row = get_rule_or_404(request, pk)
+    row = get_row_or_404(request, Rule, pk)
     if request.method != "POST":
         return _page(request, row)
     book = book_of(row.account_id)
@@ -55,48 +53,53 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
         with transaction.atomic():  # a refusal leaves nothing half done, and is told on the page
             result = request_or_promote(decision)
     except (Invalid, Conflict) as error:
-        return _page(request, get_rule_or_404(request, pk), error)
+        return _page(request, get_row_or_404(request, Rule, pk), error)
     if isinstance(result, Moved):
         return _render_counts(request, result)
-    notify_success(
-        request, _("Promotion requested. Another admin of this account must approve it.")
+    return redirect_with_notice(
+        request,
+        _("Promotion requested. Another admin of this account must approve it."),
+        "rules:promotion",
+        pk=pk,
     )
-    return redirect("rules:promotion", pk=pk)
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def approve_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """Approve a promotion exactly as the first person requested it."""
-    request_row = _get_request(request, pk)
+    request_row = get_row_or_404(request, RulePromotion, pk)
     decision = decision_of(request, request_row.rule_id)
     with transaction.atomic():
         moved = approve(decision, pk)
     return _render_counts(request, moved)
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def withdraw_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """Whoever asked takes it back; an admin says no."""
-    request_row = _get_request(request, pk)
+    request_row = get_row_or_404(request, RulePromotion, pk)
     if request_row.asked_by != str(actor_for(request)) and not is_admin(request):
         raise Denied(_("Only the person who requested the promotion or an admin can withdraw it."))
     with transaction.atomic():
         withdraw(decision_of(request, request_row.rule_id), pk)
-    notify_success(request, _("Request withdrawn. The rule stays in shadow."))
-    return redirect("rules:promotion", pk=request_row.rule_id)
-
-
-def _get_request(request: WebRequest, pk: UUID) -> RulePromotion:
-    return get_object_or_404(RulePromotion.objects.of(account_id_for(request)), pk=pk)
+    return redirect_with_notice(
+        request,
+        _("Request withdrawn. The rule stays in shadow."),
+        "rules:promotion",
+        pk=request_row.rule_id,
+    )
 
 
 def _render_counts(request: WebRequest, moved: Moved) -> HttpResponse:
     rule = moved.rule
     undo_url = f"{reverse('rules:rollback', args=[rule.pk])}?version={rule.version}"
-    notify_success(request, _("“%(name)s” is now active.") % {"name": rule.name}, undo=undo_url)
-    return redirect("rules:rule", pk=rule.pk)
+    return redirect_with_notice(
+        request,
+        _("“%(name)s” is now active.") % {"name": rule.name},
+        "rules:rule",
+        pk=rule.pk,
+        undo=undo_url,
+    )
 
 
 def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> HttpResponse:

@@ -4,41 +4,38 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
     actor_for,
+    is_admin,
+    parse_reason,
     parse_row_number,
-    post_text,
     uuid_or_404,
 )
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import admin_required, reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
 from kmapp.web.settings_history import list_changes
 from rules.actions.retention import outlived
 from rules.actions.settings import INPUT, change_book
 from rules.models import RuleBook, RuleDecision
 from rules.promotion.evidence import book_of
 from rules.views.forms import BookForm
-from rules.views.rules import REASON, is_admin
 
 TEMPLATE = "rules/book/index.html"
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def book(request: WebRequest) -> HttpResponse:
     return _page(request, book_of(account_id_for(request)))
 
 
-@require_POST
-@admin_required
+@page_view("POST", admin=True)
 def set_book(request: WebRequest) -> HttpResponse:
     """Days that would drop decisions now are counted first, and confirmed."""
     row = book_of(account_id_for(request))
@@ -54,13 +51,11 @@ def set_book(request: WebRequest) -> HttpResponse:
         form.cleaned_data,
         actor=actor_for(request),
         seen=uuid_or_404(seen) if seen else None,
-        reason=post_text(request, "reason", REASON),
+        reason=parse_reason(request),
     )
-    notify_success(
-        request,
-        _("Evidence gate saved.") if changed else _("Nothing changed."),
+    return redirect_with_notice(
+        request, _("Evidence gate saved.") if changed else _("Nothing changed."), "rules:book"
     )
-    return redirect("rules:book")
 
 
 def _doomed(row: RuleBook, days: int | None) -> int:

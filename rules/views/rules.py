@@ -4,29 +4,27 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Count
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
-from kmapp.accounts.models import Membership
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import (
     WebRequest,
     account_id_for,
     actor_for,
-    fragment,
-    parse_row_number,
-    post_text,
-    respond_unless_unchanged,
+    is_admin,
+    paginate,
+    parse_reason,
+    parse_version,
 )
 from kmapp.web.notices import notify_success
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import format_api_command, redirect_page, render_part, render_polled
 from rules.actions.states import Decision, Moved, move, rollback
 from rules.editing.rendering import condition_lines, effects, pretty
 from rules.models import Rule, RulePromotion
@@ -34,20 +32,21 @@ from rules.promotion.evidence import evidence_of
 from rules.views import history
 from rules.views.filters import RuleFilter
 
-PAGE = 50
-REASON = 500
+FIRST_RULE = (
+    '{"name": "No deletions at night", "if": {"hour": {"$gte": 22}}, '
+    '"then": {"tool": {"deny": ["delete_order"]}}}'
+)
 INDEX, DETAIL = "rules/rules/index.html", "rules/rules/detail.html"
 State = Rule.State
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def rules(request: WebRequest) -> HttpResponse:
     """Last changed first."""
     account_id = account_id_for(request)
     rows = Rule.objects.of(account_id).select_related("statistics", "suggestion")
     narrowed = RuleFilter(request.GET, queryset=rows.order_by("-updated_at", "-pk"))
-    page = Paginator(narrowed.qs, PAGE).get_page(request.GET.get("page"))
+    page = paginate(request, narrowed.qs)
     context = {
         "filter": narrowed,
         "page": page,
@@ -55,17 +54,15 @@ def rules(request: WebRequest) -> HttpResponse:
         "narrowed": any(request.GET.get(name) for name in narrowed.filters),
         "tabs": _tabs(request),
         "waiting": _waiting(account_id),
-        "first_command": _first_command(request),
+        "first_command": format_api_command(request, "rules:api_rules", FIRST_RULE),
     }
-    return render(request, fragment(request, INDEX, "list"), context)
+    return render_part(request, INDEX, "list", context)
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def counts(request: WebRequest) -> HttpResponse:
     """Render the counts of rules by state, for polling."""
-    answer = render(request, f"{INDEX}#tabs", {"tabs": _tabs(request)})
-    return respond_unless_unchanged(request, answer)
+    return render_polled(request, f"{INDEX}#tabs", {"tabs": _tabs(request)})
 
 
 def _tabs(request: WebRequest) -> list[dict[str, Any]]:
@@ -83,19 +80,7 @@ def _waiting(account_id: UUID) -> list[RulePromotion]:
     return list(rows.select_related("rule").order_by("created_at")[:5])
 
 
-def _first_command(request: WebRequest) -> str:
-    """Return the example command of an empty list: writing a first rule."""
-    address = request.build_absolute_uri(reverse("rules:api_rules"))
-    return (
-        f"curl -s {address} -H 'Authorization: Bearer YOUR_KEY' "
-        "-H 'Content-Type: application/json' "
-        """-d '{"name": "No deletions at night", "if": {"hour": {"$gte": 22}}, """
-        """"then": {"tool": {"deny": ["delete_order"]}}}'"""
-    )
-
-
-@require_safe
-@reviewer_required
+@page_view("GET")
 def rule(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = Rule.objects.of(account_id_for(request)).select_related("suggestion")
     row = get_object_or_404(rows, pk=pk)
@@ -142,8 +127,7 @@ def _moves(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
     return [{"to": to.value, "icon": icon, "label": label} for to, icon, label in transitions]
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def move_rule(request: WebRequest, pk: UUID) -> HttpResponse:
     """Bring it to another state. To active there is a page of its own."""
     to = request.POST.get("to", "")
@@ -152,8 +136,7 @@ def move_rule(request: WebRequest, pk: UUID) -> HttpResponse:
     return _done(request, lambda: move(decision_of(request, pk), to))
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def roll_back(request: WebRequest, pk: UUID) -> HttpResponse:
     """One click: it watches again, and what it replaced counts again."""
     return _done(request, lambda: rollback(decision_of(request, pk)))
@@ -174,28 +157,18 @@ def _done(request: WebRequest, operation: Callable[[], Moved]) -> HttpResponse:
         }
     notify_success(request, message)
     here = reverse("rules:rule", args=[moved.rule.pk])
-    return HttpResponse(headers={"HX-Redirect": here}) if request.htmx else redirect(here)
-
-
-def get_rule_or_404(request: WebRequest, pk: UUID) -> Rule:
-    return get_object_or_404(Rule.objects.of(account_id_for(request)), pk=pk)
-
-
-def is_admin(request: WebRequest) -> bool:
-    return request.access.role == Membership.Role.ADMIN
+    return redirect_page(request, here)
 
 
 def decision_of(request: WebRequest, pk: UUID, **more: Any) -> Decision:
     """Return this person's decision about the version they saw."""
-    version = parse_row_number(request.POST.get("version") or request.GET.get("version") or "")
-    if version is None:
-        raise Invalid(_("The version number is missing. Reload the page and decide again."))
+    version = parse_version(request.POST.get("version") or request.GET.get("version") or "")
     return Decision(
         account_id=account_id_for(request),
         rule_id=pk,
         actor=actor_for(request),
         version=version,
-        reason=post_text(request, "reason", REASON),
+        reason=parse_reason(request),
         may_touch_live=is_admin(request),
         **more,
     )

@@ -140,7 +140,7 @@ def test_nobody_waits_for_a_page_to_be_written(
             held.append(cursor.fetchall()[0][0])
         return render(*args, **kwargs)
 
-    monkeypatch.setattr("memory.views.review_queue.render", render_and_look)
+    monkeypatch.setattr("memory.views.review_queue.render_part", render_and_look)
     first, second = proposed(acme, "First words.", "Second words.")
     assert opened(desk.post(url("approve", first), seen(first), headers=REVIEW)) == str(second.pk)
     assert held == [0]

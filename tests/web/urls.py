@@ -10,7 +10,7 @@ from kmapp.errors import Conflict
 from kmapp.urls import handler400, handler403, handler404, handler500
 from kmapp.web import notices
 from kmapp.web.http import WebRequest
-from kmapp.web.page_access import admin_required, reviewer_required
+from kmapp.web.page_access import page_view
 
 __all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
 
@@ -23,17 +23,17 @@ def breaks(request: WebRequest) -> HttpResponse:
     raise ZeroDivisionError
 
 
-@reviewer_required
+@page_view("GET", "POST")
 def refuses(request: WebRequest) -> HttpResponse:
     raise Conflict("Someone <b>approved</b> it first.")
 
 
-@admin_required
+@page_view("GET", admin=True)
 def admins(request: WebRequest) -> HttpResponse:
     return HttpResponse("for admins")
 
 
-@reviewer_required
+@page_view("GET", "POST")
 def tells(request: WebRequest) -> HttpResponse:
     notices.notify_success(request, "Approved <i>it</i>.", undo="/undo/")
     if request.htmx:
@@ -62,13 +62,13 @@ Drop</button></li>{% endfor %}</ol>
 {% endblock %}"""
 
 
-@reviewer_required
+@page_view("GET", "POST")
 def rows(request: WebRequest) -> HttpResponse:
     template = engines["django"].from_string(ROWS)
     return HttpResponse(template.render({}, request))
 
 
-@reviewer_required
+@page_view("GET", "POST")
 def box(request: WebRequest) -> HttpResponse:
     return HttpResponse('<h2>Box</h2><button type="button" data-close>Close</button>')
 

@@ -2,15 +2,13 @@
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from kmapp.web.http import WebRequest
 from kmapp.web.navigation import HOME_PANELS, find_url
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.page_access import page_view
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def home(request: WebRequest) -> HttpResponse:
     panels = [
         {"url": url, "label": label}

@@ -2,17 +2,15 @@
 
 from django.db.models import Min
 from django.http import HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.outbox.models import Delivery
-from kmapp.web.http import WebRequest, account_id_for, fragment, respond_unless_unchanged
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import render_polled
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def operations_summary(request: WebRequest) -> HttpResponse:
     rows = Delivery.objects.of(account_id_for(request))
     context = {
@@ -20,12 +18,10 @@ def operations_summary(request: WebRequest) -> HttpResponse:
         "owed": rows.open().count(),
         "oldest": rows.open().aggregate(oldest=Min("event__created_at"))["oldest"],
     }
-    template = fragment(request, "web/operations/summary.html", "panel")
-    return respond_unless_unchanged(request, render(request, template, context))
+    return render_polled(request, "web/operations/summary.html", context, part="panel")
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def ledger_summary(request: WebRequest) -> HttpResponse:
     account_id = account_id_for(request)
     head = Commit.objects.of(account_id).order_by("-seq").first()
@@ -36,5 +32,4 @@ def ledger_summary(request: WebRequest) -> HttpResponse:
         "head": head,
         "checkpoint": checkpoint,
     }
-    template = fragment(request, "web/ledger/summary.html", "panel")
-    return respond_unless_unchanged(request, render(request, template, context))
+    return render_polled(request, "web/ledger/summary.html", context, part="panel")

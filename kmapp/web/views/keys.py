@@ -3,40 +3,36 @@
 from http import HTTPStatus
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 from kmapp.accounts.actions import IssuedKey, issue_key, revoke_key, rotate_key
 from kmapp.accounts.models import ApiKey
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import KeyForm
-from kmapp.web.http import WebRequest, account_id_for, actor_for, fragment
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import admin_required
+from kmapp.web.http import WebRequest, account_id_for, actor_for, get_row_or_404, paginate
+from kmapp.web.page_access import page_view
 from kmapp.web.quotas import list_quotas
+from kmapp.web.responses import redirect_with_notice, render_part
 
 
-@require_safe
-@admin_required
+@page_view("GET", admin=True)
 def keys(request: WebRequest) -> HttpResponse:
     account_id = account_id_for(request)
     rows = ApiKey.objects.of(account_id).order_by("revoked_at", "-created_at")
-    page = Paginator(rows, 50).get_page(request.GET.get("page"))
+    page = paginate(request, rows)
     quotas = list_quotas(account_id, [key.pk for key in page if not key.revoked_at])
     rows_with_quotas = [(key, quotas.get(key.pk, [])) for key in page]
     context = {"page": page, "keys": rows_with_quotas, "now": timezone.now()}
-    return render(request, fragment(request, "web/keys/index.html", "list"), context)
+    return render_part(request, "web/keys/index.html", "list", context)
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@admin_required
+@page_view("GET", "POST", admin=True)
 def issue(request: WebRequest) -> HttpResponse | AfterCommit:
     form = KeyForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
@@ -53,28 +49,27 @@ def issue(request: WebRequest) -> HttpResponse | AfterCommit:
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@admin_required
+@page_view("GET", "POST", admin=True)
 def rotate(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Ask for confirmation first, because the old secret stops working immediately."""
-    key = get_object_or_404(ApiKey.objects.of(account_id_for(request)), pk=pk)
+    key = get_row_or_404(request, ApiKey, pk)
     if request.method != "POST":
         return render(request, "web/keys/confirm.html", {"key": key, "operation": "rotate"})
     issued = rotate_key(key, actor=actor_for(request))
     return AfterCommit(lambda: _render_secret(request, issued))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@admin_required
+@page_view("GET", "POST", admin=True)
 def revoke(request: WebRequest, pk: UUID) -> HttpResponse:
-    key = get_object_or_404(ApiKey.objects.of(account_id_for(request)), pk=pk)
+    key = get_row_or_404(request, ApiKey, pk)
     if request.method != "POST":
         return render(request, "web/keys/confirm.html", {"key": key, "operation": "revoke"})
     revoke_key(key, actor=actor_for(request))
-    notify_success(
-        request, _("Key revoked. Requests with %(name)s are now refused.") % {"name": key.name}
+    return redirect_with_notice(
+        request,
+        _("Key revoked. Requests with %(name)s are now refused.") % {"name": key.name},
+        "web:keys",
     )
-    return redirect("web:keys")
 
 
 def _render_secret(request: WebRequest, issued: IssuedKey) -> HttpResponse:

@@ -4,21 +4,20 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.ledger.checkpoints import behind
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.verify import Checked, verify
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, account_id_for, fragment, parse_row_number
-from kmapp.web.page_access import reviewer_required
+from kmapp.web.http import WebRequest, account_id_for, parse_row_number
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import render_part
 
 PAGE_SIZE = 50
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def ledger(request: WebRequest) -> HttpResponse:
     """List commits by number; the next page starts below the last one."""
     account_id = account_id_for(request)
@@ -35,11 +34,10 @@ def ledger(request: WebRequest) -> HttpResponse:
         "head": Commit.objects.of(account_id).order_by("-seq").first(),
         "checkpoint": Checkpoint.objects.of(account_id).order_by("-seq").first(),
     }
-    return render(request, fragment(request, "web/ledger/index.html", "list"), context)
+    return render_part(request, "web/ledger/index.html", "list", context)
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def commit(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = Commit.objects.of(account_id_for(request)).select_related("note")
     row = get_object_or_404(rows, pk=pk)
@@ -47,8 +45,7 @@ def commit(request: WebRequest, pk: UUID) -> HttpResponse:
     return render(request, "web/ledger/detail.html", context)
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def check(request: WebRequest) -> AfterCommit:
     """Verify the chain now, in one short transaction per block."""
     account_id = account_id_for(request)

@@ -3,35 +3,31 @@
 from http import HTTPStatus
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from kmapp.accounts.actions import add_member, change_role, remove_member
 from kmapp.accounts.models import Membership, User, list_account_access
 from kmapp.errors import Invalid
 from kmapp.web.forms import MemberForm
-from kmapp.web.http import WebRequest, account_id_for, actor_for
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import admin_required
+from kmapp.web.http import WebRequest, account_id_for, actor_for, paginate
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice
 
 
-@require_safe
-@admin_required
+@page_view("GET", admin=True)
 def members(request: WebRequest) -> HttpResponse:
     rows = Membership.objects.of(account_id_for(request)).select_related("user")
-    page = Paginator(rows.order_by("role", "user__email"), 50).get_page(request.GET.get("page"))
+    page = paginate(request, rows.order_by("role", "user__email"))
     return render(request, "web/members/index.html", {"page": page})
 
 
 @sensitive_post_parameters("password")
-@require_http_methods(["GET", "HEAD", "POST"])
-@admin_required
+@page_view("GET", "POST", admin=True)
 def add(request: WebRequest) -> HttpResponse:
     form = MemberForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
@@ -43,8 +39,9 @@ def add(request: WebRequest) -> HttpResponse:
                 role=form.cleaned_data["role"],
                 actor=actor_for(request),
             )
-            notify_success(request, _("%(who)s can now sign in.") % {"who": user.email})
-            return redirect("web:members")
+            return redirect_with_notice(
+                request, _("%(who)s can now sign in.") % {"who": user.email}, "web:members"
+            )
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
     return render(request, "web/members/form.html", {"form": form}, status=status)
 
@@ -93,8 +90,7 @@ def _is_managed(request: WebRequest, user: User) -> bool:
     return request.user.is_superuser or (bool(accounts) and accounts <= managed)
 
 
-@require_POST
-@admin_required
+@page_view("POST", admin=True)
 def role(request: WebRequest, pk: UUID) -> HttpResponse:
     member = _get_member(request, pk)
     value = request.POST.get("role", "")
@@ -102,23 +98,24 @@ def role(request: WebRequest, pk: UUID) -> HttpResponse:
         raise Invalid(_("Choose a role: reviewer or admin."))
     new_role = Membership.Role(value)
     change_role(member, role=new_role, actor=actor_for(request))
-    notify_success(
-        request, _("%(who)s: %(role)s") % {"who": member.user.email, "role": new_role.label}
+    return redirect_with_notice(
+        request,
+        _("%(who)s: %(role)s") % {"who": member.user.email, "role": new_role.label},
+        "web:members",
     )
-    return redirect("web:members")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@admin_required
+@page_view("GET", "POST", admin=True)
 def remove(request: WebRequest, pk: UUID) -> HttpResponse:
     member = _get_member(request, pk)
     if request.method != "POST":
         return render(request, "web/members/confirm.html", {"member": member})
     remove_member(member, actor=actor_for(request))
-    notify_success(
-        request, _("%(who)s no longer has access to this account.") % {"who": member.user.email}
+    return redirect_with_notice(
+        request,
+        _("%(who)s no longer has access to this account.") % {"who": member.user.email},
+        "web:members",
     )
-    return redirect("web:members")
 
 
 def _get_member(request: WebRequest, pk: UUID) -> Membership:

@@ -3,22 +3,20 @@
 from typing import Any
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.db.models import Count, Min, Q
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST, require_safe
 
 from kmapp.ledger.checkpoints import behind
 from kmapp.outbox.actions import replay
 from kmapp.outbox.job_results import outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
-from kmapp.web.http import WebRequest, account_id_for, fragment, uuid_or_404
+from kmapp.web.http import WebRequest, account_id_for, get_row_or_404, paginate, uuid_or_404
 from kmapp.web.navigation import count_badge
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import admin_required, reviewer_required
+from kmapp.web.page_access import page_view
+from kmapp.web.responses import redirect_with_notice, render_part
 
 
 @count_badge("web:operations")
@@ -26,8 +24,7 @@ def dead_letters(account_id: UUID, most: int) -> int:
     return len(Delivery.objects.of(account_id).dead().values("pk")[:most])
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def operations(request: WebRequest) -> HttpResponse:
     account_id = account_id_for(request)
     rows = Delivery.objects.of(account_id)
@@ -35,9 +32,9 @@ def operations(request: WebRequest) -> HttpResponse:
     context = {
         "behind": behind(account_id),
         "queues": _queues(rows.open()),
-        "page": Paginator(dead, 50).get_page(request.GET.get("page")),
+        "page": paginate(request, dead),
     }
-    return render(request, fragment(request, "web/operations/index.html", "list"), context)
+    return render_part(request, "web/operations/index.html", "list", context)
 
 
 def _queues(open_rows: DeliveryQuerySet) -> list[dict[str, Any]]:
@@ -52,8 +49,7 @@ def _queues(open_rows: DeliveryQuerySet) -> list[dict[str, Any]]:
     return [dict(row) for row in grouped.order_by("queue", "handler")]
 
 
-@require_safe
-@reviewer_required
+@page_view("GET")
 def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
     rows = Delivery.objects.of(account_id_for(request)).select_related("event")
     row = get_object_or_404(rows, pk=pk)
@@ -61,17 +57,16 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
     return render(request, "web/operations/detail.html", {"row": row, "evidence": evidence})
 
 
-@require_POST
-@admin_required
+@page_view("POST", admin=True)
 def try_again(request: WebRequest) -> HttpResponse:
     """One dead letter, or all of them."""
     account_id, one = account_id_for(request), request.POST.get("delivery")
-    selected = one and get_object_or_404(Delivery.objects.of(account_id), pk=uuid_or_404(one))
+    selected = one and get_row_or_404(request, Delivery, uuid_or_404(one))
     revived = replay(account_id, [selected.pk] if selected else None)
-    notify_success(
+    return redirect_with_notice(
         request,
         ngettext("Retrying %(n)d job.", "Retrying %(n)d jobs.", revived) % {"n": revived}
         if revived
         else _("Already retried by someone else."),
+        "web:operations",
     )
-    return redirect("web:operations")

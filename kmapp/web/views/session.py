@@ -15,9 +15,9 @@ from rest_framework.request import Request
 from kmapp.api import throttles
 from kmapp.web.forms import PasswordForm
 from kmapp.web.http import WebRequest, safe_next_url
-from kmapp.web.notices import notify_success
-from kmapp.web.page_access import SELECTED_ACCOUNT, reviewer_required
+from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
 from kmapp.web.preferences import set_preference_cookies
+from kmapp.web.responses import redirect_with_notice
 from kmapp.web.sign_in import SignInForm
 
 log = structlog.get_logger()
@@ -80,8 +80,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-@require_POST
-@reviewer_required
+@page_view("POST")
 def switch_account(request: WebRequest) -> HttpResponse:
     account_id = request.POST.get("account", "")
     if account_id not in {str(access.account_id) for access in request.accesses}:
@@ -93,8 +92,7 @@ def switch_account(request: WebRequest) -> HttpResponse:
 
 @sensitive_post_parameters()
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-@reviewer_required
+@page_view("GET", "POST")
 def password(request: WebRequest) -> HttpResponse:
     """Change one's own password. Other sessions end."""
     form = PasswordForm(request.user, request.POST or None)
@@ -103,5 +101,6 @@ def password(request: WebRequest) -> HttpResponse:
         return render(request, "web/session/password.html", {"form": form}, status=status)
     update_session_auth_hash(request, form.save())
     log.info("password_changed", user=str(request.user.pk))
-    notify_success(request, _("Password changed. You are signed out on all other devices."))
-    return redirect("web:home")
+    return redirect_with_notice(
+        request, _("Password changed. You are signed out on all other devices."), "web:home"
+    )

@@ -1,0 +1,25 @@
+"""Decisions about a memory, built from a submitted form."""
+
+from uuid import UUID
+
+from django.urls import reverse
+
+from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_reason
+from memory.actions.review import Decision
+from memory.models import MemoryEntry
+
+
+def decision_of(request: WebRequest, pk: UUID, version: int | None) -> Decision:
+    """Return this person's decision about a version of a memory."""
+    return Decision(
+        account_id=account_id_for(request),
+        entry_id=pk,
+        actor=actor_for(request),
+        version=version,
+        reason=parse_reason(request),
+    )
+
+
+def undo_url(entry: MemoryEntry) -> str:
+    """Return the URL that undoes the latest change of a memory."""
+    return f"{reverse('memory:undo', args=[entry.pk])}?version={entry.version}"
