@@ -13,12 +13,7 @@ from context.models import (
     ContextSummary,
     ToolResultArchive,
 )
-from kmapp.web.admin.base import ReadOnlyAdmin
-
-
-class NewestFirstAdmin(ReadOnlyAdmin):
-    date_hierarchy = "created_at"
-    ordering = ("-created_at", "-pk")
+from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin
 
 
 @admin.register(ToolResultArchive)
@@ -43,7 +38,6 @@ class ContextCostReportAdmin(NewestFirstAdmin):
 @admin.register(ContextCitation)
 class ContextCitationAdmin(NewestFirstAdmin):
     list_display = ("ref", "report", "created_at")
-    list_select_related = ("report",)
     search_fields = ("=ref", "=report__id")
 
 

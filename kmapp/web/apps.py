@@ -19,6 +19,6 @@ class AdminConfig(admin.AdminConfig):
 
     def ready(self) -> None:
         super().ready()
-        for kernel_app in ("accounts", "api", "ledger", "outbox", "providers", "search"):
-            import_module(f"kmapp.web.admin.{kernel_app}")
+        import_module("kmapp.web.admin.accounts")
+        import_module("kmapp.web.admin.kernel")
         autodiscover_modules("views.admin")

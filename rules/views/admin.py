@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Membership
-from kmapp.web.admin.base import ReadOnlyAdmin, admin_actor, as_admin_request
+from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin, admin_actor, as_admin_request
 from kmapp.web.after_commit import AfterCommitResponse
 from rules.actions.states import Decision, move, rollback
 from rules.models import (
@@ -23,12 +23,11 @@ from rules.models import (
 )
 
 State = Rule.State
+Rules = QuerySet[Rule]
 
 
 @admin.register(Rule)
 class RuleAdmin(ReadOnlyAdmin):
-    """What must be obeyed. The evidence gate holds here too, and nobody passes it here."""
-
     list_display = ("name", "edition", "state", "priority", "audience", "updated_at")
     list_filter = ("state", "audience")
     search_fields = ("name", "summary", "=client_id", "=id")
@@ -38,26 +37,22 @@ class RuleAdmin(ReadOnlyAdmin):
     actions = ("move_to_shadow", "count", "roll_back", "disable")
 
     @admin.action(description=_("Move to shadow"), permissions=["review"])
-    def move_to_shadow(
-        self, request: HttpRequest, rows: QuerySet[Rule]
-    ) -> AfterCommitResponse | None:
+    def move_to_shadow(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
         return self._move(request, rows, State.SHADOW)
 
     @admin.action(description=_("Promote if the evidence gate is met"), permissions=["manage"])
-    def count(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
+    def count(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
         return self._move(request, rows, State.ACTIVE)
 
     @admin.action(description=_("Roll back"), permissions=["manage"])
-    def roll_back(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
+    def roll_back(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
         return self.apply_to_each(request, rows, lambda rule: rollback(_decision(request, rule)))
 
     @admin.action(description=_("Disable"), permissions=["manage"])
-    def disable(self, request: HttpRequest, rows: QuerySet[Rule]) -> AfterCommitResponse | None:
+    def disable(self, request: HttpRequest, rows: Rules) -> AfterCommitResponse | None:
         return self._move(request, rows, State.DISABLED)
 
-    def _move(
-        self, request: HttpRequest, rows: QuerySet[Rule], to: str
-    ) -> AfterCommitResponse | None:
+    def _move(self, request: HttpRequest, rows: Rules, to: str) -> AfterCommitResponse | None:
         return self.apply_to_each(request, rows, lambda rule: move(_decision(request, rule), to))
 
 
@@ -75,103 +70,63 @@ def _decision(request: HttpRequest, rule: Rule) -> Decision:
 
 
 @admin.register(RuleVersion)
-class RuleVersionAdmin(ReadOnlyAdmin):
-    """What each rule was, version by version."""
-
+class RuleVersionAdmin(NewestFirstAdmin):
     list_display = ("rule", "version", "event", "actor", "reason", "created_at")
     list_filter = ("event",)
-    list_select_related = ("rule",)
     search_fields = ("=rule__id", "actor", "reason")
-    date_hierarchy = "created_at"
-    ordering = ("-created_at", "-pk")
 
 
 @admin.register(RuleBook)
 class RuleBookAdmin(ReadOnlyAdmin):
-    """The gate, and whether a second person approves."""
-
     list_display = ("min_seen", "min_changed", "max_against", "second_person", "commit")
-    list_select_related = ("commit",)
     search_fields = ("=id",)
     date_hierarchy = "commit__created_at"
 
 
 @admin.register(RuleDecision)
-class RuleDecisionAdmin(ReadOnlyAdmin):
-    """What was selected."""
-
+class RuleDecisionAdmin(NewestFirstAdmin):
     list_display = ("selected_tool", "run_id", "agent_id", "differs", "fallback", "created_at")
     list_filter = ("differs", "origin", "strict")
     search_fields = ("=id", "=run_id", "=selected_tool", "=agent_id")
-    date_hierarchy = "created_at"
-    ordering = ("-created_at", "-pk")
 
 
 @admin.register(RuleObservation)
-class RuleObservationAdmin(ReadOnlyAdmin):
-    """What watching rules would have made of it."""
-
+class RuleObservationAdmin(NewestFirstAdmin):
     list_display = ("rule", "decision", "matched", "changed", "created_at")
     list_filter = ("matched", "changed")
-    list_select_related = ("rule", "decision")
     search_fields = ("=rule__id", "=decision__id")
-    date_hierarchy = "created_at"
-    ordering = ("-created_at", "-pk")
 
 
 @admin.register(RuleFeedback)
-class RuleFeedbackAdmin(ReadOnlyAdmin):
-    """How it went."""
-
+class RuleFeedbackAdmin(NewestFirstAdmin):
     list_display = ("outcome", "run_id", "decision", "note", "created_by", "created_at")
     list_filter = ("outcome", "target")
-    list_select_related = ("decision",)
     search_fields = ("note", "=run_id", "=decision__id")
-    date_hierarchy = "created_at"
-    ordering = ("-created_at", "-pk")
 
 
 @admin.register(RuleStatistics)
 class RuleStatisticsAdmin(ReadOnlyAdmin):
-    """Feedback, counted."""
-
     list_display = ("rule", "positive", "neutral", "negative", "updated_at")
-    list_select_related = ("rule",)
     search_fields = ("=rule__id",)
     date_hierarchy = "updated_at"
 
 
 @admin.register(RulePromotion)
-class RulePromotionAdmin(ReadOnlyAdmin):
-    """Who asked for a promotion, and who decided."""
-
+class RulePromotionAdmin(NewestFirstAdmin):
     list_display = ("rule", "status", "override", "asked_by", "decided_by", "created_at")
     list_filter = ("status", "override")
-    list_select_related = ("rule",)
     search_fields = ("=rule__id", "reason")
-    date_hierarchy = "created_at"
-    ordering = ("-created_at", "-pk")
 
 
 @admin.register(RuleBacktest)
-class RuleBacktestAdmin(ReadOnlyAdmin):
-    """Rules tried on what was decided."""
-
+class RuleBacktestAdmin(NewestFirstAdmin):
     list_display = ("rule", "status", "done", "total", "matched", "changed", "created_at")
     list_filter = ("status",)
-    list_select_related = ("rule",)
     search_fields = ("=rule__id",)
-    date_hierarchy = "created_at"
-    ordering = ("-created_at", "-pk")
 
 
 @admin.register(RuleSuggestion)
-class RuleSuggestionAdmin(ReadOnlyAdmin):
-    """What the evidence suggests; a person decides."""
-
+class RuleSuggestionAdmin(NewestFirstAdmin):
     list_display = ("rule", "kind", "created_at")
     list_filter = ("kind",)
-    list_select_related = ("rule",)
     search_fields = ("=rule__id",)
-    date_hierarchy = "created_at"
-    ordering = ("-created_at", "-pk")

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.shortcuts import render
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
@@ -12,6 +11,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.prompt_injection import FLAGS
+from kmapp.web.responses import render_part
 from memory.actions.entries import propose_update
 from memory.actions.review import Decision, reject
 from memory.models import MemoryVersion
@@ -138,7 +138,7 @@ def test_nobody_waits_for_a_page_to_be_written(
                 " AND pid = pg_backend_pid()"
             )
             held.append(cursor.fetchall()[0][0])
-        return render(*args, **kwargs)
+        return render_part(*args, **kwargs)
 
     monkeypatch.setattr("memory.views.review_queue.render_part", render_and_look)
     first, second = proposed(acme, "First words.", "Second words.")

@@ -26,8 +26,6 @@ LOGIN = ("username", "email", "is_active")  # identity fields, which affect all 
 
 @admin.register(User)
 class UserAdmin(StockUserAdmin):
-    """The people of the account. A person added here becomes a reviewer of it."""
-
     list_display = ("username", "email", "first_name", "last_name", "is_active", "is_staff")
     list_filter = ("is_active", "is_staff", "language")
     search_fields = ("username", "email", "first_name", "last_name")
@@ -96,8 +94,6 @@ class UserAdmin(StockUserAdmin):
 
 @admin.register(Account)
 class AccountAdmin(ReadOnlyAdmin):
-    """The selected account. Its policies are changed on their own page."""
-
     list_display = ("name", "slug", "account_wide", "created_at")
     search_fields = ("name", "slug")
     date_hierarchy = "created_at"
@@ -105,19 +101,14 @@ class AccountAdmin(ReadOnlyAdmin):
 
 @admin.register(Membership)
 class MembershipAdmin(ReadOnlyAdmin):
-    """Members and their roles."""
-
     list_display = ("user", "role", "created_at")
     list_filter = ("role",)
-    list_select_related = ("user",)
     search_fields = ("user__username", "user__email")
     date_hierarchy = "created_at"
 
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
-    """API keys. They are issued on their own page, which displays the secret once."""
-
     list_display = (
         "name",
         "prefix",

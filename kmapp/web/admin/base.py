@@ -41,7 +41,7 @@ def admin_actor(request: HttpRequest) -> Actor:
 
 
 class ReadOnlyAdmin(ModelAdmin):
-    """Shows rows, of one account where rows have one. `left_out` are columns not worth showing."""
+    """Shows rows, of one account where rows have one, without their `hidden_fields`."""
 
     show_full_result_count = False
     list_per_page = 50
@@ -53,6 +53,11 @@ class ReadOnlyAdmin(ModelAdmin):
         if any(field.name == "account" for field in self.opts.concrete_fields):
             rows = rows.filter(account_id=as_admin_request(request).access.account_id)
         return rows
+
+    def get_list_select_related(self, request: HttpRequest) -> list[str]:
+        """Return the foreign keys among the columns of the list."""
+        keys = {field.name for field in self.opts.concrete_fields if field.is_relation}
+        return [name for name in self.list_display if name in keys]
 
     def get_fields(self, request: HttpRequest, obj: models.Model | None = None) -> list[Any]:
         """Return all columns, including those that no form offers."""
@@ -120,3 +125,8 @@ class ReadOnlyAdmin(ModelAdmin):
         text = ngettext("%(n)d row was changed.", "%(n)d rows were changed.", number)
         level = messages.SUCCESS if number else messages.WARNING
         self.message_user(request, text % {"n": number}, level)
+
+
+class NewestFirstAdmin(ReadOnlyAdmin):
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "-pk")

@@ -1,0 +1,118 @@
+"""Admin of the kernel's tables, except people and keys."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from kmapp.api.models import IdempotentRequest
+from kmapp.ledger.models import Checkpoint, Commit, Note, Seal
+from kmapp.outbox.actions import replay
+from kmapp.outbox.models import Delivery, OutboxEvent
+from kmapp.providers.models import EmbeddingModel
+from kmapp.search.models import Vector
+from kmapp.web.admin.base import ReadOnlyAdmin, as_admin_request
+
+
+@admin.register(Commit)
+class CommitAdmin(ReadOnlyAdmin):
+    list_display = ("seq", "commit_hash", "actor", "created_at")
+    search_fields = ("=seq", "^commit_hash", "actor")
+    date_hierarchy = "created_at"
+    ordering = ("-seq",)
+
+
+@admin.register(Seal)
+class SealAdmin(ReadOnlyAdmin):
+    list_display = ("commit", "object_type", "object_id", "op")
+    list_filter = ("object_type", "op")
+    search_fields = ("=object_id",)
+    date_hierarchy = "commit__created_at"
+    ordering = ("-commit__seq",)
+    hidden_fields = ("account", "salt")
+
+
+@admin.register(Note)
+class NoteAdmin(ReadOnlyAdmin):
+    list_display = ("commit", "commit__actor", "commit__created_at", "reason")
+    search_fields = ("reason",)
+    date_hierarchy = "commit__created_at"
+    ordering = ("-commit__seq",)
+    hidden_fields = ("account", "salt")
+
+
+@admin.register(Checkpoint)
+class CheckpointAdmin(ReadOnlyAdmin):
+    list_display = ("seq", "commit_hash", "created_at", "key_id")
+    list_filter = ("key_id",)
+    search_fields = ("=seq", "^commit_hash")
+    date_hierarchy = "created_at"
+    ordering = ("-seq",)
+
+
+@admin.register(OutboxEvent)
+class OutboxEventAdmin(ReadOnlyAdmin):
+    list_display = ("topic", "job_key", "created_at")
+    list_filter = ("topic",)
+    search_fields = ("^job_key",)
+    date_hierarchy = "created_at"
+    ordering = ("-created_at",)
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(ReadOnlyAdmin):
+    list_display = (
+        "handler",
+        "event",
+        "state",
+        "attempts",
+        "due_at",
+        "done_at",
+        "failed_at",
+        "reason",
+    )
+    list_filter = (
+        "handler",
+        "queue",
+        ("done_at", admin.EmptyFieldListFilter),
+        ("failed_at", admin.EmptyFieldListFilter),
+    )
+    search_fields = ("^event__job_key", "last_error")
+    date_hierarchy = "due_at"
+    ordering = ("-due_at",)
+    actions = ("try_again",)
+
+    @admin.action(description=_("Retry failed deliveries"), permissions=["manage"])
+    def try_again(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
+        retried = replay(
+            as_admin_request(request).access.account_id, list(rows.values_list("pk", flat=True))
+        )
+        self.report_changed(request, retried)
+
+
+@admin.register(IdempotentRequest)
+class IdempotentRequestAdmin(ReadOnlyAdmin):
+    list_display = ("idempotency_key", "key_id", "state", "status", "created_at", "expires_at")
+    list_filter = ("state", "status")
+    search_fields = ("^idempotency_key",)
+    date_hierarchy = "created_at"
+    ordering = ("-created_at",)
+    hidden_fields = ("account", "fingerprint", "lease_token")
+
+
+@admin.register(EmbeddingModel)
+class EmbeddingModelAdmin(ReadOnlyAdmin):
+    list_display = ("name", "dimensions", "state", "passage_template", "created_at")
+    list_filter = ("state",)
+    search_fields = ("name",)
+    date_hierarchy = "created_at"
+
+
+@admin.register(Vector)
+class VectorAdmin(ReadOnlyAdmin):
+    list_display = ("collection", "object_id", "part", "model", "state", "ready_at", "error")
+    list_filter = ("state", "collection", "model")
+    search_fields = ("=object_id", "^text_sha256")
+    date_hierarchy = "ready_at"
+    ordering = ("-id",)
+    hidden_fields = ("account", "embedding")
