@@ -18,16 +18,7 @@ from context.views.forms import RetentionForm
 from kmapp.search.models import Vector
 from kmapp.text import tokens
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import (
-    WebRequest,
-    account_id_for,
-    actor_for,
-    get_row_or_404,
-    is_admin,
-    paginate,
-    parse_reason,
-    parse_row_number,
-)
+from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part
 
@@ -38,7 +29,7 @@ FIRST_RESULT = '{"tool_name": "search", "threshold": 20, "result": "The tea room
 
 @page_view("GET")
 def archives(request: WebRequest) -> HttpResponse:
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = ToolResultArchive.objects.of(account_id).briefly().order_by("-created_at", "-pk")
     filtered = ArchiveFilter(request.GET, queryset=rows)
     settings = ContextSettings.objects.get_or_default(account_id)
@@ -56,7 +47,7 @@ def archives(request: WebRequest) -> HttpResponse:
 @page_view("GET")
 def archive(request: WebRequest, pk: UUID) -> HttpResponse:
     """Show a result, with the best passages for a query."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     row = get_object_or_404(
         ToolResultArchive.objects.of(account_id).select_related("commit"), pk=pk
     )
@@ -72,7 +63,7 @@ def archive(request: WebRequest, pk: UUID) -> HttpResponse:
         "placeholder": render_placeholder(row.to_placeholder(), row.language),
         "ready": vectors.filter(state=Vector.State.READY).exists(),
         "names": list_actor_names([row.created_by]),
-        "may_erase": is_admin(request),
+        "may_erase": request.is_admin,
     }
     return render(request, "context/archives/detail.html", context)
 
@@ -87,12 +78,12 @@ def _best_passages(row: ToolResultArchive, query: str) -> list[dict[str, Any]]:
 @page_view("GET", "POST", admin=True)
 def erase_archive(request: WebRequest, pk: UUID) -> HttpResponse:
     """Erase after confirmation, because it cannot be undone."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     row = get_row_or_404(request, ToolResultArchive, pk)
     if request.method != "POST":
         return render(request, "context/archives/erase.html", {"archive": row})
     reason = parse_reason(request)
-    erase_archives(account_id, actor_for(request), [row], reason=reason)
+    erase_archives(account_id, request.actor, [row], reason=reason)
     return redirect_with_notice(
         request, _("Erased. The ledger still records that it existed."), "context:archives"
     )
@@ -101,15 +92,13 @@ def erase_archive(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("GET")
 def retention(request: WebRequest) -> HttpResponse:
     """Show the retention settings and the results that expire."""
-    return _render_retention(
-        request, ContextSettings.objects.get_or_default(account_id_for(request))
-    )
+    return _render_retention(request, ContextSettings.objects.get_or_default(request.account_id))
 
 
 @page_view("POST", admin=True)
 def update_retention(request: WebRequest) -> HttpResponse:
     """Change the settings. A period that expires results now needs confirmation of their number."""
-    settings = ContextSettings.objects.get_or_default(account_id_for(request))
+    settings = ContextSettings.objects.get_or_default(request.account_id)
     form = RetentionForm(request.POST)
     if not form.is_valid():
         return _render_retention(request, settings, form)
@@ -123,7 +112,7 @@ def update_retention(request: WebRequest) -> HttpResponse:
     changed = change_settings(
         settings.account_id,
         form.cleaned_data,
-        actor=actor_for(request),
+        actor=request.actor,
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=parse_reason(request),
     )
@@ -148,7 +137,7 @@ def _render_retention(
         "due": expired.count(),
         "expired": expired.briefly()[:MAX_EXPIRED],
         "oldest": rows.order_by("created_at", "pk")[:10],
-        "may_change": is_admin(request),
+        "may_change": request.is_admin,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if invalid_form else HTTPStatus.OK
     return render(request, "context/archives/keeping.html", context, status=status)

@@ -17,7 +17,7 @@ from context.reports.chart_data import build_bar, build_steps
 from context.views.call_prompt import PromptPart, list_prompt_parts
 from context.views.filters import CallFilter
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, paginate, uuid_or_404
+from kmapp.web.http import WebRequest, paginate, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_part
 
@@ -33,7 +33,7 @@ PAGES = {
 
 @page_view("GET")
 def calls(request: WebRequest) -> HttpResponse:
-    rows = ContextCostReport.objects.of(account_id_for(request))
+    rows = ContextCostReport.objects.of(request.account_id)
     filtered = CallFilter(request.GET, queryset=rows.newest_first())
     page = paginate(request, filtered.qs.ids())
     rows_ = list(rows.load_page(page.object_list))
@@ -58,7 +58,7 @@ def _label_bar(row: ContextCostReport, largest: int) -> list[dict[str, Any]]:
 @page_view("GET")
 def call(request: WebRequest, pk: UUID) -> HttpResponse:
     """Show one call: its tokens, decisions, evidence and prompt."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = ContextCostReport.objects.of(account_id)
     row = get_object_or_404(rows, pk=pk)
     other = _get_compared(request, row)

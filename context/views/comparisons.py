@@ -28,13 +28,7 @@ from context.reports.comparison_totals import Bucket, Distribution
 from context.views.policy_forms import SideForm, format_value
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.forms import Styled
-from kmapp.web.http import (
-    WebRequest,
-    account_id_for,
-    actor_for,
-    get_row_or_404,
-    paginate,
-)
+from kmapp.web.http import WebRequest, get_row_or_404, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_polled
 
@@ -64,7 +58,7 @@ class SelectionForm(Styled):
 
 @page_view("GET")
 def comparisons(request: WebRequest) -> HttpResponse:
-    rows = ContextComparison.objects.of(account_id_for(request)).order_by("-created_at", "-pk")
+    rows = ContextComparison.objects.of(request.account_id).order_by("-created_at", "-pk")
     page = paginate(request, rows)
     page_rows = list(page.object_list)
     context = {
@@ -78,7 +72,7 @@ def comparisons(request: WebRequest) -> HttpResponse:
             for comparison in page_rows
         ],
         "names": list_actor_names(comparison.asked_by for comparison in page_rows),
-        "days": inputs_days(ContextSettings.objects.get_or_default(account_id_for(request))),
+        "days": inputs_days(ContextSettings.objects.get_or_default(request.account_id)),
     }
     return render(request, INDEX, context)
 
@@ -86,7 +80,7 @@ def comparisons(request: WebRequest) -> HttpResponse:
 @page_view("GET", "POST")
 def compare(request: WebRequest) -> HttpResponse:
     """Create a comparison; a worker runs it."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     data = request.POST if request.method == "POST" else None
     policy = ContextSettings.objects.get_or_default(account_id).assembly_policy().body()
     selection = SelectionForm(data)
@@ -103,7 +97,7 @@ def compare(request: WebRequest) -> HttpResponse:
         right=Changes(**right.to_changes()),
         **selection.cleaned_data,
     )
-    comparison = start_comparison(account_id, actor_for(request), comparison_request)
+    comparison = start_comparison(account_id, request.actor, comparison_request)
     return redirect_with_notice(
         request,
         _now("Replay started. No requests are sent to a model and no data changes."),

@@ -27,7 +27,7 @@ from context.reports.costs import (
 )
 from context.reports.savings import Saving, find_savings
 from kmapp.web.forms import Styled
-from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 
 PAGE = 50
@@ -66,7 +66,7 @@ def costs(request: WebRequest) -> HttpResponse:
     form = CostsForm({"days": DEFAULT_DAYS, "by": "section"} | request.GET.dict())
     filters = form.cleaned_data if form.is_valid() else {}
     by = filters.get("by") or "section"
-    period = Period.of(ContextSettings.objects.get_or_default(account_id_for(request)), filters)
+    period = Period.of(ContextSettings.objects.get_or_default(request.account_id), filters)
     totals_ = calculate_totals(period)
     context = {
         "form": form,

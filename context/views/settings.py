@@ -15,14 +15,7 @@ from context.views.policy_forms import format_value
 from context.views.setting_forms import SECTIONS, Form, format_price
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import (
-    WebRequest,
-    account_id_for,
-    actor_for,
-    is_admin,
-    parse_reason,
-    parse_row_number,
-)
+from kmapp.web.http import WebRequest, parse_reason, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from kmapp.web.settings_history import list_changes
@@ -31,7 +24,7 @@ from kmapp.web.templatetags.web import display_value
 
 @page_view("GET")
 def settings(request: WebRequest) -> HttpResponse:
-    return _render_page(request, ContextSettings.objects.get_or_default(account_id_for(request)))
+    return _render_page(request, ContextSettings.objects.get_or_default(request.account_id))
 
 
 @page_view("POST", admin=True)
@@ -39,14 +32,14 @@ def set_settings(request: WebRequest) -> HttpResponse:
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("This settings section does not exist. Reload the page and try again."))
-    row = ContextSettings.objects.get_or_default(account_id_for(request))
+    row = ContextSettings.objects.get_or_default(request.account_id)
     form = SECTIONS[section][0](row, request.POST)
     if not form.is_valid():
         return _render_page(request, row, {section: form})
     changed = change_settings(
         row.account_id,
         form.values(),
-        actor=actor_for(request),
+        actor=request.actor,
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=parse_reason(request),
     )
@@ -70,7 +63,7 @@ def _render_page(
             for name, (build_form, title, lead) in SECTIONS.items()
         ],
         "input_count": ContextInput.objects.of(row.account_id).count(),
-        "may_change": is_admin(request),
+        "may_change": request.is_admin,
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
     }

@@ -10,7 +10,7 @@ from context.reports.costs import DEFAULT_DAYS, Period, calculate_totals
 from context.reports.outcome_statistics import Result, list_results
 from context.views.costs import CostsForm
 from kmapp.search.variants import VARIANTS
-from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 
 
@@ -18,7 +18,7 @@ from kmapp.web.page_access import page_view
 def variants(request: WebRequest) -> HttpResponse:
     form = CostsForm({"days": DEFAULT_DAYS} | request.GET.dict())
     filters = form.cleaned_data if form.is_valid() else {}
-    settings = ContextSettings.objects.get_or_default(account_id_for(request))
+    settings = ContextSettings.objects.get_or_default(request.account_id)
     period = Period.of(settings, filters)
     results_ = list_results(period)
     context = {

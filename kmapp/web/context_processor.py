@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from kmapp.accounts.models import User
 from kmapp.web import navigation
-from kmapp.web.http import WebRequest
+from kmapp.web.http import as_web_request
 from kmapp.web.preferences import THEME_COOKIE
 
 
@@ -34,7 +34,7 @@ def frame(request: HttpRequest) -> dict[str, Any]:
     """Return lazy values, because partials need none of them."""
     context: dict[str, Any] = {"chrome": SimpleLazyObject(partial(chrome, request))}
     if hasattr(request, "access"):
-        page_request = cast("WebRequest", request)
+        page_request = as_web_request(request)
         context |= {
             "access": page_request.access,
             "accesses": page_request.accesses,

@@ -1,6 +1,6 @@
 """The request of a page, and helpers for its parameters."""
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import AccountAccess, AccountOwned, Membership, User
+from kmapp.accounts.models import AccountAccess, AccountOwned, User
 from kmapp.errors import Invalid
 
 M = TypeVar("M", bound=AccountOwned)
@@ -27,24 +27,20 @@ class WebRequest(HttpRequest):
     htmx: HtmxDetails
     access: AccountAccess
     accesses: list[AccountAccess]
+    account_id: UUID
+    actor: Actor
+    is_admin: bool
     counted: dict[str, int]  # badge counts that the page has already loaded
 
 
-def account_id_for(request: WebRequest) -> UUID:
-    return request.access.account_id
-
-
-def actor_for(request: WebRequest) -> Actor:
-    return Actor("user", request.user.pk)
-
-
-def is_admin(request: WebRequest) -> bool:
-    return request.access.role == Membership.Role.ADMIN
+def as_web_request(request: HttpRequest) -> WebRequest:
+    """Return the request as the type that `page_access.run_view` makes of it."""
+    return cast("WebRequest", request)
 
 
 def get_row_or_404(request: WebRequest, model: type[M], pk: UUID) -> M:
     """Return a row of the selected account."""
-    return get_object_or_404(model, account_id=account_id_for(request), pk=pk)
+    return get_object_or_404(model, account_id=request.account_id, pk=pk)
 
 
 def paginate(request: HttpRequest, rows: Any, size: int = PAGE_SIZE) -> Page[Any]:

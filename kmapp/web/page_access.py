@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial, wraps
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from django.contrib.auth.views import redirect_to_login
@@ -15,12 +15,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import AccountAccess, Membership, list_account_access
+from kmapp.accounts.actors import Actor
+from kmapp.accounts.models import Membership, list_account_access
 from kmapp.errors import Denied, DomainError
 from kmapp.web import notices
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.errors import render_error
-from kmapp.web.http import WebRequest
+from kmapp.web.http import WebRequest, as_web_request
 
 View = Callable[..., HttpResponseBase]
 PageView = Callable[..., HttpResponseBase | AfterCommit]
@@ -37,7 +38,7 @@ def page_view(*methods: str, admin: bool = False) -> Callable[[PageView], View]:
             if not request.user.is_authenticated:
                 return _to_sign_in(request)
             page = partial(view, *args, **kwargs)
-            return run_view(cast("WebRequest", request), page, roles=roles)
+            return run_view(as_web_request(request), page, roles=roles)
 
         checked_view.roles = roles  # type: ignore[attr-defined]  # read by a test of all pages
         allowed = [*methods, "HEAD"] if "GET" in methods else list(methods)
@@ -63,33 +64,35 @@ def run_view(
 
 
 def _answer(request: WebRequest, view: PageView) -> HttpResponseBase:
-    with acting(request.access.account_id):
+    with acting(request.account_id):
         answer = view(request)
     while isinstance(answer, AfterCommit):
-        with nullcontext() if answer.outside_transaction else acting(request.access.account_id):
+        with nullcontext() if answer.outside_transaction else acting(request.account_id):
             answer = answer.then()
     if isinstance(answer, HttpResponse) and request.htmx:
-        with acting(request.access.account_id):
+        with acting(request.account_id):
             notices.append_notices(request, answer)
     return answer
 
 
 def select_account(request: WebRequest) -> None:
+    """Set the selected account, and the person as its actor, on the request."""
     request.accesses = list_account_access(request.user)
     if not request.accesses:
         raise Denied(_("You are not a member of any account. Ask an admin to add you."))
-    request.access = _selected_access(request.accesses, request.session.get(SELECTED_ACCOUNT))
-
-
-def _selected_access(accesses: list[AccountAccess], account_id: str | None) -> AccountAccess:
-    return next(
-        (access for access in accesses if str(access.account_id) == account_id), accesses[0]
+    selected = request.session.get(SELECTED_ACCOUNT)
+    request.access = next(
+        (access for access in request.accesses if str(access.account_id) == selected),
+        request.accesses[0],
     )
+    request.account_id = request.access.account_id
+    request.actor = Actor("user", request.user.pk)
+    request.is_admin = request.access.role == Membership.Role.ADMIN
 
 
 def _to_sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect to sign-in and back; for htmx, redirect the whole page."""
-    request = cast("WebRequest", request)
+    request = as_web_request(request)
     if not request.htmx:
         return redirect_to_login(request.get_full_path())
     current = urlsplit(request.htmx.current_url or "/")

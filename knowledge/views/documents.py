@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from kmapp.prompt_injection import detect_flags
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
-from kmapp.web.http import WebRequest, account_id_for, actor_for, paginate
+from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
 from kmapp.web.usage_registry import find_usage
@@ -27,7 +27,7 @@ USES = 10  # the latest
 
 @page_view("GET")
 def document(request: WebRequest, pk: UUID) -> HttpResponse:
-    account_id = account_id_for(request)
+    account_id = request.account_id
     row = _get_document(request, pk)
     version = request.GET.get("index", "")
     versions = row.source.index_versions
@@ -75,7 +75,7 @@ def _states(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> dic
 
 @page_view("GET")
 def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = KnowledgeChunk.objects.of(account_id)
     row = get_object_or_404(
         rows.select_related("document__source", "text_row").defer("text_row__text"), pk=pk
@@ -95,7 +95,7 @@ def chunk(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET")
 def failures(request: WebRequest) -> HttpResponse:
-    rows = KnowledgeDocument.objects.of(account_id_for(request)).present()
+    rows = KnowledgeDocument.objects.of(request.account_id).present()
     failed = rows.filter(state=KnowledgeDocument.State.FAILED).select_related("source")
     page = paginate(request, failed.newest_first())
     return render_part(request, "knowledge/documents/failures.html", "list", {"page": page})
@@ -103,7 +103,7 @@ def failures(request: WebRequest) -> HttpResponse:
 
 @page_view("POST")
 def retry(request: WebRequest, pk: UUID) -> HttpResponse:
-    read_again(account_id_for(request), pk)
+    read_again(request.account_id, pk)
     return redirect_with_notice(
         request, _("Parsing the document again."), "knowledge:document", pk=pk
     )
@@ -115,7 +115,7 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     row = _get_document(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/documents/erase.html", {"document": row})
-    erase_document(account_id_for(request), pk, actor_for(request))
+    erase_document(request.account_id, pk, request.actor)
     return redirect_with_notice(
         request,
         _("Erased. Citations now return the commit that erased it."),
@@ -125,5 +125,5 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _get_document(request: WebRequest, pk: UUID) -> KnowledgeDocument:
-    rows = KnowledgeDocument.objects.of(account_id_for(request)).select_related("source", "commit")
+    rows = KnowledgeDocument.objects.of(request.account_id).select_related("source", "commit")
     return get_object_or_404(rows, pk=pk)

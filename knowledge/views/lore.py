@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 
 from kmapp.api.strict_json import Limits, Refused, parse
 from kmapp.errors import DomainError
-from kmapp.web.http import WebRequest, account_id_for, actor_for, paginate
+from kmapp.web.http import WebRequest, paginate
 from kmapp.web.json_errors import json_issue
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import fragment, redirect_with_notice, render_part
@@ -34,7 +34,7 @@ LONGEST_SAMPLE = 200_000  # characters of a conversation to try an entry on
 
 @page_view("GET")
 def lore(request: WebRequest) -> HttpResponse:
-    books = KnowledgeSource.objects.of(account_id_for(request)).lorebooks()
+    books = KnowledgeSource.objects.of(request.account_id).lorebooks()
     rows = books.annotate(held=Count("entries")).order_by("name", "pk")
     page = paginate(request, rows)
     return render_part(request, "knowledge/lore/index.html", "list", {"page": page})
@@ -67,7 +67,7 @@ def _brought(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     # Editors on Windows put a mark before the text.
     entries = imported(parse(file.read().removeprefix(BOM_UTF8), LARGEST)) if file else []
     new = NewSource(name=data["name"], kind="lorebook", trust=data["trust"])
-    source = bring_lorebook(account_id_for(request), actor_for(request), new, entries)
+    source = bring_lorebook(request.account_id, request.actor, new, entries)
     message = ngettext("%(n)d entry imported.", "%(n)d entries imported.", len(entries))
     return redirect_with_notice(
         request, message % {"n": len(entries)}, "knowledge:lorebook", pk=source.pk
@@ -77,7 +77,7 @@ def _brought(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
 @page_view("GET")
 def lorebook(request: WebRequest, pk: UUID) -> HttpResponse:
     book = _book(request, pk)
-    rows = LorebookEntry.objects.of(account_id_for(request)).filter(source=book)
+    rows = LorebookEntry.objects.of(request.account_id).filter(source=book)
     page = paginate(request, rows.order_by("order", "pk"))
     context = {"book": book, "page": page}
     return render_part(request, "knowledge/lore/detail.html", "list", context)
@@ -91,7 +91,7 @@ def add(request: WebRequest, pk: UUID) -> HttpResponse:
         return _form(request, form, _("New entry"), book, tried=_tried(request, form))
     if request.method == "POST" and form.is_valid():
         try:
-            add_entries(book, actor_for(request), [form.values()])
+            add_entries(book, request.actor, [form.values()])
         except DomainError as error:
             form.add_error(None, _explained(error))
         else:
@@ -101,7 +101,7 @@ def add(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET", "POST")
 def entry(request: WebRequest, pk: UUID) -> HttpResponse:
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = LorebookEntry.objects.of(account_id).select_related("source")
     row = get_object_or_404(rows, pk=pk)
     form = EntryForm(request.POST or None, initial=EntryForm.seen(row))
@@ -111,7 +111,7 @@ def entry(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             version = form.cleaned_data["version"]
-            change_entry(account_id, pk, actor_for(request), form.values(), version=version)
+            change_entry(account_id, pk, request.actor, form.values(), version=version)
         except DomainError as error:
             form.add_error(None, _explained(error))
         else:
@@ -123,9 +123,9 @@ def entry(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def drop(request: WebRequest, pk: UUID) -> HttpResponse:
-    rows = LorebookEntry.objects.of(account_id_for(request))
+    rows = LorebookEntry.objects.of(request.account_id)
     row = get_object_or_404(rows, pk=pk)
-    erase_entry(account_id_for(request), pk, actor_for(request))
+    erase_entry(request.account_id, pk, request.actor)
     return redirect_with_notice(request, _("Erased."), "knowledge:lorebook", pk=row.source_id)
 
 
@@ -134,7 +134,7 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     book = _book(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/lore/erase.html", {"book": book})
-    erase_source(account_id_for(request), pk, actor_for(request))
+    erase_source(request.account_id, pk, request.actor)
     return redirect_with_notice(request, _("Erased."), "knowledge:lore")
 
 
@@ -145,7 +145,7 @@ def bench(request: WebRequest) -> HttpResponse:
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
-        rows = entries_of(account_id_for(request), [data["book"]] if data["book"] else [])
+        rows = entries_of(request.account_id, [data["book"]] if data["book"] else [])
         messages = messages_of(data["conversation"])
         rules = Rules(budget=data["budget"], scan_depth=data["scan_depth"], scope=data["scope"])
         by_id = {str(row.pk): row for row in rows}
@@ -161,7 +161,7 @@ def bench(request: WebRequest) -> HttpResponse:
 
 
 def _book(request: WebRequest, pk: UUID) -> KnowledgeSource:
-    rows = KnowledgeSource.objects.of(account_id_for(request)).lorebooks()
+    rows = KnowledgeSource.objects.of(request.account_id).lorebooks()
     return get_object_or_404(rows, pk=pk)
 
 

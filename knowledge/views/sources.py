@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
 from kmapp.search.models import Vector
-from kmapp.web.http import WebRequest, account_id_for, actor_for, paginate
+from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part, render_polled
 from knowledge.actions.erasure import erase_source
@@ -23,7 +23,7 @@ FIRST_DOCUMENT = (
 
 @page_view("GET")
 def sources(request: WebRequest) -> HttpResponse:
-    rows = KnowledgeSource.objects.of(account_id_for(request)).of_documents().counted()
+    rows = KnowledgeSource.objects.of(request.account_id).of_documents().counted()
     context = {
         "page": paginate(request, rows.order_by("name", "pk")),
         "first_command": format_api_command(request, "knowledge:api_ingest", FIRST_DOCUMENT),
@@ -33,7 +33,7 @@ def sources(request: WebRequest) -> HttpResponse:
 
 @page_view("GET")
 def source(request: WebRequest, pk: UUID) -> HttpResponse:
-    account_id = account_id_for(request)
+    account_id = request.account_id
     row = _get_source(request, pk)
     state = request.GET.get("state", "")
     documents = KnowledgeDocument.objects.of(account_id).present().filter(source=row)
@@ -68,7 +68,7 @@ def _progress(account_id: UUID, row: KnowledgeSource) -> dict[str, int]:
 @page_view("GET")
 def progress(request: WebRequest, pk: UUID) -> HttpResponse:
     row = _get_source(request, pk)
-    context = {"source": row, "progress": _progress(account_id_for(request), row)}
+    context = {"source": row, "progress": _progress(request.account_id, row)}
     return render_polled(request, "knowledge/sources/detail.html#progress", context)
 
 
@@ -78,12 +78,12 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
     row = _get_source(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/sources/erase.html", {"source": row})
-    erase_source(account_id_for(request), pk, actor_for(request))
+    erase_source(request.account_id, pk, request.actor)
     return redirect_with_notice(
         request, _("Erased. Citations now return the commit that erased it."), "knowledge:sources"
     )
 
 
 def _get_source(request: WebRequest, pk: UUID) -> KnowledgeSource:
-    rows = KnowledgeSource.objects.of(account_id_for(request)).of_documents().counted()
+    rows = KnowledgeSource.objects.of(request.account_id).of_documents().counted()
     return get_object_or_404(rows, pk=pk)

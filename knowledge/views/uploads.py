@@ -19,7 +19,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import DomainError
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, account_id_for, actor_for
+from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from knowledge.actions.ingest import ingest
@@ -155,7 +155,7 @@ def upload(request: WebRequest) -> HttpResponse | AfterCommit:
 
 def _form_page(request: WebRequest, form: UploadForm) -> HttpResponse:
     status = HTTPStatus.UNPROCESSABLE_ENTITY if request.method == "POST" else HTTPStatus.OK
-    existing = KnowledgeSource.objects.of(account_id_for(request)).of_documents().filter(scope="")
+    existing = KnowledgeSource.objects.of(request.account_id).of_documents().filter(scope="")
     context = {
         "form": form,
         "known": existing.order_by("name").values_list("name", flat=True)[:100],
@@ -178,7 +178,7 @@ def _ingest_upload(request: WebRequest, form: UploadForm) -> HttpResponse | Afte
 
 def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
     """Files are read and cut between two transactions: meanwhile nobody waits for a lock."""
-    account_id, actor = account_id_for(request), actor_for(request)
+    account_id, actor = request.account_id, request.actor
     deliveries = [_delivery(each, data) for each in data["uploads"]] or [_page(data)]
     refuse_to_fetch(deliveries)
     with acting(account_id):

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from kmapp.errors import Invalid
 from kmapp.search.variants import DEFAULT, VARIANTS
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, account_id_for, actor_for, paginate, post_text, safe_next_url
+from kmapp.web.http import WebRequest, paginate, post_text, safe_next_url
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from knowledge.models import KnowledgeQuestion, KnowledgeSource
@@ -56,7 +56,7 @@ class VariantsForm(forms.Form):
 @page_view("GET")
 def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
     """Nothing is asked of a model while the account's transaction is open."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     params = {"left": DEFAULT.name, "right": OTHER} | request.GET.dict()
     form = VariantsForm(params)
     rows = KnowledgeQuestion.objects.of(account_id).order_by("-created_at", "-pk")
@@ -83,7 +83,7 @@ def _uncut(account_id: UUID, names: Sequence[str]) -> list[str]:
 
 def _render_answers(request: WebRequest, context: dict[str, Any]) -> AfterCommit:
     left, right = (VARIANTS[name] for name in context["variants"])
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = [
         {"question": question, "found": compared(account_id, question.text, left, right)}
         for question in context["questions"]
@@ -97,16 +97,16 @@ def save_question(request: WebRequest) -> HttpResponse:
     text = post_text(request, "text", LONGEST)
     if not text:
         raise Invalid(_("Enter a question."))
-    rows = KnowledgeQuestion.objects.of(account_id_for(request))
+    rows = KnowledgeQuestion.objects.of(request.account_id)
     if rows.count() >= MOST:
         raise Invalid(
             _("The limit of %(most)d questions is reached. Delete a question first.")
             % {"most": MOST}
         )
     rows.get_or_create(
-        account_id=account_id_for(request),
+        account_id=request.account_id,
         text=text,
-        defaults={"created_by": str(actor_for(request))},
+        defaults={"created_by": str(request.actor)},
     )
     return redirect_with_notice(
         request, _("Question saved."), safe_next_url(request, "/knowledge/comparison/")
@@ -115,7 +115,7 @@ def save_question(request: WebRequest) -> HttpResponse:
 
 @page_view("POST")
 def forget(request: WebRequest, pk: UUID) -> HttpResponse:
-    rows = KnowledgeQuestion.objects.of(account_id_for(request))
+    rows = KnowledgeQuestion.objects.of(request.account_id)
     get_object_or_404(rows, pk=pk).delete()
     return redirect_with_notice(
         request, _("Question deleted."), safe_next_url(request, "/knowledge/comparison/")

@@ -7,8 +7,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin, admin_actor
+from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin
 from kmapp.web.after_commit import AfterCommitResponse
+from kmapp.web.http import as_web_request
 from memory.actions import review
 from memory.actions.review import Decision
 from memory.models import (
@@ -64,7 +65,7 @@ class MemoryEntryAdmin(NewestFirstAdmin):
                 Decision(
                     account_id=entry.account_id,
                     entry_id=entry.pk,
-                    actor=admin_actor(request),
+                    actor=as_web_request(request).actor,
                     version=entry.version,
                 )
             )

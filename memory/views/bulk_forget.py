@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, account_id_for, actor_for, parse_reason
+from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_reason
 from kmapp.web.page_access import page_view
 from memory.actions import bulk_review
 from memory.actions.review import FORGETTABLE
@@ -17,7 +17,7 @@ EXAMPLES = 20  # of what would be forgotten
 @page_view("GET", "POST")
 def forget_these(request: WebRequest) -> HttpResponse:
     """Asks with the exact number; then does it, at once or by workers."""
-    account_id, actor = account_id_for(request), actor_for(request)
+    account_id, actor = request.account_id, request.actor
     listing = Listing.of(account_id, request.GET)
     rows = listing.chosen
     if request.method == "POST":

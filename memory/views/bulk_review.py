@@ -15,8 +15,6 @@ from kmapp.web.after_commit import AfterCommit
 from kmapp.web.http import (
     MAX_REASON_LENGTH,
     WebRequest,
-    account_id_for,
-    actor_for,
     get_row_or_404,
     parse_reason,
     parse_row_number,
@@ -45,8 +43,8 @@ def many(request: WebRequest) -> HttpResponse | AfterCommit:
     if not chosen:
         raise Invalid(_("Select at least one proposal."))
     run = bulk_review.start_run(
-        account_id_for(request),
-        actor_for(request),
+        request.account_id,
+        request.actor,
         _operation(request),
         chosen,
         parse_reason(request),
@@ -58,7 +56,7 @@ def many(request: WebRequest) -> HttpResponse | AfterCommit:
 
 
 def _render_confirmation(request: WebRequest, *, drifted: bool = False) -> HttpResponse:
-    rows = queue(account_id_for(request), need(request))
+    rows = queue(request.account_id, need(request))
     context = {
         "marked": sorted(picked(request)),
         "all": rows.count(),
@@ -96,7 +94,7 @@ def _marked(request: WebRequest) -> Sequence[EntryVersion]:
 
 
 def _all_of_them(request: WebRequest) -> Sequence[EntryVersion]:
-    rows = queue(account_id_for(request), need(request)).values_list("pk", "version")
+    rows = queue(request.account_id, need(request)).values_list("pk", "version")
     return list(rows[: MOST + 1])[:MOST]
 
 
@@ -115,9 +113,9 @@ def run(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("POST")
 def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     """Take the whole of it back."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     get_row_or_404(request, BulkRun, pk)
-    row = bulk_review.undo_run(account_id, pk, actor_for(request))
+    row = bulk_review.undo_run(account_id, pk, request.actor)
     if row.asked > PART_SIZE:
         return redirect_page(request, reverse("memory:bulk_run", args=[pk]))
     restored = bulk_review.get_progress(row).restored

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from kmapp.web.http import WebRequest, account_id_for, actor_for, parse_reason
+from kmapp.web.http import WebRequest, parse_reason
 from memory.actions.review import Decision
 from memory.models import MemoryEntry
 
@@ -12,9 +12,9 @@ from memory.models import MemoryEntry
 def decision_of(request: WebRequest, pk: UUID, version: int | None) -> Decision:
     """Return this person's decision about a version of a memory."""
     return Decision(
-        account_id=account_id_for(request),
+        account_id=request.account_id,
         entry_id=pk,
-        actor=actor_for(request),
+        actor=request.actor,
         version=version,
         reason=parse_reason(request),
     )

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from kmapp.errors import Conflict, Invalid
 from kmapp.providers.active import active_model
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, account_id_for
+from kmapp.web.http import MAX_REASON_LENGTH, WebRequest
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part
@@ -154,7 +154,7 @@ def _done(request: WebRequest, row: MemoryEntry) -> HttpResponse:
 
 
 def _get_entry(request: WebRequest, pk: UUID) -> MemoryEntry:
-    rows = MemoryEntry.objects.of(account_id_for(request))
+    rows = MemoryEntry.objects.of(request.account_id)
     return get_object_or_404(rows.with_embedding_state(active_model().pk), pk=pk)
 
 

@@ -12,13 +12,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.providers.active import active_model
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import (
-    WebRequest,
-    account_id_for,
-    actor_for,
-    parse_row_number,
-    parse_version,
-)
+from kmapp.web.http import WebRequest, parse_row_number, parse_version
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from memory.actions import erasure, review
@@ -55,7 +49,7 @@ def forget(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         row = get_object_or_404(_rows(request), pk=pk)
         rows = MemoryEntry.objects.of(row.account_id).filter(pk=pk)
-        extent = erasure.preview_erasure(row.account_id, rows, actor_for(request))
+        extent = erasure.preview_erasure(row.account_id, rows, request.actor)
         return render(request, "memory/entries/forget.html", {"entry": row, "extent": extent})
     return _decide(request, pk, review.forget, _("Forgotten. Agents can no longer recall it."))
 
@@ -79,7 +73,7 @@ def _decide(
 
 
 def _rows(request: WebRequest) -> EntryQuerySet:
-    rows = MemoryEntry.objects.of(account_id_for(request)).select_related("commit")
+    rows = MemoryEntry.objects.of(request.account_id).select_related("commit")
     return rows.with_embedding_state(active_model().pk)
 
 

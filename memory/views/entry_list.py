@@ -11,7 +11,7 @@ from kmapp.providers.active import active_model
 from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, account_id_for, is_admin, paginate
+from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_part
 from memory.models import MemoryEntry, MemoryExport
@@ -26,7 +26,7 @@ FIRST_FILTERS = ("status", "kind", "user_id")  # in sight; the others unfold
 @page_view("GET")
 def entries(request: WebRequest) -> HttpResponse | AfterCommit:
     """List memories. A text query is embedded first, outside any transaction."""
-    listing = Listing.of(account_id_for(request), request.GET)
+    listing = Listing.of(request.account_id, request.GET)
     if not listing.words:
         return _page(request, listing, None, ())
     return AfterCommit(partial(_render_results, request, listing), outside_transaction=True)
@@ -77,7 +77,7 @@ def _views(request: WebRequest, listing: Listing) -> dict[str, Any]:
     views = list(views_for(request))
     view_id = request.GET.get("view", "")
     opened = next((view for view in views if str(view.pk) == view_id), None)
-    is_mine = opened is not None and (opened.owner_id == request.user.pk or is_admin(request))
+    is_mine = opened is not None and (opened.owner_id == request.user.pk or request.is_admin)
     return {
         "views": [(view, address(view)) for view in views],
         "view": opened,

@@ -10,14 +10,7 @@ from django.utils.translation import ngettext
 
 from kmapp.ledger.models import Commit
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import (
-    MAX_REASON_LENGTH,
-    WebRequest,
-    account_id_for,
-    actor_for,
-    parse_reason,
-    uuid_or_404,
-)
+from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, parse_reason, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from memory.actions import erasure
@@ -36,7 +29,7 @@ LABELS = (
 @page_view("GET", "POST", admin=True)
 def erase(request: WebRequest) -> HttpResponse:
     """One memory (`id`), or all that a filter of the list lets through."""
-    account_id, actor = account_id_for(request), actor_for(request)
+    account_id, actor = request.account_id, request.actor
     rows = _rows(account_id, request.GET)
     if request.method == "POST" and _is_typed(request):
         done = erasure.erase_entries(
@@ -104,7 +97,7 @@ def _related(account_id: UUID, rows: EntryQuerySet) -> list[MemoryEntry]:
 
 def erased(request: WebRequest, pk: UUID) -> HttpResponse:
     """Render the page of an erased memory with its proof."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     left = get_object_or_404(ErasedEntry.objects.of(account_id).select_related("commit"), pk=pk)
     commits = Commit.objects.of(account_id).filter(pk__in=[*left.commits, left.commit_id])
     context = {

@@ -14,7 +14,7 @@ from kmapp.errors import Invalid
 from kmapp.search.queries import Meaning
 from kmapp.search.query_vector import meaning_of
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, account_id_for, actor_for
+from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from memory.actions.exports import record_export
 from memory.models import MemoryEntry, MemoryExport
@@ -29,7 +29,7 @@ TYPES = {Form.CSV: "text/csv; charset=utf-8", Form.NDJSON: "application/x-ndjson
 @page_view("POST")
 def export(request: WebRequest) -> HttpResponseBase | AfterCommit:
     """Export the filtered memories in the requested format."""
-    listing = Listing.of(account_id_for(request), request.GET)
+    listing = Listing.of(request.account_id, request.GET)
     if listing.left_out:
         raise Invalid(
             _("The URL has unknown parameters, so nothing was exported: %(names)s")
@@ -56,7 +56,7 @@ def _file(
     """Yield the listed memories, each as it is when its page is read."""
     ids = list(listing.ids(meaning))
     record_export(
-        listing.account_id, actor_for(request), form=form, query=listing.query, number=len(ids)
+        listing.account_id, request.actor, form=form, query=listing.query, number=len(ids)
     )
     content = (
         _sheet(listing.account_id, ids)

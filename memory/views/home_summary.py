@@ -12,7 +12,7 @@ from django.utils import timezone
 from kmapp.providers.active import active_model
 from kmapp.search.models import Vector
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, render_polled
 from memory.models import MemoryEntry, MemoryVersion
@@ -25,7 +25,7 @@ TIME_BITS = 80  # of an id lie below its time, which is in milliseconds
 
 @page_view("GET")
 def summary(request: WebRequest) -> HttpResponse:
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = MemoryEntry.objects.of(account_id)
     waiting = rows.awaiting_review()
     latest = MemoryVersion.objects.of(account_id).select_related("entry").order_by("-created_at")

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command
 from memory.retrieval.lab import Endpoint, LabHit, Missed, Question, Trial, try_out
@@ -75,7 +75,7 @@ def _second(request: WebRequest) -> dict[str, str]:
 def _tried(
     request: WebRequest, context: dict[str, Any], questions: Sequence[Question]
 ) -> AfterCommit:
-    trials = [try_out(account_id_for(request), question) for question in questions]
+    trials = [try_out(request.account_id, question) for question in questions]
     trial_context = [_trial_context(request, trial, reference=trials[0]) for trial in trials]
     bars = [row["bar"] for one in trial_context for row in (*one["told"], *one["missed"])]
     more = {"trials": trial_context, "legend": legend(bars), "outcomes": OFFERED}

@@ -8,12 +8,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import Conflict
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import (
-    WebRequest,
-    account_id_for,
-    parse_row_number,
-    uuid_or_404,
-)
+from kmapp.web.http import WebRequest, parse_row_number, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part, render_polled
 from memory.actions.leases import find_lease, renew_lease
@@ -28,7 +23,7 @@ def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
 
     Says only what changed: somebody took it over or decided, or new ones came in.
     """
-    account_id, entry = account_id_for(request), memory_of(request, pk)
+    account_id, entry = request.account_id, memory_of(request, pk)
     token = uuid_or_404(request.GET.get("token", ""))
     mine = request.method == "GET" and renew_lease(account_id, pk, token)
     held = None if mine else find_lease(account_id, pk)

@@ -9,14 +9,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import (
-    WebRequest,
-    account_id_for,
-    actor_for,
-    is_admin,
-    parse_reason,
-    parse_row_number,
-)
+from kmapp.web.http import WebRequest, parse_reason, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from memory.actions import retention
@@ -30,7 +23,7 @@ TEMPLATE = "memory/policy/index.html"
 
 @page_view("GET")
 def policy(request: WebRequest) -> HttpResponse:
-    return _page(request, MemorySettings.objects.get_or_default(account_id_for(request)))
+    return _page(request, MemorySettings.objects.get_or_default(request.account_id))
 
 
 @page_view("POST", admin=True)
@@ -39,7 +32,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("Policy section not found."))
-    settings = MemorySettings.objects.get_or_default(account_id_for(request))
+    settings = MemorySettings.objects.get_or_default(request.account_id)
     form = SECTIONS[section].of(settings, request.POST)
     if not form.is_valid():
         return _page(request, settings, wrong={section: form})
@@ -51,7 +44,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
     changed = update_policy(
         settings.account_id,
         values,
-        actor=actor_for(request),
+        actor=request.actor,
         version=parse_row_number(request.POST.get("version", "")) or 0,
         reason=parse_reason(request),
     )
@@ -82,7 +75,7 @@ def _page(
         "settings": settings,
         "sections": forms,
         "kept": _retention_lines(settings, forms["retention"]),
-        "may_change": is_admin(request),
+        "may_change": request.is_admin,
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
     }

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
-from kmapp.web.http import WebRequest, account_id_for, actor_for, get_row_or_404, safe_next_url
+from kmapp.web.http import WebRequest, get_row_or_404, safe_next_url
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from memory.actions.feedback import rate_entry
@@ -21,8 +21,8 @@ OFFERED = (Outcome.POSITIVE, Outcome.NEGATIVE, Outcome.VERY_NEGATIVE)
 
 def ratings_of(request: WebRequest, entries: Iterable[UUID]) -> dict[UUID, str]:
     """Return this person's rating of each memory."""
-    mine = MemoryRating.objects.of(account_id_for(request)).filter(
-        rater=str(actor_for(request)), used_in="", entry__in=list(entries)
+    mine = MemoryRating.objects.of(request.account_id).filter(
+        rater=str(request.actor), used_in="", entry__in=list(entries)
     )
     return dict(mine.values_list("entry_id", "outcome"))
 
@@ -34,7 +34,7 @@ def rate_memory(request: WebRequest, pk: UUID) -> HttpResponse:
     if outcome not in Outcome.values:
         raise Invalid(_("Choose useful, outdated or wrong."))
     entry = get_row_or_404(request, MemoryEntry, pk)
-    decision = Decision(account_id=entry.account_id, entry_id=entry.pk, actor=actor_for(request))
+    decision = Decision(account_id=entry.account_id, entry_id=entry.pk, actor=request.actor)
     rated = rate_entry(decision, outcome)
     if request.htmx:
         context = {"entry": entry, "said": outcome, "outcomes": OFFERED}

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, account_id_for, actor_for
+from kmapp.web.http import WebRequest
 from kmapp.web.navigation import format_count
 from kmapp.web.responses import render_part
 from memory.actions.leases import (
@@ -60,17 +60,17 @@ class Opened:
 
 
 def memory_of(request: WebRequest, pk: UUID) -> MemoryEntry:
-    rows = described(needing(MemoryEntry.objects.of(account_id_for(request))))
+    rows = described(needing(MemoryEntry.objects.of(request.account_id)))
     return get_object_or_404(rows, pk=pk)
 
 
 def me(request: WebRequest) -> str:
-    return str(actor_for(request))
+    return str(request.actor)
 
 
 def open_next(request: WebRequest, after: MemoryEntry | None = None) -> Opened | None:
     """Lease and open the next proposal after this one."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     waiting = described(queue(account_id, need(request)))
     rounds = [waiting.filter(younger_than(after)), waiting] if after else [waiting]
     for rows in rounds:
@@ -83,7 +83,7 @@ def open_this(request: WebRequest, entry: MemoryEntry, *, by_force: bool = False
     """Have a proposal in hand, unless somebody else has it. Who only looks ahead takes nothing."""
     if request.method == "HEAD":
         return Opened(entry=entry, lease=None)
-    account_id = account_id_for(request)
+    account_id = request.account_id
     lease = acquire_lease(account_id, entry.pk, me(request), by_force=by_force)
     held = None if lease else find_lease(account_id, entry.pk)
     return Opened(entry=entry, lease=lease, held=held)
@@ -114,7 +114,7 @@ def workbench(
 
     `elsewhere`: what was pressed lies outside of it, so it finds its own place.
     """
-    account_id = account_id_for(request)
+    account_id = request.account_id
     tally = needs(account_id)
     request.counted = {"memory:review": sum(tally.values())}
     page = _page(request, tally)
@@ -154,7 +154,7 @@ def _people(at: Opened | None) -> list[str]:
 
 
 def _page(request: WebRequest, tally: Any) -> Page[MemoryEntry]:
-    rows = queue(account_id_for(request), need(request)).only(*LISTED_FIELDS)
+    rows = queue(request.account_id, need(request)).only(*LISTED_FIELDS)
     number = tally[need(request)] if need(request) else sum(tally.values())
     annotated = rows.annotate(in_others_hands=leased_by_other(me(request)))
     pages = Paginator(annotated, PAGE)

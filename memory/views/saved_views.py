@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.models import AccountQuerySet, Membership
 from kmapp.errors import Denied, Invalid
-from kmapp.web.http import WebRequest, account_id_for, post_text
+from kmapp.web.http import WebRequest, post_text
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from memory.models import SavedView
@@ -23,7 +23,7 @@ MOST = 50  # of one person
 
 def views_for(request: WebRequest) -> AccountQuerySet[SavedView]:
     """Return the views that this person may open."""
-    rows = SavedView.objects.of(account_id_for(request))
+    rows = SavedView.objects.of(request.account_id)
     return rows.filter(Q(owner=request.user) | Q(shared=True)).order_by("name", "pk")
 
 
@@ -33,7 +33,7 @@ def save(request: WebRequest) -> HttpResponse:
     name = post_text(request, "name", NAME)
     if not name:
         raise Invalid(_("Enter a name for the view."))
-    account_id = account_id_for(request)
+    account_id = request.account_id
     query = _query(request)
     mine = SavedView.objects.of(account_id).filter(owner=request.user)
     if mine.exclude(name=name).count() >= MOST:
@@ -71,7 +71,7 @@ def address(view: SavedView) -> str:
 
 def _query(request: WebRequest) -> str:
     query_text = request.POST.get("query", "")[:MAX_QUERY_LENGTH]
-    return Listing.of(account_id_for(request), QueryDict(query_text)).query[:MAX_QUERY_LENGTH]
+    return Listing.of(request.account_id, QueryDict(query_text)).query[:MAX_QUERY_LENGTH]
 
 
 def _own(request: WebRequest, pk: UUID) -> SavedView:

@@ -14,8 +14,6 @@ from django.utils.translation import gettext as _
 from kmapp.errors import Invalid
 from kmapp.web.http import (
     WebRequest,
-    account_id_for,
-    actor_for,
     get_row_or_404,
     paginate,
     parse_row_number,
@@ -52,7 +50,7 @@ def topics(request: WebRequest) -> HttpResponse:
         "page": paginate(request, rows),
         "state": state,
         "words": words,
-        "suggestions": topic_actions.open_suggestions(account_id_for(request))[:SUGGESTED],
+        "suggestions": topic_actions.open_suggestions(request.account_id)[:SUGGESTED],
     }
     return render_part(request, "memory/topics/index.html", "list", context)
 
@@ -115,9 +113,7 @@ def part(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def follow(request: WebRequest, pk: UUID) -> HttpResponse:
-    message, changed = topic_actions.accept_suggestion(
-        account_id_for(request), pk, actor_for(request)
-    )
+    message, changed = topic_actions.accept_suggestion(request.account_id, pk, request.actor)
     if message.kind == TopicSuggestion.Kind.SPLIT:  # merged back, all is as it was
         undo = f"{reverse('memory:topic_merge', args=[changed.pk])}?into={message.topic_id}"
         notify_success(
@@ -134,13 +130,13 @@ def follow(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def decline(request: WebRequest, pk: UUID) -> HttpResponse:
-    topic_actions.decline_suggestion(account_id_for(request), pk, actor_for(request))
+    topic_actions.decline_suggestion(request.account_id, pk, request.actor)
     notify_success(request, _("Declined. It will not be suggested again."))
     return redirect_page(request, reverse("memory:topics"))
 
 
 def _topics(request: WebRequest) -> EntryQuerySet:
-    return MemoryEntry.objects.of(account_id_for(request)).filter(kind=MemoryEntry.Kind.TOPIC)
+    return MemoryEntry.objects.of(request.account_id).filter(kind=MemoryEntry.Kind.TOPIC)
 
 
 def _others(topic_row: MemoryEntry) -> list[MemoryEntry]:

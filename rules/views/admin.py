@@ -5,9 +5,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.accounts.models import Membership
-from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin, admin_actor, as_admin_request
+from kmapp.web.admin.base import NewestFirstAdmin, ReadOnlyAdmin
 from kmapp.web.after_commit import AfterCommitResponse
+from kmapp.web.http import as_web_request
 from rules.actions.states import Decision, move, rollback
 from rules.models import (
     Rule,
@@ -58,11 +58,11 @@ class RuleAdmin(ReadOnlyAdmin):
 
 def _decision(request: HttpRequest, rule: Rule) -> Decision:
     """Return a decision; only admins may change active rules, and the gate stays closed."""
-    is_admin = as_admin_request(request).access.role == Membership.Role.ADMIN
+    is_admin = as_web_request(request).is_admin
     return Decision(
         account_id=rule.account_id,
         rule_id=rule.pk,
-        actor=admin_actor(request),
+        actor=as_web_request(request).actor,
         version=rule.version,
         reason=str(_("Changed on the admin pages.")),
         may_touch_live=is_admin,

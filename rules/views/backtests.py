@@ -5,7 +5,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
-from kmapp.web.http import WebRequest, actor_for, get_row_or_404, parse_row_number
+from kmapp.web.http import WebRequest, get_row_or_404, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_polled
 from rules.actions.backtests import start
@@ -19,7 +19,7 @@ def start_backtest(request: WebRequest, pk: UUID) -> HttpResponse:
     """Start a backtest in a worker; the rule's page displays its progress."""
     row = get_row_or_404(request, Rule, pk)
     size = parse_row_number(request.POST.get("decisions", "")) or OFFERED[1]
-    start(row.account_id, actor_for(request), pk, size)
+    start(row.account_id, request.actor, pk, size)
     return redirect_with_notice(
         request, _("Backtest started. It does not change any decision."), "rules:rule", pk=pk
     )

@@ -12,15 +12,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import (
-    MAX_REASON_LENGTH,
-    WebRequest,
-    account_id_for,
-    actor_for,
-    get_row_or_404,
-    paginate,
-    post_text,
-)
+from kmapp.web.http import MAX_REASON_LENGTH, WebRequest, get_row_or_404, paginate, post_text
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_with_notice, render_part
 from rules.actions.backtests import question_of
@@ -44,7 +36,7 @@ LISTED_COLUMNS = (
 @page_view("GET")
 def decisions(request: WebRequest) -> HttpResponse:
     """Newest first."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     log = load_decision_list(account_id, request.GET)
     outcomes = feedback_on(account_id, [each.pk for each in log.rows])
     context = {
@@ -100,7 +92,7 @@ def _rule_named(request: WebRequest, name: str = "rule") -> Rule | None:
         selected_id = UUID(request.GET.get(name, ""))
     except ValueError:
         return None
-    return Rule.objects.of(account_id_for(request)).filter(pk=selected_id).first()
+    return Rule.objects.of(request.account_id).filter(pk=selected_id).first()
 
 
 @page_view("GET")
@@ -147,7 +139,7 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
         raise Invalid(_("Choose one of the outcomes on this page."))
     verdict = Verdict(
         account_id=row.account_id,
-        actor=actor_for(request),
+        actor=request.actor,
         outcome=outcome,
         note=post_text(request, "note", MAX_REASON_LENGTH),
         run_id=row.run_id,
@@ -166,7 +158,7 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("GET")
 def conflicts(request: WebRequest) -> HttpResponse:
     """Where rules that count disagree, by how often it happened."""
-    account_id, rule = account_id_for(request), _rule_named(request)
+    account_id, rule = request.account_id, _rule_named(request)
     matching_rows = recorded_conflicts(account_id, rule.pk if rule else None)
     page_rows = matching_rows[:MOST_CONFLICTS]
     rules = Rule.objects.of(account_id).in_bulk(set(_rule_ids_in(page_rows)))
@@ -194,7 +186,7 @@ def _rule_ids_in(matching_rows: Iterable[Conflict]) -> list[UUID]:
 @page_view("GET")
 def feedback(request: WebRequest) -> HttpResponse:
     """List feedback on decisions and rules, newest first."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = RuleFeedback.objects.of(account_id).select_related("decision", "commit")
     narrowed = FeedbackFilter(request.GET, queryset=rows.order_by("-created_at", "-pk"))
     page = paginate(request, narrowed.qs)

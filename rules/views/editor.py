@@ -14,14 +14,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
 from kmapp.errors import DomainError
-from kmapp.web.http import (
-    WebRequest,
-    account_id_for,
-    actor_for,
-    get_row_or_404,
-    parse_row_number,
-    uuid_or_404,
-)
+from kmapp.web.http import WebRequest, get_row_or_404, parse_row_number, uuid_or_404
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from rules.actions.dry_run import tried
@@ -79,7 +72,7 @@ def _edit(request: WebRequest, rule: Rule | None) -> HttpResponse:
 
 
 def _save(request: WebRequest, rule: Rule | None, editor: EditorState, form: RuleForm) -> Rule:
-    account_id, actor, reason = account_id_for(request), actor_for(request), form.why()
+    account_id, actor, reason = request.account_id, request.actor, form.why()
     values = {**form.values(), **editor.columns()}
     if rule is None:
         draft = NewRule(**values, scope=scope_of(form.cleaned_data["scope"]))
@@ -133,7 +126,7 @@ def _context(
     }
     if editor.context is not None and not editor.issues:
         lineage = rule.lineage if rule else None
-        result = tried(account_id_for(request), draft, editor.context, editor.candidates, lineage)
+        result = tried(request.account_id, draft, editor.context, editor.candidates, lineage)
         context["tried"] = result
     return context
 

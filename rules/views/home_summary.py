@@ -5,7 +5,7 @@ from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_polled
 from rules.models import RulePromotion, RuleSuggestion
@@ -20,7 +20,7 @@ SUGGESTED = (
 
 @page_view("GET")
 def summary(request: WebRequest) -> HttpResponse:
-    account_id = account_id_for(request)
+    account_id = request.account_id
     suggested = RuleSuggestion.objects.of(account_id).order_by().values("kind")
     kinds = dict(suggested.annotate(number=Count("pk")).values_list("kind", "number"))
     waiting = RulePromotion.objects.of(account_id).undecided().count()

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from kmapp.errors import Conflict, Denied, DomainError, Invalid
 from kmapp.search.confidence import Interval
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import WebRequest, actor_for, get_row_or_404, is_admin
+from kmapp.web.http import WebRequest, get_row_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from rules.actions.conflicts import conflicts_with_live
@@ -45,9 +45,9 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     if request.method != "POST":
         return _page(request, row)
     book = book_of(row.account_id)
-    if not book.second_person and not is_admin(request):
+    if not book.second_person and not request.is_admin:
         raise Denied(_("Only an admin of this account can promote or change active rules."))
-    override = is_admin(request) and request.POST.get("override") == "yes"
+    override = request.is_admin and request.POST.get("override") == "yes"
     decision = decision_of(request, pk, seen=request.POST.get("seen", ""), may_override=override)
     try:
         with transaction.atomic():  # a refusal leaves nothing half done, and is told on the page
@@ -78,7 +78,7 @@ def approve_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
 def withdraw_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     """Whoever asked takes it back; an admin says no."""
     request_row = get_row_or_404(request, RulePromotion, pk)
-    if request_row.asked_by != str(actor_for(request)) and not is_admin(request):
+    if request_row.asked_by != str(request.actor) and not request.is_admin:
         raise Denied(_("Only the person who requested the promotion or an admin can withdraw it."))
     with transaction.atomic():
         withdraw(decision_of(request, request_row.rule_id), pk)
@@ -109,7 +109,7 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
     clashes, inspected = conflicts_with_live(row)
     others = {pk for one in clashes for pk in (one.winner, *one.losers)} - {row.pk}
     rules = Rule.objects.of(row.account_id).in_bulk(others)
-    mine = str(actor_for(request))
+    mine = str(request.actor)
     context = {
         "rule": row,
         "lines": condition_lines(row.when),
@@ -138,8 +138,8 @@ def _page(request: WebRequest, row: Rule, error: DomainError | None = None) -> H
         "wish": request_row,
         "void": void,
         "is_mine": request_row is not None and request_row.asked_by == mine,
-        "is_admin": is_admin(request),
-        "may_send": is_admin(request) or book.second_person,
+        "is_admin": request.is_admin,
+        "may_send": request.is_admin or book.second_person,
         "error": error,
         "names": list_actor_names([request_row.asked_by]) if request_row else {},
     }

@@ -9,15 +9,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import (
-    WebRequest,
-    account_id_for,
-    actor_for,
-    is_admin,
-    parse_reason,
-    parse_row_number,
-    uuid_or_404,
-)
+from kmapp.web.http import WebRequest, parse_reason, parse_row_number, uuid_or_404
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 from kmapp.web.settings_history import list_changes
@@ -32,13 +24,13 @@ TEMPLATE = "rules/book/index.html"
 
 @page_view("GET")
 def book(request: WebRequest) -> HttpResponse:
-    return _page(request, book_of(account_id_for(request)))
+    return _page(request, book_of(request.account_id))
 
 
 @page_view("POST", admin=True)
 def set_book(request: WebRequest) -> HttpResponse:
     """Days that would drop decisions now are counted first, and confirmed."""
-    row = book_of(account_id_for(request))
+    row = book_of(request.account_id)
     form = BookForm(request.POST)
     if not form.is_valid():
         return _page(request, row, form)
@@ -49,7 +41,7 @@ def set_book(request: WebRequest) -> HttpResponse:
     changed = change_book(
         row.account_id,
         form.cleaned_data,
-        actor=actor_for(request),
+        actor=request.actor,
         seen=uuid_or_404(seen) if seen else None,
         reason=parse_reason(request),
     )
@@ -72,7 +64,7 @@ def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> 
         "kept": RuleDecision.objects.of(row.account_id).count(),
         "due": outlived(row.account_id, row.decision_days).count(),
         "steps": steps,
-        "may_change": is_admin(request),
+        "may_change": request.is_admin,
         "names": list_actor_names(step.commit.actor for step in steps),
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK

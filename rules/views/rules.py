@@ -13,15 +13,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
-from kmapp.web.http import (
-    WebRequest,
-    account_id_for,
-    actor_for,
-    is_admin,
-    paginate,
-    parse_reason,
-    parse_version,
-)
+from kmapp.web.http import WebRequest, paginate, parse_reason, parse_version
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import format_api_command, redirect_page, render_part, render_polled
@@ -43,7 +35,7 @@ State = Rule.State
 @page_view("GET")
 def rules(request: WebRequest) -> HttpResponse:
     """Last changed first."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = Rule.objects.of(account_id).select_related("statistics", "suggestion")
     narrowed = RuleFilter(request.GET, queryset=rows.order_by("-updated_at", "-pk"))
     page = paginate(request, narrowed.qs)
@@ -66,7 +58,7 @@ def counts(request: WebRequest) -> HttpResponse:
 
 
 def _tabs(request: WebRequest) -> list[dict[str, Any]]:
-    rows = Rule.objects.of(account_id_for(request)).order_by()
+    rows = Rule.objects.of(request.account_id).order_by()
     counted = dict(rows.values_list("state").annotate(Count("pk")))
     selected_state = request.GET.get("state", "")
     tabs = [{"state": "", "label": _("All"), "count": sum(counted.values())}]
@@ -82,7 +74,7 @@ def _waiting(account_id: UUID) -> list[RulePromotion]:
 
 @page_view("GET")
 def rule(request: WebRequest, pk: UUID) -> HttpResponse:
-    rows = Rule.objects.of(account_id_for(request)).select_related("suggestion")
+    rows = Rule.objects.of(request.account_id).select_related("suggestion")
     row = get_object_or_404(rows, pk=pk)
     editions = list(Rule.objects.of(row.account_id).filter(lineage=row.lineage))
     steps, older = history.versions(row)
@@ -120,7 +112,7 @@ def _moves(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
         (State.DISABLED, State.DRAFT): ("circle-dashed", _("Move to draft")),
     }
     seen = State(row.state)
-    if seen == State.ACTIVE and not is_admin(request):
+    if seen == State.ACTIVE and not request.is_admin:
         return []
     open_to = [to for to in State if seen.may_become(to) and to != State.ACTIVE]
     transitions = [(to, *words.get((seen, to), ("ban", _("Disable")))) for to in open_to]
@@ -164,11 +156,11 @@ def decision_of(request: WebRequest, pk: UUID, **more: Any) -> Decision:
     """Return this person's decision about the version they saw."""
     version = parse_version(request.POST.get("version") or request.GET.get("version") or "")
     return Decision(
-        account_id=account_id_for(request),
+        account_id=request.account_id,
         rule_id=pk,
-        actor=actor_for(request),
+        actor=request.actor,
         version=version,
         reason=parse_reason(request),
-        may_touch_live=is_admin(request),
+        may_touch_live=request.is_admin,
         **more,
     )

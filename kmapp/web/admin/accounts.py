@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.actions import add_member, revoke_key
 from kmapp.accounts.models import Account, ApiKey, Membership, User
-from kmapp.web.admin.base import ReadOnlyAdmin, admin_actor, as_admin_request
+from kmapp.web.admin.base import ReadOnlyAdmin
 from kmapp.web.after_commit import AfterCommitResponse
+from kmapp.web.http import as_web_request
 
 if TYPE_CHECKING:
     StockUserAdmin = auth.UserAdmin[User]
@@ -40,12 +41,12 @@ class UserAdmin(StockUserAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """Return the members of the selected account only."""
-        members = Membership.objects.of(as_admin_request(request).access.account_id)
+        members = Membership.objects.of(as_web_request(request).account_id)
         return super().get_queryset(request).filter(pk__in=members.values("user"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Let only superusers grant permissions and change the login of others."""
-        stock, user = super().get_readonly_fields(request, obj), as_admin_request(request).user
+        stock, user = super().get_readonly_fields(request, obj), as_web_request(request).user
         if user.is_superuser:
             return stock
         others = obj is not None and obj.pk != user.pk
@@ -53,13 +54,13 @@ class UserAdmin(StockUserAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Allow admins of the account."""
-        is_admin = as_admin_request(request).access.role == Membership.Role.ADMIN
+        is_admin = as_web_request(request).is_admin
         return is_admin and super().has_add_permission(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Allow changing superusers to superusers only."""
         above = (
-            obj is not None and obj.is_superuser and not as_admin_request(request).user.is_superuser
+            obj is not None and obj.is_superuser and not as_web_request(request).user.is_superuser
         )
         return not above and super().has_change_permission(request, obj)
 
@@ -70,7 +71,7 @@ class UserAdmin(StockUserAdmin):
         form_url: str = "",
     ) -> HttpResponse:
         """Require a superuser, because a password gives access to all accounts of a person."""
-        if not as_admin_request(request).user.is_superuser:
+        if not as_web_request(request).user.is_superuser:
             raise PermissionDenied
         return super().user_change_password(request, id, form_url)
 
@@ -85,10 +86,10 @@ class UserAdmin(StockUserAdmin):
         super().save_model(request, obj, form, change)
         if not change:
             add_member(
-                account_id=as_admin_request(request).access.account_id,
+                account_id=as_web_request(request).account_id,
                 user=obj,
                 role=Membership.Role.REVIEWER,
-                actor=admin_actor(request),
+                actor=as_web_request(request).actor,
             )
 
 
@@ -127,5 +128,5 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Revoke permanently"), permissions=["manage"])
     def revoke(self, request: HttpRequest, rows: QuerySet[ApiKey]) -> AfterCommitResponse | None:
         return self.apply_to_each(
-            request, rows, lambda key: revoke_key(key, actor=admin_actor(request))
+            request, rows, lambda key: revoke_key(key, actor=as_web_request(request).actor)
         )

@@ -1,7 +1,7 @@
 """Base classes of the Django admin: rows are read-only and change through actions."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.db import models, transaction
@@ -12,10 +12,9 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import AccountAccess, Membership, User
 from kmapp.errors import DomainError
 from kmapp.web.after_commit import AfterCommit, AfterCommitResponse
+from kmapp.web.http import as_web_request
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
@@ -23,21 +22,6 @@ else:
     ModelAdmin = admin.ModelAdmin
 
 MAX_ROWS_PER_ACTION = 100  # for one request: each row is a commit of its own
-
-
-class AdminRequest(HttpRequest):
-    """A request of a staff member in one account."""
-
-    user: User
-    access: AccountAccess
-
-
-def as_admin_request(request: HttpRequest) -> AdminRequest:
-    return cast("AdminRequest", request)
-
-
-def admin_actor(request: HttpRequest) -> Actor:
-    return Actor("user", as_admin_request(request).user.pk)
 
 
 class ReadOnlyAdmin(ModelAdmin):
@@ -51,7 +35,7 @@ class ReadOnlyAdmin(ModelAdmin):
         """Return the rows of the selected account; row-level security enforces it too."""
         rows = super().get_queryset(request)
         if any(field.name == "account" for field in self.opts.concrete_fields):
-            rows = rows.filter(account_id=as_admin_request(request).access.account_id)
+            rows = rows.filter(account_id=as_web_request(request).account_id)
         return rows
 
     def get_list_select_related(self, request: HttpRequest) -> list[str]:
@@ -83,7 +67,7 @@ class ReadOnlyAdmin(ModelAdmin):
 
     def has_manage_permission(self, request: HttpRequest) -> bool:
         """Allow admins of the account."""
-        return as_admin_request(request).access.role == Membership.Role.ADMIN
+        return as_web_request(request).is_admin
 
     def apply_to_each(
         self, request: HttpRequest, rows: QuerySet[Any], action: Callable[[Any], object]

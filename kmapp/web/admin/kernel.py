@@ -11,7 +11,8 @@ from kmapp.outbox.actions import replay
 from kmapp.outbox.models import Delivery, OutboxEvent
 from kmapp.providers.models import EmbeddingModel
 from kmapp.search.models import Vector
-from kmapp.web.admin.base import ReadOnlyAdmin, as_admin_request
+from kmapp.web.admin.base import ReadOnlyAdmin
+from kmapp.web.http import as_web_request
 
 
 @admin.register(Commit)
@@ -85,7 +86,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     @admin.action(description=_("Retry failed deliveries"), permissions=["manage"])
     def try_again(self, request: HttpRequest, rows: QuerySet[Delivery]) -> None:
         retried = replay(
-            as_admin_request(request).access.account_id, list(rows.values_list("pk", flat=True))
+            as_web_request(request).account_id, list(rows.values_list("pk", flat=True))
         )
         self.report_changed(request, retried)
 

@@ -5,14 +5,14 @@ from django.http import HttpResponse
 
 from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.outbox.models import Delivery
-from kmapp.web.http import WebRequest, account_id_for
+from kmapp.web.http import WebRequest
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_polled
 
 
 @page_view("GET")
 def operations_summary(request: WebRequest) -> HttpResponse:
-    rows = Delivery.objects.of(account_id_for(request))
+    rows = Delivery.objects.of(request.account_id)
     context = {
         "dead": rows.dead().count(),
         "owed": rows.open().count(),
@@ -23,7 +23,7 @@ def operations_summary(request: WebRequest) -> HttpResponse:
 
 @page_view("GET")
 def ledger_summary(request: WebRequest) -> HttpResponse:
-    account_id = account_id_for(request)
+    account_id = request.account_id
     head = Commit.objects.of(account_id).order_by("-seq").first()
     checkpoint = Checkpoint.objects.of(account_id).order_by("-seq").first()
     context = {

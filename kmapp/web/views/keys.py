@@ -14,7 +14,7 @@ from kmapp.accounts.actions import IssuedKey, issue_key, revoke_key, rotate_key
 from kmapp.accounts.models import ApiKey
 from kmapp.web.after_commit import AfterCommit
 from kmapp.web.forms import KeyForm
-from kmapp.web.http import WebRequest, account_id_for, actor_for, get_row_or_404, paginate
+from kmapp.web.http import WebRequest, get_row_or_404, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.quotas import list_quotas
 from kmapp.web.responses import redirect_with_notice, render_part
@@ -22,7 +22,7 @@ from kmapp.web.responses import redirect_with_notice, render_part
 
 @page_view("GET", admin=True)
 def keys(request: WebRequest) -> HttpResponse:
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = ApiKey.objects.of(account_id).order_by("revoked_at", "-created_at")
     page = paginate(request, rows)
     quotas = list_quotas(account_id, [key.pk for key in page if not key.revoked_at])
@@ -39,11 +39,11 @@ def issue(request: WebRequest) -> HttpResponse | AfterCommit:
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
         return render(request, "web/keys/form.html", {"form": form}, status=status)
     issued = issue_key(
-        account_id=account_id_for(request),
+        account_id=request.account_id,
         name=form.cleaned_data["name"],
         scopes=form.cleaned_data["scopes"],
         expires_at=form.expires_at(),
-        actor=actor_for(request),
+        actor=request.actor,
     )
     return AfterCommit(lambda: _render_secret(request, issued))
 
@@ -55,7 +55,7 @@ def rotate(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
     key = get_row_or_404(request, ApiKey, pk)
     if request.method != "POST":
         return render(request, "web/keys/confirm.html", {"key": key, "operation": "rotate"})
-    issued = rotate_key(key, actor=actor_for(request))
+    issued = rotate_key(key, actor=request.actor)
     return AfterCommit(lambda: _render_secret(request, issued))
 
 
@@ -64,7 +64,7 @@ def revoke(request: WebRequest, pk: UUID) -> HttpResponse:
     key = get_row_or_404(request, ApiKey, pk)
     if request.method != "POST":
         return render(request, "web/keys/confirm.html", {"key": key, "operation": "revoke"})
-    revoke_key(key, actor=actor_for(request))
+    revoke_key(key, actor=request.actor)
     return redirect_with_notice(
         request,
         _("Key revoked. Requests with %(name)s are now refused.") % {"name": key.name},

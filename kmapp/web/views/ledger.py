@@ -10,7 +10,7 @@ from kmapp.ledger.models import Checkpoint, Commit
 from kmapp.ledger.verify import Checked, verify
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.after_commit import AfterCommit
-from kmapp.web.http import WebRequest, account_id_for, parse_row_number
+from kmapp.web.http import WebRequest, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import render_part
 
@@ -20,7 +20,7 @@ PAGE_SIZE = 50
 @page_view("GET")
 def ledger(request: WebRequest) -> HttpResponse:
     """List commits by number; the next page starts below the last one."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = Commit.objects.of(account_id).order_by("-seq")
     below = parse_row_number(request.GET.get("below", ""))
     if below is not None:
@@ -39,7 +39,7 @@ def ledger(request: WebRequest) -> HttpResponse:
 
 @page_view("GET")
 def commit(request: WebRequest, pk: UUID) -> HttpResponse:
-    rows = Commit.objects.of(account_id_for(request)).select_related("note")
+    rows = Commit.objects.of(request.account_id).select_related("note")
     row = get_object_or_404(rows, pk=pk)
     context = {"commit": row, "names": list_actor_names([row.actor])}
     return render(request, "web/ledger/detail.html", context)
@@ -48,7 +48,7 @@ def commit(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("POST")
 def check(request: WebRequest) -> AfterCommit:
     """Verify the chain now, in one short transaction per block."""
-    account_id = account_id_for(request)
+    account_id = request.account_id
     return AfterCommit(
         lambda: _render_verification(request, verify(account_id)), outside_transaction=True
     )

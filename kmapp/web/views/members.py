@@ -14,14 +14,14 @@ from kmapp.accounts.actions import add_member, change_role, remove_member
 from kmapp.accounts.models import Membership, User, list_account_access
 from kmapp.errors import Invalid
 from kmapp.web.forms import MemberForm
-from kmapp.web.http import WebRequest, account_id_for, actor_for, paginate
+from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice
 
 
 @page_view("GET", admin=True)
 def members(request: WebRequest) -> HttpResponse:
-    rows = Membership.objects.of(account_id_for(request)).select_related("user")
+    rows = Membership.objects.of(request.account_id).select_related("user")
     page = paginate(request, rows.order_by("role", "user__email"))
     return render(request, "web/members/index.html", {"page": page})
 
@@ -34,10 +34,10 @@ def add(request: WebRequest) -> HttpResponse:
         user = _find_or_create_user(request, form)
         if user is not None:
             add_member(
-                account_id=account_id_for(request),
+                account_id=request.account_id,
                 user=user,
                 role=form.cleaned_data["role"],
-                actor=actor_for(request),
+                actor=request.actor,
             )
             return redirect_with_notice(
                 request, _("%(who)s can now sign in.") % {"who": user.email}, "web:members"
@@ -97,7 +97,7 @@ def role(request: WebRequest, pk: UUID) -> HttpResponse:
     if value not in Membership.Role.values:
         raise Invalid(_("Choose a role: reviewer or admin."))
     new_role = Membership.Role(value)
-    change_role(member, role=new_role, actor=actor_for(request))
+    change_role(member, role=new_role, actor=request.actor)
     return redirect_with_notice(
         request,
         _("%(who)s: %(role)s") % {"who": member.user.email, "role": new_role.label},
@@ -110,7 +110,7 @@ def remove(request: WebRequest, pk: UUID) -> HttpResponse:
     member = _get_member(request, pk)
     if request.method != "POST":
         return render(request, "web/members/confirm.html", {"member": member})
-    remove_member(member, actor=actor_for(request))
+    remove_member(member, actor=request.actor)
     return redirect_with_notice(
         request,
         _("%(who)s no longer has access to this account.") % {"who": member.user.email},
@@ -119,5 +119,5 @@ def remove(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _get_member(request: WebRequest, pk: UUID) -> Membership:
-    rows = Membership.objects.of(account_id_for(request)).select_related("user")
+    rows = Membership.objects.of(request.account_id).select_related("user")
     return get_object_or_404(rows, pk=pk)

@@ -13,7 +13,7 @@ from kmapp.ledger.checkpoints import behind
 from kmapp.outbox.actions import replay
 from kmapp.outbox.job_results import outcome
 from kmapp.outbox.models import Delivery, DeliveryQuerySet
-from kmapp.web.http import WebRequest, account_id_for, get_row_or_404, paginate, uuid_or_404
+from kmapp.web.http import WebRequest, get_row_or_404, paginate, uuid_or_404
 from kmapp.web.navigation import count_badge
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_part
@@ -26,7 +26,7 @@ def dead_letters(account_id: UUID, most: int) -> int:
 
 @page_view("GET")
 def operations(request: WebRequest) -> HttpResponse:
-    account_id = account_id_for(request)
+    account_id = request.account_id
     rows = Delivery.objects.of(account_id)
     dead = rows.dead().select_related("event").order_by("-failed_at")
     context = {
@@ -51,7 +51,7 @@ def _queues(open_rows: DeliveryQuerySet) -> list[dict[str, Any]]:
 
 @page_view("GET")
 def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
-    rows = Delivery.objects.of(account_id_for(request)).select_related("event")
+    rows = Delivery.objects.of(request.account_id).select_related("event")
     row = get_object_or_404(rows, pk=pk)
     evidence = outcome(row.account_id, row.event.topic, row.event.payload).evidence
     return render(request, "web/operations/detail.html", {"row": row, "evidence": evidence})
@@ -60,7 +60,7 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
 @page_view("POST", admin=True)
 def try_again(request: WebRequest) -> HttpResponse:
     """One dead letter, or all of them."""
-    account_id, one = account_id_for(request), request.POST.get("delivery")
+    account_id, one = request.account_id, request.POST.get("delivery")
     selected = one and get_row_or_404(request, Delivery, uuid_or_404(one))
     revived = replay(account_id, [selected.pk] if selected else None)
     return redirect_with_notice(
