@@ -88,8 +88,7 @@ class _File:
                 if not line.endswith(b"\n"):  # being written, or cut short by a crash
                     break
                 self.offset += len(line)
-                record = parse(line, 0)
-                if isinstance(record, Signed):
+                if record := parse(line):
                     account_id, head = record.statement.account, record.statement.head
                     if head.seq >= self._heads.get(account_id, BEGINNING).seq:
                         self._heads[account_id] = head

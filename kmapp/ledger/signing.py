@@ -60,15 +60,6 @@ class Signed:
         return canonical({"key": self.key_id, "signature": self.signature, "statement": fields})
 
 
-@dataclass(frozen=True, slots=True)
-class Damaged:
-    """A line without a valid statement. `torn`: the last line, cut short by a crash."""
-
-    line: int
-    reason: str
-    torn: bool = False
-
-
 def key_id(public: Ed25519PublicKey) -> str:
     """Return a short name of a key: the start of the SHA-256 of its raw bytes."""
     return hashlib.sha256(public.public_bytes_raw()).hexdigest()[:16]
@@ -144,10 +135,8 @@ def append(path: Path, records: Iterable[Signed]) -> None:
     sync_folder(path.parent)
 
 
-def parse(line: bytes, number: int) -> Signed | Damaged:
-    """Parse one line of the file. Its signature is not verified."""
-    if not line.endswith(b"\n"):
-        return Damaged(number, "cut short", torn=True)
+def parse(line: bytes) -> Signed | None:
+    """Parse one line of the file, or return None. Its signature is not verified."""
     try:
         record = json.loads(line)
         signed = Signed(
@@ -155,11 +144,10 @@ def parse(line: bytes, number: int) -> Signed | Damaged:
             signature=record["signature"],
             key_id=record["key"],
         )
-        exact = signed.line() + b"\n" == line
+        # A statement has one representation, so that a line contains nothing unsigned.
+        return signed if signed.line() + b"\n" == line else None
     except (ValueError, KeyError, TypeError, RecursionError):
-        return Damaged(number, "not a checkpoint")
-    # A statement has one representation, so that a line contains nothing unsigned.
-    return signed if exact else Damaged(number, "changed after it was written")
+        return None
 
 
 def _statement(fields: Mapping[str, Any]) -> Statement:

@@ -1,8 +1,7 @@
 """Chat completions through any OpenAI-compatible endpoint."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
 
@@ -19,50 +18,34 @@ def configured() -> bool:
 
 
 def can_see() -> bool:
+    """Return whether there is a model for images."""
     return bool(settings.VISION_MODEL)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenAIChat:
-    model: str
-    base_url: str
-    api_key: str
-
-    @classmethod
-    def from_settings(cls) -> Self:
-        return cls(
-            model=settings.CHAT_MODEL,
-            base_url=settings.OPENAI_BASE_URL or "https://api.openai.com/v1",
-            api_key=settings.OPENAI_API_KEY,
+def complete(
+    messages: Sequence[Message],
+    *,
+    schema: Mapping[str, Any] | None = None,
+    model: str = "",
+    deadline: float,
+) -> str:
+    """Return the answer of a model, by default the chat model; check `configured()` first."""
+    body: dict[str, Any] = {"model": model or settings.CHAT_MODEL, "messages": list(messages)}
+    if schema is not None:
+        form = {"name": "answer", "strict": True, "schema": schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": form}
+    with record_call("chat", "complete") as call:
+        answer = post_json(
+            settings.OPENAI_BASE_URL or "https://api.openai.com/v1",
+            settings.OPENAI_API_KEY,
+            lambda client: client.chat.completions.with_raw_response.create(**body),
+            deadline,
         )
-
-    @classmethod
-    def that_sees(cls) -> Self:
-        return replace(cls.from_settings(), model=settings.VISION_MODEL)
-
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        schema: Mapping[str, Any] | None = None,
-        deadline: float,
-    ) -> str:
-        body: dict[str, Any] = {"model": self.model, "messages": list(messages)}
-        if schema is not None:
-            form = {"name": "answer", "strict": True, "schema": schema}
-            body["response_format"] = {"type": "json_schema", "json_schema": form}
-        with record_call("chat", "complete") as call:
-            answer = post_json(
-                self.base_url,
-                self.api_key,
-                lambda client: client.chat.completions.with_raw_response.create(**body),
-                deadline,
-            )
-            try:
-                text = answer["choices"][0]["message"]["content"]
-            except (TypeError, LookupError) as error:
-                raise ProviderError("The chat model's answer is not understood.") from error
-            if not isinstance(text, str):  # a refusal, or a call of tools that were not offered
-                raise ProviderError("The chat model answered without text.")
-            call.outcome = "ok"
-            return text
+        try:
+            text = answer["choices"][0]["message"]["content"]
+        except (TypeError, LookupError) as error:
+            raise ProviderError("The chat model's answer is not understood.") from error
+        if not isinstance(text, str):  # a refusal, or a call of tools that were not offered
+            raise ProviderError("The chat model answered without text.")
+        call.outcome = "ok"
+        return text

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
 
@@ -20,39 +19,22 @@ def configured() -> bool:
     return bool(settings.RERANK_BASE_URL)
 
 
-@dataclass(frozen=True, kw_only=True)
-class HttpReranker:
-    """A client for requests: one call under a deadline, with a circuit breaker."""
-
-    model: str
-    base_url: str
-    api_key: str
-    seconds: float
-
-    @classmethod
-    def from_settings(cls) -> Self:
-        return cls(
-            model=settings.RERANK_MODEL,
-            base_url=settings.RERANK_BASE_URL,
-            api_key=settings.RERANK_API_KEY,
-            seconds=settings.RERANK_DEADLINE,
-        )
-
-    def relevance(self, query: str, texts: Sequence[str]) -> list[float]:
-        body = {
-            "model": self.model,
-            "query": query,
-            "documents": list(texts),
-            "top_n": len(texts),
-        }
-        # A circuit of its own, because embeddings at the same address may work.
-        circuit = breaker_for(self.base_url + PATH).guard()
-        with record_call("rerank", "query") as call, circuit:
-            request = posted(PATH, body)
-            answer = post_json(self.base_url, self.api_key, request, self.seconds)
-            scores = read_answer(answer, count=len(texts))
-            call.outcome = "ok"
-            return scores
+def relevance(query: str, texts: Sequence[str]) -> list[float]:
+    """Return the relevance of each text: one call under a deadline, with a circuit breaker."""
+    body = {
+        "model": settings.RERANK_MODEL,
+        "query": query,
+        "documents": list(texts),
+        "top_n": len(texts),
+    }
+    base_url, api_key = settings.RERANK_BASE_URL, settings.RERANK_API_KEY
+    # A circuit of its own, because embeddings at the same address may work.
+    circuit = breaker_for(base_url + PATH).guard()
+    with record_call("rerank", "query") as call, circuit:
+        answer = post_json(base_url, api_key, posted(PATH, body), settings.RERANK_DEADLINE)
+        scores = read_answer(answer, count=len(texts))
+        call.outcome = "ok"
+        return scores
 
 
 def read_answer(answer: object, *, count: int) -> list[float]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from django.conf import settings
 
 from kmapp.providers.errors import ProviderError
-from kmapp.providers.rerank import HttpReranker, configured
+from kmapp.providers.rerank import configured, relevance
 from kmapp.search.query_vector import describe_failure
 
 LEAST, MOST = 30, 100  # results that are read
@@ -52,9 +52,8 @@ def reranked(
     if not (configured() and query and results):
         return list(results)
     started = monotonic()
-    model = HttpReranker.from_settings()
     try:
-        relevances = model.relevance(query, [text_of(each)[:LONGEST] for each in results[:MOST]])
+        relevances = relevance(query, [text_of(each)[:LONGEST] for each in results[:MOST]])
     except ProviderError as error:
         message = "In the order of words and meaning: the reranker did not answer."
         deadline = settings.RERANK_DEADLINE
@@ -64,14 +63,14 @@ def reranked(
         {
             "code": "km_reranked",
             "message": "A reranker read the first results.",
-            "model": model.model,
+            "model": settings.RERANK_MODEL,
             "read": len(relevances),
         }
     )
     unread = [0.0] * (len(results) - len(relevances))
     scored = []
-    for each, relevance in zip(results, [*relevances, *unread], strict=True):
-        parts = {name: (1 - SHARE) * value for name, value in each.parts.items()}
-        parts[PART] = SHARE * relevance
+    for each, value in zip(results, [*relevances, *unread], strict=True):
+        parts = {name: (1 - SHARE) * part for name, part in each.parts.items()}
+        parts[PART] = SHARE * value
         scored.append(replace(each, score=sum(parts.values()), parts=parts))
     return sorted(scored, key=lambda each: -each.score)

@@ -6,7 +6,8 @@ from typing import Any, Generic, TypeVar
 
 from django.conf import settings
 
-from kmapp.providers.chat import Message, OpenAIChat
+from kmapp.providers import chat
+from kmapp.providers.chat import Message
 from kmapp.providers.errors import Refused
 from memory.extraction.prompts import prompt
 from memory.extraction.response_schema import InvalidResponse
@@ -56,7 +57,6 @@ def request_answer(
 
 
 def _complete(messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
-    chat = OpenAIChat.from_settings()
     try:
         return chat.complete(messages, schema=schema, deadline=settings.CHAT_DEADLINE)
     except Refused:
@@ -72,8 +72,10 @@ def describe_image(image: str) -> str:
         {"type": "text", "text": prompt("picture")},
         {"type": "image_url", "image_url": {"url": image}},
     ]
-    description = OpenAIChat.that_sees().complete(
-        [{"role": "user", "content": content}], deadline=settings.CHAT_DEADLINE
+    description = chat.complete(
+        [{"role": "user", "content": content}],
+        model=settings.VISION_MODEL,
+        deadline=settings.CHAT_DEADLINE,
     )
     return sanitize_answer(description).strip()
 

@@ -1,6 +1,7 @@
 """A chat model's words, under the same clock and with the same errors."""
 
 from time import monotonic
+from types import ModuleType
 
 import pytest
 from pytest_django import Settings
@@ -13,11 +14,11 @@ ASKED = [{"role": "user", "content": "Say yes."}]
 
 
 @pytest.fixture
-def talker(provider: FakeProvider, settings: Settings) -> chat.OpenAIChat:
+def talker(provider: FakeProvider, settings: Settings) -> ModuleType:
     settings.CHAT_MODEL = "talker"
     settings.OPENAI_BASE_URL = provider.url
     settings.OPENAI_API_KEY = "key"
-    return chat.OpenAIChat.from_settings()
+    return chat
 
 
 def test_without_a_model_it_is_not_configured(settings: Settings) -> None:
@@ -27,7 +28,7 @@ def test_without_a_model_it_is_not_configured(settings: Settings) -> None:
     assert chat.configured()
 
 
-def test_it_answers(provider: FakeProvider, talker: chat.OpenAIChat) -> None:
+def test_it_answers(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become(reply="yes")
     assert talker.complete(ASKED, deadline=5) == "yes"
     [body] = provider.seen
@@ -36,7 +37,7 @@ def test_it_answers(provider: FakeProvider, talker: chat.OpenAIChat) -> None:
     assert "response_format" not in body
 
 
-def test_a_schema_is_asked_for_strictly(provider: FakeProvider, talker: chat.OpenAIChat) -> None:
+def test_a_schema_is_asked_for_strictly(provider: FakeProvider, talker: ModuleType) -> None:
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
     talker.complete(ASKED, schema=schema, deadline=5)
     [body] = provider.seen
@@ -46,7 +47,7 @@ def test_a_schema_is_asked_for_strictly(provider: FakeProvider, talker: chat.Ope
     }
 
 
-def test_a_drip_ends_at_the_deadline(provider: FakeProvider, talker: chat.OpenAIChat) -> None:
+def test_a_drip_ends_at_the_deadline(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become("drip")
     started = monotonic()
     with pytest.raises(ProviderTimeout):
@@ -55,15 +56,13 @@ def test_a_drip_ends_at_the_deadline(provider: FakeProvider, talker: chat.OpenAI
 
 
 @pytest.mark.parametrize("mode", ["error", "refuse", "garbage"])
-def test_no_words_is_an_error(provider: FakeProvider, talker: chat.OpenAIChat, mode: str) -> None:
+def test_no_words_is_an_error(provider: FakeProvider, talker: ModuleType, mode: str) -> None:
     provider.become(mode)
     with pytest.raises(ProviderError):
         talker.complete(ASKED, deadline=5)
 
 
-def test_who_sends_us_elsewhere_is_not_followed(
-    provider: FakeProvider, talker: chat.OpenAIChat
-) -> None:
+def test_who_sends_us_elsewhere_is_not_followed(provider: FakeProvider, talker: ModuleType) -> None:
     provider.become("elsewhere", reply="from there")
     with pytest.raises(ProviderError, match="307"):
         talker.complete(ASKED, deadline=5)
@@ -72,7 +71,7 @@ def test_who_sends_us_elsewhere_is_not_followed(
 
 @pytest.mark.parametrize("reply", [None, 7])
 def test_an_answer_without_text_is_an_error(
-    provider: FakeProvider, talker: chat.OpenAIChat, reply: object
+    provider: FakeProvider, talker: ModuleType, reply: object
 ) -> None:
     provider.become(reply=reply)
     with pytest.raises(ProviderError, match="without text"):

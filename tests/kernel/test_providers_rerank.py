@@ -7,14 +7,14 @@ import pytest
 from pytest_django import Settings
 
 from kmapp.providers.errors import CircuitOpen, Faulted, ProviderError, ProviderTimeout
-from kmapp.providers.rerank import HttpReranker, configured, read_answer
+from kmapp.providers.rerank import configured, read_answer, relevance
 from tests.fake_provider import FakeProvider
 
 TEXTS = ["A cup.", "Oolong takes ninety-five degrees.", "Green tea."]
 
 
 def ask() -> list[float]:
-    return HttpReranker.from_settings().relevance("How hot is oolong?", TEXTS)
+    return relevance("How hot is oolong?", TEXTS)
 
 
 def test_without_an_address_there_is_none(settings: Settings) -> None:

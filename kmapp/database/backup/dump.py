@@ -23,7 +23,7 @@ from kmapp.database.backup.archive_file import (
     writing,
 )
 from kmapp.database.backup.pg_tools import Address, connect, running
-from kmapp.ledger.signing import Signed, parse, store_public_keys
+from kmapp.ledger.signing import parse, store_public_keys
 
 # The owner's policies let it read all rows; pg_dump requires the option nevertheless.
 WORDS = (
@@ -104,8 +104,7 @@ def _signed_meanwhile(before: bytes, after: bytes, contents: Contents) -> bytes:
     """
     lines = []
     for line in after[len(before) :].splitlines(keepends=True):
-        record = parse(line, 1)
-        if isinstance(record, Signed):
+        if record := parse(line):
             head = contents.heads.get(str(record.statement.account))
             if head is not None and record.statement.seq <= head.seq:
                 lines.append(line)
