@@ -2,24 +2,28 @@
 
 Nothing is retried here: a request has no time for it, and jobs are retried by the outbox, which
 survives the process and blocks no worker. So the error contains Retry-After, and nothing sleeps.
+
+An HTTP timeout restarts with each received byte, so a slow provider could hold a request forever.
+One event loop per process runs every call under a total deadline; cancelling closes the connection.
 """
 
+import asyncio
 import ipaddress
 import json
 import math
 import os
-from collections.abc import Awaitable, Callable, Mapping
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 from urllib.parse import urlsplit
 
 import openai
 from openai._constants import RAW_RESPONSE_HEADER
 from openai._legacy_response import LegacyAPIResponse
 
-from kmapp.providers import deadline
 from kmapp.providers.errors import Faulted, ProviderError, ProviderTimeout, Refused
 
 # 4xx about the content of this request. Others (keys, names, limits, overload) are about the
@@ -28,6 +32,13 @@ REFUSALS = (400, 413, 422)
 FAULTS = (500, 501)  # 502 to 504 mean that no server responded
 LONGEST_RETRY_AFTER = 300.0
 
+GRACE = 0.25  # seconds after the deadline at which the caller returns even if the loop hangs
+
+# By process, because a forked child must not use its parent's loop. The parent's loop is retained,
+# because its garbage collection in the child would close shared sockets.
+_loops: dict[int, asyncio.AbstractEventLoop] = {}
+
+T = TypeVar("T")
 # A call of one of the client's `with_raw_response` methods. The raw response, because the library
 # does not validate what it parses.
 Question = Callable[[openai.AsyncOpenAI], Awaitable[LegacyAPIResponse[Any]]]
@@ -41,7 +52,7 @@ def post_json(base_url: str, api_key: str, question: Question, seconds: float) -
         return (await question(client)).content
 
     try:
-        answer = deadline.run(body(), seconds)
+        answer = run_with_deadline(body(), seconds)
     except TimeoutError as error:
         raise ProviderTimeout(f"No answer from the provider within {seconds:g} s.") from error
     except openai.APIStatusError as error:
@@ -100,7 +111,7 @@ def _client(base_url: str, api_key: str, pid: int) -> openai.AsyncOpenAI:
         base_url=base_url,
         api_key=api_key or "none",  # the library requires one
         max_retries=0,
-        timeout=None,  # deadline.run is the only clock
+        timeout=None,  # run_with_deadline is the only clock
         http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False, **local),
     )
 
@@ -111,3 +122,29 @@ def _is_loopback(base_url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def run_with_deadline(call: Coroutine[Any, Any, T], seconds: float) -> T:
+    """Return the result of a call, or raise TimeoutError after `seconds` in total."""
+    future = asyncio.run_coroutine_threadsafe(_bounded(call, seconds), _loop())
+    try:
+        return future.result(timeout=seconds + GRACE)
+    except BaseException:
+        future.cancel()
+        raise
+
+
+async def _bounded(call: Coroutine[Any, Any, T], seconds: float) -> T:
+    async with asyncio.timeout(seconds):
+        return await call
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    pid = os.getpid()
+    if pid not in _loops:
+        ours = asyncio.new_event_loop()
+        if _loops.setdefault(pid, ours) is ours:
+            threading.Thread(target=ours.run_forever, name="provider calls", daemon=True).start()
+        else:  # another thread was first
+            ours.close()
+    return _loops[pid]

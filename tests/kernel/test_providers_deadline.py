@@ -8,8 +8,7 @@ from time import monotonic, sleep
 import pytest
 from pytest_django import Settings
 
-from kmapp.providers import deadline
-from kmapp.providers.client import retry_after
+from kmapp.providers.client import retry_after, run_with_deadline
 from kmapp.providers.embedding import OpenAIEmbedder
 from kmapp.providers.errors import ProviderError, ProviderTimeout
 from kmapp.providers.models import EmbeddingModel as Form
@@ -87,7 +86,7 @@ def test_a_blocked_loop_does_not_hold_the_caller() -> None:
 
     started = monotonic()
     with pytest.raises(TimeoutError):
-        deadline.run(blocks(), 0.1)
+        run_with_deadline(blocks(), 0.1)
     assert monotonic() - started < 1.5
     sleep(2)  # let it end: the loop is everybody's
 
@@ -98,9 +97,9 @@ def test_a_forked_child_has_a_loop_of_its_own() -> None:
         return 7
 
     def child() -> None:
-        assert deadline.run(answer(), 5) == 7
+        assert run_with_deadline(answer(), 5) == 7
 
-    assert deadline.run(answer(), 5) == 7
+    assert run_with_deadline(answer(), 5) == 7
     process = multiprocessing.get_context("fork").Process(target=child)
     process.start()
     process.join(10)
