@@ -17,7 +17,8 @@ from datetime import datetime
 from pathlib import Path
 
 LAUNCH = Path(__file__).with_name("launcher.py")
-TICK = 0.05
+TICK = 0.05  # seconds
+PATIENCE = 60.0  # seconds until a program must be ready
 
 
 class CannotStart(Exception):
@@ -75,17 +76,13 @@ def start(program: Program, log: Path, *, stdout: int | None = None) -> subproce
         )
 
 
-def stop(process: subprocess.Popen[bytes], program: Program, *, grace: float | None = None) -> bool:
+def stop(process: subprocess.Popen[bytes], program: Program) -> None:
     """Signal the main process, which ends its children, then kill what is left of the session."""
     if process.poll() is None:
         process.send_signal(program.stop_signal)
-    try:
-        process.wait(program.grace if grace is None else grace)
-        clean = True
-    except subprocess.TimeoutExpired:
-        clean = False
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(program.grace)
     kill_session(process)
-    return clean
 
 
 def kill_session(process: subprocess.Popen[bytes]) -> None:
@@ -126,12 +123,11 @@ def http_get(
 
 
 def command_of(pid: int) -> str:
-    if Path("/proc/self").exists():
-        try:
-            return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            return ""
-    return _ps(pid, "args=")
+    if not Path("/proc/self").exists():
+        return _ps(pid, "args=")
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return ""
 
 
 def started(pid: int) -> str:

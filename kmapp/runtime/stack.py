@@ -7,7 +7,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 
@@ -144,11 +144,10 @@ def url() -> str:
 
 
 def _answers() -> bool:
-    try:
+    with suppress(OSError):
         _get_health()
-    except OSError:
-        return False
-    return True
+        return True
+    return False
 
 
 def _get_health() -> tuple[int, bytes]:

@@ -63,7 +63,7 @@ class Supervisor:
                 self._stop_all()
                 self.pids.remove()
 
-    def start(self, *programs: Program, patience: float = 60) -> None:
+    def start(self, *programs: Program) -> None:
         """Start programs in parallel and wait for all of them. They are also stopped together."""
         began = time.monotonic()
         stage = self.children[-1].stage + 1 if self.children else 0
@@ -76,7 +76,7 @@ class Supervisor:
             self._write_pids()
         while waiting := [child for child in waiting if not child.program.ready()]:
             late = next((child for child in waiting if not child.running), None)
-            if late or time.monotonic() - began > patience:
+            if late or time.monotonic() - began > processes.PATIENCE:
                 late = late or waiting[0]
                 raise CannotStart(f"{late.program.name} did not start:\n{tail(late.log)}")
             self._pause()
@@ -95,11 +95,11 @@ class Supervisor:
         self._took(program.name, began)
         return printed
 
-    def wait(self, what: str, complaint: Callable[[], str], patience: float = 60) -> None:
+    def wait(self, what: str, complaint: Callable[[], str]) -> None:
         """Wait until `complaint` returns an empty string."""
         began = time.monotonic()
         while wrong := complaint():
-            if time.monotonic() - began > patience:
+            if time.monotonic() - began > processes.PATIENCE:
                 raise CannotStart(f"{what}: {wrong}\nSee {self.logs}.")
             self._pause()
         self._took(what, began)

@@ -79,8 +79,7 @@ class Command(BaseCommand):
         for stage in stack.parts():
             for part in stage:
                 part.prepare()
-            patience = max(part.patience for part in stage)
-            supervisor.start(*[part.program() for part in stage], patience=patience)
+            supervisor.start(*[part.program() for part in stage])
         prepared = json.loads(supervisor.run(stack.command("prepare")))
         _store_login(prepared["made"])
         heartbeats.forget("worker")

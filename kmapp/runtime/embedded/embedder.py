@@ -5,6 +5,7 @@ do not wait for an import. One thread each, because with two they compete for th
 """
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -38,8 +39,6 @@ class Embedder(Part):
         return f"http://127.0.0.1:{self.port}/v1"
 
     def _answers(self) -> bool:
-        try:
-            status, _ = http_get("127.0.0.1", self.port, "/health", seconds=2)
-        except OSError:
-            return False
-        return status == HTTPStatus.OK
+        with suppress(OSError):
+            return http_get("127.0.0.1", self.port, "/health", seconds=2)[0] == HTTPStatus.OK
+        return False

@@ -16,7 +16,6 @@ class Part(ABC):
     """One embedded program. The supervisor runs its `program()`; tests call `start` and `stop`."""
 
     log: Path
-    patience = 60.0  # seconds until it must be ready
     process: subprocess.Popen[bytes] | None = None
 
     @abstractmethod
@@ -31,7 +30,7 @@ class Part(ABC):
         program = self.program()
         process = self.process = processes.start(program, self.log)
         started = processes.wait_until(
-            lambda: process.poll() is not None or program.ready(), self.patience
+            lambda: process.poll() is not None or program.ready(), processes.PATIENCE
         )
         if process.poll() is not None or not started:
             processes.kill_session(process)
