@@ -80,3 +80,8 @@ class OverBudget(Waiting):
 class Unavailable(Waiting):
     status = 503
     code = "unavailable"
+
+
+def list_issues(messages: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
+    """Return the issues of a `ValidationError` from its `message_dict`."""
+    return [{"path": name, "message": text} for name, texts in messages.items() for text in texts]

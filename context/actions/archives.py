@@ -11,8 +11,7 @@ from django.utils import timezone
 from context.actions.model_summaries import SUMMARISE_RESULT, enqueue_summaries, initial_reason
 from context.actions.retention import delete_parts_with_results
 from context.models import ArchiveQuerySet, ContextSettings, ToolResultArchive
-from context.models.archive_input import NewResult, sent_sha256
-from context.models.archives import COLLECTION
+from context.models.archives import COLLECTION, SCOPE_FIELDS, NewResult, sent_sha256
 from context.summaries.extractive import extract_sources, summarise_query, summarise_text
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
@@ -25,7 +24,6 @@ from kmapp.providers.active import models_in_use
 from kmapp.search.actions import Part, await_vectors, drop_vectors, index_terms, unindex_terms
 
 EMBED = "context.archive.embed"
-ADD = "ADD"
 BATCH = 100  # archives per commit of the clean-up
 MAX_PER_RUN = 5_000  # archives of one account; the next run continues
 REASON = "Retention of {days} days, set in the context settings."
@@ -62,10 +60,8 @@ def _store_archives(
         }
         created = sorted(fresh.values(), key=lambda archive: archive.pk)
         ToolResultArchive.objects.bulk_create(created, batch_size=100)
-        commit.add_all(created, ADD)
-        index_terms(
-            account_id, COLLECTION, {archive.pk: indexed_text(archive) for archive in created}
-        )
+        commit.add_all(created, "ADD")
+        index_terms(account_id, COLLECTION, {row.pk: indexed_text(row) for row in created})
         _enqueue_embeddings(account_id, created, commit)
         enqueue_summaries(account_id, SUMMARISE_RESULT, [archive.pk for archive in created])
     return [existing.get(key) or fresh[key] for key in keys], frozenset(fresh)
@@ -81,12 +77,8 @@ def _build_archive(
         id=key,
         account_id=settings.account_id,
         commit_id=commit_id,
-        conversation_id=result.conversation_id,
-        thread_id=result.thread_id,
-        user_id=result.user_id,
-        agent_id=result.agent_id,
-        tool_call_id=result.tool_call_id,
-        tool_name=result.tool_name,
+        **{name: getattr(result, name) for name in ("agent_id", "tool_call_id", "tool_name")},
+        **{name: getattr(result, name) for name in SCOPE_FIELDS},
         tool_input=redact_json(result.tool_input, kinds)[0],
         query_summary=query[:500],
         result_summary=summarise_text(text, query),
@@ -107,14 +99,11 @@ def _enqueue_embeddings(
 ) -> None:
     if not archives:
         return
-    parts = [Part(object_id=archive.pk, part=0, text_sha256="") for archive in archives]
+    parts = [Part(object_id=row.pk, part=0, text_sha256="") for row in archives]
     for model in models_in_use():
         await_vectors(account_id, COLLECTION, model.pk, parts, is_equal_text=False)
-    tasks = [
-        Task(job_key=f"{archive.pk}:{commit.id}", payload={"archive": str(archive.pk)})
-        for archive in archives
-    ]
-    publish(account_id, EMBED, tasks)
+    payloads = {f"{row.pk}:{commit.id}": {"archive": str(row.pk)} for row in archives}
+    publish(account_id, EMBED, [Task(job_key=key, payload=payloads[key]) for key in payloads])
 
 
 def expired_archives(account_id: UUID, days: int | None) -> ArchiveQuerySet:
@@ -155,11 +144,9 @@ def erase_archives_in(commit: Recording, archives: Sequence[ToolResultArchive]) 
     account_id, ids = commit.account_id, [archive.pk for archive in archives]
     for archive in archives:
         commit.erase(ToolResultArchive._meta.label_lower, archive.pk)
-    unindex_terms(
-        account_id, COLLECTION, {archive.pk: indexed_text(archive) for archive in archives}
-    )
+    unindex_terms(account_id, COLLECTION, {row.pk: indexed_text(row) for row in archives})
     drop_vectors(account_id, [COLLECTION], ids)
     ToolResultArchive.objects.of(account_id).filter(pk__in=ids).delete()
-    ids_ = [*ids, *delete_parts_with_results(account_id, archives)]
-    IdempotentRequest.objects.of(account_id).naming(ids_).forget()
-    silence_errors(account_id, ids_)
+    ids += delete_parts_with_results(account_id, archives)
+    IdempotentRequest.objects.of(account_id).naming(ids).forget()
+    silence_errors(account_id, ids)

@@ -1,10 +1,8 @@
-"""Assembly of one model call in four stages: collect, retrieve, assemble, record.
+"""Assembly of one model call in four stages: collect, retrieve, assemble, record."""
 
-A `Pipeline` names the function of each stage, so that a stage can be replaced on its own.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise, takewhile
 from time import monotonic
 from typing import Any
 from uuid import UUID
@@ -24,14 +22,13 @@ from context.assembly.messages import (
     uses_anthropic_format,
 )
 from context.assembly.policies import Policy
-from context.assembly.retrieval_requests import RetrievalRequest
+from context.assembly.retrieval_requests import assign_variant
 from context.assembly.sources import MAX_QUERY_LENGTH, Retrieved, retrieve
 from context.assembly.stages import Assembled, Collected, Recorded, Request, build_retrieval_request
 from context.assembly.token_counts import count_message, count_messages
 from context.assembly.tool_offer import offer_tools
-from context.assembly.variant_assignment import assign_variant
 from context.models import ContextSettings
-from context.models.archive_input import NewResult
+from context.models.archives import NewResult
 from context.reports.call_report import build_report
 from context.reports.stored_inputs import body_digest
 from kmapp.accounts.acting import acting
@@ -43,39 +40,20 @@ MIN_ARCHIVED = 1_000  # characters of a tool result that is archived when it is 
 RULES_RESERVE = 2_000  # tokens for the text of rules
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    assembled: Assembled
-    recorded: Recorded
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pipeline:
-    collect: Callable[[Request], Collected]
-    retrieve: Callable[[RetrievalRequest], Retrieved]
-    assemble: Callable[[Request, Collected, Retrieved], Assembled]
-    record: Callable[[Request, Assembled], Recorded]
-
-    def run(self, request: Request) -> Result:
-        """Run all stages. Opens `acting` itself; raises TooLarge if the call cannot fit."""
-        started = monotonic()
-        collected = self.collect(request)
-        after_collecting = monotonic()
-        retrieved = self.retrieve(build_retrieval_request(request, collected))
-        after_retrieving = monotonic()
-        assembled = self.assemble(request, collected, retrieved)
-        timings = {
-            "collect": _milliseconds(after_collecting - started),
-            "retrieve": _milliseconds(after_retrieving - after_collecting),
-            "assemble": _milliseconds(monotonic() - after_retrieving),
-            "sources": dict(retrieved.timings),
-        }
-        assembled = replace(assembled, report={**assembled.report, "timings_ms": timings})
-        return Result(assembled=assembled, recorded=self.record(request, assembled))
-
-
-def _milliseconds(seconds: float) -> float:
-    return round(seconds * 1000, 2)
+def assemble_call(request: Request) -> Recorded:
+    """Run all stages. Opens `acting` itself; raises TooLarge if the call cannot fit."""
+    moments = [monotonic()]
+    collected = collect_input(request)
+    moments.append(monotonic())
+    retrieved = retrieve(build_retrieval_request(request, collected))
+    moments.append(monotonic())
+    assembled = assemble(request, collected, retrieved)
+    moments.append(monotonic())
+    durations = [round(1000 * (end - start), 2) for start, end in pairwise(moments)]
+    stages = dict(zip(("collect", "retrieve", "assemble"), durations, strict=True))
+    timings = {**stages, "sources": dict(retrieved.timings)}
+    report = {**assembled.report, "timings_ms": timings}
+    return record_call(request, replace(assembled, report=report))
 
 
 # --- Collect --------------------------------------------------------------------------------------
@@ -91,24 +69,24 @@ def collect_input(request: Request) -> Collected:
         settings = ContextSettings.objects.get_or_default(request.account_id)
         policy = settings.assembly_policy().with_changes(request.policy)
         may_exceed = _may_exceed_budget(request, count_messages(leading) + sum(sizes), policy)
-        older = (
-            _list_older_results(request, settings, messages, policy)
-            if may_exceed
-            else _OlderResults()
-        )
         language = request.language or settings.language
-        summary = find_stored_summary(request, bodies, language) if may_exceed else None
+        older, summary = _OlderResults(), None
+        if may_exceed:
+            older = _list_older_results(request, language, messages, policy)
+            summary = find_stored_summary(request, bodies, language)
     decisions: list[Mapping[str, Any]] = [
         {"action": "source_not_allowed", "source": name} for name in request.refused_sources
     ]
     if len(messages) < len(rest):
         decisions.append({"action": "drop_orphans", "messages": len(rest) - len(messages)})
+    texts = [text for message in leading if (text := message_text(message))]
+    instructions = [Section(name="instructions", text=text) for text in texts]
     material = Material(
         messages=messages,
         sizes=sizes,
         window=request.window,
         reserve=request.reserve,
-        sections=[*_instructions(leading), *request.sections],
+        sections=[*instructions, *request.sections],
         tools=request.tools,
         groups=request.groups,
         required_tools=request.required_tools,
@@ -140,11 +118,6 @@ def _choose_variant(request: Request, settings: ContextSettings) -> tuple[Varian
     return (VARIANTS[name], "assigned") if name else (DEFAULT, "default")
 
 
-def _instructions(leading: Sequence[Message]) -> list[Section]:
-    texts = [message_text(message) for message in leading]
-    return [Section(name="instructions", text=text) for text in texts if text]
-
-
 def _may_exceed_budget(request: Request, size: int, policy: Policy) -> bool:
     """Return whether more than the retrieved texts may have to be dropped."""
     tools = offer_tools(request.tools, request.groups, strict=policy.strict_tools)
@@ -154,11 +127,8 @@ def _may_exceed_budget(request: Request, size: int, policy: Policy) -> bool:
 
 
 def _split_instructions(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    first = next(
-        (index for index, message in enumerate(messages) if message["role"] not in SYSTEM),
-        len(messages),
-    )
-    return list(messages[:first]), list(messages[first:])
+    leading = list(takewhile(lambda message: message["role"] in SYSTEM, messages))
+    return leading, list(messages[len(leading) :])
 
 
 def _provider(request: Request) -> str:
@@ -169,10 +139,8 @@ def _provider(request: Request) -> str:
 
 
 def _last_user_text(messages: Sequence[Message]) -> str:
-    texts = (
-        message_text(message).strip() for message in reversed(messages) if message["role"] == "user"
-    )
-    return next((words for words in texts if words), "")
+    by_user = (message for message in reversed(messages) if message["role"] == "user")
+    return next((text for one in by_user if (text := message_text(one).strip())), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +152,7 @@ class _OlderResults:
 
 
 def _list_older_results(
-    request: Request, settings: ContextSettings, messages: Sequence[Message], policy: Policy
+    request: Request, language: str, messages: Sequence[Message], policy: Policy
 ) -> _OlderResults:
     slots = [
         slot
@@ -193,11 +161,12 @@ def _list_older_results(
     ]
     existing = find_archived_results(request.account_id, request.within, slots)
     new_slots = [slot for slot in slots if slot_position(slot) not in existing]
-    common = {"agent_id": request.agent_id, "language": request.language or settings.language}
+    common = {"agent_id": request.agent_id, "language": language}
     results = build_new_results(messages, new_slots, request.within, **common)
     archivable = dict(zip(map(slot_key, new_slots), results, strict=True))
-    rows = {slot_key(slot): existing.get(slot_position(slot)) for slot in slots}
-    stored = {key: row.pk for key, row in rows.items() if row}
+    stored = {
+        slot_key(slot): row.pk for slot in slots if (row := existing.get(slot_position(slot)))
+    }
     new = {key: result.key_in(request.account_id) for key, result in archivable.items()}
     return _OlderResults(pointers={**stored, **new}, archivable=archivable)
 
@@ -213,10 +182,9 @@ def assemble(request: Request, collected: Collected, retrieved: Retrieved) -> As
         nonce=create_nonce([snippet.text for snippet in retrieved.snippets]),
     )
     draft = _fit(material, collected.policy)
-    decisions = [*collected.decisions, *retrieved.decisions]
     report = build_report(draft)
-    report["decisions"] = [*decisions, *report["decisions"]]
     report |= {
+        "decisions": [*collected.decisions, *retrieved.decisions, *report["decisions"]],
         **collected.variant.versions(),
         "variant_by": collected.variant_by,
         "model": request.model or None,
@@ -240,6 +208,3 @@ def _fit(material: Material, policy: Policy) -> Draft:
                 "sections": error.sections,
             },
         ) from error
-
-
-PIPELINE = Pipeline(collect=collect_input, retrieve=retrieve, assemble=assemble, record=record_call)

@@ -5,7 +5,7 @@ part of the same call, so that the parts of a call are processed together.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -38,29 +38,22 @@ def _rows_without_markers(account_id: UUID) -> AccountQuerySet[ContextBody]:
 
 def _backfill_calls(account_id: UUID, before: UUID) -> UUID | None:
     """Process a batch of calls. Return the last one; None if nothing is left."""
+    bodies = ContextBody.objects.of(account_id)
     with acting(account_id):
         if not _rows_without_markers(account_id).exists():
             return None
         rows = ContextInput.objects.of(account_id).filter(report_id__lt=before)
-        messages_by_call = dict(
-            rows.order_by("-report_id").values_list("report_id", "messages")[:CALLS]
-        )
-        parts = {pk for messages in messages_by_call.values() for pk in messages}
-        locked = (
-            _rows_without_markers(account_id)
-            .filter(pk__in=parts)
-            .order_by("pk")
-            .select_for_update()
-        )
-        pending = set(locked.values_list("pk", flat=True))
-        for messages in messages_by_call.values():
+        newest = rows.order_by("-report_id").values_list("report_id", "messages")
+        calls = dict(newest[:CALLS])
+        parts = {pk for messages in calls.values() for pk in messages}
+        locked = _rows_without_markers(account_id).filter(pk__in=parts).order_by("pk")
+        pending = set(locked.select_for_update().values_list("pk", flat=True))
+        for messages in calls.values():
             if selected := pending & set(messages):
-                _update_markers(
-                    account_id,
-                    _collect_markers(account_id, _load_texts(account_id, messages), selected),
-                )
+                texts = dict(bodies.filter(pk__in=messages).values_list("pk", "text"))
+                _update_markers(account_id, _collect_markers(account_id, texts, selected))
                 pending -= selected
-    return min(messages_by_call, default=None)
+    return min(calls, default=None)
 
 
 def _backfill_rest(account_id: UUID) -> int:
@@ -68,16 +61,11 @@ def _backfill_rest(account_id: UUID) -> int:
     with acting(account_id):
         locked = _rows_without_markers(account_id).order_by("pk").select_for_update()
         texts = dict(locked.values_list("pk", "text")[:PARTS])
-        markers = [_collect_markers(account_id, {pk: text}, {pk}) for pk, text in texts.items()]
-        _update_markers(
-            account_id, {pk: part_markers[pk] for part_markers in markers for pk in part_markers}
-        )
+        markers: dict[UUID, list[str]] = {}
+        for pk, text in texts.items():
+            markers |= _collect_markers(account_id, {pk: text}, {pk})
+        _update_markers(account_id, markers)
     return len(texts)
-
-
-def _load_texts(account_id: UUID, parts: Sequence[UUID]) -> dict[UUID, str]:
-    rows = ContextBody.objects.of(account_id).filter(pk__in=parts)
-    return dict(rows.values_list("pk", "text"))
 
 
 def _collect_markers(
@@ -86,9 +74,8 @@ def _collect_markers(
     """Return the markers of the selected parts; an empty list for parts that are not messages."""
     parts = {pk: json.loads(text) for pk, text in texts.items()}
     messages = {pk: part for pk, part in parts.items() if _is_message(part)}
-    collected = collect_markers(
-        account_id, messages, {pk: messages[pk] for pk in selected if pk in messages}
-    )
+    stored = {pk: messages[pk] for pk in selected if pk in messages}
+    collected = collect_markers(account_id, messages, stored)
     return {pk: collected.get(pk, []) for pk in selected}
 
 
@@ -101,8 +88,5 @@ def _is_message(part: Any) -> bool:
 
 
 def _update_markers(account_id: UUID, markers: Mapping[UUID, list[str]]) -> None:
-    rows = [
-        ContextBody(pk=pk, account_id=account_id, results=collected)
-        for pk, collected in markers.items()
-    ]
+    rows = [ContextBody(pk=pk, account_id=account_id, results=markers[pk]) for pk in markers]
     ContextBody.objects.of(account_id).bulk_update(rows, ["results"], batch_size=PARTS)

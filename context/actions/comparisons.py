@@ -108,19 +108,17 @@ def run_comparison(account_id: UUID, pk: UUID) -> None:
         if comparison is None or comparison.status == comparison.Status.SUCCEEDED:
             return
         ContextDifference.objects.of(account_id).filter(comparison=comparison).delete()
-        ids = list(_selected_calls(comparison).newest_first().ids()[: comparison.wanted])
+        names = ("agent_id", "model")
+        filters = {name: value for name in names if (value := getattr(comparison, name))}
+        calls = ContextCostReport.objects.of(account_id).filter(**filters)
+        calls = calls.filter(created_at__lte=comparison.created_at)
+        ids = list(calls.newest_first().ids()[: comparison.wanted])
         prices = ContextSettings.objects.get_or_default(account_id).prices
         comparison.begin(total=len(ids), done=0, gone=0)
     for first in range(0, len(ids), BATCH):
         _compare_batch(comparison, ids[first : first + BATCH], prices)
     with acting(account_id):
         comparison.end()
-
-
-def _selected_calls(comparison: ContextComparison) -> Any:
-    named = {name: value for name in ("agent_id", "model") if (value := getattr(comparison, name))}
-    rows = ContextCostReport.objects.of(comparison.account_id)
-    return rows.filter(**named, created_at__lte=comparison.created_at)
 
 
 def _compare_batch(
@@ -133,11 +131,10 @@ def _compare_batch(
         recorded = load_recorded_calls(account_id, rows)
     left, right = Changes(**comparison.left), Changes(**comparison.right)
     varied = left.variant or right.variant
-    calls = [recorded[pk] for pk in ids if pk in recorded]
     replays = [
         compare_changes(retrieve_again(account_id, call, left, right), left, right)
-        for call in calls
-        if call.retrieval is not None or not varied
+        for pk in ids
+        if (call := recorded.get(pk)) and (call.retrieval is not None or not varied)
     ]
     with acting(account_id):
         ContextDifference.objects.bulk_create(
@@ -179,7 +176,6 @@ def _build_difference(
 
 
 _CHANGE_KEYS = [
-    f"{kind}_{direction}"
-    for kind in ("evidence", "tools", "messages")
-    for direction in ("lost", "gained")
+    *("evidence_lost", "evidence_gained", "tools_lost", "tools_gained"),
+    *("messages_lost", "messages_gained"),
 ]

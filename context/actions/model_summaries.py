@@ -6,6 +6,7 @@ one. If that fails, the extractive summary stays and the row states the reason.
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -71,18 +72,16 @@ def summarise_result(account_id: UUID, pk: UUID) -> None:
     source = take_excerpt(row.result_full)
     question = [fence_text("question", row.query_summary)] if row.query_summary else []
     user_prompt = "\n\n".join([*question, fence_text("text", source)])
-    summary = _request_summary(
-        system, user_prompt, lambda raw: parse_result_summary(raw, system, source)
-    )
+    parse = partial(parse_result_summary, prompt=system, source=source)
+    summary = _request_summary(system, user_prompt, parse)
     if summary is None:
         record_failure(account_id, ToolResultArchive, pk, Extractive.BAD_ANSWER)
         return
     with acting(account_id):
         kinds = ContextSettings.objects.get_or_default(account_id).account.redact
         rows = ToolResultArchive.objects.of(account_id).filter(pk=pk, summary_by="")
-        for archive in rows.select_for_update(
-            no_key=True
-        ):  # empty if it was erased in the meantime
+        # Empty if it was erased in the meantime.
+        for archive in rows.select_for_update(no_key=True):
             with recording(account_id, SYSTEM, reason=REASON) as commit:
                 archive.result_summary = redact(summary, kinds)[0]
                 archive.summary_by, archive.extractive = settings.CHAT_MODEL[:200], ""
@@ -102,15 +101,11 @@ def summarise_conversation(account_id: UUID, pk: UUID) -> None:
     if not messages:
         record_failure(account_id, ContextSummary, pk, Extractive.GONE)
         return
-    max_tokens = settings_row.assembly_policy().summary_tokens
-    system = prompt(
-        "conversation", most=str(max_tokens), words=str(int(WORDS_PER_TOKEN * max_tokens))
-    )
+    most = settings_row.assembly_policy().summary_tokens
+    system = prompt("conversation", most=str(most), words=str(int(WORDS_PER_TOKEN * most)))
     source = render_conversation(messages)
-    user_prompt = fence_text("conversation", source)
-    summary = _request_summary(
-        system, user_prompt, lambda raw: parse_conversation_summary(raw, system, source, max_tokens)
-    )
+    parse = partial(parse_conversation_summary, prompt=system, source=source, most=most)
+    summary = _request_summary(system, fence_text("conversation", source), parse)
     if summary is None:
         record_failure(account_id, ContextSummary, pk, Extractive.BAD_ANSWER)
         return

@@ -29,8 +29,7 @@ from context.archives.search import (
 )
 from context.assembly.messages import Message, Slot, index_calls, list_slots, replace_texts
 from context.models import ContextSettings, ToolResultArchive
-from context.models.archive_input import NewResult, sent_sha256
-from context.models.archives import ArchiveScope
+from context.models.archives import ArchiveScope, NewResult, sent_sha256
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import Actor
 from kmapp.errors import NotFound
@@ -59,8 +58,8 @@ class Prepared:
 
     messages: list[Message]
     archived: Sequence[ToolResultArchive]
-    new_ids: frozenset[UUID]
-    loaded: Sequence[Mapping[str, Any]]
+    new_ids: frozenset[UUID] = frozenset()
+    loaded: Sequence[Mapping[str, Any]] = ()
     decisions: list[Mapping[str, Any]] = field(default_factory=list)
 
 
@@ -81,7 +80,6 @@ def archive_results(
         messages=replace_texts(messages, _render_placeholders(rows)),
         archived=list({row.pk: row for row in rows.values()}.values()),
         new_ids=new_ids,
-        loaded=(),
     )
 
 
@@ -112,33 +110,28 @@ def find_archived_results(
     account_id: UUID, within: ArchiveScope, slots_: Iterable[Slot]
 ) -> dict[Any, ToolResultArchive]:
     """Return the archives of texts that are stored already, by slot position."""
-    candidates = [
-        slot
+    # The keyed digest of each text as it was sent, and the digest of a text as it is stored.
+    digests = {
+        slot_position(slot): (
+            sent_sha256(account_id, slot.text),
+            sha256(slot.text.encode()).hexdigest(),
+        )
         for slot in slots_
         if len(slot.text) >= MIN_LENGTH and find_archive_id(slot.text) is None
-    ]
-    sent_digests = {slot_position(slot): sent_sha256(account_id, slot.text) for slot in candidates}
-    stored_digests = {
-        slot_position(slot): sha256(slot.text.encode()).hexdigest() for slot in candidates
     }
-    if not candidates:
+    if not digests:
         return {}
-    rows = (
-        readable_archives(account_id, within)
-        .briefly()
-        .filter(
-            Q(sent_sha256__in=set(sent_digests.values()))
-            | Q(sha256__in=set(stored_digests.values()))
-        )
-    )
-    by_digest = {}
-    for row in rows.order_by("-created_at", "-pk"):
-        by_digest[row.sent_sha256] = by_digest[row.sha256] = row
-    matches = (
-        (position, by_digest.get(sent_digests[position]) or by_digest.get(stored_digests[position]))
-        for position in sent_digests
-    )
-    return {position: row for position, row in matches if row}
+    sent, stored = map(set, zip(*digests.values(), strict=True))
+    rows = readable_archives(account_id, within).briefly()
+    by_digest: dict[str, ToolResultArchive] = {}
+    matching = rows.filter(Q(sent_sha256__in=sent) | Q(sha256__in=stored))
+    for archive in matching.order_by("-created_at", "-pk"):
+        by_digest[archive.sent_sha256] = by_digest[archive.sha256] = archive
+    return {
+        position: row
+        for position, (as_sent, as_stored) in digests.items()
+        if (row := by_digest.get(as_sent) or by_digest.get(as_stored))
+    }
 
 
 def prepare_messages(
@@ -169,42 +162,32 @@ def _select_archives(
         pk: {"strategy": "named"} for pk in dict.fromkeys(preparation.load_uuids)
     }
     reference = find_back_reference(preparation.query)
-    if (
-        preparation.load == "none"
-        or not preparation.query
-        or (preparation.load == "keywords" and not reference)
-    ):
+    needs_reference = preparation.load == "keywords"
+    if preparation.load == "none" or not preparation.query or (needs_reference and not reference):
         return selected
     query = preparation.query.replace(reference, " ") if reference else preparation.query
     meaning = question.meaning if preparation.load != "keywords" else None
     account_id = question.account_id
     with acting(account_id):
-        rows = readable_archives(account_id, preparation.within).filter(
-            pk__in=list(find_references(messages))
-        )
+        rows = readable_archives(account_id, preparation.within)
+        rows = rows.filter(pk__in=list(find_references(messages)))
         relevances = measure_relevance(account_id, query, meaning, rows)
     scores = {
-        pk: _score(relevance_, preparation.load, reference)
-        for pk, relevance_ in relevances.items()
+        pk: _score(relevance, preparation.load, reference)
+        for pk, relevance in relevances.items()
         if pk not in selected
     }
     best = sorted(scores, key=lambda pk: (-scores[pk], pk))
     for pk in [pk for pk in best if scores[pk] >= MIN_RELEVANCE][: preparation.load_limit]:
-        selected[pk] = {
-            "strategy": preparation.load,
-            "score": round(scores[pk], 4),
-            "words": reference,
-        }
+        why = {"strategy": preparation.load, "score": round(scores[pk], 4), "words": reference}
+        selected[pk] = why
     return selected
 
 
-def _score(relevance_: Relevance, load: str, reference: str) -> float:
+def _score(relevance: Relevance, load: str, reference: str) -> float:
     """Return the score from 0 to 1. Terms count only after a phrase that refers back."""
-    if load == "semantic":
-        return relevance_.meaning
-    return max(
-        relevance_.words if reference else 0.0, relevance_.meaning if load == "hybrid" else 0.0
-    )
+    words = relevance.words if reference and load != "semantic" else 0.0
+    return max(words, relevance.meaning if load != "keywords" else 0.0)
 
 
 def _load_texts(
@@ -214,12 +197,11 @@ def _load_texts(
     loaded: list[Mapping[str, Any]] = []
     for pk, why in selected.items():
         try:
-            text, part = _load_text(question, preparation, pk)
+            texts[pk], part = _load_text(question, preparation, pk)
         except NotFound:
-            loaded.append({"uuid": pk, "why": why, "tokens": 0, "part": "missing"})
-            continue
-        texts[pk] = text
-        loaded.append({"uuid": pk, "why": why, "tokens": tokens.count(text), "part": part})
+            part = "missing"
+        size = tokens.count(texts[pk]) if pk in texts else 0
+        loaded.append({"uuid": pk, "why": why, "tokens": size, "part": part})
     return texts, loaded
 
 
@@ -242,15 +224,9 @@ def restore_placeholders(
     existing = find_archived_results(account_id, within, list_slots(messages))
     slots_by_archive = find_references(messages)
     rows = readable_archives(account_id, within).briefly().in_bulk(list(slots_by_archive))
-    parts = {pk: render_placeholder(row.to_placeholder(), row.language) for pk, row in rows.items()}
-    texts = {
-        position: render_placeholder(row.to_placeholder(), row.language)
-        for position, row in existing.items()
-    }
+    parts = build_replacements(slots_by_archive, _render_placeholders(rows))
     everything = {row.pk: row for row in (*existing.values(), *rows.values())}
     return Prepared(
-        messages=replace_texts(messages, {**texts, **build_replacements(slots_by_archive, parts)}),
+        messages=replace_texts(messages, {**_render_placeholders(existing), **parts}),
         archived=list(everything.values()),
-        new_ids=frozenset(),
-        loaded=(),
     )

@@ -1,4 +1,4 @@
-"""Recording of a call: its report, and for some days its inputs."""
+"""Recording of a call: its report, for some days its inputs, and later its outcome."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
@@ -15,10 +15,17 @@ from context.archives.archive_references import collect_markers
 from context.assembly.budget import slot_key
 from context.assembly.messages import Message
 from context.assembly.stages import Assembled, Recorded, Request, build_retrieval_request
-from context.models import ContextBody, ContextCitation, ContextCostReport, ContextInput
+from context.models import (
+    ContextBody,
+    ContextCitation,
+    ContextCostReport,
+    ContextInput,
+    ContextSettings,
+)
 from context.reports.call_report import SECTIONS, calculate_cost, list_called_tools, tokens_by_tool
 from context.reports.stored_inputs import body_digest, encode_json
 from kmapp.accounts.acting import acting
+from kmapp.errors import NotFound
 from kmapp.pii import redact, redact_json
 
 SCALAR_FIELDS = ("profile", "provider", "language", "nonce")  # of the material, stored as they are
@@ -38,7 +45,7 @@ def record_call(request: Request, assembled: Assembled) -> Recorded:
         row.save(force_insert=True)
         _create_citations(assembled, row)
         _store_inputs(request, assembled, row)
-    return Recorded(report_id=row.pk, report=report)
+    return Recorded(assembled=assembled, report_id=row.pk, report=report)
 
 
 def _insert_flush_decision(
@@ -64,6 +71,7 @@ def _build_report(
     request: Request, assembled: Assembled, report: Mapping[str, Any]
 ) -> ContextCostReport:
     estimated = report["estimated_tokens"]
+    price = assembled.collected.settings.prices.get(request.model)
     actions = dict.fromkeys(str(item["action"]) for item in report["decisions"])
     return ContextCostReport(
         account_id=request.account_id,
@@ -83,9 +91,7 @@ def _build_report(
         report=report,
         created_by=str(request.actor),
         created_at=timezone.now(),
-        cost=calculate_cost(
-            assembled.collected.settings.prices.get(request.model), {"input": estimated["total"]}
-        ),
+        cost=calculate_cost(price, {"input": estimated["total"]}),
     )
 
 
@@ -94,12 +100,9 @@ def _create_citations(assembled: Assembled, row: ContextCostReport) -> None:
     draft = assembled.draft
     refs = [ref for item in draft.snippets for ref in item.made_of or [item.ref]]
     refs += [item["ref"] for item in draft.material.bound.citations]
-    ContextCitation.objects.bulk_create(
-        ContextCitation(
-            account_id=row.account_id, report=row, ref=UUID(ref), created_at=row.created_at
-        )
-        for ref in dict.fromkeys(refs)
-    )
+    common = {"account_id": row.account_id, "report": row, "created_at": row.created_at}
+    citations = [ContextCitation(ref=UUID(ref), **common) for ref in dict.fromkeys(refs)]
+    ContextCitation.objects.bulk_create(citations)
 
 
 def _store_inputs(request: Request, assembled: Assembled, row: ContextCostReport) -> None:
@@ -170,16 +173,49 @@ def store_bodies(
     new = sorted(values.keys() - existing.keys())
     redacted = {pk: redact_json(values[pk], kinds)[0] for pk in new}
     markers = collect_markers(account_id, messages, redacted)
-    ContextBody.objects.bulk_create(
-        [
-            ContextBody(
-                id=pk,
-                account_id=account_id,
-                text=encode_json(part),
-                used_on=today,
-                results=markers.get(pk, []),
-            )
-            for pk, part in redacted.items()
-        ],
-        ignore_conflicts=True,  # another call of the conversation stored it first
-    )
+    common = {"account_id": account_id, "used_on": today}
+    rows = [
+        ContextBody(id=pk, text=encode_json(part), results=markers.get(pk, []), **common)
+        for pk, part in redacted.items()
+    ]
+    # Another call of the conversation may have stored some of them first.
+    ContextBody.objects.bulk_create(rows, ignore_conflicts=True)
+
+
+# --- Outcome --------------------------------------------------------------------------------------
+
+
+def get_report(account_id: UUID, pk: UUID, *, lock: bool = False) -> ContextCostReport:
+    """Return the report. Raises NotFound. Inside `acting`.
+
+    `lock` locks the row until the transaction ends.
+    """
+    rows = ContextCostReport.objects.of(account_id)
+    row = (rows.select_for_update(no_key=True) if lock else rows).filter(pk=pk).first()
+    if row is None:
+        raise NotFound("The report does not exist.")
+    return row
+
+
+def record_outcome(account_id: UUID, pk: UUID, outcome: Mapping[str, Any]) -> ContextCostReport:
+    """Update the reported fields of the outcome. Inside `acting`."""
+    # Locked, so that concurrent partial outcomes are not lost.
+    row = get_report(account_id, pk, lock=True)
+    names = ("success", "input_tokens", "output_tokens", "cached_tokens", "latency_ms", "model")
+    for name in names:
+        if outcome.get(name) is not None:
+            setattr(row, name, outcome[name])
+    row.cost = calculate_call_cost(ContextSettings.objects.get_or_default(account_id), row)
+    row.outcome_at = timezone.now()
+    row.save(update_fields=[*names, "cost", "outcome_at"])
+    return row
+
+
+def calculate_call_cost(settings: ContextSettings, row: ContextCostReport) -> Any:
+    """Return the cost by the provider's token counts, or by our estimate without them."""
+    usage = {
+        "input": row.total if row.input_tokens is None else row.input_tokens,
+        "output": row.output_tokens or 0,
+        "cached": row.cached_tokens or 0,
+    }
+    return calculate_cost(settings.prices.get(row.model), usage)

@@ -123,18 +123,14 @@ class Changes:
     variant: str | None = None  # None: the recorded snippets
 
     def apply_to(self, recorded_call: RecordedCall) -> tuple[Material, Policy]:
-        changes_ = {
-            name: value
-            for name in ("window", "reserve", "profile")
-            if (value := getattr(self, name)) is not None
-        }
-        material = replace(recorded_call.material, **changes_)
+        values = {name: getattr(self, name) for name in ("window", "reserve", "profile")}
+        changes = {name: value for name, value in values.items() if value is not None}
+        material = replace(recorded_call.material, **changes)
         if self.variant:
             snippets = recorded_call.snippets_by_variant[self.variant]
-            nonce_is_used = any(material.nonce in item.text for item in snippets)
-            nonce = (
-                create_nonce([item.text for item in snippets]) if nonce_is_used else material.nonce
-            )
+            texts, nonce = [item.text for item in snippets], material.nonce
+            if any(nonce in text for text in texts):
+                nonce = create_nonce(texts)
             material = replace(material, snippets=snippets, nonce=nonce)
         return material, recorded_call.policy.with_changes(self.policy)
 
@@ -232,9 +228,8 @@ def _retrieve_variant(account_id: UUID, recorded_call: RecordedCall, variant: st
     )
     if failed := [item for item in retrieved.decisions if item["action"] in FAILURES]:
         raise ProviderError(f"A source did not answer: {failed[0]['action']}.")
-    unvaried = [
-        item for item in recorded_call.material.snippets if item.source not in VARIED_SOURCES
-    ]
+    recorded = recorded_call.material.snippets
+    unvaried = [item for item in recorded if item.source not in VARIED_SOURCES]
     return [*unvaried, *retrieved.snippets]
 
 

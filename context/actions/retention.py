@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Model
 from django.utils import timezone
 
 from context.actions.backfill_markers import backfill_markers
@@ -61,15 +62,17 @@ def remove_expired_inputs(account_id: UUID) -> int:
         days = inputs_days(ContextSettings.objects.get_or_default(account_id))
         cutoff = timezone.now() - timedelta(days=days)
         ContextComparison.objects.of(account_id).filter(created_at__lt=cutoff).delete()
+    removed = _delete_before(account_id, ContextInput, "created_at", cutoff)
+    _delete_before(account_id, ContextSummary, "created_at", cutoff)
+    _delete_before(account_id, ContextBody, "used_on", (cutoff - ONE_DAY).date())
+    return removed
+
+
+def _delete_before(account_id: UUID, model: type[Model], column: str, cutoff: date) -> int:
+    """Delete the rows before this moment, in batches; return their number."""
     removed = 0
-    while deleted := _delete_batch(account_id, ContextInput._meta.db_table, "created_at", cutoff):
+    while deleted := _delete_batch(account_id, model._meta.db_table, column, cutoff):
         removed += deleted
-    while _delete_batch(account_id, ContextSummary._meta.db_table, "created_at", cutoff):
-        pass
-    while _delete_batch(
-        account_id, ContextBody._meta.db_table, "used_on", (cutoff - ONE_DAY).date()
-    ):
-        pass
     return removed
 
 

@@ -13,7 +13,7 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redacted_reason
 from kmapp.database.encryption import seal
-from kmapp.errors import Conflict, Invalid
+from kmapp.errors import Conflict, Invalid, list_issues
 from kmapp.ledger.actions import recording
 
 INPUT = "context"  # key of a change in the input of its commit
@@ -81,11 +81,7 @@ def _apply_values(
     except ValidationError as error:
         raise Invalid(
             _("The settings were not changed."),
-            issues=[
-                {"path": name, "message": text}
-                for name, texts in error.message_dict.items()
-                for text in texts
-            ],
+            issues=list_issues(error.message_dict),
         ) from error
     return changed
 

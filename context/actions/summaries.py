@@ -42,9 +42,8 @@ def _find_summary(request: Request, bodies: Sequence[UUID], language: str) -> Co
     within = request.within
     if not within.conversation_id:
         return None
-    rows = ContextSummary.objects.of(request.account_id).filter(
-        **within.ids(), covers__lte=len(bodies)
-    )
+    rows = ContextSummary.objects.of(request.account_id).filter(**within.ids())
+    rows = rows.filter(covers__lte=len(bodies))
     for row in rows.order_by("-covers", "-created_at")[:MAX_CANDIDATES]:
         if row.digest == _digest(request.account_id, bodies[: row.covers], language):
             return row
@@ -83,22 +82,17 @@ def store_summary(
 
 def _flush_messages(request: Request, messages: Sequence[Message]) -> dict[str, object]:
     if not request.may_flush:
-        return {"action": "memory_flush", "skipped": "the key lacks the scope to write memories"}
-    try:
-        with transaction.atomic():
-            return {"action": "memory_flush", **flush_to_memory(_message_batch(request), messages)}
-    except (DomainError, DatabaseError) as error:  # the call continues; the client has the messages
-        log.warning("memory_flush_failed", error=type(error).__name__)
-        return {"action": "memory_flush", "skipped": f"it failed: {type(error).__name__}"}
-
-
-def _message_batch(request: Request) -> MessageContext:
-    return MessageContext(
-        account_id=request.account_id,
-        actor=request.actor,
-        scope=request.scope,
+        return {"action": "memory_flush", "skipped": "the key may not write memories"}
+    batch = MessageContext(
+        **{name: getattr(request, name) for name in ("account_id", "actor", "scope")},
         user_id=request.within.user_id,
         agent_id=request.agent_id,
         app_id=request.app_id,
         run_id=request.within.conversation_id,
     )
+    try:
+        with transaction.atomic():
+            return {"action": "memory_flush", **flush_to_memory(batch, messages)}
+    except (DomainError, DatabaseError) as error:  # the call continues; the client has the messages
+        log.warning("memory_flush_failed", error=type(error).__name__)
+        return {"action": "memory_flush", "skipped": f"it failed: {type(error).__name__}"}

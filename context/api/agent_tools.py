@@ -1,7 +1,6 @@
 """Tools that agents can offer to a model to load archived tool results."""
 
-from context.archives.load_tool import LOAD_TOOL_HISTORY
-from context.archives.placeholders import TOOL
+from context.archives.placeholders import LOAD_TOOL_HISTORY, TOOL
 from kmapp.accounts.scopes import Scope
 from kmapp.api.agent_tools import Tool, offer, text
 

@@ -29,7 +29,7 @@ from context.archives.search import (
 )
 from context.assembly.token_counts import encode_json
 from context.models import ContextSettings
-from context.models.archive_input import NewResult
+from context.models.archives import NewResult
 from context.models.settings import MAX_LENGTH
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope

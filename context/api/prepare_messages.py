@@ -8,7 +8,7 @@ from context.actions.prepare_messages import Preparation, prepare_messages, rest
 from context.api import serialize
 from context.api.request_serializers import LanguageInput, MessagesInput, PrepareInput, build_scope
 from context.api.response_types import PreparedAnswer, ToolAnswer
-from context.archives.load_tool import PARAGRAPHS, build_load_tool
+from context.archives.placeholders import PARAGRAPHS, build_load_tool
 from context.models import ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.actions.call_outcomes import get_report
+from context.actions.record_call import get_report
 from context.actions.replays import (
     VARIED_SOURCES,
     Changes,

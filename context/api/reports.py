@@ -8,8 +8,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.actions.assemble import PIPELINE
-from context.actions.call_outcomes import get_report, record_outcome
+from context.actions.assemble import assemble_call
+from context.actions.record_call import get_report, record_outcome
 from context.actions.replays import has_inputs
 from context.api import serialize_reports
 from context.api.assemble_input import AssembleInput, build_request
@@ -37,7 +37,7 @@ class Assemble(AgentView):
     @extend_schema(request=AssembleInput, responses={201: AssembledCall})
     def post(self, request: Request) -> Response:
         params = parse(AssembleInput, request)
-        result = PIPELINE.run(
+        result = assemble_call(
             build_request(cast(AgentRequest, request), params, self.requested_variant)
         )
         self.variant = result.assembled.collected.variant

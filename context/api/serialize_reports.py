@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any, cast
 
-from context.actions.assemble import Result
 from context.actions.retention import inputs_days
 from context.api.report_response_types import (
     AssembledCall,
@@ -13,12 +12,13 @@ from context.api.report_response_types import (
     ReportBrief,
 )
 from context.assembly.prompt import build_messages, join_texts
+from context.assembly.stages import Recorded
 from context.models import ContextCostReport, ContextSettings
 from context.reports.call_report import SECTIONS
 
 
-def serialize_call(result: Result) -> AssembledCall:
-    draft, recorded = result.assembled.draft, result.recorded
+def serialize_call(recorded: Recorded) -> AssembledCall:
+    draft = recorded.assembled.draft
     material = draft.material
     sections: list[AssembledSection] = [
         {"name": part.name, "text": part.text, "tokens": part.tokens, "stable": part.stable}

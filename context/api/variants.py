@@ -8,8 +8,7 @@ from rest_framework.response import Response
 
 from context.api.costs import PeriodInput
 from context.models import ContextSettings
-from context.reports.costs import Period
-from context.reports.outcome_statistics import Result, list_results
+from context.reports.costs import Period, Result, list_results
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.views import AgentView, parse

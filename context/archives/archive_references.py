@@ -8,7 +8,7 @@ from uuid import UUID
 
 from context.archives.placeholders import TOOL, find_named_archives
 from context.assembly.messages import Call, Message, Slot, index_calls, list_slots
-from context.models.archive_input import sent_sha256
+from context.models.archives import sent_sha256
 from context.reports.stored_inputs import encode_json
 
 MAX_IDS = 20  # per result, because a listing may name thousands

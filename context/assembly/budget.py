@@ -21,7 +21,7 @@ from context.assembly.tool_offer import (
     list_narrower_profiles,
     offer_tools,
 )
-from context.summaries.compaction import summarise_turns
+from context.summaries.extractive import summarise_turns
 
 EXTRACTIVE = "extractive"  # the summary quotes the messages; no model wrote it
 SUMMARY_INDEX = -1  # the index of the row that holds the summary of earlier messages
@@ -88,15 +88,8 @@ class Draft:
                 selected.append(snippet)
                 size += snippet.tokens
         if len(selected) < len(self.candidates):
-            candidate_count = len(self.candidates)
-            self.decisions.append(
-                {
-                    "action": "limit_snippets",
-                    "found": candidate_count,
-                    "kept": len(selected),
-                    "cap": limit,
-                }
-            )
+            counts = {"found": len(self.candidates), "kept": len(selected), "cap": limit}
+            self.decisions.append({"action": "limit_snippets", **counts})
         return selected
 
     def snippet_limit(self) -> int:
@@ -133,15 +126,13 @@ class Draft:
 
 
 def drop_snippets(draft: Draft) -> None:
-    before, dropped = draft.total, []
-    remaining = list(draft.snippets)
+    before, remaining, dropped = draft.total, list(draft.snippets), list[Snippet]()
     while remaining and draft.excess > 0:
         over = draft.excess
         while remaining and over > 0:
-            over -= remaining[-1].tokens
             dropped.append(remaining.pop())
-        draft.set_snippets(remaining)
-        remaining = list(remaining)
+            over -= dropped[-1].tokens
+        draft.set_snippets(list(remaining))
     if dropped:
         refs = [{"source": snippet.source, "ref": snippet.ref} for snippet in dropped]
         draft.record("drop_memory_results", before, dropped=refs)
@@ -159,8 +150,9 @@ def prune_tool_results(draft: Draft) -> None:
             over -= saved
             pruned += saved > 0
         if pruned:
-            details = {"strategy": strategy, "protected_turns": draft.policy.protected_turns}
-            draft.record("prune_tool_results", before, **details, results=pruned)
+            turns = draft.policy.protected_turns
+            details = {"strategy": strategy, "protected_turns": turns, "results": pruned}
+            draft.record("prune_tool_results", before, **details)
 
 
 def _list_prunable_slots(draft: Draft) -> list[Slot]:

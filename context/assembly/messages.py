@@ -7,6 +7,7 @@ Lists are immutable here; every change returns a new list. Each text part of a t
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import is_
 from typing import Any
 
 Message = Mapping[str, Any]
@@ -31,9 +32,8 @@ def check_messages(messages: Sequence[Any]) -> None:
         if not isinstance(message, Mapping):
             raise InvalidMessages(f"messages.{index}", "is not an object")
         if message.get("role") not in ROLES:
-            raise InvalidMessages(
-                f"messages.{index}.role", f"is not one of {', '.join(sorted(ROLES))}"
-            )
+            reason = f"is not one of {', '.join(sorted(ROLES))}"
+            raise InvalidMessages(f"messages.{index}.role", reason)
         _check_content(index, message)
         _check_calls(index, message)
 
@@ -127,13 +127,9 @@ def replace_texts(
     messages: Sequence[Message], texts: Mapping[tuple[int, Path], str]
 ) -> list[Message]:
     """Return the list with new texts at these positions; everything else is shared."""
-    by_message: dict[int, list[tuple[Path, str]]] = {}
-    for (index, path), text in texts.items():
-        by_message.setdefault(index, []).append((path, text))
     result = list(messages)
-    for index, changes in by_message.items():
-        for path, text in changes:
-            result[index] = _replace_at(result[index], path, text)
+    for (index, path), text in texts.items():
+        result[index] = _replace_at(result[index], path, text)
     return result
 
 
@@ -224,7 +220,7 @@ def drop_orphans(messages: Sequence[Message]) -> list[Message]:
     The calls of the last message are kept: their results are still to come.
     """
     remaining = _drop_orphans_once(messages)
-    while len(remaining) != len(messages) or not _same(remaining, messages):
+    while len(remaining) != len(messages) or not all(map(is_, remaining, messages)):
         messages, remaining = remaining, _drop_orphans_once(remaining)
     return remaining
 
@@ -233,19 +229,13 @@ def _drop_orphans_once(messages: Sequence[Message]) -> list[Message]:
     called: set[str] = set()
     answered = {call_id for message in messages for call_id in list_answered_ids(message)}
     pending = {call.id for call in list_calls(messages[-1])} if messages else set()
-    expected = answered | pending
     remaining: list[Message] = []
     for message in messages:
-        one = _filter_message(message, calls=expected, results=called)
-        if one is not None:
+        if one := _filter_message(message, calls=answered | pending, results=called):
             remaining.append(one)
         called |= {call.id for call in list_calls(message)}
         called -= set(list_answered_ids(message))
     return remaining
-
-
-def _same(left: Sequence[Message], right: Sequence[Message]) -> bool:
-    return all(first is second for first, second in zip(left, right, strict=True))
 
 
 def _filter_message(message: Message, *, calls: set[str], results: set[str]) -> Message | None:
@@ -273,11 +263,10 @@ def _is_paired(part: Mapping[str, Any], calls: set[str], results: set[str]) -> b
 
 def message_text(message: Message) -> str:
     """Return the text of a message without tool results."""
-    content = message.get("content")
-    if message["role"] == "tool" or content is None:
+    if message["role"] == "tool":
         return ""
-    if isinstance(content, str):
-        return content
+    if isinstance(message.get("content"), str):
+        return str(message["content"])
     return "\n".join(
         part["text"]
         for part in content_parts(message)

@@ -34,9 +34,8 @@ class Policy:
     compact: bool = True
     summary_tokens: int = _number(50, 10_000, 600)
     snippet_tokens: int = _number(0, 100_000, 2_000)
-    most_snippet_tokens: int = _number(
-        0, 200_000, 4_000
-    )  # including tokens that a narrower tool profile frees
+    # Including the tokens that a narrower tool profile frees.
+    most_snippet_tokens: int = _number(0, 200_000, 4_000)
     most_snippets: int = _number(0, 100, 20)
     min_score: float = 0.0
     strict_tools: bool = True
@@ -50,14 +49,13 @@ class Policy:
 
     def with_changes(self, changes: Mapping[str, Any]) -> Self:
         """Return the policy with other values for some fields. Raises InvalidPolicy."""
-        policy_fields = {field_.name: field_ for field_ in fields(self)}
+        policy_fields = {one.name: one for one in fields(self)}
         values: dict[str, Any] = {}
         for name, value in changes.items():
             if name not in policy_fields:
                 raise InvalidPolicy(name, f"must be one of {', '.join(policy_fields)}")
-            values[name] = _READERS[type(policy_fields[name].default)](
-                name, value, policy_fields[name].metadata
-            )
+            field_ = policy_fields[name]
+            values[name] = _READERS[type(field_.default)](name, value, field_.metadata)
         for strategy in values.get("prune", ()):
             if strategy not in STRATEGIES:
                 raise InvalidPolicy("prune", f"{strategy!r} must be one of {', '.join(STRATEGIES)}")

@@ -4,18 +4,16 @@ Sections are joined into one message each. A section's tokens are those it adds 
 it, so that the parts of a message add up to the message.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
-from context.archives.load_tool import PARAGRAPHS
-from context.archives.placeholders import TOOL
+from context.archives.placeholders import PARAGRAPHS, TOOL
 from context.assembly import fence
 from context.assembly.calls import ANTHROPIC, Material, Section, Snippet
 from context.assembly.messages import Message, split_turns
 from context.assembly.token_counts import MESSAGE_OVERHEAD, encode_json
-from context.assembly.tool_offer import OfferedTool
+from context.assembly.tool_offer import OfferedTool, tool_name
 from kmapp.text import tokens
 
 SEPARATOR = "\n\n"
@@ -43,15 +41,9 @@ def build_prefix(material: Material) -> list[Part]:
     notice = Section(name="references_notice", text=fence.NOTICES[language])
     sections = [section for section in material.sections if section.stable and section.text]
     sections.append(notice)
-    if any(_is_load_tool(tool) for tool in material.tools):
+    if any(tool_name(tool) == TOOL for tool in material.tools):
         sections.append(Section(name="tool_history", text=PARAGRAPHS[language]))
     return build_parts(sections, stable=True)
-
-
-def _is_load_tool(tool: Mapping[str, Any]) -> bool:
-    function = tool.get("function")
-    name = function.get("name") if isinstance(function, Mapping) else tool.get("name")
-    return bool(name == TOOL)
 
 
 def build_tail(material: Material, snippets: Sequence[Snippet]) -> list[Part]:
@@ -72,9 +64,8 @@ def build_parts(sections: Sequence[Section], *, stable: bool) -> list[Part]:
     for section in sections:
         text += (SEPARATOR if parts else "") + section.text
         size = MESSAGE_OVERHEAD + tokens.count(text)
-        parts.append(
-            Part(name=section.name, text=section.text, tokens=size - before, stable=stable)
-        )
+        added = size - before
+        parts.append(Part(name=section.name, text=section.text, tokens=added, stable=stable))
         before = size
     return parts
 
@@ -94,8 +85,8 @@ def build_messages(
     messages: list[Message] = []
     if prefix and provider != ANTHROPIC:
         messages.append({"role": "system", "content": join_texts(prefix)})
-    turns_ = split_turns(history)
-    start = turns_[-1].start if turns_ else len(history)
+    turns = split_turns(history)
+    start = turns[-1].start if turns else len(history)
     messages += history[:start]
     if tail:
         role = "user" if provider == ANTHROPIC else "system"

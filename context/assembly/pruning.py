@@ -17,8 +17,8 @@ CITATION_WINDOW = 84  # characters on each side of a cut that may belong to one 
 
 def soft_trim(text: str, *, head: int, tail: int, language: str, archive: UUID | None) -> str:
     """Return the head and the tail of the text, or the text if that is not shorter."""
-    first = last_cut_before(text, head)
-    last = first_cut_after(text, len(text) - tail) if tail else len(text)
+    first = _move_cut(text, head, -1)
+    last = _move_cut(text, len(text) - tail, 1) if tail else len(text)
     if first >= last:
         return text
     marker = _marker(last - first, language, archive)
@@ -44,31 +44,16 @@ def hard_clear(tool_name: str, length: int, *, language: str, archive: UUID | No
     return f"(Tool result moved out of the context: {name}, {length} characters; {hint})"
 
 
-def last_cut_before(text: str, index: int) -> int:
-    """Return the last position up to `index` where the text may be cut."""
+def _move_cut(text: str, index: int, step: int) -> int:
+    """Return the nearest position where the text may be cut: before `index`, or after it."""
     index = max(0, min(index, len(text)))
-    citation = _find_citation(text, index)
-    index = citation[0] if citation else index
-    while 0 < index < len(text) and _is_inside_character(text, index):
-        index -= 1
-    return index
-
-
-def first_cut_after(text: str, index: int) -> int:
-    """Return the first position from `index` where the text may be cut."""
-    index = max(0, min(index, len(text)))
-    citation = _find_citation(text, index)
-    index = citation[1] if citation else index
-    while 0 < index < len(text) and _is_inside_character(text, index):
-        index += 1
-    return index
-
-
-def _find_citation(text: str, index: int) -> tuple[int, int] | None:
     for match in CITATION.finditer(text, max(0, index - CITATION_WINDOW), index + CITATION_WINDOW):
         if match.start() < index < match.end():
-            return match.start(), match.end()
-    return None
+            index = match.start() if step < 0 else match.end()
+            break
+    while 0 < index < len(text) and _is_inside_character(text, index):
+        index += step
+    return index
 
 
 def _is_inside_character(text: str, index: int) -> bool:

@@ -58,24 +58,22 @@ def search_remote(
     # One breaker per account: a wrong setting of one account must not block another.
     circuit = breaker_for(f"{remote.base_url}{path}?account={request.account_id}").guard()
     with record_call("remote", name) as call, circuit:
-        answer = _read(post_json(f"{remote.base_url}/v1", key, post, seconds))
+        results = _parse_results(post_json(f"{remote.base_url}/v1", key, post, seconds))
         call.outcome = "ok"
-    snippets = [
-        _snippet(remote, name, request, result) for result in answer.results[: request.limit]
-    ]
-    return [result for result in snippets if result.text.strip()]
+    snippets = [_snippet(remote, name, request, result) for result in results[: request.limit]]
+    return [snippet for snippet in snippets if snippet.text.strip()]
 
 
 def _build_query(name: str, request: RetrievalRequest) -> dict[str, Any]:
-    body = {name_: value for name_ in _IDS[name] if (value := getattr(request, name_))}
+    body = {field: value for field in _IDS[name] if (value := getattr(request, field))}
     if name == "knowledge" and request.knowledge_sources:
         body["sources"] = list(request.knowledge_sources)
     return {"query": request.query, "limit": request.limit, "min_score": request.min_score, **body}
 
 
-def _read(answer: Any) -> _RemoteResponse:
+def _parse_results(response: Any) -> list[_RemoteResult]:
     try:
-        return _RemoteResponse.model_validate(answer)
+        return _RemoteResponse.model_validate(response).results
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         raise Faulted(f"The other kmapp sent an invalid response: {first['msg']}") from error

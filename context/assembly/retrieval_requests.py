@@ -1,12 +1,14 @@
-"""What one call retrieves: query, viewer, sources and deadline. Pure."""
+"""What one call retrieves: query, viewer, sources, deadline and variant. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
 from kmapp.search.variants import DEFAULT, Variant
 
+PERCENT = 100
 REMOTE_SOURCES = ("memory", "knowledge")  # sources that another kmapp can serve
 
 
@@ -51,3 +53,20 @@ class RetrievalRequest:
             "scope": self.scope,
             "knowledge_sources": list(self.knowledge_sources),
         }
+
+
+def assign_variant(account_id: UUID, conversation_id: str, shares: Mapping[str, int]) -> str | None:
+    """Return a variant by the shares in percent; None without shares or conversation.
+
+    A conversation gets the same variant in every process until the shares change.
+    """
+    if not conversation_id or not shares:
+        return None
+    digest = sha256(f"{account_id}:{conversation_id}".encode()).digest()
+    position = int.from_bytes(digest[:8]) % 10_000 / (10_000 / PERCENT)
+    names = sorted(shares)
+    for name in names:
+        position -= shares[name]
+        if position < 0:
+            return name
+    return names[-1]

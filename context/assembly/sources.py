@@ -5,11 +5,11 @@ transaction within the remaining time. A source that fails or is too slow is ski
 records it: retrieval never fails a call.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -42,9 +42,8 @@ from memory.retrieval.prompt_block import OFF, both_halves
 from memory.retrieval.search import Search as MemorySearch
 from rules.actions.decisions import evaluate_rules
 from rules.editing.rule_input import scope_of
-from rules.evaluation.evaluate import Question
+from rules.evaluation.evaluate import Question, select
 from rules.evaluation.matching import Viewer as RulesViewer
-from rules.evaluation.tool_selection import select
 
 log = structlog.get_logger()
 
@@ -53,9 +52,8 @@ MIN_MS = 20  # with less time left, a source is skipped
 QUERY_CANCELED = "57014"  # SQLSTATE of a statement that timed out
 MAX_QUERY_LENGTH = 2_000  # characters
 LORE_TOKENS = 1_000
-QUERY_VECTOR_CACHED = (
-    "km_query_vector_cached"  # no degradation, so that the report lists it separately
-)
+# No degradation, so that the report lists it separately.
+QUERY_VECTOR_CACHED = "km_query_vector_cached"
 
 
 @dataclass(slots=True)
@@ -64,22 +62,16 @@ class Retrieved:
     bound: RuleOutcome = field(default_factory=RuleOutcome)
     decisions: list[dict[str, Any]] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)  # milliseconds
+    meaning: Meaning | None = None  # of the query
     cached: bool = False  # the query vector came from the cache
-
-
-class Source(Protocol):
-    def __call__(
-        self, request: RetrievalRequest, meaning: Meaning | None, results: Retrieved, /
-    ) -> None: ...
 
 
 def retrieve(request: RetrievalRequest) -> Retrieved:
     """Query every requested source. Opens `acting` itself."""
     results, started = Retrieved(), monotonic()
-    meaning = None
     if request.query and {"memory", "knowledge"} & set(request.sources):
         decisions: list[Mapping[str, Any]] = []
-        meaning = meaning_of(request.account_id, request.query, decisions)
+        results.meaning = meaning_of(request.account_id, request.query, decisions)
         results.cached = QUERY_VECTOR_CACHED in {decision["code"] for decision in decisions}
         results.decisions += [
             {"action": decision["code"], **decision}
@@ -89,16 +81,10 @@ def retrieve(request: RetrievalRequest) -> Retrieved:
         results.timings["meaning"] = _milliseconds_since(started)
     for name in request.sources:
         source_started = monotonic()
-        if not _query_remote(
-            name, request, results, left=request.deadline_ms - _milliseconds_since(started)
-        ):
-            _query_source(
-                name,
-                request,
-                meaning,
-                results,
-                left=request.deadline_ms - _milliseconds_since(started),
-            )
+        left = request.deadline_ms - _milliseconds_since(started)
+        if not _query_remote(name, request, results, left=left):
+            left = request.deadline_ms - _milliseconds_since(started)
+            _query_source(name, request, results, left=left)
         results.timings[name] = _milliseconds_since(source_started)
     return results
 
@@ -118,8 +104,8 @@ def _query_remote(name: str, request: RetrievalRequest, results: Retrieved, *, l
     try:
         snippets = search_remote(remote, name, request, REMOTE_SHARE * left / 1000)
     except ProviderError as error:
-        error_fields = {"code": error.code, "message": error.message}
-        results.decisions.append({"action": "km_fallback_local", **common, **error_fields})
+        reason = {"code": error.code, "message": error.message}
+        results.decisions.append({"action": "km_fallback_local", **common, **reason})
         return False
     results.snippets += snippets
     results.decisions.append({"action": "km_remote", **common, "found": len(snippets)})
@@ -131,25 +117,15 @@ def _is_memory_enabled(account_id: UUID) -> bool:
         return MemorySettings.objects.get_or_default(account_id).memory_enabled
 
 
-def _query_source(
-    name: str,
-    request: RetrievalRequest,
-    meaning: Meaning | None,
-    results: Retrieved,
-    *,
-    left: float,
-) -> None:
+def _query_source(name: str, request: RetrievalRequest, results: Retrieved, *, left: float) -> None:
     """Query one source through its circuit breaker."""
     if left < MIN_MS:
         results.decisions.append({"action": "km_timeout", "source": name, "left_ms": round(left)})
         return
-    partial = Retrieved()
+    partial, circuit = Retrieved(meaning=results.meaning), breaker_for(f"retrieval://{name}")
     try:
-        with (
-            breaker_for(f"retrieval://{name}").guard(),
-            _statement_timeout(request.account_id, left),
-        ):
-            SOURCES[name](request, meaning, partial)
+        with circuit.guard(), _statement_timeout(request.account_id, left):
+            SOURCES[name](request, partial)
     except ProviderError as error:
         results.decisions.append({"action": error.code, "source": name, "message": error.message})
         return
@@ -184,15 +160,14 @@ def _statement_timeout(account_id: UUID, left: float) -> Iterator[None]:
 # --- Memory ---------------------------------------------------------------------------------------
 
 
-def search_memory(request: RetrievalRequest, meaning: Meaning | None, results: Retrieved) -> None:
+def search_memory(request: RetrievalRequest, results: Retrieved) -> None:
     policy = MemorySettings.objects.get_or_default(request.account_id)
     if not policy.memory_enabled:
         results.decisions.append({"action": OFF["code"], "source": "memory"})
         return
     if not request.query:
         return
-    names = ("user_id", "agent_id", "app_id", "run_id")
-    ids = {name: getattr(request, name) for name in names}
+    ids = {name: getattr(request, name) for name in ("user_id", "agent_id", "app_id", "run_id")}
     search = MemorySearch(
         query=request.query,
         viewer=Viewer(**ids, scope=request.scope or None),
@@ -200,7 +175,7 @@ def search_memory(request: RetrievalRequest, meaning: Meaning | None, results: R
         min_score=max(request.min_score, policy.min_score),
         variant=request.variant,
     )
-    hits = both_halves(request.account_id, search, meaning)
+    hits = both_halves(request.account_id, search, results.meaning)
     if request.count_access:
         accessed(request.account_id, [hit.entry.pk for hit in hits])
     results.snippets += [memory_snippet(hit, request.variant) for hit in hits]
@@ -209,9 +184,7 @@ def search_memory(request: RetrievalRequest, meaning: Meaning | None, results: R
 # --- Knowledge and lore ---------------------------------------------------------------------------
 
 
-def search_knowledge(
-    request: RetrievalRequest, meaning: Meaning | None, results: Retrieved
-) -> None:
+def search_knowledge(request: RetrievalRequest, results: Retrieved) -> None:
     if not request.query:
         return
     search = documents.Search(
@@ -221,11 +194,11 @@ def search_knowledge(
         min_score=request.min_score,
         variant=request.variant,
     )
-    snippets = documents.answers(request.account_id, search, meaning)
+    snippets = documents.answers(request.account_id, search, results.meaning)
     results.snippets += [knowledge_snippet(snippet, request.variant) for snippet in snippets]
 
 
-def search_lore(request: RetrievalRequest, _meaning: Meaning | None, results: Retrieved) -> None:
+def search_lore(request: RetrievalRequest, results: Retrieved) -> None:
     rows = entries_of(request.account_id, request.lorebooks)
     if not rows:
         return
@@ -239,20 +212,17 @@ def search_lore(request: RetrievalRequest, _meaning: Meaning | None, results: Re
 # --- Rules ----------------------------------------------------------------------------------------
 
 
-def add_rule_outcome(
-    request: RetrievalRequest, _meaning: Meaning | None, results: Retrieved
-) -> None:
+def add_rule_outcome(request: RetrievalRequest, results: Retrieved) -> None:
     """Add the outcome of the active rules: a text, and the denied tools."""
     viewer_ids = {name: getattr(request, name) for name in ("user_id", "agent_id", "app_id")}
-    context = {
-        **{name: value for name, value in viewer_ids.items() if value},
-        **request.rules_context,
-    }
-    viewer = RulesViewer(**viewer_ids, scope=scope_of(request.scope))
-    answer = evaluate_rules(
-        request.account_id,
-        Question(context=context, viewer=viewer, candidates=request.tools, strict=False),
+    named = {name: value for name, value in viewer_ids.items() if value}
+    question = Question(
+        context={**named, **request.rules_context},
+        viewer=RulesViewer(**viewer_ids, scope=scope_of(request.scope)),
+        candidates=request.tools,
+        strict=False,
     )
+    answer = evaluate_rules(request.account_id, question)
     chosen = select(answer.policy, request.tools, strict=False)
     values = dict(answer.policy.values)
     if chosen.preferred:
@@ -276,17 +246,17 @@ def flush_to_memory(batch: MessageContext, messages: Sequence[Message]) -> dict[
     if not policy.memory_enabled or not policy.auto_store:
         return {"skipped": "the account's policy: memories are not stored by themselves"}
     texts = [
-        Said(role=message["role"], text=message_text(message))
+        Said(role=message["role"], text=text)
         for message in messages
-        if message_text(message).strip()
+        if (text := message_text(message)).strip()
     ]
-    if not any(not message_.is_system for message_ in texts):
+    if all(text.is_system for text in texts):
         return {"messages": 0}
     event = enqueue_conversation(batch, texts)
     return {"messages": len(texts), "event_id": str(event.event_id)}
 
 
-SOURCES: Mapping[str, Source] = {
+SOURCES: Mapping[str, Callable[[RetrievalRequest, Retrieved], None]] = {
     "rules": add_rule_outcome,
     "lore": search_lore,
     "memory": search_memory,

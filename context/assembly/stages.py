@@ -12,8 +12,7 @@ from context.assembly.policies import Policy
 from context.assembly.retrieval_requests import RetrievalRequest
 from context.assembly.tool_offer import tool_name
 from context.models import ContextSettings
-from context.models.archive_input import NewResult
-from context.models.archives import ArchiveScope
+from context.models.archives import ArchiveScope, NewResult
 from kmapp.accounts.actors import Actor
 from kmapp.search.variants import Variant
 
@@ -93,5 +92,8 @@ class Assembled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
+    """An assembled call with its stored report."""
+
+    assembled: Assembled
     report_id: UUID
     report: Mapping[str, Any]

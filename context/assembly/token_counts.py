@@ -11,7 +11,7 @@ from typing import Any
 from context.assembly.messages import Message, content_parts, list_calls
 from kmapp.text.tokens import count
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 MESSAGE_OVERHEAD = 4  # tokens of a message besides its content
 IMAGE_TOKENS = 1_105  # a picture of 1024 by 1536 pixels in full detail
 
@@ -61,7 +61,3 @@ def _part(part: Mapping[str, Any]) -> int:
 
 def count_json(value: Any) -> int:
     return count(value) if isinstance(value, str) else count(encode_json(value))
-
-
-def encode_json(value: Any) -> str:
-    return _encode(value)

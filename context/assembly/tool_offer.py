@@ -45,13 +45,9 @@ def offer_tools(
 ) -> list[OfferedTool]:
     """Return every tool in its strict form, as far as it has one."""
     return [
-        _offer_tool(_encode_tool(tool), groups.get(tool_name(tool), ""), strict) for tool in tools
+        _offer_tool(json.dumps(tool, ensure_ascii=False), groups.get(tool_name(tool), ""), strict)
+        for tool in tools
     ]
-
-
-def _encode_tool(tool: Mapping[str, Any]) -> str:
-    """Encode the tool with its properties in order: models answer in that order."""
-    return json.dumps(tool, ensure_ascii=False)
 
 
 def tool_name(tool: Mapping[str, Any]) -> str:
@@ -63,7 +59,10 @@ def tool_name(tool: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=20_000)
 def _offer_tool(text: str, group: str, strict: bool) -> OfferedTool:  # noqa: FBT001 - positional, for the cache
-    """Convert a tool; cached, because most calls repeat their schemas."""
+    """Convert a tool; cached, because most calls repeat their schemas.
+
+    `text` has the properties in their order, because models answer in that order.
+    """
     tool = json.loads(text)
     schema, is_strict, obstacles = _make_strict(tool) if strict else (tool, False, ())
     name = tool_name(tool)
@@ -80,16 +79,12 @@ def _offer_tool(text: str, group: str, strict: bool) -> OfferedTool:  # noqa: FB
 def _make_strict(tool: dict[str, Any]) -> tuple[dict[str, Any], bool, tuple[str, ...]]:
     function = tool.get("function")
     if isinstance(function, dict) and isinstance(function.get("parameters"), dict):
-        strict_schema = normalise_schema(function["parameters"])
-        schema = {**function, "parameters": strict_schema.schema, "strict": strict_schema.strict}
-        return {**tool, "function": schema}, strict_schema.strict, strict_schema.obstacles
+        result = normalise_schema(function["parameters"])
+        schema = {**function, "parameters": result.schema, "strict": result.strict}
+        return {**tool, "function": schema}, result.strict, result.obstacles
     if isinstance(tool.get("input_schema"), dict):
-        strict_schema = normalise_schema(tool["input_schema"])
-        return (
-            {**tool, "input_schema": strict_schema.schema},
-            strict_schema.strict,
-            strict_schema.obstacles,
-        )
+        result = normalise_schema(tool["input_schema"])
+        return {**tool, "input_schema": result.schema}, result.strict, result.obstacles
     return tool, False, ("a tool of the provider's own",)
 
 

@@ -11,8 +11,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from context.assembly.policies import DEFAULT, InvalidPolicy, Policy
-from context.assembly.retrieval_requests import REMOTE_SOURCES, Remote
-from context.assembly.variant_assignment import PERCENT
+from context.assembly.retrieval_requests import PERCENT, REMOTE_SOURCES, Remote
 from kmapp.accounts.models import Account, AccountQuerySet, SealedModel
 from kmapp.search.variants import VARIANTS
 

@@ -4,6 +4,7 @@ The keys of `context_cost` follow agent frameworks. `total` is `system` + `histo
 + `tool_results` + `injections` + `memory_knowledge`, and each of these is the sum of its items.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,9 +14,7 @@ from context.assembly.messages import list_calls
 from context.assembly.prompt import REFERENCES, Part, count_tokens, prefix_digest
 from context.assembly.token_counts import count_results
 
-SECTIONS = (
-    *("system", "tools_schema", "history", "tool_results", "injections", "memory_knowledge"),
-)
+SECTIONS = ("system", "tools_schema", "history", "tool_results", "injections", "memory_knowledge")
 MILLION = 1_000_000
 Item = dict[str, Any]
 
@@ -25,14 +24,12 @@ def build_report(draft: Draft) -> dict[str, Any]:
     estimated = dict.fromkeys(SECTIONS, 0)
     for item in items:
         estimated[item["section"]] += item["tokens"]
-    prefix, tail = count_tokens(draft.prefix), count_tokens(draft.tail)
-    schema = estimated["tools_schema"]
     return {
         "context_window_tokens": draft.material.window,
         "reserved_output_tokens": draft.material.reserve,
         "estimated_tokens": {"total": sum(estimated.values()), **estimated},
-        "prefix_tokens": prefix + schema,
-        "tail_tokens": tail,
+        "prefix_tokens": count_tokens(draft.prefix) + estimated["tools_schema"],
+        "tail_tokens": count_tokens(draft.tail),
         "prefix_sha256": prefix_digest(draft.prefix, draft.tools),
         "decisions": list(draft.decisions),
         "items": items,
@@ -107,19 +104,16 @@ def list_citations(draft: Draft) -> list[Mapping[str, Any]]:
         {**snippet.citation, "source": snippet.source, "trust": snippet.trust}
         for snippet in draft.snippets
     ]
-    rules = [
-        {**snippet, "source": "rules", "trust": "trusted"}
-        for snippet in draft.material.bound.citations
-    ]
-    return [*citations, *rules]
+    rules = draft.material.bound.citations
+    return [*citations, *({**rule, "source": "rules", "trust": "trusted"} for rule in rules)]
 
 
 def tokens_by_tool(items: Iterable[Item]) -> dict[str, int]:
-    result: dict[str, int] = {}
+    result = Counter[str]()
     for item in items:
         if item["kind"] == "tool":
-            result[item["name"]] = result.get(item["name"], 0) + item["tokens"]
-    return result
+            result[item["name"]] += item["tokens"]
+    return dict(result)
 
 
 def list_called_tools(items: Iterable[Item]) -> list[str]:

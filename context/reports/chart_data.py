@@ -26,15 +26,10 @@ def build_bar(tokens: Mapping[str, int], full_width: int) -> list[BarSegment]:
     for colour, name in enumerate(SECTIONS, 1):
         width = WIDTH * tokens[name] / full_width if full_width else 0.0
         share = 100 * tokens[name] / total if total else 0.0
-        piece = BarSegment(
-            name=name,
-            colour=colour,
-            tokens=tokens[name],
-            share=share,
-            x=round(x, 2),
-            width=round(width, 2),
+        place = {"x": round(x, 2), "width": round(width, 2)}
+        segments.append(
+            BarSegment(name=name, colour=colour, tokens=tokens[name], share=share, **place)
         )
-        segments.append(piece)
         x += width
     return segments
 
@@ -52,12 +47,9 @@ class Step:
 
 def build_steps(decisions: Sequence[Mapping[str, Any]], budget: int) -> tuple[list[Step], float]:
     """Return every decision, and the position of the budget."""
-    maximum = max(
-        [budget, *(decision.get("tokens_before", 0) for decision in decisions)], default=budget
-    )
-    return [_build_step(decision, budget, maximum) for decision in decisions], round(
-        WIDTH * budget / maximum, 2
-    )
+    maximum = max([budget, *(decision.get("tokens_before", 0) for decision in decisions)])
+    steps = [_build_step(decision, budget, maximum) for decision in decisions]
+    return steps, round(WIDTH * budget / maximum, 2)
 
 
 def _build_step(decision: Mapping[str, Any], budget: int, maximum: int) -> Step:
@@ -100,15 +92,13 @@ def build_columns(
     maximum = max((sum(day.values()) for day in days), default=0)
     column_width = WIDTH / max(len(days), 1)
     gap = min(4.0, column_width / 5)
-    columns_ = [
-        Column(
-            x=round(index * column_width, 2),
-            width=round(column_width - gap, 2),
-            pieces=_build_layers(day, names, maximum),
-        )
-        for index, day in enumerate(days)
+    width = round(column_width - gap, 2)
+    layers = [_build_layers(day, names, maximum) for day in days]
+    columns = [
+        Column(x=round(index * column_width, 2), width=width, pieces=pieces)
+        for index, pieces in enumerate(layers)
     ]
-    return columns_, maximum
+    return columns, maximum
 
 
 def _build_layers(day: Mapping[str | None, int], names: Sequence[str], maximum: int) -> list[Layer]:
@@ -117,8 +107,6 @@ def _build_layers(day: Mapping[str | None, int], names: Sequence[str], maximum: 
         if tokens := day.get(name, 0):
             height = HEIGHT * tokens / maximum
             y -= height
-            layer = Layer(
-                name=name, colour=colour, tokens=tokens, y=round(y, 2), height=round(height, 2)
-            )
-            layers.append(layer)
+            place = {"y": round(y, 2), "height": round(height, 2)}
+            layers.append(Layer(name=name, colour=colour, tokens=tokens, **place))
     return layers

@@ -1,4 +1,4 @@
-"""Costs of calls over time by section, agent, tool, model or variant.
+"""Costs of calls over time by section, agent, tool, model or variant, and outcomes by variant.
 
 Read from the columns of the newest calls of a period, never from their reports.
 """
@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from context.models import ContextSettings
 from context.reports.call_report import MILLION, SECTIONS
+from kmapp.search.confidence import Interval
 
 MAX_CALLS = 10_000  # the newest ones of a period with more
 DEFAULT_DAYS, MAX_DAYS = 30, 365
@@ -88,7 +89,7 @@ class Period:
             model=params.get("model") or "",
         )
 
-    def query(self, query: str, **values_: Any) -> list[tuple[Any, ...]]:
+    def query(self, query: str, **more: Any) -> list[tuple[Any, ...]]:
         """Return the result of a query over these calls. Inside `acting`."""
         today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
         values: dict[str, Any] = {
@@ -101,7 +102,7 @@ class Period:
             "zone": timezone.get_current_timezone_name(),
         }
         with connection.cursor() as cursor:
-            cursor.execute(CALLS + query, {**values, **values_})
+            cursor.execute(CALLS + query, {**values, **more})
             return list(cursor.fetchall())
 
 
@@ -144,8 +145,8 @@ def list_parts(period: Period, by: str, *, limit: int, offset: int = 0) -> tuple
         limit=limit,
         offset=offset,
     )
-    parts_ = [Part(name=row[0], calls=row[1], tokens=row[2], cost=row[3]) for row in rows]
-    return parts_, rows[0][4] if rows else 0
+    parts = [Part(name=row[0], calls=row[1], tokens=row[2], cost=row[3]) for row in rows]
+    return parts, rows[0][4] if rows else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,3 +173,42 @@ def list_days(period: Period, by: str, names: Sequence[str]) -> list[Day]:
     today = timezone.localdate()
     days = [today - timedelta(days=ago) for ago in reversed(range(period.days))]
     return [Day(day=day, tokens=tokens.get(day, {}), cost=costs.get(day)) for day in days]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Statistics of one variant. Latency in milliseconds; None without any report."""
+
+    variant: str
+    calls: int
+    conversations: int
+    success: Interval  # of the calls with a reported outcome
+    latency: float | None  # the median
+    latency_p95: float | None
+    tokens: float  # per call
+    cost: float | None  # per call with a price
+
+
+def list_results(period: Period) -> list[Result]:
+    """Return the statistics of each variant. Inside `acting`."""
+    rows = period.query(
+        "SELECT variant, count(*),"
+        " count(DISTINCT conversation_id) FILTER (WHERE conversation_id <> ''),"
+        " count(*) FILTER (WHERE success), count(success),"
+        " percentile_cont(0.5) WITHIN GROUP (ORDER BY latency_ms),"
+        " percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_ms),"
+        " avg(total)::float, avg(paid) FROM calls GROUP BY 1 ORDER BY 1"
+    )
+    return [
+        Result(
+            variant=variant,
+            calls=calls,
+            conversations=conversations,
+            success=Interval(succeeded, reported),
+            latency=latency,
+            latency_p95=p95,
+            tokens=tokens,
+            cost=cost,
+        )
+        for variant, calls, conversations, succeeded, reported, latency, p95, tokens, cost in rows
+    ]

@@ -1,9 +1,9 @@
 """Conflicts between rules: with the active ones, and in recorded decisions.
 
-Looked for in recorded decisions: what never meets in practice costs nobody's time.
+Both are searched in recorded decisions, so that rules that never meet in practice do not conflict.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -15,8 +15,8 @@ from rules.evaluation.matching import compile_rule
 from rules.models import Rule, RuleDecision
 from rules.promotion.evidence import observations_of
 
-MAX_DECISIONS = 200  # decisions that a watching rule matched, the last ones
-RECORDED = 2_000  # decisions with conflicts, the last ones
+MAX_DECISIONS = 200  # the last decisions that a shadow rule matched
+RECORDED = 2_000  # the last decisions with conflicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,17 +32,15 @@ class Conflict:
 
 
 def conflicts_with_live(rule: Rule) -> tuple[list[Conflict], int]:
-    """As if the rule counted now, in the place of its live edition; and how many were looked at."""
-    decisions = _matched(rule)
-    return _counted(_clashes(rule, decisions)), len(decisions)
+    """Return the conflicts of the rule if it replaced its live edition, and the decisions checked.
 
-
-def _matched(rule: Rule) -> list[RuleDecision]:
-    """Return the last decisions that the rule matched in shadow."""
+    These are the last decisions that the rule matched in shadow.
+    """
     seen = observations_of(rule).filter(matched=True).order_by("-created_at")
     ids = list(seen.values_list("decision_id", flat=True)[:MAX_DECISIONS])
-    decisions = RuleDecision.objects.of(rule.account_id).in_bulk(ids)
-    return [decisions[pk] for pk in ids if pk in decisions]
+    rows = RuleDecision.objects.of(rule.account_id).in_bulk(ids)
+    decisions = [rows[pk] for pk in ids if pk in rows]
+    return _count(_clashes(rule, decisions)), len(decisions)
 
 
 def _clashes(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator[Conflict]:
@@ -55,39 +53,37 @@ def _clashes(rule: Rule, decisions: Iterable[RuleDecision]) -> Iterator[Conflict
         others = [one for one in live if one.rule.lineage != watcher.rule.lineage]
         for clash in policy_of([*others, watcher], feedback_counts).clashes:
             if mine in (clash.winner, *clash.losers):
-                yield Conflict(
-                    path=clash.path,
-                    code=clash.code,
-                    winner=UUID(clash.winner),
-                    losers=tuple(map(UUID, clash.losers)),
-                    decision=decision.pk,
-                )
+                yield _conflict(decision, clash.path, clash.code, clash.winner, clash.losers)
+
+
+def _conflict(
+    decision: RuleDecision, path: str, code: str, winner: str, losers: Sequence[str]
+) -> Conflict:
+    return Conflict(
+        path=path,
+        code=code,
+        winner=UUID(winner),
+        losers=tuple(map(UUID, losers)),
+        decision=decision.pk,
+    )
 
 
 def recorded_conflicts(account_id: UUID, rule: UUID | None = None) -> list[Conflict]:
-    """Those of the last decisions that had any, of all rules or of one."""
+    """Return the conflicts in the last decisions with any, of all rules or of one."""
     rows = RuleDecision.objects.of(account_id).exclude(conflicts=[]).order_by("-created_at")
-    counted_conflicts = _counted(_recorded(rows.only("conflicts")[:RECORDED]))
-    return [one for one in counted_conflicts if rule is None or rule in (one.winner, *one.losers)]
+    recorded = (
+        _conflict(row, **conflict)
+        for row in rows.only("conflicts")[:RECORDED]
+        for conflict in row.conflicts
+    )
+    return [one for one in _count(recorded) if rule is None or rule in (one.winner, *one.losers)]
 
 
-def _recorded(decisions: Iterable[RuleDecision]) -> Iterator[Conflict]:
-    for decision in decisions:
-        for conflict in decision.conflicts:
-            yield Conflict(
-                path=conflict["path"],
-                code=conflict["code"],
-                winner=UUID(conflict["winner"]),
-                losers=tuple(map(UUID, conflict["losers"])),
-                decision=decision.pk,
-            )
-
-
-def _counted(counted_conflicts: Iterable[Conflict]) -> list[Conflict]:
-    """Equal ones as one, the most frequent first; the first of equals names the decision."""
+def _count(conflicts: Iterable[Conflict]) -> list[Conflict]:
+    """Group equal conflicts, most frequent first; the first of a group names the decision."""
     counted: dict[tuple[object, ...], Conflict] = {}
-    for one in counted_conflicts:
+    for one in conflicts:
         key = (one.path, one.code, one.winner, one.losers)
-        decisions = counted.get(key)
-        counted[key] = replace(decisions, times=decisions.times + 1) if decisions else one
+        before = counted.get(key)
+        counted[key] = replace(before, times=before.times + 1) if before else one
     return sorted(counted.values(), key=lambda one: (-one.times, one.path, str(one.winner)))

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -13,10 +14,16 @@ from kmapp.database.ids import uuid7
 from kmapp.ledger.canonical import canonical
 from kmapp.pii import redact_json
 from rules.evaluation.compiled_rules import rules_of
-from rules.evaluation.evaluate import Observation, Question, observe_all, policy_of
+from rules.evaluation.evaluate import (
+    Observation,
+    Question,
+    Selection,
+    observe_all,
+    policy_of,
+    select,
+)
 from rules.evaluation.matching import Compiled, Matched
 from rules.evaluation.policy import Policy
-from rules.evaluation.tool_selection import Selection, select
 from rules.models import RuleDecision, RuleObservation, RuleStatistics
 
 MAX_STORED_CONFLICTS = 50
@@ -25,7 +32,7 @@ FeedbackCounts = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What the rules say of a context."""
+    """The outcome of the rules for a context."""
 
     question: Question
     matched: Matched
@@ -35,7 +42,7 @@ class Answer:
 
     @property
     def with_shadow(self) -> Policy:
-        """As if all watching rules that hold counted, each in the place of its live edition."""
+        """Return the policy with each matching shadow rule in place of its live edition."""
         lineages = {one.rule.lineage for one in self.matched.watching}
         live = [one for one in self.matched.live if one.rule.lineage not in lineages]
         return policy_of([*live, *self.matched.watching], self.counts)
@@ -66,7 +73,7 @@ def evaluate_rules(account_id: UUID, question: Question, *, observe: bool = Fals
 
 
 def load_feedback_counts(account_id: UUID, rules: Iterable[Compiled]) -> FeedbackCounts:
-    """Good and bad feedback, by rule; rules without any are left out."""
+    """Return positive and negative feedback by rule, for rules with feedback."""
     ids = [one.rule.id for one in rules]
     if not ids:
         return {}
@@ -77,30 +84,18 @@ def load_feedback_counts(account_id: UUID, rules: Iterable[Compiled]) -> Feedbac
     }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """A tool that was chosen without asking, under an id that the same choice always has."""
-
-    id: UUID
-    tool: str
-
-
 def decide(
-    account_id: UUID,
-    actor: Actor,
-    question: Question,
-    *,
-    run_id: str = "",
-    chosen: Chosen | None = None,
+    account_id: UUID, actor: Actor, question: Question, *, run_id: str = "", **columns: Any
 ) -> Decided:
-    """Select a tool and record it, with what each watching rule would have made of it."""
+    """Select a tool and record it, with the observation of each shadow rule.
+
+    `columns` replace those of the decision, for a tool that was selected without a request.
+    """
     answer = evaluate_rules(account_id, question, observe=True)
     selection = select(answer.policy, question.candidates, strict=question.strict)
     decision = _decision(Account.objects.get(pk=account_id), actor, answer, selection)
-    decision.run_id = run_id
-    if chosen:
-        decision.id, decision.selected_tool = chosen.id, chosen.tool
-        decision.origin = RuleDecision.Origin.FEEDBACK
+    for name, value in {"run_id": run_id, **columns}.items():
+        setattr(decision, name, value)
     decision.save(force_insert=True)
     RuleObservation.objects.bulk_create(
         [
@@ -141,15 +136,7 @@ def _decision(account: Account, actor: Actor, answer: Answer, selection: Selecti
         ordered=list(selection.ordered),
         selected_tool=selection.selected or "",
         fallback="" if selection.fallback_reason == "none" else selection.fallback_reason,
-        conflicts=[
-            {
-                "path": clash.path,
-                "code": clash.code,
-                "winner": clash.winner,
-                "losers": list(clash.losers),
-            }
-            for clash in answer.policy.clashes[:MAX_STORED_CONFLICTS]
-        ],
+        conflicts=[clash.body() for clash in answer.policy.clashes[:MAX_STORED_CONFLICTS]],
         watched=sum(seen.matched for seen in answer.observations),
         differs=any(seen.changed for seen in answer.observations),
         created_by=str(actor),

@@ -8,23 +8,24 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 
 from rules.actions.decisions import load_feedback_counts
+from rules.actions.rules import DESCRIPTION_FIELDS, RULE_FIELDS
 from rules.editing.rendering import Line, condition_lines
 from rules.editing.rule_input import NewRule
-from rules.evaluation.compiled_rules import rules_of
+from rules.evaluation.compiled_rules import rules_of, written_of
 from rules.evaluation.conditions import compiled
-from rules.evaluation.evaluate import Question, policy_of
-from rules.evaluation.matching import Compiled, RuleSet, Viewer, Written, compile_rule
-from rules.evaluation.tool_selection import effect
+from rules.evaluation.evaluate import Question, effect, policy_of
+from rules.evaluation.matching import Compiled, RuleSet, Viewer, compile_rule
+from rules.models import Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """What a rule makes of a context. `checks`: parts of the condition, and whether each holds."""
+    """The outcome of a rule for a context; `checks` are the parts of its condition."""
 
     holds: bool
     checks: Sequence[tuple[list[Line], bool]]
     blocked_by: Sequence[list[Line]]  # the exceptions that hold
-    live: int  # rules that count and hold
+    live: int  # active rules that hold
     before: Mapping[str, Any]
     after: Mapping[str, Any]
 
@@ -36,12 +37,16 @@ class Tried:
 def tried(
     account_id: UUID, draft: NewRule, context: Any, candidates: Sequence[str], lineage: UUID | None
 ) -> Tried:
-    """As if it counted, in the place of the edition that counts now. Use inside `acting`."""
-    rules = rules_of(account_id)
-    one = compile_rule(_written(draft, lineage))
+    """Try a draft as if it were active instead of its active edition. Use inside `acting`."""
+    rules, key = rules_of(account_id), uuid4()
+    columns = {name: getattr(draft, name) for name in (*DESCRIPTION_FIELDS, *RULE_FIELDS)}
+    ids = {"id": key, "commit_id": key, "lineage": lineage or key}
+    row = Rule(**ids, **columns, scope=draft.scope, created_at=timezone.now())
+    one = compile_rule(written_of(row, live=False))
+    audience = {} if draft.audience == "account" else {f"{draft.audience}_id": draft.audience_id}
     question = Question(
         context=context,
-        viewer=_meant(draft),
+        viewer=Viewer(scope=draft.scope, **audience),
         candidates=tuple(candidates) or _named(rules, one),
         strict=False,
     )
@@ -66,36 +71,7 @@ def tried(
     )
 
 
-def _written(draft: NewRule, lineage: UUID | None) -> Written:
-    key = uuid4()
-    return Written(
-        id=str(key),
-        lineage=str(lineage or key),
-        name=draft.name,
-        live=False,
-        when=draft.when,
-        then=draft.then,
-        exceptions=tuple(draft.exceptions),
-        priority=draft.priority,
-        weight=draft.weight,
-        audience=draft.audience,
-        audience_id=draft.audience_id,
-        scope=draft.scope,
-        created_at=timezone.now(),
-        commit_id=key,
-    )
-
-
-def _meant(draft: NewRule) -> Viewer:
-    """Whoever the rule is for."""
-    ids = {} if draft.audience == "account" else {f"{draft.audience}_id": draft.audience_id}
-    return Viewer(scope=draft.scope, **ids)
-
-
 def _named(rules: RuleSet, one: Compiled) -> tuple[str, ...]:
-    """Every tool that a rule speaks of, where nobody says which ones there are."""
-    paths: set[str] = set()
-    for each in (one, *rules.rules):
-        tools = each.rule.then.get("tool", {})
-        paths.update(name for names in tools.values() for name in names)
-    return tuple(sorted(paths))[:200]
+    """Return the tools that rules name, for a context without candidates."""
+    lists = [each.rule.then.get("tool", {}).values() for each in (one, *rules.rules)]
+    return tuple(sorted({name for names in lists for tools in names for name in tools}))[:200]

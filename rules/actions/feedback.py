@@ -1,5 +1,6 @@
 """Feedback on decisions, counted once per outcome, and on rules."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID, uuid5
@@ -16,8 +17,8 @@ from kmapp.errors import Invalid, NotFound
 from kmapp.ledger.actions import recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
-from rules.actions.decisions import Chosen, decide
-from rules.actions.versions import get_rule
+from rules.actions.decisions import decide
+from rules.actions.rules import get_rule
 from rules.evaluation.evaluate import Question
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleStatistics
 
@@ -32,20 +33,20 @@ COUNTED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What somebody says of how it went."""
+    """An outcome that a person or an agent reports."""
 
     account_id: UUID
     actor: Actor
     outcome: str
     note: str = ""
-    input: str = ""  # what was said when it was given, or its digest
+    input: str = ""  # the text with the outcome, or its digest
     run_id: str = ""
-    target: str = "tool"  # the rules that spoke of the tool, all that applied, or one rule
+    target: str = "tool"  # the applied rules that name the tool; "all" or "rule" otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """The feedback as it is on record; `link` says how its decision was found."""
+    """The recorded feedback; `link` is the source of its decision."""
 
     feedback: RuleFeedback
     commit: Commit
@@ -57,20 +58,20 @@ class Counted:
 def rate_decision(
     verdict: Verdict, question: Question, selected: str, decision_id: UUID | None
 ) -> Counted:
-    """Feedback on the selection of a tool. Sent again, it changes nothing."""
+    """Record feedback on the selection of a tool. Idempotent."""
     decision, link = _decision(verdict, question, selected, decision_id)
     rows = RuleFeedback.objects.of(verdict.account_id).filter(decision=decision)
-    existing_rows = rows.filter(outcome=verdict.outcome)
-    rules = _touching(decision, selected) if verdict.target == "tool" else _sources(decision)
-    new_feedback = _feedback(verdict, rules)
+    tool = selected if verdict.target == "tool" else None
+    new_feedback = _feedback(verdict, _applied_rules(decision, tool))
     new_feedback.decision = decision
-    return replace(_once(verdict, new_feedback, existing_rows), decision=decision, link=link)
+    counted = _once(verdict, new_feedback, rows.filter(outcome=verdict.outcome))
+    return replace(counted, decision=decision, link=link)
 
 
 def rate_rule(verdict: Verdict, rule_id: UUID) -> Counted:
-    """Feedback on a rule as such. Of one occasion it counts once for each outcome and who says it.
+    """Record feedback on a rule, once for each occasion, outcome and actor.
 
-    The run, or what was said, tells occasions apart; without either, each time is another one.
+    The run or the input identifies the occasion; without either, each request is a new one.
     """
     rule = get_rule(verdict.account_id, rule_id)
     new_feedback = _feedback(verdict, [rule.pk])
@@ -84,7 +85,7 @@ def rate_rule(verdict: Verdict, rule_id: UUID) -> Counted:
 def _once(
     verdict: Verdict, new_feedback: RuleFeedback, existing_rows: "AccountQuerySet[RuleFeedback]"
 ) -> Counted:
-    """Record and count it, unless it has been `told` already, perhaps at this moment."""
+    """Record and count the feedback, unless an earlier or a concurrent request did."""
     duplicate = existing_rows.first()
     fresh = duplicate is None
     if duplicate is None:
@@ -130,35 +131,25 @@ def _decision(
         of_run = rows.filter(run_id=verdict.run_id, selected_tool=selected)
         if latest := of_run.order_by("-created_at", "-pk").first():
             return latest, "inferred"
-    chosen = Chosen(id=_derived_decision_id(verdict, question, selected), tool=selected)
-    derived_decision = rows.filter(pk=chosen.id).first() or _derive_decision(
-        verdict, question, chosen
-    )
-    return derived_decision, "created_from_feedback"
+    # The id is derived from run, context and tool, so that repetitions count once.
+    key_parts = [question.viewer.scope, verdict.run_id, question.context]
+    key_parts += [list(question.candidates), selected]
+    pk = uuid5(verdict.account_id, canonical(key_parts).decode())
+    decision = rows.filter(pk=pk).first() or _create_decision(verdict, question, selected, pk)
+    return decision, "created_from_feedback"
 
 
-def _derive_decision(verdict: Verdict, question: Question, chosen: Chosen) -> RuleDecision:
+def _create_decision(verdict: Verdict, question: Question, selected: str, pk: UUID) -> RuleDecision:
+    """Record a decision for a tool that was selected without a request."""
     account_id = verdict.account_id
+    columns = {"id": pk, "selected_tool": selected, "origin": RuleDecision.Origin.FEEDBACK}
+    run_id = verdict.run_id
     try:
         with transaction.atomic():
-            new_feedback = decide(
-                account_id, verdict.actor, question, run_id=verdict.run_id, chosen=chosen
-            )
-            return new_feedback.decision
-    except IntegrityError:  # the same feedback was sent twice at once, and the other was first
-        return RuleDecision.objects.of(account_id).get(pk=chosen.id)
-
-
-def _derived_decision_id(verdict: Verdict, question: Question, selected: str) -> UUID:
-    """Return the id derived from run, context and tool, so that repeats count once."""
-    key_parts = [
-        question.viewer.scope,
-        verdict.run_id,
-        question.context,
-        list(question.candidates),
-        selected,
-    ]
-    return uuid5(verdict.account_id, canonical(key_parts).decode())
+            decided = decide(account_id, verdict.actor, question, run_id=run_id, **columns)
+            return decided.decision
+    except IntegrityError:  # a concurrent request with the same feedback created it first
+        return RuleDecision.objects.of(account_id).get(pk=pk)
 
 
 def _refuse_other_tool(decision: RuleDecision, selected: str) -> None:
@@ -170,16 +161,10 @@ def _refuse_other_tool(decision: RuleDecision, selected: str) -> None:
         )
 
 
-def _sources(decision: RuleDecision) -> list[UUID]:
-    """Return the applied rules that still exist."""
+def _applied_rules(decision: RuleDecision, tool: str | None) -> list[UUID]:
+    """Return the applied rules that still exist, or those of them that name the tool."""
     rules = Rule.objects.of(decision.account_id).filter(pk__in=decision.source_rule_ids)
-    return sorted(rules.values_list("pk", flat=True))
-
-
-def _touching(decision: RuleDecision, selected: str) -> list[UUID]:
-    """Those of them that speak of the tool."""
-    rules = Rule.objects.of(decision.account_id).filter(pk__in=decision.source_rule_ids)
-    return sorted(rule.pk for rule in rules if selected in _named_tools(rule))
+    return sorted(rule.pk for rule in rules if tool is None or tool in _named_tools(rule))
 
 
 def _named_tools(rule: Rule) -> set[str]:
@@ -188,7 +173,7 @@ def _named_tools(rule: Rule) -> set[str]:
 
 
 def _count(account_id: UUID, rules: Iterable[UUID], outcome: str) -> None:
-    """Count for each rule, in the order of their ids: two counts wait instead of deadlocking."""
+    """Count for each rule, in the order of their ids, so that two counts cannot deadlock."""
     column = COUNTED[Outcome(outcome)]
     ids = sorted(rules)
     RuleStatistics.objects.bulk_create(
@@ -201,22 +186,19 @@ def _count(account_id: UUID, rules: Iterable[UUID], outcome: str) -> None:
 
 
 def recount(account_id: UUID) -> int:
-    """Count all feedback again. Returns how many rules had been counted wrong."""
+    """Count all feedback again. Return the number of rules with wrong counts."""
     statistics = RuleStatistics.objects.of(account_id)
-    locked_statistics = list(
-        statistics.select_for_update().order_by("rule_id")
-    )  # feedback waits from here on
-    outcome_counts: dict[UUID, dict[str, int]] = {}
+    # Locked, so that feedback waits until the end.
+    locked_statistics = list(statistics.select_for_update().order_by("rule_id"))
+    counts = defaultdict[UUID, dict[str, int]](lambda: dict.fromkeys(COUNTED.values(), 0))
     rows = RuleFeedback.objects.of(account_id).values_list("outcome", "rule_ids")
     for outcome, rules in rows.iterator():
         for rule in rules:
-            of_rule = outcome_counts.setdefault(rule, {"positive": 0, "neutral": 0, "negative": 0})
-            of_rule[COUNTED[Outcome(outcome)]] += 1
+            counts[rule][COUNTED[Outcome(outcome)]] += 1
     wrong = 0
     for row in locked_statistics:
-        right = outcome_counts.pop(row.rule_id, {"positive": 0, "neutral": 0, "negative": 0})
+        right = counts[row.rule_id]
+        del counts[row.rule_id]
         wrong += statistics.filter(pk=row.pk).exclude(**right).update(**right)
-    missing = [
-        RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in outcome_counts.items()
-    ]
+    missing = [RuleStatistics(account_id=account_id, rule_id=k, **v) for k, v in counts.items()]
     return wrong + len(RuleStatistics.objects.bulk_create(missing))

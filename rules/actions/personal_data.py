@@ -16,7 +16,7 @@ def count(account_id: UUID, people: Collection[str]) -> int:
 
 
 def erase(account_id: UUID, people: Collection[str], commit: Recording) -> None:
-    """Erase them; what rules are thought of is counted again without them."""
+    """Erase decisions and feedback, and count the remaining feedback again."""
     decisions = RuleDecision.objects.of(account_id).filter(user_id__in=people)
     ids = list(decisions.values_list("pk", flat=True))
     feedback = RuleFeedback.objects.of(account_id).filter(decision_id__in=ids)

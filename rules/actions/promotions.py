@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from kmapp.accounts.models import AccountQuerySet
 from kmapp.errors import Conflict, Denied, NotFound
-from kmapp.ledger.actions import recording
+from kmapp.ledger.actions import Recording, recording
 from rules.actions.states import Decision, Moved, passed, promote, seen_sha256
 from rules.models import Rule, RulePromotion
 from rules.promotion.evidence import book_of
@@ -17,7 +17,7 @@ Status = RulePromotion.Status
 
 
 def request_or_promote(decision: Decision) -> Moved | RulePromotion:
-    """Promote; where a second person approves, ask for that."""
+    """Promote, or request it if the account requires a second person."""
     if book_of(decision.account_id).second_person:
         return request_promotion(decision)
     rule, editions = decision.editions()
@@ -25,7 +25,7 @@ def request_or_promote(decision: Decision) -> Moved | RulePromotion:
 
 
 def request_promotion(decision: Decision) -> RulePromotion:
-    """Put a promotion before a second person. An older wish for the same rule is withdrawn."""
+    """Request a promotion. An older request for the same rule is withdrawn."""
     rule, editions = decision.editions()
     if not Rule.State(rule.state).may_become(Rule.State.ACTIVE):
         raise Conflict(
@@ -36,10 +36,8 @@ def request_promotion(decision: Decision) -> RulePromotion:
     reason = decision.redacted_reason()
     waiting = _waiting(decision.account_id).filter(rule_id=rule.pk).first()
     with recording(decision.account_id, decision.actor, reason=reason) as commit:
-        now = timezone.now()
         if waiting:
-            _settle(waiting, decision, Status.WITHDRAWN, commit.id)
-            commit.add(waiting, "WITHDRAW")
+            _decide(waiting, decision, Status.WITHDRAWN, commit)
         request = RulePromotion(
             account_id=decision.account_id,
             commit_id=commit.id,
@@ -48,7 +46,7 @@ def request_promotion(decision: Decision) -> RulePromotion:
             override=not gate.open,
             reason=reason,
             asked_by=str(decision.actor),
-            created_at=now,
+            created_at=timezone.now(),
         )
         request.save(force_insert=True)
         commit.add(request, "ADD")
@@ -56,7 +54,7 @@ def request_promotion(decision: Decision) -> RulePromotion:
 
 
 def approve(decision: Decision, promotion_id: UUID) -> Moved:
-    """Approve what another person asked for, if it still is what they saw."""
+    """Approve the request of another person, if it still applies to what they saw."""
     request, rule, editions = _lock_request(decision, promotion_id)
     if request.asked_by == str(decision.actor):
         raise Denied(_("You cannot approve a promotion that you requested."), code="self_approval")
@@ -68,13 +66,10 @@ def approve(decision: Decision, promotion_id: UUID) -> Moved:
             ),
             code="stale_approval",
         )
-    approved_decision = replace(
-        decision, rule_id=rule.pk, version=None, seen="", reason=request.reason
-    )
-    moved = promote(replace(approved_decision, may_override=request.override), rule, editions)
+    approved = replace(decision, rule_id=rule.pk, version=None, seen="", reason=request.reason)
+    moved = promote(replace(approved, may_override=request.override), rule, editions)
     with recording(decision.account_id, decision.actor, reason=request.reason) as commit:
-        _settle(request, decision, Status.APPROVED, commit.id)
-        commit.add(request, "APPROVE")
+        _decide(request, decision, Status.APPROVED, commit)
     return moved
 
 
@@ -82,11 +77,9 @@ def withdraw(decision: Decision, promotion_id: UUID) -> RulePromotion:
     request, _rule, _editions = _lock_request(
         replace(decision, version=None, seen=""), promotion_id
     )
-    with recording(
-        decision.account_id, decision.actor, reason=decision.redacted_reason()
-    ) as commit:
-        _settle(request, decision, Status.WITHDRAWN, commit.id)
-        commit.add(request, "WITHDRAW")
+    reason = decision.redacted_reason()
+    with recording(decision.account_id, decision.actor, reason=reason) as commit:
+        _decide(request, decision, Status.WITHDRAWN, commit)
     return request
 
 
@@ -121,11 +114,8 @@ def _lock_request(decision: Decision, promotion_id: UUID) -> tuple[RulePromotion
     return request, rule, editions
 
 
-def _settle(request: RulePromotion, decision: Decision, status: str, commit_id: UUID) -> None:
-    request.status, request.decided_by, request.decided_at = (
-        status,
-        str(decision.actor),
-        timezone.now(),
-    )
-    request.commit_id = commit_id
+def _decide(request: RulePromotion, decision: Decision, status: Status, commit: Recording) -> None:
+    request.status, request.decided_by = status, str(decision.actor)
+    request.decided_at, request.commit_id = timezone.now(), commit.id
     request.save(update_fields=["status", "decided_by", "decided_at", "commit"])
+    commit.add(request, "APPROVE" if status == Status.APPROVED else "WITHDRAW")

@@ -15,19 +15,17 @@ MOST = 50_000  # of one account, in one run
 
 
 def outlived(account_id: UUID, days: int | None) -> "QuerySet[RuleDecision]":
-    """Decisions that are no longer to be kept. Feedback is truth: what it speaks of stays."""
+    """Return expired decisions, except those with feedback, which is permanent."""
     rows = RuleDecision.objects.of(account_id)
     if not days:
         return rows.none()
-    rated = RuleFeedback.objects.filter(
-        account_id=OuterRef("account_id"), decision_id=OuterRef("pk")
-    )
+    feedback = RuleFeedback.objects.filter(account_id=OuterRef("account_id"))
     old = rows.filter(created_at__lt=timezone.now() - timedelta(days=days))
-    return old.exclude(Exists(rated))
+    return old.exclude(Exists(feedback.filter(decision_id=OuterRef("pk"))))
 
 
 def remove_outlived(account_id: UUID, *, most: int = MOST) -> int:
-    """Drop them, a batch a transaction. Opens `acting` itself."""
+    """Delete expired decisions, one batch in a transaction. Opens `acting` itself."""
     with acting(account_id):
         days = book_of(account_id).decision_days
     removed = 0

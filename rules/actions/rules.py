@@ -1,12 +1,13 @@
-"""Creation and change of rules."""
+"""Creation and change of rules, and their versions."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max, Q
+from django.db.models import F, Max, Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -14,11 +15,11 @@ from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.accounts.redacted_text import redact_text
 from kmapp.database.ids import uuid7
-from kmapp.errors import Conflict, Invalid
+from kmapp.errors import Conflict, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
-from rules.actions.versions import change, expect, get_rule, store_version, touch
+from kmapp.ledger.canonical import canonical
 from rules.editing.rule_input import NewRule, refuse, refuse_large
-from rules.models import Rule, RuleVersion
+from rules.models import Rule, RuleBook, RuleVersion
 
 Event = RuleVersion.Event
 RACES = 2
@@ -47,11 +48,9 @@ def create(account_id: UUID, actor: Actor, draft: NewRule, *, reason: str = "") 
             ):
                 return write_in(account, [draft], commit)
         except IntegrityError as error:
-            lost = error  # somebody wrote this id between our look and our insert: look again
-    # An id that we never see is another account's.
-    raise Conflict(
-        "Other requests keep writing the same client_ids. Try again, or use other ones."
-    ) from lost
+            lost = error  # a concurrent request wrote this id: look again
+    # An id that never becomes visible belongs to another account.
+    raise Conflict("Others keep writing the same ids: try again, or use others.") from lost
 
 
 def write_in(account: Account, drafts: Sequence[NewRule], commit: Recording) -> WrittenRules:
@@ -86,7 +85,7 @@ def _refuse_twins(drafts: Sequence[NewRule], keys: Sequence[UUID]) -> None:
 
 
 def _refuse_foreign_ids(drafts: Sequence[NewRule]) -> None:
-    """As with memories: who could choose an id made of names could take another's place."""
+    """Refuse ids that are digests of names: they could take the place of another rule."""
     for draft in drafts:
         if draft.id and (draft.client_id or draft.id.version == NAME_BASED_UUID_VERSION):
             raise Invalid(
@@ -98,7 +97,7 @@ def _refuse_foreign_ids(drafts: Sequence[NewRule]) -> None:
 def _find_existing(
     account_id: UUID, drafts: Sequence[NewRule], keys: Sequence[UUID]
 ) -> dict[UUID, Rule]:
-    """Rules that were written before. With another body that is a conflict."""
+    """Return the rules that exist already. Another body is a conflict."""
     if not any(draft.client_id or draft.id for draft in drafts):
         return {}
     existing = Rule.objects.of(account_id).in_bulk(list(keys))
@@ -115,35 +114,40 @@ def _find_existing(
 
 def _rule(account: Account, draft: NewRule, key: UUID, commit: Recording) -> Rule:
     refuse_large(draft)
+    columns = _columns(draft, account)
+    client_id, sha256 = draft.client_id or None, draft.sha256()
+    return _build_rule(
+        commit,
+        columns,
+        id=key,
+        lineage=key,
+        scope=draft.scope,
+        client_id=client_id,
+        written_sha256=sha256,
+    )
+
+
+def _build_rule(commit: Recording, columns: Mapping[str, Any], **more: Any) -> Rule:
     now = timezone.now()
     return Rule(
-        id=key,
-        account_id=account.pk,
+        account_id=commit.account_id,
         commit_id=commit.id,
         written_in=commit.id,
-        written_sha256=draft.sha256(),
-        scope=draft.scope,
-        client_id=draft.client_id or None,
-        lineage=key,
-        **_columns(draft, account),
         created_by=str(commit.actor),
         created_at=now,
         updated_at=now,
+        **columns,
+        **more,
     )
 
 
 def _columns(draft: NewRule, account: Account) -> dict[str, Any]:
-    """Words are cleaned. What is matched stays as it is: blacked out it would match otherwise."""
+    """Return the columns. Only descriptions are redacted: a redacted condition would not match."""
     return {
+        **{name: getattr(draft, name) for name in RULE_FIELDS},
         "name": redact_text(draft.name, account.redact)[:200],
         "summary": redact_text(draft.summary, account.redact),
-        "when": dict(draft.when),
-        "then": dict(draft.then),
         "exceptions": list(draft.exceptions),
-        "priority": draft.priority,
-        "weight": draft.weight,
-        "audience": draft.audience,
-        "audience_id": draft.audience_id,
     }
 
 
@@ -156,9 +160,9 @@ def edit(
     version: int | None = None,
     reason: str = "",
 ) -> Rule:
-    """Change a rule. What has watched or counts stays as it is: the change is a new edition.
+    """Change a rule. A rule that has been in shadow is frozen, so that it gets a new edition.
 
-    Names and summaries change nothing that agents obey, and change in place.
+    Its name and summary do not affect agents, and change in place.
     """
     account = Account.objects.get(pk=account_id)
     rule = get_rule(account_id, rule_id)
@@ -193,20 +197,8 @@ def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> R
             code="newer_edition",
             details={"rule_node_id": str(waiting.pk)},
         )
-    now = timezone.now()
-    created = Rule(
-        id=uuid7(),
-        account_id=rule.account_id,
-        commit_id=commit.id,
-        written_in=commit.id,
-        scope=rule.scope,
-        lineage=rule.lineage,
-        edition=1 + editions.aggregate(last=Max("edition"))["last"],
-        **columns,
-        created_by=str(commit.actor),
-        created_at=now,
-        updated_at=now,
-    )
+    edition = 1 + editions.aggregate(last=Max("edition"))["last"]
+    created = _build_rule(commit, columns, scope=rule.scope, lineage=rule.lineage, edition=edition)
     try:
         with transaction.atomic():
             created.save(force_insert=True)
@@ -218,3 +210,73 @@ def _new_edition(rule: Rule, columns: Mapping[str, Any], commit: Recording) -> R
     store_version(created, commit, Event.ADD, commit.reason)
     touch(rule.account_id, commit)
     return created
+
+
+# --- Versions -------------------------------------------------------------------------------------
+
+
+def get_rule(account_id: UUID, rule_id: UUID) -> Rule:
+    rule = Rule.objects.of(account_id).filter(pk=rule_id).first()
+    if rule is None:
+        raise NotFound(
+            _("This rule does not exist, or you do not have access to it."),
+            code="node_not_found_in_scope_or_visibility",
+        )
+    return rule
+
+
+def store_version(rule: Rule, commit: Recording, event: str, reason: str = "") -> None:
+    """Seal the present state of a rule and store it as a version."""
+    commit.add(rule, event)
+    RuleVersion(
+        account_id=rule.account_id,
+        rule_id=rule.pk,
+        version=rule.version,
+        event=event,
+        state=json.loads(canonical(rule.body())),
+        actor=str(commit.actor),
+        reason=reason,
+        created_at=rule.updated_at,
+        commit_id=commit.id,
+    ).save(force_insert=True)
+
+
+def change(
+    rule: Rule, commit: Recording, event: str, values: Mapping[str, Any], reason: str = ""
+) -> None:
+    """Set these values if nobody changed the rule since it was read."""
+    now = timezone.now()
+    fresh = {**values, "version": rule.version + 1, "updated_at": now, "commit_id": commit.id}
+    same = Rule.objects.of(rule.account_id).filter(
+        pk=rule.pk, version=rule.version, state=rule.state
+    )
+    if not same.update(**fresh):
+        raise Conflict(
+            _("Someone else changed this rule. Reload the page and decide again."),
+            code="stale_version",
+        )
+    for name, value in fresh.items():
+        setattr(rule, name, value)
+    store_version(rule, commit, event, reason)
+    touch(rule.account_id, commit)
+
+
+def touch(account_id: UUID, commit: Recording) -> None:
+    """Count a change, so that processes compile the rules again."""
+    if not RuleBook.objects.of(account_id).update(changes=F("changes") + 1):
+        book = RuleBook(id=uuid7(), account_id=account_id, changes=1, commit_id=commit.id)
+        fresh = RuleBook.objects.bulk_create([book], ignore_conflicts=True)
+        if RuleBook.objects.of(account_id).filter(pk=fresh[0].pk).exists():
+            commit.add(book, "ADD")
+        else:
+            RuleBook.objects.of(account_id).update(changes=F("changes") + 1)
+
+
+def expect(rule: Rule, version: int | None) -> None:
+    """Refuse a decision about another version than the person saw."""
+    if version is not None and rule.version != version:
+        raise Conflict(
+            _("Someone else changed this rule. Reload the page and decide again."),
+            code="stale_version",
+            details={"version": rule.version, "state": rule.state},
+        )

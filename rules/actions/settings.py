@@ -9,14 +9,13 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from kmapp.accounts.actors import Actor
-from kmapp.accounts.models import Account
-from kmapp.accounts.redacted_text import redact_text
-from kmapp.errors import Conflict, Invalid
+from kmapp.accounts.redacted_text import redacted_reason
+from kmapp.errors import Conflict, Invalid, list_issues
 from kmapp.ledger.actions import recording
 from rules.models import RuleBook
 
 CHANGEABLE = ("min_seen", "min_changed", "max_against", "second_person", "decision_days")
-INPUT = "gate"  # the word in a commit's input under which the changes stand
+INPUT = "gate"  # key of the changes in the input of their commit
 
 
 def change_book(
@@ -27,9 +26,9 @@ def change_book(
     seen: UUID | None = None,
     reason: str = "",
 ) -> dict[str, tuple[Any, Any]]:
-    """Set some of it. Returns what changed: by name what it was and what it is.
+    """Change settings. Return the previous and the new value by name.
 
-    `seen` is the commit of the book that was looked at; another one since then is a conflict.
+    `seen` is the commit of the settings that the person saw; a later one is a conflict.
     """
     existing = RuleBook.objects.of(account_id).select_for_update().first()
     book = existing or RuleBook(account_id=account_id)
@@ -45,7 +44,7 @@ def change_book(
     if not changed:
         return {}
     input_values = {name: {"before": old, "after": new} for name, (old, new) in changed.items()}
-    why = redact_text(reason, Account.objects.get(pk=account_id).redact)
+    why = redacted_reason(account_id, reason)
     try:
         with (
             transaction.atomic(),
@@ -74,10 +73,6 @@ def _set(book: RuleBook, values: Mapping[str, Any]) -> dict[str, tuple[Any, Any]
     except ValidationError as error:
         raise Invalid(
             _("The evidence gate was not changed. Check the values and save again."),
-            issues=[
-                {"path": name, "message": text}
-                for name, texts in error.message_dict.items()
-                for text in texts
-            ],
+            issues=list_issues(error.message_dict),
         ) from error
     return changed

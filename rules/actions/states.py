@@ -14,8 +14,7 @@ from kmapp.errors import Conflict, Denied, Invalid, NotFound
 from kmapp.ledger.actions import Recording, recording
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
-from rules.actions.rules import draft_of
-from rules.actions.versions import change, expect
+from rules.actions.rules import change, draft_of, expect
 from rules.editing.rule_input import refuse
 from rules.models import Rule, RuleVersion
 from rules.promotion.evidence import Gate, book_of, evidence_of, gate_of
@@ -32,16 +31,16 @@ EVENTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """Who decides about which rule, having seen which version of it, and why."""
+    """A request of a person or a key to change the state of a rule."""
 
     account_id: UUID
     rule_id: UUID
     actor: Actor
-    version: int | None = None  # None: whichever it is
-    seen: str = ""  # what was seen of it and of what is live, by `seen_sha256`; empty: any
+    version: int | None = None  # None: any version
+    seen: str = ""  # `seen_sha256` of the rule and its active edition; empty: any
     reason: str = ""
-    may_override: bool = False  # pass the gate of evidence, for a reason
-    may_touch_live: bool = True  # make a rule count, or stop one that does: for admins and keys
+    may_override: bool = False  # pass the evidence gate without enough evidence
+    may_touch_live: bool = True  # activate and deactivate rules, as admins and keys may
 
     def redacted_reason(self) -> str:
         return redacted_reason(self.account_id, self.reason)
@@ -76,7 +75,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """A rule where it was to go, and the commit that brought it there."""
+    """A rule in its new state, and the commit of the change."""
 
     rule: Rule
     commit: Commit
@@ -84,10 +83,10 @@ class Moved:
 
 
 def move(decision: Decision, to: str) -> Moved:
-    """Bring a rule to a state; where it is already, nothing happens."""
+    """Move a rule to a state, unless it is in it already."""
     rule, editions = decision.editions()
     if rule.state == to:
-        return Moved(rule=rule, commit=_commit_of(rule))
+        return Moved(rule=rule, commit=Commit.objects.of(rule.account_id).get(pk=rule.commit_id))
     decision.refuse_live(rule, to)
     _refuse_leaps(rule, to)
     if to == State.ACTIVE:
@@ -106,8 +105,8 @@ def move(decision: Decision, to: str) -> Moved:
     with recording(decision.account_id, decision.actor, reason=reason) as commit:
         seen = State(rule.state)
         event = EVENTS.get((seen, State(to))) or EVENTS[State(to)]
-        watches = {"shadowed_at": timezone.now()} if to == State.SHADOW else {}
-        change(rule, commit, event, {"state": to, "replaced": None, **watches}, reason)
+        since = {"shadowed_at": timezone.now()} if to == State.SHADOW else {}
+        change(rule, commit, event, {"state": to, "replaced": None, **since}, reason)
     return Moved(rule=rule, commit=_get_commit(commit))
 
 
@@ -130,25 +129,20 @@ def _refuse_leaps(rule: Rule, to: str) -> None:
 
 
 def promote(decision: Decision, rule: Rule, editions: Sequence[Rule]) -> Moved:
-    """Let a watching rule count, in the place of its live edition, if its evidence suffices."""
+    """Activate a shadow rule instead of its active edition, if it passes the evidence gate."""
     _refuse_leaps(rule, State.ACTIVE)
     decision.refuse_live(rule, State.ACTIVE)
     refuse(draft_of(rule).issues())
     gate = passed(decision, rule)
     reason = decision.redacted_reason()
-    live = next((one for one in editions if one.state == State.ACTIVE), None)
-    input_values = {"promote": str(rule.pk), "past_the_gate": not gate.open}
-    with recording(
-        decision.account_id, decision.actor, input=input_values, reason=reason
-    ) as commit:
+    live = _active_edition(editions)
+    values = {"promote": str(rule.pk), "past_the_gate": not gate.open}
+    with recording(decision.account_id, decision.actor, input=values, reason=reason) as commit:
         if live:
             change(live, commit, Event.REPLACE, {"state": State.DISABLED}, reason)
-        values = {
-            "state": State.ACTIVE,
-            "activated_at": timezone.now(),
-            "replaced": live.pk if live else None,
-        }
-        change(rule, commit, Event.PROMOTE, values, reason)
+        activated = {"state": State.ACTIVE, "activated_at": timezone.now()}
+        replaced = live.pk if live else None
+        change(rule, commit, Event.PROMOTE, {**activated, "replaced": replaced}, reason)
     return Moved(rule=rule, commit=_get_commit(commit), replaced=live)
 
 
@@ -171,7 +165,7 @@ def passed(decision: Decision, rule: Rule) -> Gate:
 
 
 def rollback(decision: Decision) -> Moved:
-    """Take a promotion back: the rule watches again, and what it replaced counts again."""
+    """Undo a promotion: the rule is in shadow again, and the edition it replaced is active."""
     rule, editions = decision.editions()
     decision.refuse_live(rule)
     if rule.state != State.ACTIVE:
@@ -193,8 +187,8 @@ def rollback(decision: Decision) -> Moved:
 
 
 def seen_sha256(rule: Rule, editions: Sequence[Rule]) -> str:
-    """Return the digest of what is approved: the rule and the live edition."""
-    live = next((one for one in editions if one.state == State.ACTIVE), None)
+    """Return the digest of what is approved: the rule and the active edition."""
+    live = _active_edition(editions)
     seen = {
         "rule": [rule.pk, rule.version, rule.definition()],
         "live": [live.pk, live.version] if live else None,
@@ -202,8 +196,8 @@ def seen_sha256(rule: Rule, editions: Sequence[Rule]) -> str:
     return hashlib.sha256(canonical(seen)).hexdigest()
 
 
-def _commit_of(rule: Rule) -> Commit:
-    return Commit.objects.of(rule.account_id).get(pk=rule.commit_id)
+def _active_edition(editions: Sequence[Rule]) -> Rule | None:
+    return next((one for one in editions if one.state == State.ACTIVE), None)
 
 
 def _get_commit(commit: Recording) -> Commit:

@@ -18,7 +18,7 @@ State = Rule.State
 
 
 def suggest(account_id: UUID) -> int:
-    """Make the suggestions of an account anew; how many there are. Opens `acting` itself."""
+    """Replace the suggestions of an account; return their number. Opens `acting` itself."""
     with acting(account_id):
         book = book_of(account_id)
         heeded = Rule.objects.of(account_id).heeded().order_by("updated_at")
@@ -28,11 +28,8 @@ def suggest(account_id: UUID) -> int:
 
 
 def _suggestion(rule: Rule, book: RuleBook) -> RuleSuggestion | None:
-    evidence = evidence_of(rule)
-    if rule.state == State.SHADOW:
-        kind = _for_shadow(rule, evidence, book)
-    else:
-        kind = _for_active(rule, book)
+    evidence, shadow = evidence_of(rule), rule.state == State.SHADOW
+    kind = _for_shadow(rule, evidence, book) if shadow else _for_active(rule, book)
     if kind is None:
         return None
     return RuleSuggestion(
@@ -53,13 +50,11 @@ def _for_shadow(rule: Rule, evidence: Evidence, book: RuleBook) -> Kind | None:
 
 def _for_active(rule: Rule, book: RuleBook) -> Kind | None:
     statistics = RuleStatistics.objects.of(rule.account_id).filter(rule_id=rule.pk).first()
-    total = statistics.positive + statistics.negative if statistics else 0
-    if (
-        statistics
-        and total >= LEAST_FEEDBACK
-        and Interval(statistics.negative, total).low > book.max_against
-    ):
-        return Kind.DEMOTE
+    if statistics:
+        total = statistics.positive + statistics.negative
+        against = Interval(statistics.negative, total)
+        if total >= LEAST_FEEDBACK and against.low > book.max_against:
+            return Kind.DEMOTE
     since = timezone.now() - IDLE
     if rule.activated_at is None or rule.activated_at > since:
         return None

@@ -15,7 +15,7 @@ from kmapp.errors import NotFound
 from kmapp.search.confidence import Interval
 from rules.actions.backtests import MOST, start
 from rules.actions.conflicts import conflicts_with_live
-from rules.actions.versions import get_rule
+from rules.actions.rules import get_rule
 from rules.api.response_types import BacktestShown, EvidenceAnswer, IntervalShown
 from rules.models import RuleBacktest
 from rules.promotion.evidence import book_of, evidence_of, gate_of, turns_of

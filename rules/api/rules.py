@@ -13,9 +13,8 @@ from kmapp.accounts.scopes import Scope
 from kmapp.api.serializers import Typed
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
-from rules.actions.rules import create, edit
+from rules.actions.rules import create, edit, get_rule
 from rules.actions.states import Decision, Moved, move, rollback
-from rules.actions.versions import get_rule
 from rules.api.request_serializers import (
     RuleChange,
     RuleInput,

@@ -17,7 +17,7 @@ from rules.api.response_types import (
     ToolConflict,
     ToolExplained,
 )
-from rules.editing.validation_messages import issues_of
+from rules.editing.rule_input import issues_of
 from rules.evaluation.matching import Compiled
 from rules.evaluation.policy import Clash, Policy, Rank
 from rules.models import Rule

@@ -17,7 +17,7 @@ from rules.api.tool_response_types import (
     SelectedBy,
     SelectionShown,
 )
-from rules.evaluation.tool_selection import Selection, select
+from rules.evaluation.evaluate import Selection, select
 from rules.models import RuleDecision, RuleFeedback, RuleObservation
 
 MODES = {

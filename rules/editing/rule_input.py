@@ -1,23 +1,48 @@
-"""Input of a new rule."""
+"""Input of a new rule, and its validation messages in the reader's language."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
 
-from django.utils.translation import gettext as _
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from kmapp.database.content_digests import keyed_digest, matches_digest
 from kmapp.database.ids import uuid7
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import canonical
-from rules.editing.validation_messages import Issue, issues_of, size_issues
+from rules.editing.json_schemas import PARTS, Flaw, flaws_of, too_large
 
+Issue = dict[str, str]
 DEFAULT_SCOPE = "default"  # how other clients name the scope without a name
 CODES = {
     "then": "invalid_rule_then_json",
     "if": "invalid_rule_if_json",
     "exceptions": "invalid_rule_exceptions_json",
+}
+
+WORDS: Mapping[str, str | Promise] = {
+    "object": _("Enter a JSON object: {…}"),
+    "array": _("Enter a list: […]"),
+    "string": _("Enter text in quotes"),
+    "boolean": _("Enter true or false"),
+    "number-or-string": _("Enter a number or text"),
+    "enum": _("Use one of these: %(known)s"),
+    "unknown": _("Unknown name %(unknown)s: remove it, or use one of %(known)s"),
+    "minProperties": _("Empty object: add at least one entry"),
+    "maxProperties": _("Too many entries: %(n)d, the limit is %(most)d"),
+    "minItems": _("Empty list: add at least one item"),
+    "maxItems": _("Too many items: %(n)d, the limit is %(most)d"),
+    "minLength": _("Empty name: enter a name, or remove it"),
+    "maxLength": _("Too long: %(n)d characters, the limit is %(most)d"),
+    "uniqueItems": _("Duplicate names: remove one of them"),
+    "large": _("Too large: %(n)d characters as JSON, the limit is %(most)d"),
+    "pattern": _(
+        "Unsupported regular expression, so it would never match: close all brackets, "
+        "and remove look-arounds and backreferences"
+    ),
 }
 
 
@@ -59,6 +84,24 @@ class NewRule:
         return issues_of(self.parts())
 
 
+def issues_of(rule: Mapping[str, Any]) -> list[Issue]:
+    """Return the issues of a rule's `if`, `then` and `exceptions`, by path."""
+    return [issue for name in PARTS for issue in part_issues(name, rule[name])]
+
+
+def part_issues(name: str, value: Any) -> list[Issue]:
+    return [_issue(flaw) for flaw in flaws_of(name, value)]
+
+
+def size_issues(rule: Mapping[str, Any]) -> list[Issue]:
+    """Only whether a part is too large: drafts may be wrong in any other way."""
+    return [_issue(flaw) for name in PARTS for flaw in too_large(name, rule[name])]
+
+
+def _issue(flaw: Flaw) -> Issue:
+    return {"path": flaw.path, "message": str(WORDS[flaw.code]) % flaw.params}
+
+
 def scope_of(scope_text: str | None) -> str:
     return "" if scope_text in (None, DEFAULT_SCOPE) else str(scope_text)
 
@@ -70,7 +113,7 @@ def refuse(issues: Sequence[Mapping[str, str]]) -> None:
     parts = {issue["path"].partition(".")[0] for issue in issues}
     code = next(code for part, code in CODES.items() if part in parts)
     raise Invalid(
-        _("The rule is not valid: %(what)s.") % {"what": _together(issues)},
+        gettext("The rule is not valid: %(what)s.") % {"what": _together(issues)},
         code=code,
         issues=issues,
     )
@@ -80,7 +123,7 @@ def refuse_large(draft: NewRule) -> None:
     """Refuse large rules, because a rule is matched against every context."""
     if issues := size_issues(draft.parts()):
         raise Invalid(
-            _("The rule is too large: %(what)s.") % {"what": _together(issues)}, issues=issues
+            gettext("The rule is too large: %(what)s.") % {"what": _together(issues)}, issues=issues
         )
 
 

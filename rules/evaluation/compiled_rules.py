@@ -19,7 +19,7 @@ Stamp = tuple[int, str]
 class _CacheEntry:
     stamp: Stamp
     rules: RuleSet
-    compiled: dict[str, tuple[int, Compiled]]  # by rule: at which version
+    compiled: dict[str, tuple[int, Compiled]]  # version and compiled form by rule
 
 
 _cache: OrderedDict[UUID, _CacheEntry] = OrderedDict()
@@ -55,7 +55,7 @@ def _stamp(account_id: UUID) -> Stamp:
 def _compile(
     account_id: UUID, stamp: Stamp, before: dict[str, tuple[int, Compiled]]
 ) -> _CacheEntry:
-    """Compile what is new; the others stay."""
+    """Compile new and changed rules; reuse the others."""
     heeded = Rule.objects.of(account_id).heeded()
     versions = dict(heeded.values_list("pk", "version"))
     changed = [pk for pk, version in versions.items() if before.get(str(pk), (0,))[0] != version]
@@ -89,6 +89,6 @@ def written_of(rule: Rule, *, live: bool | None = None) -> Written:
 
 
 def forget() -> None:
-    """As in a process that has just started."""
+    """Clear the cache."""
     with _lock:
         _cache.clear()

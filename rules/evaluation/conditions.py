@@ -1,11 +1,11 @@
 """Conditions of rules, compiled once and matched against many contexts. Pure.
 
-A condition is an object. Its keys name places of the context, dotted ones deep places; the value
-is what must stand there: a scalar (equal), an object (holds there, or operators), a list (each item
-is among those of the context's list). Types never convert: 1 is not true and not "1".
+A condition is an object. Its keys are paths in the context, with dots for nested ones; its values
+are scalars (equal), objects (a condition on the value there, or operators) or lists (whose items
+must all be in the context's list). Types never convert: 1 is not true and not "1".
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ SCALARS = (str, int, float, bool, type(None))
 
 
 class _Missing:
-    """Nothing stands there; null does."""
+    """No value at a path; null is a value."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -29,7 +29,7 @@ Test = Callable[[Any], bool]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A compiled condition. `paths` are the places it looks at, `needs` equalities it implies."""
+    """A compiled condition, with the paths it reads and the equalities it requires."""
 
     holds: Test
     paths: tuple[str, ...]
@@ -79,11 +79,10 @@ def is_operator(key: str) -> bool:
     return key.startswith("$")
 
 
-# --- From what was written to what is asked -------------------------------------------------------
+# --- Compilation ----------------------------------------------------------------------------------
 
 
 def _object(condition: Mapping[str, Any]) -> Test:
-    """All of its keys hold."""
     tests = [
         _operator(key, expected) if is_operator(key) else _at(key, _value(expected))
         for key, expected in condition.items()
@@ -118,12 +117,12 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _key(scalar: Any) -> tuple[bool, Any]:
-    """Two scalars that are the same have the same one: true is not 1."""
+    """Return a key that is equal for equal scalars: true is not 1."""
     return isinstance(scalar, bool), scalar
 
 
 def _holds_scalars(expected: Iterable[Any]) -> Test:
-    """All of these are in a list; however long both are, each is looked at once."""
+    """Test whether a list contains all of these scalars, in linear time."""
     keys = frozenset(map(_key, expected))
     return lambda value: (
         isinstance(value, list) and keys.issubset(_key(one) for one in value if _is_scalar(one))
@@ -140,22 +139,18 @@ def _operator(name: str, expected: Any) -> Test:
     return make(expected) if make else _never
 
 
-def _every(expected: Any) -> Test:
-    tests = _conditions(expected)
-    return _never if tests is None else lambda value: all(test(value) for test in tests)
+def _combined(combine: Callable[[Iterable[bool]], bool]) -> Callable[[Any], Test]:
+    def make(expected: Any) -> Test:
+        if not isinstance(expected, list) or not expected:
+            return _never
+        tests = [_here(one) for one in expected]
+        return lambda value: combine(test(value) for test in tests)
 
-
-def _some(expected: Any) -> Test:
-    tests = _conditions(expected)
-    return _never if tests is None else lambda value: any(test(value) for test in tests)
-
-
-def _conditions(expected: Any) -> list[Test] | None:
-    """Each looks at where we are; one that is no object is compared with it."""
-    return [_here(one) for one in expected] if isinstance(expected, list) and expected else None
+    return make
 
 
 def _here(expected: Any) -> Test:
+    """Test the value at the present path; anything but an object is compared with it."""
     return _object(expected) if isinstance(expected, Mapping) else _value(expected)
 
 
@@ -165,7 +160,7 @@ def _not(expected: Any) -> Test:
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Test]:
-    """Numbers with numbers, texts with texts; anything else has no order."""
+    """Compare numbers with numbers and texts with texts; anything else has no order."""
 
     def make(expected: Any) -> Test:
         kind = _order_of(expected)
@@ -192,10 +187,8 @@ def _among(expected: Any) -> Test:
 
 
 def _not_among(expected: Any) -> Test:
-    if not isinstance(expected, list):
-        return _never
     among = _among(expected)
-    return lambda value: not among(value)
+    return (lambda value: not among(value)) if isinstance(expected, list) else _never
 
 
 def _contains(expected: Any) -> Test:
@@ -220,7 +213,7 @@ def _exists(expected: Any) -> Test:
 
 
 def _matches(expected: Any) -> Test:
-    """Found anywhere in a text, in time linear in its length."""
+    """Search a text, in time linear in its length."""
     pattern = safe_pattern(expected)
     if pattern is None:
         return _never
@@ -241,8 +234,8 @@ def safe_pattern(expected: Any) -> Any:
 
 
 _OPERATORS: dict[str, Callable[[Any], Test]] = {
-    "$and": _every,
-    "$or": _some,
+    "$and": _combined(all),
+    "$or": _combined(any),
     "$not": _not,
     "$eq": lambda expected: lambda value: same(value, expected),
     "$ne": lambda expected: lambda value: not same(value, expected),
@@ -257,14 +250,13 @@ _OPERATORS: dict[str, Callable[[Any], Test]] = {
     "$regex": _matches,
 }
 OPERATORS = tuple(_OPERATORS)
-_INWARD = ("$and", "$or", "$not")  # they hold conditions on the place where they stand
+_INWARD = ("$and", "$or", "$not")  # contain conditions on the same path
 
 
-# --- What a condition looks at --------------------------------------------------------------------
+# --- Paths and required equalities ----------------------------------------------------------------
 
 
 def _paths(condition: Any, above: str) -> Iterator[str]:
-    """Every place that something is asked of."""
     if not isinstance(condition, Mapping) or not condition:
         if above:
             yield above
@@ -280,7 +272,7 @@ def _paths(condition: Any, above: str) -> Iterator[str]:
 
 
 def _needs(condition: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Equalities without which it cannot hold: by them rules are found, not tried one by one."""
+    """Yield equalities without which the condition cannot hold, for the index of rules."""
     for key, expected in condition.items():
         if key == "$and" and isinstance(expected, list):
             for one in expected:
@@ -292,8 +284,3 @@ def _needs(condition: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, expected
         elif isinstance(expected, Mapping) and isinstance(expected.get("$eq"), str):
             yield key, expected["$eq"]
-
-
-def blocked(exceptions: Sequence[Condition], context: Any) -> bool:
-    """Any exception that holds keeps the rule from holding."""
-    return any(exception.holds(context) for exception in exceptions)

@@ -1,19 +1,18 @@
-"""Evaluation of a rule set, with and without one more rule. Pure."""
+"""Selection of tools by a rule set, with and without one more rule. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from rules.evaluation.matching import Compiled, Matched, RuleSet, Viewer
-from rules.evaluation.policy import Policy, Voice, merged
-from rules.evaluation.tool_selection import effect
+from rules.evaluation.policy import Policy, merged
 
 FeedbackCounts = Mapping[str, tuple[int, int]]  # by rule: good and bad feedback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What an agent is about to do, and what it could do it with."""
+    """The context of an agent, and the tools it can select from."""
 
     context: Any
     viewer: Viewer = field(default_factory=Viewer)
@@ -23,7 +22,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """What a watching rule would have made of a question."""
+    """The effect that a shadow rule would have had on a question."""
 
     rule: str
     matched: bool
@@ -32,12 +31,63 @@ class Observation:
     after: Mapping[str, Any]
 
 
-def voices(rules: Sequence[Compiled], feedback_counts: FeedbackCounts) -> list[Voice]:
-    return [one.voice(*feedback_counts.get(one.rule.id, (0, 0))) for one in rules]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The result of a selection; the fallback names the list that excluded all candidates."""
+
+    candidates: tuple[str, ...]
+    allowed: tuple[str, ...]
+    denied: tuple[tuple[str, str], ...]  # the tool, and why
+    preferred: tuple[str, ...]
+    ordered: tuple[str, ...]
+    fallback_applied: bool
+    fallback_reason: str  # none, allowlist_filtered_all, deny_filtered_all
+
+    @property
+    def selected(self) -> str | None:
+        return self.ordered[0] if self.ordered else None
+
+
+def select(policy: Policy, candidates: Sequence[str], *, strict: bool) -> Selection:
+    """Select a tool. A strict selection that excludes all candidates has `selected` None."""
+    names = tuple(dict.fromkeys(candidates))
+    deny = frozenset(policy.deny)
+    left = tuple(name for name in names if name not in deny)
+    allowed = left if policy.allow is None else tuple(n for n in left if n in policy.allow)
+    reason, applied = "none", False
+    if names and not left:
+        reason = "deny_filtered_all"
+    elif left and not allowed:
+        reason = "allowlist_filtered_all"
+        applied = not strict
+    if applied:
+        allowed = left
+    chosen = frozenset(allowed)
+    preferred = tuple(name for name in policy.prefer if name in chosen)
+    liked = frozenset(preferred)
+    return Selection(
+        candidates=names,
+        allowed=allowed,
+        denied=tuple(
+            (name, "deny_list" if name in deny else "not_in_allow_list")
+            for name in names
+            if name not in chosen
+        ),
+        preferred=preferred,
+        ordered=preferred + tuple(name for name in allowed if name not in liked),
+        fallback_applied=applied,
+        fallback_reason=reason,
+    )
+
+
+def effect(policy: Policy, candidates: Sequence[str], *, strict: bool) -> dict[str, Any]:
+    """Return the externally visible effect of a policy, for comparison."""
+    chosen = select(policy, candidates, strict=strict)
+    return {**policy.values, "selected": chosen.selected, "ordered": list(chosen.ordered)}
 
 
 def policy_of(rules: Sequence[Compiled], feedback_counts: FeedbackCounts) -> Policy:
-    return merged(voices(rules, feedback_counts))
+    return merged([one.voice(*feedback_counts.get(one.rule.id, (0, 0))) for one in rules])
 
 
 def observe(
@@ -60,8 +110,10 @@ def observe(
     with_it = [one for one in live if one is not live_edition]
     if matched:
         with_it.append(watcher)
-    before = effect(policy_of(live, feedback_counts), question.candidates, strict=question.strict)
-    after = effect(policy_of(with_it, feedback_counts), question.candidates, strict=question.strict)
+    before, after = (
+        effect(policy_of(rules, feedback_counts), question.candidates, strict=question.strict)
+        for rules in (live, with_it)
+    )
     return Observation(
         rule=watcher.rule.id,
         matched=matched,
@@ -75,15 +127,14 @@ def observe_all(
     rules: RuleSet, matched: Matched, question: Question, feedback_counts: FeedbackCounts
 ) -> list[Observation]:
     """Return the observation of each shadow rule."""
+    editions = rules.live_editions
     replacing = [
         one
         for one in rules.replacing
-        if one not in matched.watching and rules.live_editions[one.rule.lineage] in matched.live
+        if one not in matched.watching and editions[one.rule.lineage] in matched.live
     ]
     seen = (
-        observe(
-            one, question, matched.live, rules.live_editions.get(one.rule.lineage), feedback_counts
-        )
+        observe(one, question, matched.live, editions.get(one.rule.lineage), feedback_counts)
         for one in (*matched.watching, *replacing)
     )
     return [one for one in seen if one]

@@ -1,7 +1,7 @@
 """Matching of a context against thousands of compiled rules. Pure.
 
-Most rules demand that some place holds one text. Such a rule is filed under that place and text and
-is only tried when the context has it there; the others are tried one by one.
+Most rules require one text at some path. Such a rule is indexed by path and text, and tried only if
+the context has the text there; the others are tried one by one.
 """
 
 from collections import Counter
@@ -11,13 +11,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from rules.evaluation.conditions import Condition, blocked, compiled, lookup
+from rules.evaluation.conditions import Condition, compiled, lookup
 from rules.evaluation.policy import Rank, Voice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer:
-    """Who asks: an id that is empty says nothing."""
+    """The user, agent and app of a request; an empty id matches no audience."""
 
     user_id: str = ""
     agent_id: str = ""
@@ -27,12 +27,12 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A rule as it was written."""
+    """The definition of a rule."""
 
     id: str
     lineage: str  # shared by the editions of one rule
     name: str
-    live: bool  # else it only watches
+    live: bool  # active; otherwise in shadow
     when: Mapping[str, Any]
     then: Mapping[str, Any]
     exceptions: tuple[Mapping[str, Any], ...]
@@ -47,7 +47,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A rule, ready to be asked."""
+    """A rule with its compiled conditions."""
 
     rule: Written
     condition: Condition
@@ -62,7 +62,9 @@ class Compiled:
         return bool(rule.audience_id) and rule.audience_id == getattr(viewer, f"{rule.audience}_id")
 
     def holds(self, context: Any) -> bool:
-        return self.condition.holds(context) and not blocked(self.exceptions, context)
+        return self.condition.holds(context) and not any(
+            one.holds(context) for one in self.exceptions
+        )
 
     def voice(self, positive: int, negative: int) -> Voice:
         rank = Rank(
@@ -81,7 +83,7 @@ def compile_rule(rule: Written) -> Compiled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matched:
-    """What was looked at, and the rules that hold."""
+    """The matching rules, and the number of rules for this viewer."""
 
     considered: int
     live: tuple[Compiled, ...]
@@ -90,14 +92,14 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules of an account that count or watch, filed for finding."""
+    """The active and shadow rules of an account, with an index."""
 
     rules: tuple[Compiled, ...]
     filed: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     others: list[int] = field(default_factory=list)
     addressed: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     live_editions: dict[str, Compiled] = field(default_factory=dict)  # by lineage
-    replacing: list[Compiled] = field(default_factory=list)  # watch, and have a live edition
+    replacing: list[Compiled] = field(default_factory=list)  # in shadow, with an active edition
 
     def match(self, context: Any, viewer: Viewer) -> Matched:
         candidates = [self.rules[place] for place in sorted(self._candidates(context))]
@@ -109,7 +111,7 @@ class RuleSet:
         )
 
     def considered(self, viewer: Viewer) -> int:
-        """How many rules are meant for this one, whether they hold or not."""
+        """Return the number of rules for this viewer, whether they match or not."""
         scope = viewer.scope
         named = ((kind, getattr(viewer, f"{kind}_id")) for kind in ("user", "agent", "app"))
         keys = [(scope, "account", ""), *((scope, kind, each) for kind, each in named if each)]
@@ -124,7 +126,7 @@ class RuleSet:
 
 
 def rule_set(rules: Iterable[Compiled]) -> RuleSet:
-    """File each rule under the rarest of the equalities it implies."""
+    """Index each rule by the rarest equality that it requires."""
     compiled_set = RuleSet(tuple(rules))
     common = Counter(need for one in compiled_set.rules for need in one.condition.needs)
     for place, one in enumerate(compiled_set.rules):

@@ -14,13 +14,13 @@ EVIDENCE_WEIGHT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """Why a rule stands above another."""
+    """The rank of a rule among the matching rules."""
 
     priority: int
     weight: float
     positive: int
     negative: int
-    specificity: int  # the places that its condition looks at
+    specificity: int  # number of paths in the condition
 
     @property
     def evidence(self) -> float:
@@ -33,7 +33,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voice:
-    """One rule that holds, and what it says. `age` breaks ties: the younger rule wins."""
+    """The effect and the rank of one matching rule. `age` breaks ties: the younger rule wins."""
 
     id: str
     then: Mapping[str, Any]
@@ -46,7 +46,7 @@ class Voice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clash:
-    """Rules that say different things of one place, and who has it."""
+    """Rules with different effects on one path, and the one that wins."""
 
     path: str
     winner: str
@@ -54,22 +54,27 @@ class Clash:
     code: str
     reason: str
 
+    def body(self) -> dict[str, Any]:
+        """Return the conflict as a decision stores it."""
+        names = ("path", "code", "winner")
+        return {**{name: getattr(self, name) for name in names}, "losers": list(self.losers)}
+
 
 @dataclass(slots=True)
 class Policy:
-    """What applies. `allow` is None where no rule limits the tools."""
+    """The combined effect of rules. `allow` is None if no rule limits the tools."""
 
     values: dict[str, Any] = field(default_factory=dict)  # output and extensions
     allow: tuple[str, ...] | None = None
     deny: tuple[str, ...] = ()
     prefer: tuple[str, ...] = ()
     clashes: list[Clash] = field(default_factory=list)
-    touched: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by rule: its places
-    deniers: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by tool: rules, best first
+    touched: dict[str, tuple[str, ...]] = field(default_factory=dict)  # paths by rule
+    deniers: dict[str, tuple[str, ...]] = field(default_factory=dict)  # rules by tool, best first
     preferrers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:
-        """As it goes over the wire, and as it is hashed."""
+        """Return the policy as the API returns it and as it is hashed."""
         tool: dict[str, Any] = {"deny": list(self.deny), "prefer": list(self.prefer)}
         if self.allow is not None:
             tool["allow"] = list(self.allow)
@@ -77,7 +82,6 @@ class Policy:
 
 
 def merged(voices: Sequence[Voice]) -> Policy:
-    """One policy out of what these rules say."""
     ascending = sorted(voices, key=Voice.order)
     policy = Policy()
     writers: dict[str, list[tuple[Voice, Any]]] = {}
@@ -98,7 +102,7 @@ def merged(voices: Sequence[Voice]) -> Policy:
 
 
 def _leaves(then: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every value that is not about tools, by its place. Lists are values."""
+    """Yield every value except those of tools, with its path. Lists are values."""
     for name, value in then.items():
         if name != "tool":
             yield from _below(name, value)
@@ -121,12 +125,16 @@ def _put(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
             inner = here[name] = {}
         here = inner
     if value != {} or not isinstance(here.get(path[-1]), dict):
-        here[path[-1]] = {} if value == {} else value  # the rule's own is not to be filled
+        here[path[-1]] = {} if value == {} else value  # a copy: the rule's own stays empty
 
 
 def _clash(path: str, contributions: Sequence[tuple[Voice, Any]]) -> Clash | None:
     winner, value = contributions[-1]
-    losers = [voice for voice, other in contributions[:-1] if _other(other, value)]
+    losers = [
+        voice
+        for voice, other in contributions[:-1]
+        if type(other) is not type(value) or other != value
+    ]
     if not losers:
         return None
     return Clash(
@@ -136,10 +144,6 @@ def _clash(path: str, contributions: Sequence[tuple[Voice, Any]]) -> Clash | Non
         code="value_overridden",
         reason=_reason(winner, losers[-1]),
     )
-
-
-def _other(left: Any, right: Any) -> bool:
-    return type(left) is not type(right) or bool(left != right)
 
 
 def _reason(winner: Voice, loser: Voice) -> str:
@@ -157,8 +161,8 @@ def _reason(winner: Voice, loser: Voice) -> str:
 
 
 def _tools(policy: Policy, descending: Sequence[Voice]) -> None:
-    policy.deniers = _sayers(descending, "deny")
-    policy.preferrers = _sayers(descending, "prefer")
+    policy.deniers = _rules_by_tool(descending, "deny")
+    policy.preferrers = _rules_by_tool(descending, "prefer")
     policy.deny = tuple(sorted(policy.deniers))
     policy.prefer = tuple(policy.preferrers)
     limits = [
@@ -168,8 +172,16 @@ def _tools(policy: Policy, descending: Sequence[Voice]) -> None:
         common = set(limits[0][1]).intersection(*(names for _voice, names in limits[1:]))
         policy.allow = tuple(name for name in dict.fromkeys(limits[0][1]) if name in common)
         if not common and len(limits) > 1:
-            policy.clashes.append(_tool_clash("tool.allow", "allow_intersection_empty", limits))
-    policy.clashes += _against_denied(policy, limits)
+            winner, *losers = [voice.id for voice, _names in limits]
+            clash = Clash(
+                path="tool.allow",
+                winner=winner,
+                losers=tuple(losers),
+                code="allow_intersection_empty",
+                reason="no tool is on every allow-list",
+            )
+            policy.clashes.append(clash)
+    policy.clashes += _against_denied(policy, _rules_by_tool(descending, "allow"))
 
 
 def _names(voice: Voice, what: str) -> list[str] | None:
@@ -178,43 +190,26 @@ def _names(voice: Voice, what: str) -> list[str] | None:
     return [str(name) for name in names] if isinstance(names, list) else None
 
 
-def _sayers(descending: Sequence[Voice], what: str) -> dict[str, tuple[str, ...]]:
-    """By tool: which rules say so, the best first; tools in the order of their best rule."""
-    names_by_reason: dict[str, list[str]] = {}
+def _rules_by_tool(descending: Sequence[Voice], what: str) -> dict[str, tuple[str, ...]]:
+    """Return the rules that name each tool, best first; tools in the order of their best rule."""
+    rules: dict[str, list[str]] = {}
     for voice in descending:
         for name in dict.fromkeys(_names(voice, what) or ()):
-            names_by_reason.setdefault(name, []).append(voice.id)
-    return {name: tuple(ids) for name, ids in names_by_reason.items()}
+            rules.setdefault(name, []).append(voice.id)
+    return {name: tuple(ids) for name, ids in rules.items()}
 
 
-def _tool_clash(path: str, code: str, limits: Sequence[tuple[Voice, list[str]]]) -> Clash:
-    winner, *losers = [voice for voice, _names in limits]
-    return Clash(
-        path=path,
-        winner=winner.id,
-        losers=tuple(voice.id for voice in losers),
-        code=code,
-        reason="no tool is on every allow-list",
-    )
-
-
-def _against_denied(policy: Policy, limits: Sequence[tuple[Voice, list[str]]]) -> Iterator[Clash]:
-    """Return conflicts with denied tools: a denial always wins."""
-    allowers: dict[str, list[str]] = {}
-    for voice, names in limits:
-        for name in dict.fromkeys(names):
-            allowers.setdefault(name, []).append(voice.id)
+def _against_denied(policy: Policy, allowers: Mapping[str, tuple[str, ...]]) -> Iterator[Clash]:
+    """Yield conflicts with denied tools: a denial always wins."""
+    kinds = {"preferred_but_denied": policy.preferrers, "allowed_but_denied": allowers}
     for name in policy.deny:
-        winner = policy.deniers[name][0]
-        for code, wanters in (
-            ("preferred_but_denied", policy.preferrers.get(name, ())),
-            ("allowed_but_denied", tuple(allowers.get(name, ()))),
-        ):
-            losers = tuple(each for each in wanters if each not in policy.deniers[name])
+        deniers = policy.deniers[name]
+        for code, rules_by_tool in kinds.items():
+            losers = tuple(rule for rule in rules_by_tool.get(name, ()) if rule not in deniers)
             if losers:
                 yield Clash(
                     path=f"tool.{name}",
-                    winner=winner,
+                    winner=deniers[0],
                     losers=losers,
                     code=code,
                     reason="a denied tool stays denied",

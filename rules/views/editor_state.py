@@ -24,7 +24,7 @@ from rules.editing.form_json_sync import (
     same,
 )
 from rules.editing.rendering import COMPARED, pretty
-from rules.editing.validation_messages import Issue, issues_of
+from rules.editing.rule_input import Issue, issues_of
 
 MOST_ROWS = 50
 LARGEST = 100_000  # characters of one field

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from context.actions.assemble import PIPELINE
+from context.actions.assemble import assemble_call
 from context.actions.comparisons import ComparisonRequest, run_comparison, start_comparison
 from context.actions.replays import NO_CHANGES, Changes
 from context.actions.settings import change_settings
@@ -52,7 +52,7 @@ def call(account: Account, messages: list[dict[str, Any]], **more: Any) -> Recor
         **more,
     }
     request = Request(account_id=account.pk, actor=SYSTEM, messages=messages, **asked)
-    return PIPELINE.run(request).recorded
+    return assemble_call(request)
 
 
 def fill_calls(account: Account, number: int = 2, *, word: str = "kiln") -> None:

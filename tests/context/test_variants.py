@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from context.assembly.variant_assignment import assign_variant
+from context.assembly.retrieval_requests import assign_variant
 from kmapp.accounts.models import Account
 from tests.agent import Agent
 from tests.context.calling import priced

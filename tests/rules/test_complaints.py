@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils.translation import override
 
-from rules.editing.validation_messages import WORDS, issues_of
+from rules.editing.rule_input import WORDS, issues_of
 
 NUMBERS = list(range(200))
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from rules.evaluation.evaluate import select
 from rules.evaluation.policy import Policy, merged
-from rules.evaluation.tool_selection import select
 from tests.rules.test_policy import tool, voice
 
 CANDIDATES = ("bash", "curl", "grep")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from context.actions.archives import store_archives
 from context.actions.settings import change_settings
 from context.models import ContextSettings
-from context.models.archive_input import NewResult
+from context.models.archives import NewResult
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from context.actions.call_outcomes import record_outcome
+from context.actions.record_call import record_outcome
 from context.models import ContextSettings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from context.actions.call_outcomes import record_outcome
 from context.actions.comparisons import ComparisonRequest, run_comparison, start_comparison
+from context.actions.record_call import record_outcome
 from context.actions.replays import NO_CHANGES, Changes
 from context.actions.settings import change_settings
 from context.assembly.calls import Section

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from context.actions.archives import store_archives
 from context.models import ContextSettings, ToolResultArchive
-from context.models.archive_input import NewResult
+from context.models.archives import NewResult
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.core.paginator import Paginator
 from django.db import transaction
 
-from context.actions.assemble import PIPELINE
+from context.actions.assemble import assemble_call
 from context.actions.comparisons import (
     ComparisonRequest,
     run_comparison,
@@ -70,7 +70,7 @@ class Command(BaseCommand):
             question = {"role": "user", "content": f"And the kiln {number_}?"}
             request = build_request(account, [*messages[:-1], question], "perf")
             started = perf_counter()
-            timings = PIPELINE.run(request).recorded.report["timings_ms"]
+            timings = assemble_call(request).report["timings_ms"]
             total = 1000 * (perf_counter() - started)
             stages = {name: timings[name] for name in ("collect", "assemble")}
             record = total - timings["retrieve"] - sum(stages.values())
@@ -90,7 +90,7 @@ class Command(BaseCommand):
         for number_ in range(count):
             messages = fixtures.conversation(seed=number_ % CONVERSATIONS)
             part = messages[: len(messages) - 4 * (number_ // CONVERSATIONS % 20)]
-            PIPELINE.run(build_request(account, part, f"perf-{number_ % CONVERSATIONS}"))
+            assemble_call(build_request(account, part, f"perf-{number_ % CONVERSATIONS}"))
         right = Changes(policy={"head": 200, "tail": 0}, window=50_000, reserve=4_096)
         request = ComparisonRequest(left=NO_CHANGES, right=right, calls=count)
         comparison = start_comparison(account.pk, SYSTEM, request)

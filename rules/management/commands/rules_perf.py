@@ -22,7 +22,7 @@ from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from rules.actions.backtests import run
 from rules.actions.decisions import decide, evaluate_rules
-from rules.actions.versions import touch
+from rules.actions.rules import touch
 from rules.api.serialize import Shower
 from rules.evaluation.evaluate import Question
 from rules.models import Rule, RuleBacktest, RuleDecision

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from context.actions.archives import store_archives
 from context.actions.settings import change_settings
 from context.models import ContextSettings
-from context.models.archive_input import NewResult
+from context.models.archives import NewResult
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import remove_member, revoke_key, update_account
 from kmapp.accounts.actors import SYSTEM
