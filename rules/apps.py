@@ -7,5 +7,5 @@ class RulesConfig(AppConfig):
     name = "rules"
 
     def ready(self) -> None:
-        import_module("rules.actions.personal_data")  # hears of whom nothing is to be left
-        import_module("rules.api.batch_nodes")  # takes the rules of a batch
+        import_module("rules.actions.personal_data")  # registers the personal data handlers
+        import_module("rules.api.batch_nodes")  # registers rules as nodes of a batch

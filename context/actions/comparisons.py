@@ -62,7 +62,6 @@ def start_comparison(
 
 
 def get_comparison(account_id: UUID, pk: UUID) -> ContextComparison:
-    """Return the comparison. Raises NotFound. Inside `acting`."""
     row = ContextComparison.objects.of(account_id).filter(pk=pk).first()
     if row is None:
         raise NotFound("The comparison does not exist.")

@@ -157,7 +157,6 @@ def prepare_messages(
 def _select_archives(
     question: Question, messages: Sequence[Message], preparation: Preparation
 ) -> dict[UUID, Mapping[str, Any]]:
-    """Return the archives to load, each with the reason."""
     selected: dict[UUID, Mapping[str, Any]] = {
         pk: {"strategy": "named"} for pk in dict.fromkeys(preparation.load_uuids)
     }

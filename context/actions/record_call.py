@@ -96,7 +96,6 @@ def _build_report(
 
 
 def _create_citations(assembled: Assembled, row: ContextCostReport) -> None:
-    """Create a row for each cited object, to list its uses."""
     draft = assembled.draft
     refs = [ref for item in draft.snippets for ref in item.made_of or [item.ref]]
     refs += [item["ref"] for item in draft.material.bound.citations]

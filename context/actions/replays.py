@@ -239,7 +239,6 @@ def replay(recorded_call: RecordedCall, changes: Changes = NO_CHANGES) -> Replay
 
 
 def compare_changes(recorded_call: RecordedCall, left: Changes, right: Changes) -> Replay:
-    """Return the call with each of the two changes. Pure."""
     before = _fit(*left.apply_to(recorded_call))
     after = before if right == left else _fit(*right.apply_to(recorded_call))
     return Replay(recorded_call=recorded_call, before=before, after=after)

@@ -66,7 +66,6 @@ def _history_entry(name: str, before: Any, after: Any) -> dict[str, Any]:
 def _apply_values(
     settings: ContextSettings, values: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
-    """Set the values; return those that changed."""
     names = {field.name for field in ContextSettings._meta.concrete_fields} - FIXED
     changed = {}
     for name, value in values.items():

@@ -30,7 +30,6 @@ class Passage:
 
 
 def split_passages(text: str) -> list[Passage]:
-    """Split the text into passages, in order and without gaps."""
     result: list[Passage] = []
     start = end = size = 0
     for piece in _split_sentences(text):
@@ -69,7 +68,6 @@ def score_by_words(passages: Sequence[Passage], query: str) -> dict[int, float]:
 def select_passages(
     passages: Sequence[Passage], scores: Mapping[int, float], tokens: Mapping[int, int], most: int
 ) -> list[int]:
-    """Return the best passages that fit, in the order of the text."""
     remaining, selected = most, []
     for number in sorted(scores, key=lambda index: (-scores[index], index)):
         if tokens[number] <= remaining:

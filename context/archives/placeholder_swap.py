@@ -30,7 +30,6 @@ def map_tool_names(messages: Sequence[Message]) -> Callable[[Slot], str]:
 
 
 def list_older_slots(messages: Sequence[Message], keep_turns: int) -> list[Slot]:
-    """Return the tool results before the last turns."""
     recent = split_turns(messages)[-keep_turns:] if keep_turns else []
     first = recent[0].start if recent else len(messages)
     return [slot for slot in list_slots(messages) if slot.index < first]
@@ -54,7 +53,6 @@ def find_archive_id(text: str) -> UUID | None:
 
 
 def find_references(messages: Sequence[Message]) -> dict[UUID, list[Slot]]:
-    """Return the slots that refer to an archive, by archive."""
     slots_by_archive: dict[UUID, list[Slot]] = {}
     for slot in list_slots(messages):
         archive = find_archive_id(slot.text)

@@ -83,13 +83,11 @@ def passages_header(uuid: UUID, language: str) -> str:
 
 
 def parse_placeholder(text: str) -> UUID | None:
-    """Return the archive of a placeholder, or None if the text is not one."""
     match = _PLACEHOLDER.fullmatch(text)
     return UUID(match["uuid"]) if match else None
 
 
 def parse_passages_header(text: str) -> UUID | None:
-    """Return the archive that loaded passages belong to, or None."""
     match = _PASSAGES.match(text)
     return UUID(match["uuid"]) if match else None
 
@@ -100,7 +98,6 @@ def find_named_archives(text: str) -> Iterator[str]:
 
 
 def fold_text(text: str, most: int) -> str:
-    """Return the text on one line of at most `most` characters."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 

@@ -76,11 +76,8 @@ def load_archive(account_id: UUID, pk: UUID, within: ArchiveScope) -> ToolResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedPassages:
-    """Passages of one archive that match a query."""
-
     archive: ToolResultArchive
     passages: Sequence[tuple[Passage, float]]  # in the order of the text
-    tokens: int
 
     @property
     def text(self) -> str:
@@ -90,6 +87,10 @@ class LoadedPassages:
             text += ("" if passage.start == end else "\n…\n" if text else "…\n") + passage.text
             end = passage.end
         return text if end == self.archive.result_length else f"{text}\n…"
+
+    @property
+    def tokens(self) -> int:
+        return tokens.count(self.text)
 
 
 @dataclass(kw_only=True)
@@ -116,36 +117,24 @@ def load_passages(
     with acting(account_id):
         archive = load_archive(account_id, pk, within)
         cosines = _cosines(account_id, pk, meaning)
-    passages_ = split_passages(archive.result_full)
-    scores = _scores(passages_, question.text, meaning, cosines)
-    costs = {
-        index: tokens.count(passages_[index].text) + 2 for index in scores
-    }  # and the separator before it
-    selected = select_passages(passages_, scores, costs, max_tokens)
-    while (
-        selected and _count_tokens(archive, passages_, selected) > max_tokens
-    ):  # joined passages can have more tokens
+    passages = split_passages(archive.result_full)
+    scores = _scores(passages, question.text, meaning, cosines)
+    # The tokens of each passage, and of the separator before it.
+    costs = {index: tokens.count(passages[index].text) + 2 for index in scores}
+    selected = select_passages(passages, scores, costs, max_tokens)
+    while True:
+        scored = [(passages[index], scores[index]) for index in selected]
+        loaded = LoadedPassages(archive=archive, passages=scored)
+        if not selected or loaded.tokens <= max_tokens:
+            return loaded
+        # Joined passages can have more tokens than their sum.
         selected.remove(min(selected, key=lambda index: scores[index]))
-    return LoadedPassages(
-        archive=archive,
-        passages=[(passages_[index], scores[index]) for index in selected],
-        tokens=_count_tokens(archive, passages_, selected),
-    )
-
-
-def _count_tokens(
-    archive: ToolResultArchive, passages_: Sequence[Passage], selected: Sequence[int]
-) -> int:
-    loaded = LoadedPassages(
-        archive=archive, passages=[(passages_[index], 0.0) for index in selected], tokens=0
-    )
-    return tokens.count(loaded.text)
 
 
 def _scores(
-    passages_: Sequence[Passage], query: str, meaning: Meaning | None, cosines: Mapping[int, float]
+    passages: Sequence[Passage], query: str, meaning: Meaning | None, cosines: Mapping[int, float]
 ) -> dict[int, float]:
-    words = score_by_words(passages_, query)
+    words = score_by_words(passages, query)
     if meaning is None or not cosines:
         return words
     scale = scale_of(meaning.model)
@@ -153,7 +142,7 @@ def _scores(
     scores = {
         index: (1 - share) * words.get(index, 0.0)
         + share * (scale.of(cosines[index]) if index in cosines else 0.0)
-        for index in range(len(passages_))
+        for index in range(len(passages))
     }
     return {index: score for index, score in scores.items() if score > MIN_SCORE}
 
@@ -174,8 +163,6 @@ def _cosines(account_id: UUID, pk: UUID, meaning: Meaning | None) -> dict[int, f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relevance:
-    """Relevance of an archive to a query, from 0 to 1."""
-
     words: float  # the share of its words
     meaning: float  # of the passage that is nearest
 
@@ -214,8 +201,6 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """Matching archives, best first, with the decisions of the search."""
-
     hits: Sequence[Hit]
     decisions: Sequence[Mapping[str, Any]]
 
@@ -240,9 +225,9 @@ def search_archives(
 
 
 def _best_passage(archive: ToolResultArchive, query: str) -> Passage:
-    passages_ = split_passages(archive.result_full)
-    scores = score_by_words(passages_, query)
-    return passages_[max(scores, key=lambda index: (scores[index], -index), default=0)]
+    passages = split_passages(archive.result_full)
+    scores = score_by_words(passages, query)
+    return passages[max(scores, key=lambda index: (scores[index], -index), default=0)]
 
 
 def rank_archives(
@@ -253,12 +238,11 @@ def rank_archives(
     within = queries.Within.of(rows)
     words = queries.weigh(collection, terms(query))
     lexical_ids = queries.best_by_words(collection, words, within=within, limit=CANDIDATES)
-    nearest = (
-        queries.nearest(collection, meaning, within=within, limit=4 * CANDIDATES) if meaning else {}
-    )
-    measures = load_exact_scores(
-        collection, words, meaning, {*lexical_ids, *nearest}, context_collection=NO_FALLBACK
-    )
+    nearest = {}
+    if meaning:
+        nearest = queries.nearest(collection, meaning, within=within, limit=4 * CANDIDATES)
+    ids = {*lexical_ids, *nearest}
+    measures = load_exact_scores(collection, words, meaning, ids, context_collection=NO_FALLBACK)
     candidates = [
         Candidate(
             id=pk,
@@ -266,10 +250,8 @@ def rank_archives(
             bm25=measures.bm25.get(pk, 0.0),
             holds=measures.holds.get(pk, 0),
         )
-        for pk in {*lexical_ids, *nearest}
+        for pk in ids
     ]
     fusion_query = Query(text=query, idf=words.idf)
     scale = scale_of(meaning.model if meaning else active_model())
-    return [
-        (UUID(candidate.id), candidate.score) for candidate in fuse(fusion_query, candidates, scale)
-    ]
+    return [(UUID(one.id), one.score) for one in fuse(fusion_query, candidates, scale)]

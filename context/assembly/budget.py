@@ -28,8 +28,6 @@ SUMMARY_INDEX = -1  # the index of the row that holds the summary of earlier mes
 
 
 class BudgetExceeded(Exception):
-    """Raised when the protected parts alone exceed the budget."""
-
     def __init__(self, needed: int, budget: int, sections: Mapping[str, int]) -> None:
         super().__init__(f"The call needs {needed} tokens; the budget is {budget}.")
         self.needed, self.budget, self.sections = needed, budget, dict(sections)
@@ -165,7 +163,6 @@ def _list_prunable_slots(draft: Draft) -> list[Slot]:
 
 
 def _prune_slot(draft: Draft, slot: Slot, strategy: str) -> int:
-    """Prune one tool result; return the tokens saved."""
     material, policy, row = draft.material, draft.policy, draft.rows[slot.index]
     archive = material.pointers.get(slot_key(slot))
     language = material.language

@@ -40,7 +40,6 @@ class Item:
 
 
 def create_nonce(texts: Sequence[str]) -> str:
-    """Return a random nonce that occurs in none of the texts."""
     while True:
         nonce = token_hex(8)
         if not any(nonce in text for text in texts):
@@ -64,7 +63,6 @@ def render_item(item: Item) -> str:
 
 
 def escape_tags(text: str) -> str:
-    """Escape everything that looks like one of our tags."""
     return _TAG_LIKE.sub("&lt;", text)
 
 

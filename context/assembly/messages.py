@@ -93,7 +93,6 @@ def content_parts(message: Message) -> list[Mapping[str, Any]]:
 
 
 def list_slots(messages: Sequence[Message]) -> list[Slot]:
-    """Return every text that a tool returned, in order."""
     return [
         Slot(index=index, path=path, call_id=call_id, text=text)
         for index, message in enumerate(messages)
@@ -275,7 +274,6 @@ def message_text(message: Message) -> str:
 
 
 def uses_anthropic_format(messages: Sequence[Message]) -> bool:
-    """Return whether tools are called and answered in the Anthropic format."""
     return any(
         part.get("type") in ("tool_use", "tool_result")
         for message in messages

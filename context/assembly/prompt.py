@@ -27,8 +27,6 @@ _RULES_HEAD = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A section in its message, with the tokens that it adds."""
-
     name: str
     text: str
     tokens: int

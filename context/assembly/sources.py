@@ -118,7 +118,6 @@ def _is_memory_enabled(account_id: UUID) -> bool:
 
 
 def _query_source(name: str, request: RetrievalRequest, results: Retrieved, *, left: float) -> None:
-    """Query one source through its circuit breaker."""
     if left < MIN_MS:
         results.decisions.append({"action": "km_timeout", "source": name, "left_ms": round(left)})
         return

@@ -30,7 +30,6 @@ _DROPPED = ("$schema", "$id", "$comment")
 
 
 def normalise_schema(schema: Mapping[str, Any]) -> StrictSchema:
-    """Return the strict form of a tool's input schema. Idempotent."""
     conversion = _Conversion(schema)
     result = conversion.convert(schema, ())
     if result.get("type") != "object":

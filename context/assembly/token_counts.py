@@ -25,7 +25,6 @@ def count_messages(messages: Iterable[Message]) -> int:
 
 
 def count_results(message: Message) -> int:
-    """Count the tool results of a message."""
     if message["role"] == "tool":
         return _content(message.get("content"))
     parts = content_parts(message)

@@ -41,7 +41,6 @@ def conversation(*, messages: int = MESSAGES, size: int = TOKENS, seed: int = 0)
 
 
 def _text(random_: random.Random, size: int) -> str:
-    """Return a text of about `size` tokens."""
     return " ".join(random_.choices(WORDS, k=max(1, int(size / 1.7))))
 
 

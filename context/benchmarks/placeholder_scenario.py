@@ -56,10 +56,8 @@ def build_manual(topic: str, number: int) -> str:
     while len(text) < RESULT_LENGTH:
         if not planted and len(text) > fact_position:
             text, planted = text + render_fact(topic, number), True
-        sentence = (
-            random.choice(_TIMES) + "，" + random.choice(_PARTS) + "应当" + random.choice(_ACTIONS)
-        )
-        text += f"{sentence}{random.choice(_THINGS)}，{random.choice(_ENDINGS)}"
+        text += f"{random.choice(_TIMES)}，{random.choice(_PARTS)}应当{random.choice(_ACTIONS)}"
+        text += f"{random.choice(_THINGS)}，{random.choice(_ENDINGS)}"
         text += "\n" if random.random() < 0.2 else ""  # noqa: PLR2004 - a paragraph of five
     return text[:RESULT_LENGTH]
 
@@ -89,14 +87,12 @@ def _turn(number: int) -> _Turn:
     topic = _TOPICS[number]
     function = {"name": "search_manual", "arguments": f'{{"query": "{topic}怎么配置"}}'}
     call = {"id": f"call_{number}", "type": "function", "function": function}
+    answer = f"{topic}的配置步骤如下：先登记，再核对，最后归档。"
     return _Turn(
         user={"role": "user", "content": f"{topic}怎么配置？"},
         call={"role": "assistant", "content": None, "tool_calls": [call]},
         result=build_manual(topic, number),
-        answer={
-            "role": "assistant",
-            "content": f"{topic}的配置步骤如下：先登记，再核对，最后归档。",
-        },
+        answer={"role": "assistant", "content": answer},
     )
 
 
@@ -106,36 +102,28 @@ def run_scenario(client: Client, conversation: str) -> list[ModeResult]:
     archived = [
         _archive_result(client, turn, number, conversation) for number, turn in enumerate(turns)
     ]
+    results, placeholders = [turn.result for turn in turns], [one["content"] for one in archived]
+    passages = {"max_tokens": PASSAGE_TOKENS}
     return [
-        ModeResult(
-            name="accumulated", tokens=_count_turns(turns, [turn.result for turn in turns], [])
-        ),
-        ModeResult(
-            name="placeholders",
-            tokens=_count_turns(turns, [archive["content"] for archive in archived], []),
-        ),
-        _run_with_loads(client, turns, archived, "one full load per turn", {}),
-        _run_with_loads(
-            client, turns, archived, "one load per turn, passages", {"max_tokens": PASSAGE_TOKENS}
-        ),
+        ModeResult(name="accumulated", tokens=_count_turns(turns, results, [])),
+        ModeResult(name="placeholders", tokens=_count_turns(turns, placeholders, [])),
+        _run_with_loads(client, turns, archived, "one load a turn, whole", {}),
+        _run_with_loads(client, turns, archived, "one load a turn, passages", passages),
     ]
 
 
 def _archive_result(
     client: Client, turn: _Turn, number: int, conversation: str
 ) -> Mapping[str, Any]:
-    return client(
-        "POST",
-        "tool-results",
-        {
-            "tool_name": "search_manual",
-            "tool_input": {"query": turn.user["content"]},
-            "tool_call_id": f"call_{number}",
-            "conversation_id": conversation,
-            "result": turn.result,
-            "language": "zh",
-        },
-    )
+    body = {
+        "tool_name": "search_manual",
+        "tool_input": {"query": turn.user["content"]},
+        "tool_call_id": f"call_{number}",
+        "conversation_id": conversation,
+        "result": turn.result,
+        "language": "zh",
+    }
+    return client("POST", "tool-results", body)
 
 
 def _run_with_loads(

@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Q, Subquery
 from django.utils.translation import gettext_lazy as _
 
 from context.archives.placeholders import MAX_SOURCES, Archived
-from kmapp.accounts.models import AccountQuerySet, SealedModel
+from kmapp.accounts.models import AccountQuerySet, M, SealedModel
 from kmapp.database.content_digests import keyed_digest, keyed_digests
 
 COLLECTION = "context.archive"  # of term postings and of passage vectors
@@ -28,7 +28,6 @@ class ArchiveScope:
     tool_name: str = ""
 
     def ids(self) -> dict[str, str]:
-        """Return the columns of a row in this scope."""
         return {name: getattr(self, name) for name in SCOPE_FIELDS}
 
 
@@ -68,7 +67,15 @@ def _purpose(account_id: UUID) -> str:
     return f"context.archive.{account_id}"
 
 
-class ArchiveQuerySet(AccountQuerySet["ToolResultArchive"]):
+class NewestFirstQuerySet(AccountQuerySet[M]):
+    def after(self, last: UUID) -> Self:
+        """Return the rows that follow this one, newest first."""
+        cursor = type(self)(self.model).filter(pk=last, account_id=OuterRef("account_id"))
+        created_at = Subquery(cursor.values("created_at"))
+        return self.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=last))
+
+
+class ArchiveQuerySet(NewestFirstQuerySet["ToolResultArchive"]):
     def in_scope(self, within: ArchiveScope) -> Self:
         names = ("conversation_id", "thread_id", "tool_name")
         ids = {name: value for name in names if (value := getattr(within, name))}
@@ -79,14 +86,7 @@ class ArchiveQuerySet(AccountQuerySet["ToolResultArchive"]):
     def older_than(self, moment: datetime) -> Self:
         return self.filter(created_at__lt=moment).order_by("created_at", "pk")
 
-    def after(self, last: UUID) -> Self:
-        """Return the archives after this one, newest first."""
-        cursor = self.model.objects.filter(pk=last, account_id=OuterRef("account_id"))
-        created_at = Subquery(cursor.values("created_at"))
-        return self.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=last))
-
     def briefly(self) -> Self:
-        """Defer the results themselves."""
         return self.defer("result_full", "tool_input")
 
 

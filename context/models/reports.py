@@ -12,22 +12,16 @@ from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
-from context.models.archives import Extractive
-from kmapp.accounts.models import AccountOwned, AccountQuerySet, SameAccountKey
+from context.models.archives import Extractive, NewestFirstQuerySet
+from kmapp.accounts.models import AccountOwned, SameAccountKey
 
 
-class ReportQuerySet(AccountQuerySet["ContextCostReport"]):
+class ReportQuerySet(NewestFirstQuerySet["ContextCostReport"]):
     def newest_first(self) -> Self:
         return self.order_by("-created_at", "-pk")
-
-    def after(self, last: UUID) -> Self:
-        """Return the reports after this one, newest first."""
-        cursor = self.model.objects.filter(pk=last, account_id=OuterRef("account_id"))
-        created_at = Subquery(cursor.values("created_at"))
-        return self.filter(Q(created_at__lt=created_at) | Q(created_at=created_at, pk__lt=last))
 
     def ids(self) -> models.QuerySet[ContextCostReport, UUID]:
         """Return the ids alone, from the index; see `load_page`."""

@@ -84,8 +84,6 @@ class SettingsQuerySet(AccountQuerySet["ContextSettings"]):
 
 
 class ContextSettings(SealedModel):
-    """One row for each account that changed a setting."""
-
     archive_threshold = models.PositiveIntegerField(
         _("archive tool results longer than (characters)"),
         default=10_000,

@@ -117,7 +117,6 @@ def tokens_by_tool(items: Iterable[Item]) -> dict[str, int]:
 
 
 def list_called_tools(items: Iterable[Item]) -> list[str]:
-    """Return the names of the tools that the sent conversation calls."""
     return sorted({name for item in items for name in item.get("calls", ())})
 
 

@@ -10,8 +10,6 @@ EDGES = (-50.0, -25.0, -10.0, -1.0, 1.0, 10.0, 25.0, 50.0)  # percent
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Tokens of one call that fits both sides."""
-
     before: int
     after: int
 

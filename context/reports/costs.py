@@ -159,7 +159,6 @@ class Day:
 
 
 def list_days(period: Period, by: str, names: Sequence[str]) -> list[Day]:
-    """Return every day of the period, oldest first."""
     rows = period.query(
         "SELECT day, CASE WHEN name = ANY (%(names)s) THEN name END, sum(tokens)::bigint, sum(paid)"  # noqa: S608
         f" FROM {PARTS[by]} GROUP BY 1, 2",
@@ -190,7 +189,6 @@ class Result:
 
 
 def list_results(period: Period) -> list[Result]:
-    """Return the statistics of each variant. Inside `acting`."""
     rows = period.query(
         "SELECT variant, count(*),"
         " count(DISTINCT conversation_id) FILTER (WHERE conversation_id <> ''),"

@@ -52,7 +52,6 @@ def render_conversation(messages: Sequence[Message]) -> str:
 
 
 def parse_result_summary(raw: str, prompt: str, source: str) -> str:
-    """Return the summary of a tool result. Raises InvalidResponse."""
     summary = " ".join(_parse_summary(raw, prompt, source).split())
     if not MIN_LENGTH <= len(summary) <= MAX_LENGTH:
         raise InvalidResponse(

@@ -50,8 +50,6 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """A selection and the record of it."""
-
     answer: Answer
     selection: Selection
     decision: RuleDecision

@@ -140,7 +140,6 @@ def _decision(
 
 
 def _create_decision(verdict: Verdict, question: Question, selected: str, pk: UUID) -> RuleDecision:
-    """Record a decision for a tool that was selected without a request."""
     account_id = verdict.account_id
     columns = {"id": pk, "selected_tool": selected, "origin": RuleDecision.Origin.FEEDBACK}
     run_id = verdict.run_id

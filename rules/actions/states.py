@@ -75,8 +75,6 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """A rule in its new state, and the commit of the change."""
-
     rule: Rule
     commit: Commit
     replaced: Rule | None = None

@@ -1,7 +1,7 @@
 """Synchronization of a rule's form with its JSON. Pure.
 
-The form shows a part of a rule only if it can say all of it. What it cannot say is changed as JSON
-and kept by the form as it is.
+The form displays a part of a rule only if it can represent all of it. Other parts are edited as
+JSON, and the form preserves them.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 from kmapp.api.strict_json import Refused, parse
 
 Json = dict[str, Any]
-IS, ALL = "is", "all"  # a value as it stands; a list that must be held
+IS, ALL = "is", "all"  # an equal value; a list whose items must be contained
 OPERATORS = (
     *(IS, "$ne", "$in", "$nin", "$gt", "$gte", "$lt", "$lte"),
     *("$contains", ALL, "$exists", "$regex"),
@@ -26,7 +26,7 @@ SEPARATOR = re.compile(r"[,，\n]")
 
 
 class Unsaid(ValueError):
-    """A row that says nothing yet: `place` is where, `reason` what is missing."""
+    """An incomplete row: `place` is the part of the rule, `reason` what is missing."""
 
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class Unsaid(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a condition: what must stand at a place of the context."""
+    """One line of a condition."""
 
     path: str
     operator: str
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """What the form shows. None: that part is more than the form can say."""
+    """The fields of the form; None for a part that the form cannot represent."""
 
     when: tuple[Row, ...] | None = ()
     unless: tuple[Row, ...] | None = ()
@@ -53,7 +53,6 @@ class Form:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Equal as JSON: true is not 1."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
@@ -78,10 +77,9 @@ def _rows_of(condition: Any) -> tuple[Row, ...] | None:
     if any(row.operator not in OPERATORS or row.path.startswith("$") for row in rows):
         return None
     try:
-        parsed = condition_of(rows)
+        return rows if same(condition_of(rows), condition) else None
     except Unsaid:
         return None
-    return rows if same(parsed, condition) else None
 
 
 def _rows(condition: Mapping[str, Any]) -> Iterator[Row]:
@@ -168,14 +166,13 @@ def _with(part: Mapping[str, Any], name: str, value: Any) -> Json:
 
 
 def condition_of(rows: Sequence[Row]) -> Json:
-    """All rows hold. A row without a place and a value is not there."""
+    """Return the condition that all rows hold. A row without path and value is ignored."""
     condition: Json = {}
     for row in rows:
-        if not row.path and not row.value:
-            continue
-        if not row.path:
+        if row.path:
+            _add(condition, row)
+        elif row.value:
             raise Unsaid("", "place")
-        _add(condition, row)
     return condition
 
 
@@ -205,14 +202,10 @@ def _operand(row: Row) -> Any:
 
 
 def _tools_from_form(agreed: Any, parsed: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the tool lists of the form; empty ones only if they were agreed on."""
+    """Return the tool lists of the form; empty ones only if the rule has them."""
     existing = agreed if isinstance(agreed, Mapping) else {}
     names = {
         what: [name for one in SEPARATOR.split(text) if (name := one.strip())]
         for what, text in parsed.items()
     }
-    return {
-        what: tools_by_effect
-        for what, tools_by_effect in names.items()
-        if tools_by_effect or existing.get(what) == []
-    }
+    return {what: tools for what, tools in names.items() if tools or existing.get(what) == []}

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from rules.evaluation.conditions import is_operator
 
-DEEPEST = 3  # further inside, a condition is shown as it is written
+DEEPEST = 3  # deeper conditions are rendered as JSON
 LONGEST = 300  # characters of a value
 
 COMPARED: Mapping[str, str | Promise] = {
@@ -46,7 +46,7 @@ CODES: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What must stand at a place. `depth` says how far inside others it stands."""
+    """One line of a condition; `depth` is its nesting."""
 
     depth: int
     path: str
@@ -56,7 +56,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One thing that applies while a rule holds."""
+    """One effect of a matching rule."""
 
     icon: str
     words: str | Promise
@@ -100,7 +100,7 @@ def _operator(name: str, expected: Any, path: str, depth: int) -> Iterator[Line]
 
 
 def _joined(one: Any, path: str, depth: int) -> Iterator[Line]:
-    """One of several conditions; if it asks for more than one thing, they stand together."""
+    """Yield one of several conditions; one with several keys is grouped."""
     if not isinstance(one, Mapping):
         yield from _at(path, one, depth)
     elif len(one) == 1:
@@ -111,26 +111,20 @@ def _joined(one: Any, path: str, depth: int) -> Iterator[Line]:
 
 
 def effects(then: Any) -> list[Effect]:
-    """Tools first: they are what most rules are about."""
+    """Return the effects of a rule, tools first."""
     if not isinstance(then, Mapping):
         return []
-    tools, output = _part(then, "tool"), _part(then, "output")
+    tools = _part(then, "tool")
+    output, extensions = (
+        tuple(f"{name} = {as_json(value)}" for name, value in _part(then, part).items())
+        for part in ("output", "extensions")
+    )
     lines = [
         Effect("ban", _("denies"), _names(tools.get("deny"))),
         Effect("list-checks", _("allows only"), _names(tools.get("allow"))),
         Effect("star", _("prefers"), _names(tools.get("prefer"))),
-        Effect(
-            "file-text",
-            _("sets output"),
-            tuple(f"{name} = {as_json(value)}" for name, value in output.items()),
-        ),
-        Effect(
-            "package",
-            _("sets"),
-            tuple(
-                f"{name} = {as_json(value)}" for name, value in _part(then, "extensions").items()
-            ),
-        ),
+        Effect("file-text", _("sets output"), output),
+        Effect("package", _("sets"), extensions),
     ]
     empty = isinstance(tools.get("allow"), list) and not tools["allow"]
     return [one for one in lines if one.names or (empty and one.icon == "list-checks")]
@@ -138,7 +132,7 @@ def effects(then: Any) -> list[Effect]:
 
 @dataclass(frozen=True, slots=True)
 class EffectPart:
-    """One line of a whole rule in words: of which part, how far inside, and what it says."""
+    """One line of a part of a rule, with its nesting."""
 
     part: str
     depth: int
@@ -169,7 +163,7 @@ def _condition(part: str, condition: Any) -> list[EffectPart]:
 
 
 def compared(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, EffectPart]]:
-    """All lines of both, each with what became of it: "del", "ins", or "" where it stays."""
+    """Return the lines of both, marked as "del" or "ins", or "" if they are equal."""
     parts = zip(describe_effects(old), describe_effects(new), strict=True)
     return [line for before, after in parts for line in _lines(before, after)]
 

@@ -16,7 +16,7 @@ from kmapp.ledger.canonical import canonical
 from rules.editing.json_schemas import PARTS, Flaw, flaws_of, too_large
 
 Issue = dict[str, str]
-DEFAULT_SCOPE = "default"  # how other clients name the scope without a name
+DEFAULT_SCOPE = "default"  # the name of the unnamed scope in other clients
 CODES = {
     "then": "invalid_rule_then_json",
     "if": "invalid_rule_if_json",
@@ -48,7 +48,7 @@ WORDS: Mapping[str, str | Promise] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRule:
-    """One rule to write. Empty strings and None mean: not given."""
+    """A rule to create. Empty strings and None are missing values."""
 
     name: str
     summary: str = ""
@@ -64,17 +64,17 @@ class NewRule:
     id: UUID | None = None
 
     def key_in(self, account_id: UUID) -> UUID:
-        """Its id: the same for the same client id, whoever asks and how often."""
+        """Return its id, which is equal for the same client id."""
         if self.client_id:
             return uuid5(account_id, f"{self.scope}\x1f{self.client_id}")
         return self.id or uuid7()
 
     def sha256(self) -> str:
-        """Of all that was said, with a secret: the same client id and body is the same write."""
+        """Return a keyed digest of all fields, to recognise a repeated request."""
         return keyed_digest("rules.rule", canonical(asdict(self)))
 
     def is_of(self, sha256: str) -> bool:
-        """Whether this is what was kept with this digest."""
+        """Return whether the digest is of this rule, under any secret."""
         return matches_digest(sha256, "rules.rule", canonical(asdict(self)))
 
     def parts(self) -> dict[str, Any]:
@@ -85,7 +85,6 @@ class NewRule:
 
 
 def issues_of(rule: Mapping[str, Any]) -> list[Issue]:
-    """Return the issues of a rule's `if`, `then` and `exceptions`, by path."""
     return [issue for name in PARTS for issue in part_issues(name, rule[name])]
 
 
@@ -94,7 +93,7 @@ def part_issues(name: str, value: Any) -> list[Issue]:
 
 
 def size_issues(rule: Mapping[str, Any]) -> list[Issue]:
-    """Only whether a part is too large: drafts may be wrong in any other way."""
+    """Return the issues of parts that are too large: drafts may be invalid in any other way."""
     return [_issue(flaw) for name in PARTS for flaw in too_large(name, rule[name])]
 
 
@@ -107,7 +106,7 @@ def scope_of(scope_text: str | None) -> str:
 
 
 def refuse(issues: Sequence[Mapping[str, str]]) -> None:
-    """Refuse what cannot be a rule, saying every place; the code is that of the worst part."""
+    """Refuse an invalid rule with all issues; the code is that of the worst part."""
     if not issues:
         return
     parts = {issue["path"].partition(".")[0] for issue in issues}

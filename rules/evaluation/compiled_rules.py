@@ -89,6 +89,5 @@ def written_of(rule: Rule, *, live: bool | None = None) -> Written:
 
 
 def forget() -> None:
-    """Clear the cache."""
     with _lock:
         _cache.clear()

@@ -192,7 +192,6 @@ def _not_among(expected: Any) -> Test:
 
 
 def _contains(expected: Any) -> Test:
-    """Return whether a list contains the items, or a text contains the text."""
     items = expected if isinstance(expected, list) else [expected]
     in_list = _holds_scalars(items) if all(map(_is_scalar, items)) else _holds_all(items)
     if not isinstance(expected, str):

@@ -126,7 +126,6 @@ def observe(
 def observe_all(
     rules: RuleSet, matched: Matched, question: Question, feedback_counts: FeedbackCounts
 ) -> list[Observation]:
-    """Return the observation of each shadow rule."""
     editions = rules.live_editions
     replacing = [
         one

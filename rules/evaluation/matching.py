@@ -27,8 +27,6 @@ class Viewer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The definition of a rule."""
-
     id: str
     lineage: str  # shared by the editions of one rule
     name: str
@@ -47,8 +45,6 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A rule with its compiled conditions."""
-
     rule: Written
     condition: Condition
     exceptions: tuple[Condition, ...]

@@ -14,8 +14,6 @@ EVIDENCE_WEIGHT = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """The rank of a rule among the matching rules."""
-
     priority: int
     weight: float
     positive: int
@@ -117,7 +115,6 @@ def _below(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _put(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
-    """Put a value at a path, replacing an earlier value."""
     here = values
     for name in path[:-1]:
         inner = here.get(name)
@@ -147,7 +144,6 @@ def _clash(path: str, contributions: Sequence[tuple[Voice, Any]]) -> Clash | Non
 
 
 def _reason(winner: Voice, loser: Voice) -> str:
-    """Return why the winner ranks higher."""
     if winner.rank.priority != loser.rank.priority:
         return f"priority {winner.rank.priority} over {loser.rank.priority}"
     if winner.rank.evidence != loser.rank.evidence:

@@ -9,11 +9,11 @@ from rules.actions.retention import remove_outlived
 
 @shared_task
 def suggest() -> int:
-    """Make the suggestions of all accounts anew. How many there are now."""
+    """Replace the suggestions of all accounts. Return their number."""
     return sum(sweep(suggestions.suggest))
 
 
 @shared_task
 def delete_expired_decisions() -> int:
-    """Drop decisions that accounts no longer keep. How many that were."""
+    """Delete expired decisions of all accounts. Return their number."""
     return sum(sweep(remove_outlived))

@@ -10,7 +10,7 @@ from rules.models.rules import Rule
 
 
 class RuleDecision(AccountOwned):
-    """One selection of a tool, with all that is needed to make it again. A record, not truth."""
+    """One selection of a tool, with its inputs. A record that no commit seals."""
 
     class Origin(models.TextChoices):
         SELECT = "select", _("requested count")
@@ -72,7 +72,7 @@ class RuleDecision(AccountOwned):
 
 
 class RuleObservation(AccountOwned):
-    """What one watching rule would have made of one decision."""
+    """The effect that a shadow rule would have had on a decision."""
 
     rule = SameAccountKey(Rule, related_name="observations", verbose_name=_("rule"))
     decision = SameAccountKey(RuleDecision, related_name="observations", verbose_name=_("decision"))
@@ -100,7 +100,7 @@ class RuleObservation(AccountOwned):
 
 
 class RuleFeedback(SealedModel):
-    """How a decision went, or what somebody says of a rule. Once per decision and outcome."""
+    """Feedback on a decision, once for each outcome, or on a rule."""
 
     class Outcome(models.TextChoices):
         POSITIVE = "positive", _("good")
@@ -117,7 +117,7 @@ class RuleFeedback(SealedModel):
     )
     run_id = models.CharField(_("run"), max_length=200, blank=True)
     outcome = models.CharField(_("outcome"), max_length=13, choices=Outcome.choices)
-    # Whose statistics it counted in.
+    # The rules in whose statistics it is counted.
     rule_ids = ArrayField(models.UUIDField(), verbose_name=_("rules"), default=list)
     target = models.CharField(_("target"), max_length=8, blank=True)
     note = models.TextField(_("note"), blank=True)
@@ -142,7 +142,7 @@ class RuleFeedback(SealedModel):
 
 
 class RuleStatistics(AccountOwned):
-    """Feedback on one rule, counted. It can be counted again from the feedback."""
+    """Counts of the feedback on one rule. Derived: `recount` rebuilds them."""
 
     rule = models.OneToOneField(
         Rule,

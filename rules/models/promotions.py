@@ -13,13 +13,13 @@ from rules.models.rules import Rule
 
 class PromotionQuerySet(AccountQuerySet["RulePromotion"]):
     def undecided(self) -> Self:
-        """Those that a second person can still approve."""
+        """Return the requests that a second person can still approve."""
         waiting = RulePromotion.Status.WAITING
         return self.filter(status=waiting, rule__state=Rule.State.SHADOW)
 
 
 class RulePromotion(SealedModel):
-    """One person asks for a promotion, another approves it, of exactly what the first one saw."""
+    """The request of a promotion, which another person approves for exactly the same content."""
 
     class Status(models.TextChoices):
         WAITING = "waiting", _("Waiting")
@@ -27,7 +27,7 @@ class RulePromotion(SealedModel):
         WITHDRAWN = "withdrawn", _("Withdrawn")
 
     rule = SameAccountKey(Rule, related_name="promotions", verbose_name=_("rule"))
-    # Of what the rule says, and of what is live in its place.
+    # Of the rule and of its active edition.
     seen_sha256 = models.CharField(_("reviewed content digest"), max_length=64)
     override = models.BooleanField(_("gate override"), default=False)
     reason = models.TextField(_("reason"))
@@ -58,7 +58,7 @@ class RulePromotion(SealedModel):
 
 
 class RuleBacktest(Measurement):
-    """A rule tried on decisions that were recorded."""
+    """The effect of a rule on recorded decisions."""
 
     rule = SameAccountKey(Rule, related_name="backtests", verbose_name=_("rule"))
     version = models.PositiveIntegerField(_("rule version"))
@@ -81,7 +81,7 @@ class RuleBacktest(Measurement):
 
 
 class RuleSuggestion(AccountOwned):
-    """What the evidence suggests. Made anew by each run of the job; a person decides."""
+    """A suggestion from the evidence, replaced by each run of the job. A person decides."""
 
     class Kind(models.TextChoices):
         PROMOTE = "promote", _("Promote")

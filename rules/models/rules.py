@@ -17,12 +17,12 @@ MOST_WEIGHT = 2.0
 
 class RuleQuerySet(AccountQuerySet["Rule"]):
     def heeded(self) -> Self:
-        """Those that count, and those that watch."""
+        """Return active and shadow rules."""
         return self.filter(state__in=(Rule.State.ACTIVE, Rule.State.SHADOW))
 
 
 class Rule(SealedModel):
-    """One edition of a rule. What it says is fixed once it has watched: its evidence is of that.
+    """One edition of a rule, whose definition is fixed once it has been in shadow.
 
     Editions of one rule share a lineage, of which at most one is active. `version` counts the
     changes of this row.
@@ -72,7 +72,7 @@ class Rule(SealedModel):
     version = models.PositiveIntegerField(_("version"), default=1)
     shadowed_at = models.DateTimeField(_("in shadow since"), null=True, blank=True)
     activated_at = models.DateTimeField(_("active since"), null=True, blank=True)
-    # The edition whose place it took: rolling back gives the place back.
+    # The edition that it replaced, which a rollback restores.
     replaced = models.UUIDField(_("replaced edition"), null=True, blank=True, editable=False)
     created_by = models.CharField(_("written by"), max_length=50)
     created_at = models.DateTimeField(_("created"))
@@ -122,11 +122,10 @@ class Rule(SealedModel):
 
     @property
     def frozen(self) -> bool:
-        """Whether a change of what it says makes a new edition."""
+        """Return whether a change of its definition creates a new edition."""
         return self.state != self.State.DRAFT or self.shadowed_at is not None
 
     def definition(self) -> dict[str, Any]:
-        """Return the fields that define what the rule does."""
         return {
             "if": self.when,
             "then": self.then,
@@ -148,7 +147,7 @@ _MOVES: Mapping[str, frozenset[str]] = {
 
 
 class RuleVersion(State):
-    """One state of one rule, as its commit sealed it."""
+    """A version of a rule, as its commit sealed it."""
 
     class Event(models.TextChoices):
         ADD = "ADD", _("added")

@@ -11,10 +11,7 @@ MAX_RETENTION = 36_500  # days
 
 
 class RuleBook(SealedModel):
-    """The gate that a rule passes before it counts; and a number that grows with every change.
-
-    Whoever keeps compiled rules compares the number, read with each request.
-    """
+    """The evidence gate, and a counter of changes, by which caches of compiled rules expire."""
 
     unsealed_fields = ("commit_id", "changes")
 

@@ -22,10 +22,10 @@ MOST_TURNS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a rule's time of watching showed. Feedback is that of the decisions as they were made.
+    """The observations of a rule in shadow, with the feedback on the actual decisions.
 
-    A decision that the rule would have changed and that went well speaks against the rule; one that
-    went badly speaks for it. So does what people say of the rule itself.
+    Positive feedback on a decision that the rule would have changed is evidence against the rule,
+    and negative feedback is evidence for it. Feedback on the rule itself counts as well.
     """
 
     seen: int
@@ -55,11 +55,11 @@ class Evidence:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Turn:
-    """Decisions that would have gone from one tool to another, and how they went as they were.
+    """Decisions that would have changed from one tool to another, with their actual feedback.
 
-    An empty tool is none. From a tool to itself: something else about it would be different.
+    An empty tool is none. With equal tools, another part of the decision would have changed.
     """
 
     before: str
@@ -71,7 +71,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that the gate asks for, in words that say what is and what is needed."""
+    """One condition of the gate, with the actual and the required value."""
 
     met: bool
     text: str
@@ -79,7 +79,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """What keeps a rule from counting."""
+    """The conditions for the promotion of a rule."""
 
     checks: tuple[Check, ...]
     needs: dict[str, Any]
@@ -99,7 +99,7 @@ def book_of(account_id: UUID) -> RuleBook:
 
 
 def evidence_of(rule: Rule) -> Evidence:
-    """Since the rule last began to watch. Five queries, whatever there is. Use inside `acting`."""
+    """Return the evidence since the rule entered shadow. Five queries. Use inside `acting`."""
     watched = observations_of(rule)
     observation_counts = watched.aggregate(
         matched=Count("pk", filter=Q(matched=True)), changed=Count("pk", filter=Q(changed=True))
@@ -136,7 +136,7 @@ def observations_of(rule: Rule) -> "QuerySet[RuleObservation]":
 
 
 def seen_by(rule: Rule) -> "QuerySet[RuleDecision]":
-    """Decisions that the rule was meant for, since it began to watch or count."""
+    """Return the decisions for its audience since the rule entered shadow."""
     rows = meant_for(rule)
     return rows.filter(created_at__gte=rule.shadowed_at) if rule.shadowed_at else rows
 
@@ -149,13 +149,11 @@ def meant_for(rule: Rule) -> "QuerySet[RuleDecision]":
 
 
 def last_changed(rule: Rule, most: int = LAST) -> list[RuleObservation]:
-    """Return the last decisions that the rule would have changed."""
     rows = observations_of(rule).filter(changed=True).select_related("decision")
     return list(rows.order_by("-created_at")[:most])
 
 
 def feedback_on(account_id: UUID, decisions: Sequence[UUID]) -> dict[UUID, list[RuleFeedback]]:
-    """Return the feedback on these decisions, by decision."""
     feedback_by_decision: dict[UUID, list[RuleFeedback]] = {}
     for row in RuleFeedback.objects.of(account_id).filter(decision__in=decisions).order_by("pk"):
         feedback_by_decision.setdefault(row.decision_id, []).append(row)  # type: ignore[arg-type]
@@ -174,16 +172,9 @@ def turns_of(rule: Rule) -> list[Turn]:
         good=Count("pk", filter=Q(_went(GOOD))),
         bad=Count("pk", filter=Q(_went(BAD))),
     )
-    return [
-        Turn(
-            before=row["before"],
-            after=row["tool"],
-            times=row["times"],
-            good=row["good"],
-            bad=row["bad"],
-        )
-        for row in counted.order_by("-times", "before", "tool")[:MOST_TURNS]
-    ]
+    ranked = counted.order_by("-times", "before", "tool")
+    columns = ("before", "tool", "times", "good", "bad")
+    return [Turn(*row) for row in ranked.values_list(*columns)[:MOST_TURNS]]
 
 
 def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
@@ -205,12 +196,8 @@ def gate_of(evidence: Evidence, book: RuleBook) -> Gate:
             % {"share": round(100 * against), "most": round(100 * book.max_against)},
         ),
     )
-    needs = {
-        "min_seen": book.min_seen,
-        "min_changed": book.min_changed,
-        "max_against": book.max_against,
-    }
-    return Gate(checks=checks, needs=needs)
+    names = ("min_seen", "min_changed", "max_against")
+    return Gate(checks=checks, needs={name: getattr(book, name) for name in names})
 
 
 def live_edition(rule: Rule) -> Rule | None:

@@ -1,15 +1,11 @@
 """manage.py context_perf: latency of context. Leaves no data behind."""
 
-import statistics
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from time import perf_counter, process_time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import CommandParser
 from django.core.paginator import Paginator
-from django.db import transaction
 
 from context.actions.assemble import assemble_call
 from context.actions.comparisons import (
@@ -25,10 +21,9 @@ from context.models import ContextCostReport, ReportQuerySet
 from context.models.archives import ArchiveScope
 from context.reports.costs import PARTS, Period, calculate_totals, list_days, list_parts
 from context.reports.savings import find_savings
-from kmapp.accounts.acting import acting
-from kmapp.accounts.actions import create_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
+from kmapp.management.benchmark import BenchmarkCommand, temporary_account
 from kmapp.text import tokens
 
 WINDOW = 200_000
@@ -36,12 +31,11 @@ CONVERSATIONS = 50  # conversations to replay
 PAGE = 50
 
 
-class Command(BaseCommand):
+class Command(BenchmarkCommand):
     help = (
-        "Measure assembly of a call with 200 messages, 100,000 tokens and 60 tools excluding "
-        "retrieval (assemble), a replay of 1,000 such calls under another policy (replay), "
-        "and the pages of many calls (pages). Uses a separate account and rolls back at the "
-        "end."
+        "Measure the assembly of a call of 200 messages, 100,000 tokens and 60 tools without "
+        "retrieval (assemble), replays of 1,000 calls with another policy (replay), and the pages "
+        "of many calls (pages), in an account that is rolled back."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -117,18 +111,6 @@ class Command(BaseCommand):
         period_totals = calculate_totals(period)
         self.measure("savings", partial(find_savings, period, period_totals), options["number"])
 
-    def measure(self, name: str, work: Callable[[], object], number: int) -> None:
-        times = []
-        for _ in range(number):
-            started = perf_counter()
-            work()
-            times.append(1000 * (perf_counter() - started))
-        self.write_timing(name, times)
-
-    def write_timing(self, name: str, times: list[float]) -> None:
-        p95 = sorted(times)[int(0.95 * len(times))]
-        self.stdout.write(f"{name}: median {statistics.median(times):.1f} ms, p95 {p95:.1f} ms")
-
 
 def build_request(account: Account, messages: list[Any], conversation_id: str) -> Request:
     return Request(
@@ -151,13 +133,3 @@ def load_costs(period: Period, by: str) -> None:
     calculate_totals(period)
     results, _there = list_parts(period, by, limit=PAGE)
     list_days(period, by, [part.name for part in results])
-
-
-@contextmanager
-def temporary_account() -> Iterator[Account]:
-    """Yield an account that is rolled back at the end."""
-    with transaction.atomic():
-        account = create_account(name="context perf")
-        with acting(account):
-            yield account
-        transaction.set_rollback(True)

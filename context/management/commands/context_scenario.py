@@ -17,7 +17,6 @@ SECONDS = 60  # timeout of a request
 
 
 def parse_url(text: str) -> SplitResult:
-    """Parse a base URL such as http://127.0.0.1:8000."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ArgumentTypeError(
@@ -27,7 +26,6 @@ def parse_url(text: str) -> SplitResult:
 
 
 def create_client(base: SplitResult, key: str) -> Client:
-    """Return a function that sends requests to the API at this URL."""
     kind = HTTPSConnection if base.scheme == "https" else HTTPConnection
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
 
@@ -38,21 +36,20 @@ def create_client(base: SplitResult, key: str) -> Client:
         try:
             connection.request(method, f"{base.path.rstrip('/')}/v1/{path}{query}", body, headers)
             response = connection.getresponse()
-            body_: Mapping[str, Any] = json.load(response)
+            content: Mapping[str, Any] = json.load(response)
         finally:
             connection.close()
         if response.status >= HTTPStatus.BAD_REQUEST:
-            raise CommandError(f"{method} {path}: {response.status} {body_.get('message')}")
-        return body_
+            raise CommandError(f"{method} {path}: {response.status} {content.get('message')}")
+        return content
 
     return send
 
 
 class Command(BaseCommand):
     help = (
-        "Run ten turns with a tool result of 50,000 characters each against an API and "
-        "report their cost in tokens: with the full history, with placeholders, and with one "
-        "load per turn. The results stay until they are erased."
+        "Run ten turns with a tool result of 50,000 characters each against an API, and print "
+        "their tokens: accumulated, as placeholders, with one load a turn. The results stay stored."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

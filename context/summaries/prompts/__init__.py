@@ -1,6 +1,6 @@
-"""What a chat model is told when it is to sum up. What it reads was written by others.
+"""Prompts for summaries of untrusted texts by the chat model.
 
-The prompts say so, and what comes back is not trusted either (context.summaries.model_summaries).
+Responses are validated by `context.summaries.model_summaries`, because they are untrusted too.
 """
 
 from pathlib import Path

@@ -1,25 +1,19 @@
 """manage.py rules_perf: measure thousands of rules. Leaves no data behind."""
 
-import statistics
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
-from time import perf_counter
 from typing import Any
 from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandParser
-from django.db import transaction
+from django.core.management.base import CommandParser
 from django.http import QueryDict
 from django.utils import timezone
 from rest_framework.renderers import JSONRenderer
 
-from kmapp.accounts.acting import acting
-from kmapp.accounts.actions import create_account
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
+from kmapp.management.benchmark import BenchmarkCommand, seconds, temporary_account
 from rules.actions.backtests import run
 from rules.actions.decisions import decide, evaluate_rules
 from rules.actions.rules import touch
@@ -35,11 +29,8 @@ TOOLS = ("bash", "curl", "grep", "sed")
 CONTEXT = {"intent": "match", "user": {"tier": "pro"}, "count": 3, "tags": ["a", "b"]}
 
 
-class Command(BaseCommand):
-    help = (
-        "Measure rule evaluation, tool selection and backtests in a separate account; rolled "
-        "back at the end."
-    )
+class Command(BenchmarkCommand):
+    help = "Measures evaluating, selecting and backtesting in an account of its own; undone after."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--rules", type=int, default=5_000)
@@ -50,8 +41,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with undone() as account:
-            fill(account, options["rules"])
+        with temporary_account() as account:
+            create_rules(account, options["rules"])
             question = Question(context=CONTEXT, candidates=TOOLS)
 
             def evaluate() -> None:
@@ -60,44 +51,20 @@ class Command(BaseCommand):
 
             first = seconds(evaluate)
             self.stdout.write(f"compiling {options['rules']:,} rules: {1000 * first:.0f} ms")
-            self.report("evaluate", evaluate, options["number"])
-            self.report(
-                "select and record",
-                lambda: decide(account.pk, SYSTEM, question),
-                options["number"],
-            )
-            test = recorded(account.pk, options["decisions"])
-            elapsed = seconds(lambda: run(account.pk, test))
-            self.stdout.write(f"backtest over {options['decisions']:,} decisions: {elapsed:.1f} s")
-            decided(account.pk, max(0, options["log"] - options["decisions"]))
+            number, decisions = options["number"], options["decisions"]
+            self.measure("evaluate", evaluate, number)
+            self.measure("select and record", partial(decide, account.pk, SYSTEM, question), number)
+            test = create_backtest(account.pk, decisions)
+            elapsed = seconds(partial(run, account.pk, test))
+            self.stdout.write(f"backtest over {decisions:,} decisions: {elapsed:.1f} s")
+            create_decisions(account.pk, max(0, options["log"] - decisions))
             for query in ("", DEEP, "selected_tool=bash", "kind=differs", "kind=rated"):
                 work = partial(load_decision_list, account.pk, QueryDict(query))
-                self.report(f"log without statistics ?{query[:24]}", work, 10)
-
-    def report(self, name: str, work: Callable[[], object], number: int) -> None:
-        times = sorted(1000 * seconds(work) for _ in range(number))
-        p95 = times[int(0.95 * len(times))]
-        self.stdout.write(f"{name}: median {statistics.median(times):.1f} ms, p95 {p95:.1f} ms")
+                self.measure(f"log without statistics ?{query[:24]}", work, 10)
 
 
-def seconds(work: Callable[[], object]) -> float:
-    started = perf_counter()
-    work()
-    return perf_counter() - started
-
-
-@contextmanager
-def undone() -> Iterator[Account]:
-    """Provide an account in a transaction that is rolled back."""
-    with transaction.atomic():
-        account = create_account(name="rules perf")
-        with acting(account):
-            yield account
-        transaction.set_rollback(True)
-
-
-def fill(account: Account, number: int) -> None:
-    """Rules of which some match, in the states that count and watch."""
+def create_rules(account: Account, number: int) -> None:
+    """Create active and shadow rules, of which some match."""
     now = timezone.now()
     rules = []
     for i in range(number):
@@ -130,8 +97,8 @@ def fill(account: Account, number: int) -> None:
     touch(account.pk, book)
 
 
-def decided(account_id: UUID, number: int) -> None:
-    """Decisions with contexts of all sorts. In pieces: an idle transaction is ended."""
+def create_decisions(account_id: UUID, number: int) -> None:
+    """Create decisions in batches, because the database ends an idle transaction."""
     now = timezone.now()
     for first in range(0, number, PIECE):
         RuleDecision.objects.bulk_create(
@@ -158,9 +125,9 @@ def _decision(account_id: UUID, i: int, now: datetime) -> RuleDecision:
     )
 
 
-def recorded(account_id: UUID, number: int) -> UUID:
-    """As many decisions, and a rule to try on them."""
-    decided(account_id, number)
+def create_backtest(account_id: UUID, number: int) -> UUID:
+    """Create decisions and a backtest on them; return its id."""
+    create_decisions(account_id, number)
     rule = Rule.objects.of(account_id).filter(state=Rule.State.SHADOW).earliest("pk")
     rule.when = {"n": {"$gte": number // 2}}
     test = RuleBacktest(

@@ -38,7 +38,7 @@ Outcome = RuleFeedback.Outcome
 
 
 def load_demo(actors: DemoActors) -> str:
-    """Tell it once: decisions only for rules that are new. Returns what to look at."""
+    """Load the demo data once; decisions only for new rules. Return a summary with links."""
     data = json.loads(Path(__file__).with_name("rules.json").read_text())
     fresh = [rule for one in data["rules"] if (rule := _write(actors, one))]
     decision_count = _make_decisions(actors, data) if fresh else 0
@@ -87,14 +87,13 @@ def _decision(actors: DemoActors, rule: Rule) -> Decision:
 
 
 def _change(actors: DemoActors, data: Mapping[str, Any]) -> None:
-    """Another edition of one that counts, as a draft."""
+    """Create another edition of an active rule, as a draft."""
     with acting(actors.account):
         rule = Rule.objects.of(actors.account).get(client_id=f"demo-{data['of']}")
         edit(actors.account.pk, actors.person, rule.pk, {"when": data["if"]}, reason=data["reason"])
 
 
 def _make_decisions(actors: DemoActors, data: Mapping[str, Any]) -> int:
-    """Record decisions of demo agents with some outcomes."""
     decision_count = 0
     for turn in range(data["rounds"]):
         for context in data["contexts"]:
@@ -114,7 +113,7 @@ def _make_decisions(actors: DemoActors, data: Mapping[str, Any]) -> int:
 
 
 def _rate(actors: DemoActors, decided: Decided) -> None:
-    """Angry customers were glad of a person, and of nothing else."""
+    """Rate a decision: with angry customers only asking the manager is good."""
     question, tool = decided.answer.question, decided.decision.selected_tool
     went_badly = question.context.get("mood") == "angry" and tool != "ask_manager"
     verdict = Verdict(
