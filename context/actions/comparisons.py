@@ -151,9 +151,7 @@ def _build_difference(
     fits = (differences["fits_before"], differences["fits_after"])
     price = prices.get(report.model)
     change = total["after"] - total["before"] if all(fits) else 0
-    same = replay.before is replay.after or (
-        fits[0] == fits[1] and not change and not any(differences[name] for name in _CHANGE_KEYS)
-    )
+    differs = fits[0] != fits[1] or change or any(differences[name] for name in _CHANGE_KEYS)
     return ContextDifference(
         account_id=comparison.account_id,
         comparison=comparison,
@@ -169,7 +167,7 @@ def _build_difference(
         evidence_lost=len(differences["evidence_lost"]) if all(fits) else 0,
         cost_before=calculate_cost(price, {"input": total["before"]}) if fits[0] else None,
         cost_after=calculate_cost(price, {"input": total["after"]}) if fits[1] else None,
-        is_same=same,
+        is_same=replay.before is replay.after or not differs,
         differences=differences,
     )
 

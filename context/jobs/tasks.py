@@ -13,10 +13,10 @@ from kmapp.accounts.sweep import sweep
 @shared_task
 def keep_to_retention() -> int:
     """Delete expired tool results and inputs. Return their number."""
-    return sum(sweep(_let_go))
+    return sum(sweep(_remove_expired))
 
 
-def _let_go(account_id: UUID) -> int:
-    gone = remove_expired_inputs(account_id)
+def _remove_expired(account_id: UUID) -> int:
+    inputs = remove_expired_inputs(account_id)
     backfill_markers(account_id)
-    return gone + remove_expired_archives(account_id)
+    return inputs + remove_expired_archives(account_id)

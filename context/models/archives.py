@@ -1,6 +1,6 @@
 """Archived tool results, stored whole and loaded by id."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, Self
@@ -56,11 +56,6 @@ class NewResult:
 def sent_sha256(account_id: UUID, text: str) -> str:
     """Return a keyed digest of the original text, from which redacted text cannot be guessed."""
     return keyed_digest(_purpose(account_id), text)
-
-
-def sent_sha256s(account_id: UUID, text: str) -> Iterator[str]:
-    """Yield the digest under each secret, including rotated ones."""
-    return keyed_digests(_purpose(account_id), text)
 
 
 def _purpose(account_id: UUID) -> str:
@@ -148,8 +143,9 @@ class ToolResultArchive(SealedModel):
 
     def markers(self) -> list[str]:
         """Return the markers by which parts of calls refer to this archive."""
-        stored_digests = sent_sha256s(self.account_id, self.result_full)
-        return [str(self.pk), self.sent_sha256, *stored_digests]
+        # Under each secret, including rotated ones.
+        stored = keyed_digests(_purpose(self.account_id), self.result_full)
+        return [str(self.pk), self.sent_sha256, *stored]
 
     def to_placeholder(self) -> Archived:
         return Archived(

@@ -60,14 +60,11 @@ def _weigh_sentences(pieces: list[str], query: str) -> list[float]:
     words = [frozenset(terms(piece)) for piece in pieces]
     frequencies = Counter(word for sentence_terms in words for word in sentence_terms)
     query_terms = frozenset(terms(query))
-    return [
-        sum(
-            math.log1p(frequencies[word]) + QUERY_WEIGHT * (word in query_terms)
-            for word in sentence_terms
-        )
-        / (8 + len(sentence_terms))
-        for sentence_terms in words
-    ]
+    weights = {
+        word: math.log1p(frequencies[word]) + QUERY_WEIGHT * (word in query_terms)
+        for word in frequencies
+    }
+    return [sum(weights[word] for word in one) / (8 + len(one)) for one in words]
 
 
 def _select_sentences(pieces: list[str], weights: list[float]) -> set[int]:
@@ -96,10 +93,10 @@ def summarise_query(tool_input: Any) -> str:
                 return " ".join(value.split())[:MAX_QUERY]
     if not tool_input:
         return ""
-    value = (
-        tool_input if isinstance(tool_input, str) else json.dumps(tool_input, ensure_ascii=False)
-    )
-    return " ".join(value.split())[:MAX_QUERY]
+    text = tool_input
+    if not isinstance(text, str):
+        text = json.dumps(tool_input, ensure_ascii=False)
+    return " ".join(text.split())[:MAX_QUERY]
 
 
 def extract_sources(text: str) -> list[str]:
@@ -135,13 +132,10 @@ def summarise_turns(messages: Sequence[Message], language: str, most: int) -> st
 
 def _render_turn(messages: Sequence[Message], turn: range, language: str) -> str:
     _head, user, assistant = _TURN_WORDS[language]
-    question = " ".join(
-        message_text(messages[index]) for index in turn if messages[index]["role"] == "user"
-    )
-    answers = [
-        message_text(messages[index]) for index in turn if messages[index]["role"] == "assistant"
-    ]
-    answer = next((text for text in reversed(answers) if text.strip()), "")
+    texts = [(messages[index]["role"], message_text(messages[index])) for index in turn]
+    question = " ".join(text for role, text in texts if role == "user")
+    answers = [text for role, text in texts if role == "assistant" and text.strip()]
+    answer = answers[-1] if answers else ""
     line = f"- {user}: {fold_text(question, QUESTION_LENGTH)}"
     if answer:
         line += f" → {assistant}: {fold_text(answer, ANSWER_LENGTH)}"

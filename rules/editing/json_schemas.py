@@ -18,29 +18,23 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 MOST_ITEMS = 200
 MOST_KEYS = 100
 LONGEST_NAME = 200
-LONGEST = 300  # characters of the names in a complaint
+LONGEST = 300  # characters of the names in a message
 LARGEST = 20_000  # characters of one part as JSON
 MOST_EXCEPTIONS = 20
 
 _ANY_LIST = {"type": "array", "maxItems": MOST_ITEMS}
-_CONDITIONS = {
-    "type": "array",
-    "minItems": 1,
-    "maxItems": MOST_ITEMS,
-    "items": {"$ref": "#/$defs/value"},
-}
+_VALUE = {"$ref": "#/$defs/value"}
+_CONDITIONS = {"type": "array", "minItems": 1, "maxItems": MOST_ITEMS, "items": _VALUE}
+_ORDERED = {"type": ["number", "string"]}
 _OPERANDS: dict[str, Any] = {
     "$and": _CONDITIONS,
     "$or": _CONDITIONS,
-    "$not": {"$ref": "#/$defs/value"},
+    "$not": _VALUE,
     "$eq": True,
     "$ne": True,
     "$in": _ANY_LIST,
     "$nin": _ANY_LIST,
-    "$gt": {"type": ["number", "string"]},
-    "$gte": {"type": ["number", "string"]},
-    "$lt": {"type": ["number", "string"]},
-    "$lte": {"type": ["number", "string"]},
+    **dict.fromkeys(("$gt", "$gte", "$lt", "$lte"), _ORDERED),
     "$contains": True,
     "$exists": {"type": "boolean"},
     "$regex": {"type": "string", "maxLength": LONGEST_PATTERN},
@@ -53,16 +47,13 @@ _DEFS = {
         "type": "object",
         "maxProperties": MOST_KEYS,
         "properties": _OPERANDS,
-        "patternProperties": {"^[^$]": {"$ref": "#/$defs/value"}},
+        "patternProperties": {"^[^$]": _VALUE},
         "additionalProperties": False,
     },
     "value": {
         "if": {"type": "object"},
         "then": {"$ref": "#/$defs/condition"},
-        "else": {
-            "if": {"type": "array"},
-            "then": {"maxItems": MOST_ITEMS, "items": {"$ref": "#/$defs/value"}},
-        },
+        "else": {"if": {"type": "array"}, "then": {"maxItems": MOST_ITEMS, "items": _VALUE}},
     },
 }
 _NAMES = {
@@ -72,19 +63,15 @@ _NAMES = {
     "uniqueItems": True,
 }
 
-IF: dict[str, Any] = {
-    "$schema": DRAFT,
-    "title": "if",
-    "$ref": "#/$defs/condition",
-    "$defs": _DEFS,
-}
+_CONDITION = {"$ref": "#/$defs/condition"}
+IF: dict[str, Any] = {"$schema": DRAFT, "title": "if", **_CONDITION, "$defs": _DEFS}
 EXCEPTIONS: dict[str, Any] = {
     "$schema": DRAFT,
     "title": "exceptions",
     "description": "Conditions that must not match.",
     "type": "array",
     "maxItems": MOST_EXCEPTIONS,
-    "items": {"allOf": [{"$ref": "#/$defs/condition"}], "minProperties": 1},
+    "items": {"allOf": [_CONDITION], "minProperties": 1},
     "$defs": _DEFS,
 }
 THEN: dict[str, Any] = {
@@ -117,10 +104,10 @@ RULE: dict[str, Any] = {
     "type": "object",
     "required": ["if", "then"],
     "properties": {
-        "if": {"$ref": "#/$defs/condition"},
-        "then": {name: value for name, value in THEN.items() if name != "$schema"},
-        "exceptions": {
-            name: value for name, value in EXCEPTIONS.items() if name not in ("$schema", "$defs")
+        "if": _CONDITION,
+        **{
+            name: {key: part[key] for key in part if key not in ("$schema", "$defs")}
+            for name, part in (("then", THEN), ("exceptions", EXCEPTIONS))
         },
         "priority": {"type": "integer", "minimum": -100, "maximum": 100, "default": 0},
         "weight": {"type": "number", "minimum": 0, "maximum": 2, "default": 1},
@@ -134,7 +121,7 @@ PUBLISHED = {"rule": RULE, "if": IF, "then": THEN, "exceptions": EXCEPTIONS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flaw:
-    """What is wrong at one place: `code` says what, `given` the names and numbers of it."""
+    """A violation at one path; `params` are the names and numbers in its message."""
 
     path: str
     code: str
@@ -147,17 +134,14 @@ def _validator(name: str) -> Draft202012Validator:
 
 
 def flaws_of(name: str, value: Any) -> list[Flaw]:
-    """Of one part of a rule, place by place. What is too large is not looked into."""
+    """Return the violations of one part of a rule. A part that is too large has only that one."""
     if large := too_large(name, value):
         return large
     flaws = [_flaw(name, error) for error in _validator(name).iter_errors(value)]
-    if not flaws and name != "then":
-        flaws = [
-            Flaw(path=path, code="pattern")
-            for path, pattern in _patterns(value, name)
-            if safe_pattern(pattern) is None
-        ]
-    return flaws
+    if flaws or name == "then":
+        return flaws
+    patterns = _patterns(value, name)
+    return [Flaw(path=path, code="pattern") for path, one in patterns if safe_pattern(one) is None]
 
 
 def too_large(name: str, value: Any) -> list[Flaw]:
@@ -170,8 +154,7 @@ def _flaw(name: str, error: ValidationError) -> Flaw:
     path = ".".join([name, *map(str, error.absolute_path)])
     code, constraint = str(error.validator), error.validator_value
     if code == "additionalProperties":
-        allowed_properties = error.schema.get("properties", {})
-        return Flaw(path=path, code="unknown", params=_unknown(error, allowed_properties))
+        return Flaw(path=path, code="unknown", params=_unknown(error))
     if code == "type":
         kinds = [constraint] if isinstance(constraint, str) else constraint
         return Flaw(path=path, code="-or-".join(kinds))
@@ -181,11 +164,12 @@ def _flaw(name: str, error: ValidationError) -> Flaw:
     return Flaw(path=path, code=code, params={"n": n, "most": constraint})
 
 
-def _unknown(error: ValidationError, allowed_properties: Mapping[str, Any]) -> dict[str, str]:
+def _unknown(error: ValidationError) -> dict[str, str]:
     """Return unknown properties, with the operators that are allowed there."""
-    names = {str(key) for key in error.instance if key not in allowed_properties}
+    allowed = error.schema.get("properties", {})
+    names = {str(key) for key in error.instance if key not in allowed}
     names = {key for key in names if key.startswith("$")} or names
-    return {"unknown": _join_names(names), "known": _join_names(allowed_properties)}
+    return {"unknown": _join_names(names), "known": _join_names(allowed)}
 
 
 def _join_names(names: Iterable[str]) -> str:
