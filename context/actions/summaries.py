@@ -82,7 +82,7 @@ def store_summary(
 
 def _flush_messages(request: Request, messages: Sequence[Message]) -> dict[str, object]:
     if not request.may_flush:
-        return {"action": "memory_flush", "skipped": "the key may not write memories"}
+        return {"action": "memory_flush", "skipped": "the key lacks the scope to write memories"}
     batch = MessageContext(
         **{name: getattr(request, name) for name in ("account_id", "actor", "scope")},
         user_id=request.within.user_id,

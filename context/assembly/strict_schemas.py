@@ -103,7 +103,7 @@ class _Conversion:
             schema["anyOf"] = schema.pop("oneOf")
             self.changes["oneOf"] = None
         elif "oneOf" in schema:
-            self.obstacles["oneOf beside anyOf"] = None
+            self.obstacles["oneOf next to anyOf"] = None
 
     def _merge_all_of(self, schema: Schema, seen: tuple[str, ...]) -> Schema:
         """Merge the parts of one object; other combinations have no strict form."""

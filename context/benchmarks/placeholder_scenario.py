@@ -107,8 +107,8 @@ def run_scenario(client: Client, conversation: str) -> list[ModeResult]:
     return [
         ModeResult(name="accumulated", tokens=_count_turns(turns, results, [])),
         ModeResult(name="placeholders", tokens=_count_turns(turns, placeholders, [])),
-        _run_with_loads(client, turns, archived, "one load a turn, whole", {}),
-        _run_with_loads(client, turns, archived, "one load a turn, passages", passages),
+        _run_with_loads(client, turns, archived, "one full load per turn", {}),
+        _run_with_loads(client, turns, archived, "one load per turn, passages", passages),
     ]
 
 

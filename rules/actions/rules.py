@@ -50,7 +50,9 @@ def create(account_id: UUID, actor: Actor, draft: NewRule, *, reason: str = "") 
         except IntegrityError as error:
             lost = error  # a concurrent request wrote this id: look again
     # An id that never becomes visible belongs to another account.
-    raise Conflict("Others keep writing the same ids: try again, or use others.") from lost
+    raise Conflict(
+        "Other requests keep writing the same client_ids. Try again, or use other ones."
+    ) from lost
 
 
 def write_in(account: Account, drafts: Sequence[NewRule], commit: Recording) -> WrittenRules:

@@ -33,9 +33,10 @@ PAGE = 50
 
 class Command(BenchmarkCommand):
     help = (
-        "Measure the assembly of a call of 200 messages, 100,000 tokens and 60 tools without "
-        "retrieval (assemble), replays of 1,000 calls with another policy (replay), and the pages "
-        "of many calls (pages), in an account that is rolled back."
+        "Measure assembly of a call with 200 messages, 100,000 tokens and 60 tools excluding "
+        "retrieval (assemble), a replay of 1,000 such calls under another policy (replay), "
+        "and the pages of many calls (pages). Uses a separate account and rolls back at the "
+        "end."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

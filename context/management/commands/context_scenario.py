@@ -48,8 +48,9 @@ def create_client(base: SplitResult, key: str) -> Client:
 
 class Command(BaseCommand):
     help = (
-        "Run ten turns with a tool result of 50,000 characters each against an API, and print "
-        "their tokens: accumulated, as placeholders, with one load a turn. The results stay stored."
+        "Run ten turns with a tool result of 50,000 characters each against an API and "
+        "report their cost in tokens: with the full history, with placeholders, and with one "
+        "load per turn. The results stay until they are erased."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:

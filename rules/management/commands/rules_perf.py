@@ -30,7 +30,10 @@ CONTEXT = {"intent": "match", "user": {"tier": "pro"}, "count": 3, "tags": ["a",
 
 
 class Command(BenchmarkCommand):
-    help = "Measures evaluating, selecting and backtesting in an account of its own; undone after."
+    help = (
+        "Measure rule evaluation, tool selection and backtests in a separate account; rolled "
+        "back at the end."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--rules", type=int, default=5_000)
