@@ -113,7 +113,7 @@ class Migration(migrations.Migration):
                 ('user_id', models.CharField(blank=True, max_length=200, verbose_name='user')),
                 ('agent_id', models.CharField(blank=True, max_length=200, verbose_name='agent')),
                 ('app_id', models.CharField(blank=True, max_length=200, verbose_name='app')),
-                ('origin', models.CharField(choices=[('select', 'requested count'), ('feedback', 'added by feedback')], default='select', max_length=8, verbose_name='origin')),
+                ('origin', models.CharField(choices=[('select', 'tool selection'), ('feedback', 'added by feedback')], default='select', max_length=8, verbose_name='origin')),
                 ('context', models.JSONField(verbose_name='context')),
                 ('context_sha256', models.CharField(max_length=64, verbose_name='context digest')),
                 ('candidates', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=200), size=None, verbose_name='candidates')),

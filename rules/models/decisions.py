@@ -13,7 +13,7 @@ class RuleDecision(AccountOwned):
     """One selection of a tool, with its inputs. A record that no commit seals."""
 
     class Origin(models.TextChoices):
-        SELECT = "select", _("requested count")
+        SELECT = "select", _("tool selection")
         FEEDBACK = "feedback", _("added by feedback")
 
     scope = models.CharField(_("scope"), max_length=200, blank=True)

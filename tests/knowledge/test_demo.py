@@ -23,8 +23,8 @@ def demo() -> str:
 
 
 def test_it_is_told_once(acme: Account, ada: User) -> None:
-    assert "6 documents and 4 entries of lore are new" in demo()
-    assert "0 documents and 0 entries of lore are new" in demo()
+    assert "6 documents and 4 lore entries added" in demo()
+    assert "0 documents and 0 lore entries added" in demo()
     settle()
     with acting(acme):
         rows = KnowledgeDocument.objects.of(acme)

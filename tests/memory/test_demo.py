@@ -65,7 +65,7 @@ def test_it_says_what_it_made_and_where_to_look(loaded: LoadedDemo) -> None:
     with acting(acme):
         total = MemoryEntry.objects.of(acme).count()
         waiting = MemoryEntry.objects.of(acme).awaiting_review().count()
-    assert f"{total} memories are new in Acme, 0 were there already" in shown
+    assert f"{total} memories added to Acme; 0 already existed" in shown
     assert f"{waiting} proposals wait" in shown
     assert "/review/" in shown
 
@@ -77,7 +77,7 @@ def test_telling_it_again_changes_nothing(loaded: LoadedDemo) -> None:
         before = Commit.objects.count()
         forgotten = MemoryEntry.objects.filter(pinned=True)[0]
         MemoryEntry.objects.filter(pk=forgotten.pk).update(pinned=False)
-    assert "0 memories are new in Acme" in demo()
+    assert "0 memories added to Acme" in demo()
     with acting(acme):
         assert Commit.objects.count() == before
         assert MemoryEntry.objects.filter(pinned=True).count() == 3

@@ -19,7 +19,7 @@ def demo() -> str:
 
 def test_rules_of_every_state_with_evidence_and_again_nothing_new(acme: Account, ada: User) -> None:
     told = demo()
-    assert "8 rules are new in Acme; agents asked them 120 times." in told
+    assert "8 rules added to Acme, with 120 decisions." in told
     with acting(acme):
         rules = Rule.objects.of(acme)
         assert set(rules.values_list("state", flat=True)) == {*Rule.State.values}
@@ -35,6 +35,6 @@ def test_rules_of_every_state_with_evidence_and_again_nothing_new(acme: Account,
         assert decisions.exclude(conflicts=[]).exists()
         assert decisions.filter(differs=True).exists()
         before = Commit.objects.count()
-    assert "0 rules are new in Acme; agents asked them 0 times." in demo()
+    assert "0 rules added to Acme, with 0 decisions." in demo()
     with acting(acme):
         assert Commit.objects.count() == before

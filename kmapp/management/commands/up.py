@@ -22,7 +22,7 @@ kmapp is ready after {seconds:.0f} s.
   API key   {api_key}
   Logs      {logs}
 
-Write a first memory; it will wait for your review on the page:
+Write a first memory, then review it on the page:
 
   curl -s {url}/v1/memory/write -H 'Authorization: Bearer {api_key}' \\
     -H 'Content-Type: application/json' \\
@@ -32,14 +32,15 @@ Write a first memory; it will wait for your review on the page:
 Ctrl-C stops everything.
 """
 BEHIND = """
-WARNING: the database is not the one that was signed.
+WARNING: the database differs from the last signed checkpoint.
 
   {accounts}
 
-An older backup was put back, or commits were taken away or replaced. kmapp runs, so that you can
-look; nothing is signed over. See "Backup and restore" in docs/operations.md, and: manage.py fsck
+An older backup was restored, or commits were deleted or replaced. kmapp runs so that you can
+investigate, and signs no new checkpoints. See "Backup and restore" in docs/operations.md, and run
+manage.py fsck.
 """
-NOT_STORED = "(shown once, when it was made)"
+NOT_STORED = "(shown only once, when it was created)"
 NO_OWNER = """\
 DATABASE_URL is set and DATABASE_OWNER_URL is not. kmapp uses two roles of your server: one owns and
 migrates the tables, one serves under row-level security. Choose both, then:

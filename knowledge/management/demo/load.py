@@ -16,13 +16,13 @@ from knowledge.actions.sources import NewSource, ensure_source
 from knowledge.models import KnowledgeQuestion, KnowledgeSource, LorebookEntry
 
 SUMMARY = """\
-{new} documents and {lore} entries of lore are new in {account}.
+{new} documents and {lore} lore entries added to {account}.
 
-  Sources; one of them holds a letter that nobody should obey, and a file that cannot be read:
+  Sources, with a prompt injection and a damaged file:
     {sources}
-  Two ways of answering, compared:
+  Comparison of two variants:
     {comparison}
-  Lore, and a conversation to try it on:
+  Lore, and a conversation to test it:
     {lores}
     {bench}
 """

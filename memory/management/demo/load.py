@@ -14,13 +14,13 @@ from memory.models import MemoryEntry
 from memory.models.entry_input import Batch
 
 SUMMARY = """\
-{new} memories are new in {account}, {known} were there already. All of it is invented.
+{new} memories added to {account}; {known} already existed. All data is fictional.
 
-  {waiting} proposals wait for a person; some repeat, correct or attack:
+  {waiting} pending proposals, including duplicates, corrections and attacks:
     {review}
-  What is remembered, with {pinned} pinned and {forgotten} forgotten:
+  Memories, {pinned} of them pinned and {forgotten} forgotten:
     {memories}
-  Ask as an agent would, with a key of yours:
+  Search as an agent, with one of your API keys:
     curl -s {search} -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' \\
       -d '{{"query": "which evening suits the pottery club?", "user_id": "mira-tallow"}}'
     curl -s {search} -H 'Authorization: Bearer KEY' -H 'Content-Type: application/json' \\

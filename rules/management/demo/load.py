@@ -19,11 +19,11 @@ from rules.evaluation.matching import Viewer
 from rules.models import Rule, RuleFeedback
 
 SUMMARY = """\
-{new} rules are new in {account}; agents asked them {asked} times.
+{new} rules added to {account}, with {asked} decisions.
 
-  Those that watch, with what they would have changed:
+  Rules in shadow, with the decisions they would change:
     {rules}?state=shadow
-  Each decision, and where rules disagree:
+  Decisions, and conflicts between rules:
     {decisions}
     {conflicts}
 """
