@@ -1,6 +1,5 @@
 """Pages of tool results: list, detail, and retention."""
 
-from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from kmapp.text import tokens
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, get_row_or_404, paginate, parse_reason, parse_row_number
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import format_api_command, redirect_with_notice, render_part
+from kmapp.web.responses import format_api_command, redirect_with_notice, render_form, render_part
 
 MAX_CHARACTERS = 20_000  # characters of a result on its page
 MAX_EXPIRED = 50  # expired results on the page
@@ -36,7 +35,7 @@ def archives(request: WebRequest) -> HttpResponse:
     context = {
         "filter": filtered,
         "page": paginate(request, filtered.qs),
-        "narrowed": any(request.GET.get(name) for name in filtered.filters),
+        "narrowed": filtered.is_narrowed,
         "settings": settings,
         "due": expired_archives(account_id, settings.retention_days).count(),
         "first_command": format_api_command(request, "context:api_results", FIRST_RESULT),
@@ -139,5 +138,4 @@ def _render_retention(
         "oldest": rows.order_by("created_at", "pk")[:10],
         "may_change": request.is_admin,
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if invalid_form else HTTPStatus.OK
-    return render(request, "context/archives/keeping.html", context, status=status)
+    return render_form(request, "context/archives/keeping.html", context, invalid=invalid_form)

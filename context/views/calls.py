@@ -42,7 +42,7 @@ def calls(request: WebRequest) -> HttpResponse:
         "filter": filtered,
         "page": page,
         "rows": [{"row": row, "bar": _label_bar(row, largest)} for row in rows_],
-        "narrowed": any(request.GET.get(name) for name in filtered.filters),
+        "narrowed": filtered.is_narrowed,
         "sections": labels.SECTIONS,
         "actions": labels.ACTIONS,
         "first_command": format_api_command(request, "context:api_assemble", FIRST_CALL),

@@ -6,10 +6,10 @@ import django_filters
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from context.models import ContextCostReport, ReportQuerySet, ToolResultArchive
+from context.models import ReportQuerySet
 from context.reports import labels
 from kmapp.search.variants import VARIANTS
-from kmapp.web.filters import choice, text
+from kmapp.web.filters import Filters, choice, text
 
 
 class _Number(forms.NumberInput):
@@ -22,17 +22,13 @@ class _Money(forms.NumberInput):
         super().__init__(attrs={"class": "form-control", "min": 0, "step": "any"})
 
 
-class ArchiveFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
+class ArchiveFilter(Filters):
     conversation_id = text(_("Conversation"))
     thread_id = text(_("Thread"))
     tool_name = text(_("Tool"))
 
-    class Meta:
-        model = ToolResultArchive
-        fields: list[str] = []
 
-
-class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
+class CallFilter(Filters):
     agent_id = text(_("Agent"))
     conversation_id = text(_("Conversation"))
     model = text(_("Model"))
@@ -45,10 +41,6 @@ class CallFilter(django_filters.FilterSet):  # type: ignore[misc]  # it has no t
     cost = django_filters.NumberFilter(
         label=_("Minimum cost"), lookup_expr="gte", widget=_Money, max_value=10_000_000
     )
-
-    class Meta:
-        model = ContextCostReport
-        fields: list[str] = []
 
     def filter_action(self, rows: ReportQuerySet, _name: str, action: str) -> ReportQuerySet:
         return rows.filter(actions__contains=[action])

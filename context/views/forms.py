@@ -7,14 +7,8 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from context.models import ContextSettings
 from context.models.settings import MAX_LENGTH, MAX_RETENTION_DAYS, Language, check_thresholds
-from kmapp.web.forms import Styled
-
-RETENTION_FIELDS = (
-    *("archive_threshold", "tool_thresholds", "retention_days"),
-    *("across_conversations", "language"),
-)
+from kmapp.web.forms import SettingsForm
 
 
 class ThresholdsField(forms.CharField):
@@ -40,7 +34,7 @@ class ThresholdsField(forms.CharField):
         return thresholds
 
 
-class RetentionForm(Styled):
+class RetentionForm(SettingsForm):
     archive_threshold = forms.IntegerField(
         label=_("Archive results longer than (characters)"), min_value=0, max_value=MAX_LENGTH
     )
@@ -64,7 +58,3 @@ class RetentionForm(Styled):
         label=_("Agents can search tool results from other conversations"), required=False
     )
     language = forms.ChoiceField(label=_("Placeholder language"), choices=Language.choices)
-
-    @classmethod
-    def of(cls, settings: ContextSettings) -> "RetentionForm":
-        return cls(initial={name: getattr(settings, name) for name in RETENTION_FIELDS})

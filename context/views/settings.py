@@ -1,10 +1,8 @@
 """Page of the settings for call assembly, retention and prices."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -17,7 +15,7 @@ from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, parse_reason, parse_row_number
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice
+from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.web.settings_history import list_changes
 from kmapp.web.templatetags.web import display_value
 
@@ -67,8 +65,7 @@ def _render_page(
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if invalid_forms else HTTPStatus.OK
-    return render(request, "context/settings/index.html", context, status=status)
+    return render_form(request, "context/settings/index.html", context, invalid=invalid_forms)
 
 
 def _format_setting(name: str, value: Any) -> str:

@@ -1,6 +1,5 @@
 """The review policy: reviewers view, admins change; with its history."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
@@ -9,13 +8,14 @@ from django.utils.translation import gettext as _
 
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
+from kmapp.web.forms import SettingsForm
 from kmapp.web.http import WebRequest, parse_reason, parse_row_number
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice
+from kmapp.web.responses import redirect_with_notice, render_form
 from memory.actions import retention
 from memory.actions.settings import update_policy
 from memory.models import MemorySettings
-from memory.views.policy_forms import SECTIONS, RetentionSection, Section
+from memory.views.policy_forms import SECTIONS, RetentionSection
 from memory.views.policy_history import history
 
 TEMPLATE = "memory/policy/index.html"
@@ -67,7 +67,7 @@ def _doomed(settings: MemorySettings, values: dict[str, Any]) -> int:
 
 
 def _page(
-    request: WebRequest, settings: MemorySettings, *, wrong: dict[str, Section] | None = None
+    request: WebRequest, settings: MemorySettings, *, wrong: dict[str, SettingsForm] | None = None
 ) -> HttpResponse:
     forms = {name: section.of(settings) for name, section in SECTIONS.items()} | (wrong or {})
     steps = history(settings)
@@ -79,11 +79,10 @@ def _page(
         "steps": steps,
         "names": list_actor_names(step.commit.actor for step in steps),
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
-    return render(request, TEMPLATE, context, status=status)
+    return render_form(request, TEMPLATE, context, invalid=wrong)
 
 
-def _retention_lines(settings: MemorySettings, form: Section) -> list[dict[str, Any]]:
+def _retention_lines(settings: MemorySettings, form: SettingsForm) -> list[dict[str, Any]]:
     """Return the retention of each kind with the counts of memories."""
     if not isinstance(form, RetentionSection):
         raise TypeError(form)

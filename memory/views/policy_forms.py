@@ -1,18 +1,17 @@
 """Sections of the policy page, one form each."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from django import forms
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import ValidationError
-from django.utils.functional import Promise
 from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from kmapp.accounts.models import Account, ApiKey, Redaction
-from kmapp.web.forms import Styled
+from kmapp.web.forms import SettingsForm
 from memory.models import MemoryEntry, MemorySettings
 from memory.models.settings import (
     DAILY_WRITES,
@@ -57,27 +56,7 @@ def _many(label: Any, choices: Any, help_text: Any = "") -> forms.MultipleChoice
     )
 
 
-class Section(Styled):
-    """Some of the policies. `lead` says what for."""
-
-    title: str | Promise = ""
-    lead: str | Promise = ""
-
-    @classmethod
-    def of(cls, settings: MemorySettings, data: Any = None) -> "Section":
-        """With the account's values, or with what somebody sent."""
-        return cls(data, initial=cls.values_of(settings), prefix=None)
-
-    @classmethod
-    def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
-        return {name: getattr(settings, name) for name in cls.base_fields}
-
-    def values(self) -> dict[str, Any]:
-        """Return the submitted policy values."""
-        return dict(self.cleaned_data)
-
-
-class ReviewSection(Section):
+class ReviewSection(SettingsForm):
     title = _("Review policy")
     lead = _(
         "Memories that match need a reviewer's approval. All others are stored "
@@ -88,7 +67,7 @@ class ReviewSection(Section):
     review_keys = _many(_("By API key"), ())
 
     @classmethod
-    def of(cls, settings: MemorySettings, data: Any = None) -> "Section":
+    def of(cls, settings: MemorySettings, data: Any = None) -> Self:
         form = super().of(settings, data)
         keys = ApiKey.objects.of(settings.account_id).filter(revoked_at=None).order_by("name", "pk")
         key_choices = [(str(key.pk), str(key)) for key in keys]
@@ -116,7 +95,7 @@ class ReviewSection(Section):
         return cleaned | {"account_wide": wide.value, "review_visibilities": narrow}
 
 
-class RedactionSection(Section):
+class RedactionSection(SettingsForm):
     title = _("Redaction")
     lead = _(
         "Matches in memories, reasons and inputs are replaced before the text is stored. "
@@ -129,7 +108,7 @@ class RedactionSection(Section):
         return {"redact": settings.account.redact}
 
 
-class RetentionSection(Section):
+class RetentionSection(SettingsForm):
     """A field of days for each kind."""
 
     title = _("Retention")
@@ -157,7 +136,7 @@ class RetentionSection(Section):
         return {"forget_after": {kind: days for kind, days in self.cleaned_data.items() if days}}
 
 
-class ThresholdSection(Section):
+class ThresholdSection(SettingsForm):
     title = _("Flags on proposals")
     lead = _("A flag shows the reviewer its evidence. It never decides on its own.")
     duplicate_score = _share(
@@ -176,7 +155,7 @@ class ThresholdSection(Section):
     )
 
 
-class QuotaSection(Section):
+class QuotaSection(SettingsForm):
     title = _("Write quotas per key")
     lead = _(
         "Limits keep one agent from flooding memories and the review queue. Requests "
@@ -192,7 +171,7 @@ class QuotaSection(Section):
     )
 
 
-class UseSection(Section):
+class UseSection(SettingsForm):
     title = _("Use of memory by agents")
     lead = _("Defaults for requests that do not set these values.")
     memory_enabled = forms.BooleanField(label=_("Inject memories into prompts"), required=False)
@@ -212,7 +191,7 @@ class UseSection(Section):
     )
 
 
-class ExtractionSection(Section):
+class ExtractionSection(SettingsForm):
     title = _("Extraction")
     lead = _(
         "A model extracts facts from conversations. These instructions are added to the "
@@ -256,7 +235,7 @@ class ExtractionSection(Section):
         return sections
 
 
-SECTIONS: Mapping[str, type[Section]] = {
+SECTIONS: Mapping[str, type[SettingsForm]] = {
     "review": ReviewSection,
     "redaction": RedactionSection,
     "retention": RetentionSection,

@@ -199,7 +199,7 @@ def feedback(request: WebRequest) -> HttpResponse:
         "filter": narrowed,
         "page": page,
         "rows": page_rows,
-        "narrowed": any(request.GET.get(name) for name in narrowed.filters),
+        "narrowed": narrowed.is_narrowed,
         "rule": _rule_named(request),
         "names": list_actor_names(each.created_by for each in page),
     }

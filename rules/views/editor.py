@@ -4,7 +4,6 @@ All that the page holds travels with every request, so it works alike with htmx 
 """
 
 from dataclasses import replace
-from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +16,7 @@ from kmapp.errors import DomainError
 from kmapp.web.http import WebRequest, get_row_or_404, parse_row_number, uuid_or_404
 from kmapp.web.notices import notify_success
 from kmapp.web.page_access import page_view
+from kmapp.web.responses import render_form
 from rules.actions.dry_run import tried
 from rules.actions.rules import create, draft_of, edit
 from rules.editing.form_json_sync import EMPTY
@@ -108,8 +108,8 @@ def _page(
     *,
     refused: bool = False,
 ) -> HttpResponse:
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if refused else HTTPStatus.OK
-    return render(request, TEMPLATE, _context(request, rule, editor, form), status=status)
+    context = _context(request, rule, editor, form)
+    return render_form(request, TEMPLATE, context, invalid=refused)
 
 
 def _context(

@@ -7,19 +7,19 @@ from django import forms
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.web.filters import choice, from_day, text, until_day
+from kmapp.web.filters import Filters, choice, from_day, text, until_day
 from rules.models import Rule, RuleDecision, RuleFeedback, RuleSuggestion
 from rules.promotion.evidence import observations_of
 
 
-class Dated(django_filters.FilterSet):  # type: ignore[misc]  # it has no types
+class Dated(Filters):
     """Of some days."""
 
     since = from_day(_("From"), "created_at")
     until = until_day(_("Until"), "created_at")
 
 
-class RuleFilter(django_filters.FilterSet):  # type: ignore[misc]
+class RuleFilter(Filters):
     """By state stands above the list; these narrow further."""
 
     state = django_filters.ChoiceFilter(choices=Rule.State.choices, widget=forms.HiddenInput)
@@ -27,10 +27,6 @@ class RuleFilter(django_filters.FilterSet):  # type: ignore[misc]
     audience = choice(_("Applies to"), Rule.Audience.choices)
     scope = text(_("Scope"))
     suggestion = choice(_("Suggestion"), RuleSuggestion.Kind.choices, method="suggested")
-
-    class Meta:
-        model = Rule
-        fields: list[str] = []
 
     def named(self, rows: QuerySet[Rule], name: str, value: str) -> QuerySet[Rule]:
         return rows.filter(Q(name__icontains=value) | Q(summary__icontains=value))
@@ -61,10 +57,6 @@ class DecisionFilter(Dated):
         ],
         method="of_kind",
     )
-
-    class Meta:
-        model = RuleDecision
-        fields: list[str] = []
 
     def by_rule(self, rows: QuerySet[RuleDecision], name: str, value: Any) -> Any:
         return rows.filter(source_rule_ids__contains=[value])
@@ -97,10 +89,6 @@ class FeedbackFilter(Dated):
     outcome = choice(_("Outcome"), RuleFeedback.Outcome.choices)
     run_id = text(_("Run"))
     rule = django_filters.UUIDFilter(label=_("Rule"), method="of_rule", widget=forms.HiddenInput)
-
-    class Meta:
-        model = RuleFeedback
-        fields: list[str] = []
 
     def of_rule(self, rows: QuerySet[RuleFeedback], name: str, value: Any) -> Any:
         return rows.filter(rule_ids__contains=[value])

@@ -7,8 +7,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from kmapp.web.forms import Styled
-from rules.actions.settings import CHANGEABLE
+from kmapp.web.forms import SettingsForm, Styled
 from rules.models import Rule, RuleBook
 from rules.models.rules import LEAST_PRIORITY, MOST_PRIORITY, MOST_WEIGHT
 
@@ -101,8 +100,8 @@ class RuleForm(Styled):
         return str(self.cleaned_data["reason"])
 
 
-class BookForm(Styled):
-    """The gate, in the words of the rule book."""
+class BookForm(SettingsForm):
+    """The evidence gate."""
 
     min_seen = _whole("min_seen")
     min_changed = _whole("min_changed")
@@ -119,7 +118,3 @@ class BookForm(Styled):
         required=False,
     )
     decision_days = _whole("decision_days", least=1, required=False)
-
-    @classmethod
-    def of(cls, book: RuleBook) -> "BookForm":
-        return cls(initial={name: getattr(book, name) for name in CHANGEABLE})

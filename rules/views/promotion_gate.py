@@ -1,6 +1,5 @@
 """The evidence gate: reviewers view, admins change."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpResponse
@@ -11,7 +10,7 @@ from django.utils.translation import gettext as _
 from kmapp.web.actor_names import list_actor_names
 from kmapp.web.http import WebRequest, parse_reason, parse_row_number, uuid_or_404
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice
+from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.web.settings_history import list_changes
 from rules.actions.retention import outlived
 from rules.actions.settings import INPUT, change_book
@@ -67,8 +66,7 @@ def _page(request: WebRequest, row: RuleBook, wrong: BookForm | None = None) -> 
         "may_change": request.is_admin,
         "names": list_actor_names(step.commit.actor for step in steps),
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if wrong else HTTPStatus.OK
-    return render(request, TEMPLATE, context, status=status)
+    return render_form(request, TEMPLATE, context, invalid=wrong)
 
 
 def _format_value(_name: str, value: Any) -> str:

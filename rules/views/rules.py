@@ -43,7 +43,7 @@ def rules(request: WebRequest) -> HttpResponse:
         "filter": narrowed,
         "page": page,
         "rows": [{"rule": rule, "effects": effects(rule.then)} for rule in page],
-        "narrowed": any(request.GET.get(name) for name in narrowed.filters),
+        "narrowed": narrowed.is_narrowed,
         "tabs": _tabs(request),
         "waiting": _waiting(account_id),
         "first_command": format_api_command(request, "rules:api_rules", FIRST_RULE),

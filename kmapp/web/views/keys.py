@@ -1,6 +1,5 @@
 """API keys: issue, rotate, revoke. A secret is displayed once, on a page that is never cached."""
 
-from http import HTTPStatus
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -17,7 +16,7 @@ from kmapp.web.forms import KeyForm
 from kmapp.web.http import WebRequest, get_row_or_404, paginate
 from kmapp.web.page_access import page_view
 from kmapp.web.quotas import list_quotas
-from kmapp.web.responses import redirect_with_notice, render_part
+from kmapp.web.responses import redirect_with_notice, render_form, render_part
 
 
 @page_view("GET", admin=True)
@@ -36,8 +35,7 @@ def keys(request: WebRequest) -> HttpResponse:
 def issue(request: WebRequest) -> HttpResponse | AfterCommit:
     form = KeyForm(request.POST or None)
     if request.method != "POST" or not form.is_valid():
-        status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
-        return render(request, "web/keys/form.html", {"form": form}, status=status)
+        return render_form(request, "web/keys/form.html", {"form": form}, invalid=form.is_bound)
     issued = issue_key(
         account_id=request.account_id,
         name=form.cleaned_data["name"],

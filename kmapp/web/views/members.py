@@ -1,6 +1,5 @@
 """Members of the account and their roles."""
 
-from http import HTTPStatus
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -16,7 +15,7 @@ from kmapp.errors import Invalid
 from kmapp.web.forms import MemberForm
 from kmapp.web.http import WebRequest, paginate
 from kmapp.web.page_access import page_view
-from kmapp.web.responses import redirect_with_notice
+from kmapp.web.responses import redirect_with_notice, render_form
 
 
 @page_view("GET", admin=True)
@@ -42,8 +41,7 @@ def add(request: WebRequest) -> HttpResponse:
             return redirect_with_notice(
                 request, _("%(who)s can now sign in.") % {"who": user.email}, "web:members"
             )
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
-    return render(request, "web/members/form.html", {"form": form}, status=status)
+    return render_form(request, "web/members/form.html", {"form": form}, invalid=form.is_bound)
 
 
 def _find_or_create_user(request: WebRequest, form: MemberForm) -> User | None:

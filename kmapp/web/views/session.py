@@ -17,7 +17,7 @@ from kmapp.web.forms import PasswordForm
 from kmapp.web.http import WebRequest, safe_next_url
 from kmapp.web.page_access import SELECTED_ACCOUNT, page_view
 from kmapp.web.preferences import set_preference_cookies
-from kmapp.web.responses import redirect_with_notice
+from kmapp.web.responses import redirect_with_notice, render_form
 from kmapp.web.sign_in import SignInForm
 
 log = structlog.get_logger()
@@ -97,8 +97,8 @@ def password(request: WebRequest) -> HttpResponse:
     """Change one's own password. Other sessions end."""
     form = PasswordForm(request.user, request.POST or None)
     if request.method != "POST" or not form.is_valid():
-        status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
-        return render(request, "web/session/password.html", {"form": form}, status=status)
+        context = {"form": form}
+        return render_form(request, "web/session/password.html", context, invalid=form.is_bound)
     update_session_auth_hash(request, form.save())
     log.info("password_changed", user=str(request.user.pk))
     return redirect_with_notice(
