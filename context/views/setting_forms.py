@@ -1,12 +1,11 @@
 """Forms of the settings page, one for each section."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 from django import forms
 from django.conf import settings as conf
 from django.core.exceptions import ValidationError
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
@@ -22,24 +21,24 @@ from context.models.settings import (
 from context.reports.labels import SOURCES
 from context.views.policy_forms import PolicyForm, format_input
 from kmapp.search.variants import VARIANTS
-from kmapp.web.forms import Styled
+from kmapp.web.forms import SettingsForm
 
 PRICE_FIELDS = ("input", "output", "cached")
 
 
-class InputsForm(Styled):
-    inputs_days = forms.IntegerField(
-        label=_("Retention (days)"), min_value=1, max_value=MAX_RETENTION_DAYS, required=False
+class InputsForm(SettingsForm):
+    title = _("Call inputs")
+    lead = _(
+        "While its inputs are stored, you can replay a call and read its prompt; its "
+        "token report is always kept."
     )
-
-    @classmethod
-    def of(cls, settings: ContextSettings, data: Any = None) -> "InputsForm":
-        form = cls(data, initial={"inputs_days": settings.inputs_days})
-        form.fields["inputs_days"].widget.attrs["placeholder"] = DEFAULT_INPUTS_DAYS
-        return form
-
-    def values(self) -> dict[str, Any]:
-        return {"inputs_days": self.cleaned_data["inputs_days"]}
+    inputs_days = forms.IntegerField(
+        label=_("Retention (days)"),
+        min_value=1,
+        max_value=MAX_RETENTION_DAYS,
+        required=False,
+        widget=forms.NumberInput(attrs={"placeholder": DEFAULT_INPUTS_DAYS}),
+    )
 
 
 def format_price(model: str, price: Mapping[str, float]) -> str:
@@ -47,9 +46,11 @@ def format_price(model: str, price: Mapping[str, float]) -> str:
     return " ".join([model, *(f"{price[name]:g}" for name in PRICE_FIELDS if name in price)])
 
 
-class PricesForm(Styled):
+class PricesForm(SettingsForm):
     """Prices, one model per line: its name, then prices per million tokens."""
 
+    title = _("Prices")
+    lead = _("New calls report their cost in the currency of the prices you enter.")
     prices = forms.CharField(
         label=_("Prices per million tokens"),
         required=False,
@@ -61,9 +62,9 @@ class PricesForm(Styled):
     )
 
     @classmethod
-    def of(cls, settings: ContextSettings, data: Any = None) -> "PricesForm":
+    def values_of(cls, settings: ContextSettings) -> dict[str, Any]:
         lines = [format_price(model, price) for model, price in sorted(settings.prices.items())]
-        return cls(data, initial={"prices": "\n".join(lines)})
+        return {"prices": "\n".join(lines)}
 
     def clean_prices(self) -> dict[str, dict[str, float]]:
         prices_ = {}
@@ -83,11 +84,14 @@ class PricesForm(Styled):
         check_prices(prices_)
         return prices_
 
-    def values(self) -> dict[str, Any]:
-        return {"prices": self.cleaned_data["prices"]}
 
+class VariantsForm(SettingsForm):
+    title = _("Variant shares")
+    lead = _(
+        "Percentage of conversations for each variant, 100 in total; leave empty to use "
+        "the default variant for all."
+    )
 
-class VariantsForm(Styled):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, variant in VARIANTS.items():
@@ -105,8 +109,8 @@ class VariantsForm(Styled):
             )
 
     @classmethod
-    def of(cls, settings: ContextSettings, data: Any = None) -> "VariantsForm":
-        return cls(data, initial=settings.variants)
+    def values_of(cls, settings: ContextSettings) -> dict[str, Any]:
+        return dict(settings.variants)
 
     def clean(self) -> dict[str, Any]:
         """Validate that the shares add up to 100."""
@@ -119,9 +123,14 @@ class VariantsForm(Styled):
         return {"variants": {n: share for n in VARIANTS if (share := self.cleaned_data.get(n))}}
 
 
-class RemoteForm(Styled):
+class RemoteForm(SettingsForm):
     """The connection to another kmapp that the operator allows."""
 
+    title = _("Remote kmapp")
+    lead = _(
+        "Retrieval requests go to the remote kmapp first; if it fails, this installation "
+        "answers and the call records it."
+    )
     remote_key = forms.CharField(
         label=_("API key"),
         required=False,
@@ -155,7 +164,7 @@ class RemoteForm(Styled):
         self.order_fields(["remote_url"])
 
     @classmethod
-    def of(cls, settings: ContextSettings, data: Any = None) -> "RemoteForm":
+    def of(cls, settings: ContextSettings, data: Any = None) -> Self:
         initial = {"remote_url": settings.remote_url, "remote_sources": settings.remote_sources}
         return cls(data, initial=initial, current_url=settings.remote_url)
 
@@ -167,11 +176,14 @@ class RemoteForm(Styled):
         }
 
 
-class AccountPolicyForm(PolicyForm):
+class AccountPolicyForm(PolicyForm, SettingsForm):
     """The account's policy; empty fields use the default."""
 
+    title = _("Assembly policy")
+    lead = _("Applies to every call that does not override it; empty fields use the default shown.")
+
     @classmethod
-    def of(cls, settings: ContextSettings, data: Any = None) -> "AccountPolicyForm":
+    def of(cls, settings: ContextSettings, data: Any = None) -> Self:
         initial = {name: format_input(value) for name, value in settings.policy.items()}
         return cls(data, initial=initial, current=DEFAULT.body())
 
@@ -179,41 +191,10 @@ class AccountPolicyForm(PolicyForm):
         return {"policy": self.changes()}
 
 
-Form = AccountPolicyForm | InputsForm | PricesForm | RemoteForm | VariantsForm
-# Section name -> form, title, description.
-SECTIONS: Mapping[str, tuple[Callable[..., Form], str | Promise, str | Promise]] = {
-    "policy": (
-        AccountPolicyForm.of,
-        _("Assembly policy"),
-        _("Applies to every call that does not override it; empty fields use the default shown."),
-    ),
-    "inputs": (
-        InputsForm.of,
-        _("Call inputs"),
-        _(
-            "While its inputs are stored, you can replay a call and read its prompt; its "
-            "token report is always kept."
-        ),
-    ),
-    "prices": (
-        PricesForm.of,
-        _("Prices"),
-        _("New calls report their cost in the currency of the prices you enter."),
-    ),
-    "variants": (
-        VariantsForm.of,
-        _("Variant shares"),
-        _(
-            "Percentage of conversations for each variant, 100 in total; leave empty to use "
-            "the default variant for all."
-        ),
-    ),
-    "remote": (
-        RemoteForm.of,
-        _("Remote kmapp"),
-        _(
-            "Retrieval requests go to the remote kmapp first; if it fails, this installation "
-            "answers and the call records it."
-        ),
-    ),
+SECTIONS: Mapping[str, type[SettingsForm]] = {
+    "policy": AccountPolicyForm,
+    "inputs": InputsForm,
+    "prices": PricesForm,
+    "variants": VariantsForm,
+    "remote": RemoteForm,
 }

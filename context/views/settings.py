@@ -10,9 +10,10 @@ from context.actions.settings import INPUT, change_settings
 from context.models import ContextInput, ContextSettings
 from context.reports import labels
 from context.views.policy_forms import format_value
-from context.views.setting_forms import SECTIONS, Form, format_price
+from context.views.setting_forms import SECTIONS, format_price
 from kmapp.errors import Invalid
 from kmapp.web.actor_names import list_actor_names
+from kmapp.web.forms import SettingsForm
 from kmapp.web.http import WebRequest, parse_reason, parse_row_number
 from kmapp.web.page_access import page_view
 from kmapp.web.responses import redirect_with_notice, render_form
@@ -31,7 +32,7 @@ def set_settings(request: WebRequest) -> HttpResponse:
     if section not in SECTIONS:
         raise Invalid(_("This settings section does not exist. Reload the page and try again."))
     row = ContextSettings.objects.get_or_default(request.account_id)
-    form = SECTIONS[section][0](row, request.POST)
+    form = SECTIONS[section].of(row, request.POST)
     if not form.is_valid():
         return _render_page(request, row, {section: form})
     changed = change_settings(
@@ -46,19 +47,15 @@ def set_settings(request: WebRequest) -> HttpResponse:
 
 
 def _render_page(
-    request: WebRequest, row: ContextSettings, invalid_forms: dict[str, Form] | None = None
+    request: WebRequest, row: ContextSettings, invalid_forms: dict[str, SettingsForm] | None = None
 ) -> HttpResponse:
+    forms = {name: form.of(row) for name, form in SECTIONS.items()} | (invalid_forms or {})
     steps = list_changes(row, INPUT, format_value=_format_setting)
     context = {
         "settings": row,
         "sections": [
-            {
-                "name": name,
-                "form": (invalid_forms or {}).get(name) or build_form(row),
-                "title": title,
-                "lead": lead,
-            }
-            for name, (build_form, title, lead) in SECTIONS.items()
+            {"name": name, "form": form, "title": form.title, "lead": form.lead}
+            for name, form in forms.items()
         ],
         "input_count": ContextInput.objects.of(row.account_id).count(),
         "may_change": request.is_admin,
