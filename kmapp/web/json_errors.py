@@ -1,4 +1,4 @@
-"""What is wrong with a JSON text, and what to do about it, in a person's language."""
+"""Translated messages for errors in JSON texts."""
 
 from collections.abc import Mapping
 

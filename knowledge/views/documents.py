@@ -60,7 +60,7 @@ def _pieces(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> lis
 
 
 def _states(account_id: UUID, chunks: list[KnowledgeChunk], version: str) -> dict[UUID, str]:
-    """How far the vectors are; of several parts, the worst counts."""
+    """Return the vector state of each chunk; of several parts, the worst."""
     vectors = Vector.objects.of(account_id).filter(
         collection=collection_of(version),
         object_id__in=[chunk.pk for chunk in chunks],
@@ -111,7 +111,7 @@ def retry(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET", "POST")
 def erase(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Asks once, and says what goes."""
+    """Erase after confirmation."""
     row = _get_document(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/documents/erase.html", {"document": row})

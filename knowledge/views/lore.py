@@ -140,7 +140,7 @@ def erase(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET", "POST")
 def bench(request: WebRequest) -> HttpResponse:
-    """Paste a conversation, and see what fires. Nothing is kept."""
+    """Test which entries fire on a pasted conversation. Nothing is stored."""
     form = BenchForm(request.POST or None)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
@@ -171,7 +171,7 @@ def _explained(error: DomainError) -> str:
 
 
 def _tried(request: WebRequest, form: EntryForm) -> dict[str, Any]:
-    """Whether an entry fires as it stands in its form. Nothing is kept."""
+    """Test whether the entry of the form fires. Nothing is stored."""
     if not form.is_valid():
         return {"unclear": True}
     row = LorebookEntry(**form.values())

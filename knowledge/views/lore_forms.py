@@ -24,8 +24,6 @@ def _choice(label: Any) -> forms.BooleanField:
 
 
 class ImportForm(forms.Form):
-    """A lorebook: its name, and perhaps a file that holds one."""
-
     name = forms.CharField(label=_("Name"), max_length=200, widget=_input())
     trust = forms.ChoiceField(
         label=_("Trust"),
@@ -42,7 +40,7 @@ class ImportForm(forms.Form):
 
 
 class EntryForm(forms.Form):
-    """One entry. Keys stand one in a line."""
+    """One entry, with one key per line."""
 
     version = forms.IntegerField(widget=forms.HiddenInput)
     name = forms.CharField(label=_("Name"), max_length=200, required=False, widget=_input())
@@ -114,8 +112,6 @@ class EntryForm(forms.Form):
 
 
 class BenchForm(forms.Form):
-    """A conversation to try lore on."""
-
     conversation = forms.CharField(
         label=_("Conversation"),
         max_length=200_000,

@@ -54,7 +54,7 @@ def source(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _progress(account_id: UUID, row: KnowledgeSource) -> dict[str, int]:
-    """How far workers are: files to be read, texts to be embedded."""
+    """Count chunks, and those without embeddings."""
     chunks = KnowledgeChunk.objects.of(account_id).filter(document__source=row)
     vectors = Vector.objects.of(account_id).filter(
         collection__startswith="knowledge.", state=Vector.State.PENDING
@@ -74,7 +74,7 @@ def progress(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET", "POST")
 def erase(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Asks once, and says what goes."""
+    """Erase after confirmation."""
     row = _get_source(request, pk)
     if request.method != "POST":
         return render(request, "knowledge/sources/erase.html", {"source": row})

@@ -36,7 +36,7 @@ KINDS = ("upload", "repo_docs", "file_set", "web_snapshot")
 
 @dataclass(frozen=True, slots=True)
 class UploadedPieces:
-    """An uploaded file's bytes, a piece at a time, as often as they are asked for."""
+    """The content of an uploaded file in pieces; can be iterated more than once."""
 
     file: "UploadedFile[Any]"
 
@@ -51,7 +51,7 @@ class _Files(forms.ClearableFileInput):
 
 class _ManyFiles(forms.FileField):
     def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[Any]]":
-        """Each of them."""
+        """Validate each file."""
         files = data if isinstance(data, list | tuple) else [data] if data else []
         if not files and not self.required:
             return []
@@ -60,8 +60,6 @@ class _ManyFiles(forms.FileField):
 
 
 class UploadForm(forms.Form):
-    """Files, and the source they belong to."""
-
     source = forms.CharField(
         label=gettext_lazy("Source"),
         max_length=200,
@@ -177,7 +175,7 @@ def _ingest_upload(request: WebRequest, form: UploadForm) -> HttpResponse | Afte
 
 
 def _ingest_files(request: WebRequest, data: dict[str, Any]) -> HttpResponse:
-    """Files are read and cut between two transactions: meanwhile nobody waits for a lock."""
+    """Parse files between two transactions, so that no lock is held meanwhile."""
     account_id, actor = request.account_id, request.actor
     deliveries = [_delivery(each, data) for each in data["uploads"]] or [_page(data)]
     refuse_to_fetch(deliveries)

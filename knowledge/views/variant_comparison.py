@@ -39,8 +39,6 @@ def _choices() -> list[tuple[str, str]]:
 
 
 class VariantsForm(forms.Form):
-    """Which two are compared."""
-
     left = forms.ChoiceField(
         label=gettext_lazy("From"),
         choices=_choices,
@@ -55,7 +53,7 @@ class VariantsForm(forms.Form):
 
 @page_view("GET")
 def comparison(request: WebRequest) -> HttpResponse | AfterCommit:
-    """Nothing is asked of a model while the account's transaction is open."""
+    """Compare two variants. Models are called outside the account's transaction."""
     account_id = request.account_id
     params = {"left": DEFAULT.name, "right": OTHER} | request.GET.dict()
     form = VariantsForm(params)
@@ -93,7 +91,7 @@ def _render_answers(request: WebRequest, context: dict[str, Any]) -> AfterCommit
 
 @page_view("POST")
 def save_question(request: WebRequest) -> HttpResponse:
-    """Keep a question; one that is known stays as it is."""
+    """Save a question, unless it exists already."""
     text = post_text(request, "text", LONGEST)
     if not text:
         raise Invalid(_("Enter a question."))

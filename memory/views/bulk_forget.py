@@ -16,7 +16,7 @@ EXAMPLES = 20  # of what would be forgotten
 
 @page_view("GET", "POST")
 def forget_these(request: WebRequest) -> HttpResponse:
-    """Asks with the exact number; then does it, at once or by workers."""
+    """Forget the listed memories after confirmation of their number."""
     account_id, actor = request.account_id, request.actor
     listing = Listing.of(account_id, request.GET)
     rows = listing.chosen

@@ -33,7 +33,7 @@ MOST = 50_000  # of one run
 
 @page_view("GET", "POST")
 def many(request: WebRequest) -> HttpResponse | AfterCommit:
-    """Asks what is to be done with the marked ones, or all of the group; then does it."""
+    """Approve or reject the selected proposals, or the whole group, after confirmation."""
     if request.method != "POST":
         return _render_confirmation(request)
     everything = request.POST.get("which") == "all"
@@ -81,7 +81,7 @@ def _operation(request: WebRequest) -> BulkRun.Operation:
 
 
 def _marked(request: WebRequest) -> Sequence[EntryVersion]:
-    """Rows as id:version, as the page wrote them."""
+    """Parse the selected rows, each written as id:version."""
     chosen = {}
     for each in request.POST.getlist("pick"):
         pk, _colon, version = each.partition(":")
@@ -100,7 +100,7 @@ def _all_of_them(request: WebRequest) -> Sequence[EntryVersion]:
 
 @page_view("GET")
 def run(request: WebRequest, pk: UUID) -> HttpResponse:
-    """How far it is; asked for again and again while it is looked at."""
+    """Render the progress of a run, for polling."""
     row = get_row_or_404(request, BulkRun, pk)
     context = {
         "run": row,
@@ -112,7 +112,7 @@ def run(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
-    """Take the whole of it back."""
+    """Undo all decisions of a run."""
     account_id = request.account_id
     get_row_or_404(request, BulkRun, pk)
     row = bulk_review.undo_run(account_id, pk, request.actor)
@@ -129,7 +129,7 @@ def undo_run(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 
 
 def notify_result(request: WebRequest, row: BulkRun) -> None:
-    """Tell what was done, with the way back."""
+    """Display the result of a run, with a link to undo it."""
     done = bulk_review.get_progress(row)
     if row.deed == BulkRun.Operation.APPROVE:
         text = ngettext("%(n)d approved.", "%(n)d approved.", done.done)

@@ -28,7 +28,7 @@ LABELS = (
 
 @page_view("GET", "POST", admin=True)
 def erase(request: WebRequest) -> HttpResponse:
-    """One memory (`id`), or all that a filter of the list lets through."""
+    """Erase one memory (`id`) or the filtered list, after confirmation by typing."""
     account_id, actor = request.account_id, request.actor
     rows = _rows(account_id, request.GET)
     if request.method == "POST" and _is_typed(request):
@@ -85,7 +85,7 @@ def _is_typed(request: WebRequest) -> bool:
 
 
 def _related(account_id: UUID, rows: EntryQuerySet) -> list[MemoryEntry]:
-    """Memories that stay and may say the same: what these replaced, or were made of."""
+    """Return remaining memories that may contain the same text."""
     edges = MemoryEdge.objects.of(account_id).filter(type__in=LABELS)
     ids = rows.values("pk")
     others = MemoryEntry.objects.of(account_id).exclude(pk__in=ids)

@@ -13,16 +13,13 @@ from memory.models import MemoryEdge, MemoryEntry, MemoryRating, MemoryVersion
 from memory.retrieval.as_of import Past
 from memory.topics import layout as places
 
-VERSIONS = 50  # shown on one page; older ones are asked for
+VERSIONS = 50  # on one page
 NEIGHBOURS = 50
 RATINGS = 50
 
 
 def steps(account_id: UUID, pk: UUID) -> tuple[list[dict[str, Any]], int]:
-    """Versions newest first, each with the one before it, its commit, and whether it is proven.
-
-    Beside them, how many more there are than one page shows: one, if any.
-    """
+    """Return versions newest first with commit and proof; and 1 if there are more, else 0."""
     versions = MemoryVersion.objects.of(account_id).filter(entry_id=pk).order_by("-version")
     states = list(versions[: VERSIONS + 1])
     commits = Commit.objects.of(account_id).in_bulk([state.commit_id for state in states])

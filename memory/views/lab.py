@@ -40,7 +40,7 @@ DECISIONS = {
 
 @page_view("GET")
 def lab(request: WebRequest) -> HttpResponse | AfterCommit:
-    """Nothing is asked of a model while the account's transaction is open."""
+    """Run the query. Models are called outside the account's transaction."""
     has_query = bool(request.GET.get("query"))
     question = QuestionForm(request.GET) if has_query else QuestionForm()
     compare = bool(request.GET.get("compare"))
@@ -83,7 +83,7 @@ def _tried(
 
 
 def _page(request: WebRequest, context: dict[str, Any]) -> HttpResponse:
-    """With what this person said of the memories before."""
+    """Render the page with this person's earlier ratings."""
     rows = [row for trial_context in context["trials"] for row in trial_context["told"]]
     params = ratings_of(request, (row["one"].hit.entry.pk for row in rows))
     for row in rows:
@@ -110,7 +110,7 @@ def _row(one: LabHit | Missed) -> dict[str, Any]:
 
 
 def _moved(one: LabHit, reference: Trial) -> dict[str, Any]:
-    """Where it stood when asked the first way."""
+    """Return the change of rank from the first trial."""
     before = reference.rank_of(one.hit.entry.pk)
     if before is None:
         return {"new": True}

@@ -19,10 +19,7 @@ from memory.views.review_queue import address, at_page, me, memory_of, open_this
 
 @page_view("GET")
 def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Asked every few seconds while the page is looked at: the proposal stays in hand.
-
-    Says only what changed: somebody took it over or decided, or new ones came in.
-    """
+    """Renew the lease, for polling; report other holders, decisions and new proposals."""
     account_id, entry = request.account_id, memory_of(request, pk)
     token = uuid_or_404(request.GET.get("token", ""))
     mine = request.method == "GET" and renew_lease(account_id, pk, token)
@@ -41,7 +38,7 @@ def pulse(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def acquire_by_force(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Have it in hand although somebody else has it: they are told when they decide."""
+    """Take over the lease; the previous holder sees it when they decide."""
     entry = memory_of(request, pk)
     if entry.status != MemoryEntry.Status.PROPOSED:
         raise Conflict(_("This proposal was already decided."))

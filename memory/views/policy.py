@@ -28,7 +28,7 @@ def policy(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", admin=True)
 def set_policy(request: WebRequest) -> HttpResponse:
-    """One section. Days that would forget something now are counted first, and confirmed."""
+    """Change a section. A period that forgets memories now needs confirmation of their number."""
     section = request.POST.get("section", "")
     if section not in SECTIONS:
         raise Invalid(_("Policy section not found."))
@@ -56,7 +56,7 @@ def set_policy(request: WebRequest) -> HttpResponse:
 
 
 def _doomed(settings: MemorySettings, values: dict[str, Any]) -> int:
-    """How many memories these days would forget, where they are days that were not there."""
+    """Return how many memories shorter retention periods would forget."""
     days = values.get("forget_after", {})
     shorter = {
         kind: limit

@@ -79,7 +79,7 @@ class ReviewSection(SettingsForm):
 
     @classmethod
     def values_of(cls, settings: MemorySettings) -> dict[str, Any]:
-        """One list of visibilities, of which the widest stands in the account."""
+        """Return the values; the widest visibility is stored on the account."""
         everyones = settings.account.account_wide == Account.Policy.PROPOSE
         return {
             "visibilities": [*settings.review_visibilities, *([Visibility.ACCOUNT] * everyones)],

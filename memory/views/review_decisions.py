@@ -64,7 +64,7 @@ def approve(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 
 @page_view("GET", "POST")
 def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
-    """Asks why: a dialogue over the queue, or a page."""
+    """Ask for a reason, in a dialog or on a page, then reject."""
     if request.method == "POST":
         return _decide(request, pk, verbs.reject, _("Rejected. It remains on record."))
     entry = memory_of(request, pk)
@@ -74,7 +74,7 @@ def reject(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 
 @page_view("POST")
 def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
-    """Mark it, or no longer. A proposal stays a proposal."""
+    """Pin or unpin a proposal, without deciding on it."""
     if request.POST.get("pinned") == "no":
         return _decide(request, pk, verbs.unpin, _("Unpinned."))
     message = _("Pinned. People and agents see the mark.")
@@ -83,7 +83,7 @@ def pin(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 
 @page_view("POST")
 def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
-    """Correct it; with `then=approve`, and let it count."""
+    """Correct a proposal; with `then=approve`, approve it too."""
     entry = memory_of(request, pk)
     form = ProposalForm.of(entry, request.POST)
     if not form.is_valid():
@@ -106,7 +106,7 @@ def edit(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 
 @page_view("POST")
 def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
-    """Take the latest decision back, if the address still names the latest version."""
+    """Undo the latest decision, if the URL still names the latest version."""
     version = parse_version(request.GET.get("version", ""))
     try:
         verbs.undo(decision_of(request, pk, version))
@@ -118,7 +118,7 @@ def undo(request: WebRequest, pk: UUID) -> HttpResponse | AfterCommit:
 
 
 def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
-    """Back in the queue if it waits again; on any other page, that page anew."""
+    """Return to the queue if the memory is pending again, else reload the current page."""
     here = request.htmx.current_url_abs_path or ""
     if request.htmx and here.startswith(reverse("memory:review")):
         return workbench(request, _from_here(request, entry), elsewhere=True)
@@ -132,10 +132,10 @@ def _where_it_is(request: WebRequest, entry: MemoryEntry) -> HttpResponse:
 def _decide(
     request: WebRequest, pk: UUID, verb: Callable[[Decision], MemoryEntry], message: str
 ) -> HttpResponse | AfterCommit:
-    """Do it, say it with the way back, and go on; or show what somebody else did first."""
+    """Apply a decision and open the next proposal, or display a conflicting decision."""
     decision = decision_of(request, pk, parse_version(request.POST.get("version", "")))
     try:
-        with transaction.atomic():  # a refusal leaves nothing half done, and is told on a page
+        with transaction.atomic():  # an error on the page must leave no partial changes
             check_not_leased_by_other(decision.account_id, pk, me(request))
             entry = verb(decision)
             if entry.status != PROPOSED:
@@ -159,7 +159,7 @@ def _from_here(request: WebRequest, entry: MemoryEntry) -> Opened | None:
 def _too_late(
     request: WebRequest, decision: Decision, lease_error: LeasedByOther | None = None
 ) -> HttpResponse:
-    """Nothing of theirs was done. A changed proposal is shown again; a decided one makes way."""
+    """Display the conflict: a changed proposal opens again, else the next one."""
     typed = request.POST.get("content", "").replace("\r\n", "\n")
     lost = overtaken(
         request,

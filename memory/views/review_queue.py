@@ -39,7 +39,7 @@ TRY_IT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overtaken:
-    """Somebody was first: what became of the memory, by whom, and what the reviewer had written."""
+    """A decision by someone else, with the text that the reviewer had typed."""
 
     entry: MemoryEntry
     latest: MemoryVersion | None
@@ -52,7 +52,7 @@ class Overtaken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """The proposal in hand; `held` names whoever has it, if that is somebody else."""
+    """The open proposal; `held` is the lease of someone else."""
 
     entry: MemoryEntry
     lease: ReviewLease | None
@@ -80,7 +80,7 @@ def open_next(request: WebRequest, after: MemoryEntry | None = None) -> Opened |
 
 
 def open_this(request: WebRequest, entry: MemoryEntry, *, by_force: bool = False) -> Opened:
-    """Have a proposal in hand, unless somebody else has it. Who only looks ahead takes nothing."""
+    """Lease a proposal, unless someone else holds it. HEAD requests take no lease."""
     if request.method == "HEAD":
         return Opened(entry=entry, lease=None)
     account_id = request.account_id
@@ -179,7 +179,7 @@ def need(request: WebRequest) -> str:
 
 
 def picked(request: WebRequest) -> set[str]:
-    """Rows of the page that are marked, each as id:version."""
+    """Return the selected rows of the page, each as id:version."""
     return {*request.GET.getlist("pick"), *request.POST.getlist("pick")}
 
 
@@ -192,21 +192,21 @@ def at_page(request: WebRequest) -> str:
 
 
 def address(request: WebRequest, at: MemoryEntry | None) -> str:
-    """Where this proposal is looked at, on the same page of the queue."""
+    """Return the URL of this proposal, on the same page of the queue."""
     here = reverse("memory:review")
     page = at_page(request)
     return f"{here}?at={at.pk}{page.replace('?', '&', 1)}" if at else here + page
 
 
 def moved_on(request: WebRequest, at: Opened | None) -> HttpResponse:
-    """After a deed: the workbench as it is now. Without htmx, its own page, by a fresh request."""
+    """Render the workbench after a decision; without htmx, redirect to it."""
     if request.htmx:
         return workbench(request, at)
     return redirect(address(request, at.entry if at else None))
 
 
 def decided_today(account_id: UUID) -> int:
-    """Proposals that people decided about since midnight, where it was not taken back."""
+    """Count the proposals that people decided since midnight and that are still decided."""
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     today = MemoryVersion.objects.of(account_id).filter(
         created_at__gte=midnight, event__in=MemoryVersion.DECISIONS

@@ -29,7 +29,7 @@ def views_for(request: WebRequest) -> AccountQuerySet[SavedView]:
 
 @page_view("POST")
 def save(request: WebRequest) -> HttpResponse:
-    """Keep the list as its address has it, under a name; a name of one's own is overwritten."""
+    """Save the filtered list under a name, replacing this person's view of that name."""
     name = post_text(request, "name", NAME)
     if not name:
         raise Invalid(_("Enter a name for the view."))
@@ -49,7 +49,7 @@ def save(request: WebRequest) -> HttpResponse:
 
 @page_view("POST")
 def update(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Let a view of one's own be what the list is now."""
+    """Replace the filters of a view by the current ones."""
     view = _own(request, pk)
     view.query = _query(request)
     view.save(update_fields=["query"])
@@ -65,7 +65,7 @@ def delete(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def address(view: SavedView) -> str:
-    """Where it is opened. What of it is not known any more, the list names and leaves out."""
+    """Return the URL of a view; the list reports parameters that no longer exist."""
     return f"{reverse('memory:entries')}?{view.query}{'&' if view.query else ''}view={view.pk}"
 
 
@@ -75,7 +75,7 @@ def _query(request: WebRequest) -> str:
 
 
 def _own(request: WebRequest, pk: UUID) -> SavedView:
-    """One's own; an admin also what others share."""
+    """Return a view that this person may change: their own, for admins also shared ones."""
     view = get_object_or_404(views_for(request), pk=pk)
     if view.owner_id != request.user.pk and request.access.role != Membership.Role.ADMIN:
         raise Denied(_("This view belongs to a colleague. Save it under a new name."))

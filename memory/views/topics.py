@@ -57,7 +57,7 @@ def topics(request: WebRequest) -> HttpResponse:
 
 @page_view("GET")
 def topic(request: WebRequest, pk: UUID) -> HttpResponse:
-    """One that was merged or forgotten is told as the memory that it is."""
+    """Render a topic; redirect to its memory if it was merged or forgotten."""
     topic_row = get_row_or_404(request, MemoryEntry, pk)
     if topic_row.kind != MemoryEntry.Kind.TOPIC or topic_row.status not in CURRENT_STATUSES:
         return redirect("memory:entry", pk=pk)
@@ -105,7 +105,7 @@ def merge(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def part(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Take back that this topic was merged, also long after."""
+    """Undo the merge of this topic."""
     again = topic_actions.unmerge_topic(_decision(request, pk))
     notify_success(request, _("Undone. The two topics are separate again."))
     return redirect_page(request, reverse("memory:topic", args=[again.pk]))

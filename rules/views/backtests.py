@@ -27,6 +27,6 @@ def start_backtest(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET")
 def progress(request: WebRequest, pk: UUID) -> HttpResponse:
-    """How far the last one is: asked for again and again."""
+    """Render the progress of the last backtest, for polling."""
     row = get_row_or_404(request, Rule, pk)
     return render_polled(request, f"{DETAIL}#backtest", {"backtest": last_backtest(row)})

@@ -26,7 +26,7 @@ from rules.views.filters import DecisionFilter, FeedbackFilter
 PAGE = 50
 FIRST_SELECTION = '{"context": {"intent": "refund"}, "candidates": ["search_orders", "refund"]}'
 MOST_CONFLICTS = 100
-# What a line of the log shows.
+# The columns of a row of the list.
 LISTED_COLUMNS = (
     *("selected_tool", "fallback", "run_id", "agent_id", "user_id", "candidates"),
     *("differs", "conflicts", "created_at", "account_id"),
@@ -35,7 +35,7 @@ LISTED_COLUMNS = (
 
 @page_view("GET")
 def decisions(request: WebRequest) -> HttpResponse:
-    """Newest first."""
+    """List decisions, newest first."""
     account_id = request.account_id
     log = load_decision_list(account_id, request.GET)
     outcomes = feedback_on(account_id, [each.pk for each in log.rows])
@@ -132,7 +132,7 @@ def decision(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def rate(request: WebRequest, pk: UUID) -> HttpResponse:
-    """How it went, in the eyes of a person. Said twice, it counts once."""
+    """Record a person's feedback on the outcome; the same feedback counts only once."""
     row = get_row_or_404(request, RuleDecision, pk)
     outcome = request.POST.get("outcome", "")
     if outcome not in RuleFeedback.Outcome.values:
@@ -157,7 +157,7 @@ def rate(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("GET")
 def conflicts(request: WebRequest) -> HttpResponse:
-    """Where rules that count disagree, by how often it happened."""
+    """List conflicts of active rules, most frequent first."""
     account_id, rule = request.account_id, _rule_named(request)
     matching_rows = recorded_conflicts(account_id, rule.pk if rule else None)
     page_rows = matching_rows[:MOST_CONFLICTS]

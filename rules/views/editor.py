@@ -1,6 +1,6 @@
 """The rule editor: form and JSON in step, validated while typing, with a test.
 
-All that the page holds travels with every request, so it works alike with htmx and without.
+Every request carries the whole state of the page, so it works with and without htmx.
 """
 
 from dataclasses import replace

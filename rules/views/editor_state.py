@@ -51,7 +51,7 @@ TOOLS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditorState:
-    """`agreed` is what form and JSON both said last; `spoke` which of them has changed it."""
+    """`agreed` is the last state of both form and JSON; `spoke` names the one that changed it."""
 
     agreed: Json
     form: Form
@@ -85,7 +85,7 @@ class EditorState:
 
     @property
     def wrong(self) -> dict[str, list[str]]:
-        """What is wrong, by the part that it stands beside."""
+        """Return the messages by the part of the page that displays them."""
         values: dict[str, list[str]] = {"if": [], "then": [], "exceptions": [], "json": []}
         for issue in self.issues:
             part, _dot, inside = issue["path"].partition(".")
@@ -95,7 +95,7 @@ class EditorState:
 
     @property
     def conditions(self) -> list[dict[str, Any]]:
-        """The two lists of lines, ready to be drawn; None instead of lines: only as JSON."""
+        """Return the two lists of rows; None instead of rows if only the JSON can express them."""
         return [
             {
                 "name": "if",
@@ -197,7 +197,7 @@ def _by_json(text: str) -> tuple[Json, Issue | None]:
 
 
 def _form(data: QueryDict) -> Form:
-    """Only what the page showed; what it did not show stays as it was agreed."""
+    """Parse the displayed parts of the form; other parts keep their values."""
     displayed_parts = set(data.getlist("shown"))
     tools = {name: data.get(name, "")[:LARGEST] for name, _label, _help in TOOLS}
     return Form(

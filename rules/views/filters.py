@@ -13,14 +13,14 @@ from rules.promotion.evidence import observations_of
 
 
 class Dated(Filters):
-    """Of some days."""
+    """Filters by day."""
 
     since = from_day(_("From"), "created_at")
     until = until_day(_("Until"), "created_at")
 
 
 class RuleFilter(Filters):
-    """By state stands above the list; these narrow further."""
+    """Filters of rules; the tabs above the list set the state."""
 
     state = django_filters.ChoiceFilter(choices=Rule.State.choices, widget=forms.HiddenInput)
     q = text(_("Name"), method="named")
@@ -36,7 +36,7 @@ class RuleFilter(Filters):
 
 
 class DecisionFilter(Dated):
-    """Tool, run and what differs have an index; the others narrow what is read, newest first."""
+    """Tool, run and differences have an index; other filters scan rows, newest first."""
 
     selected_tool = text(_("Tool"))
     run_id = text(_("Run"))
@@ -84,8 +84,6 @@ class DecisionFilter(Dated):
 
 
 class FeedbackFilter(Dated):
-    """What agents and people said."""
-
     outcome = choice(_("Outcome"), RuleFeedback.Outcome.choices)
     run_id = text(_("Run"))
     rule = django_filters.UUIDFilter(label=_("Rule"), method="of_rule", widget=forms.HiddenInput)

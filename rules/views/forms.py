@@ -25,7 +25,7 @@ def _whole(name: str, *, least: int = 0, required: bool = True) -> forms.Integer
 
 
 class RuleForm(Styled):
-    """All of a rule but its condition and effect, which the editor's desk holds."""
+    """Fields of a rule, except its condition and effect, which the editor holds."""
 
     name = forms.CharField(label=_("Name"), max_length=200)
     summary = forms.CharField(

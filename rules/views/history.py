@@ -9,17 +9,14 @@ from rules.actions.backtests import MOST
 from rules.editing.rendering import compared, pretty
 from rules.models import Rule, RuleBacktest, RulePromotion, RuleVersion
 
-VERSIONS = 50  # shown on one page; older ones are asked for
+VERSIONS = 50  # on one page
 RULE_FIELDS = ("when", "then", "exceptions", "priority", "weight", "audience", "audience_id")
 OFFERED = (100, 1_000, MOST)  # decisions to try a rule on
 VERSION_FIELDS = ("name", "summary", *RULE_FIELDS)
 
 
 def versions(rule: Rule) -> tuple[list[dict[str, Any]], int]:
-    """Versions newest first, each with what it changed, its commit, and whether it is proven.
-
-    Beside them, how many more there are than one page shows: one, if any.
-    """
+    """Return versions newest first with commit and proof; and 1 if there are more, else 0."""
     rows = RuleVersion.objects.of(rule.account_id).filter(rule=rule).order_by("-version")
     states = list(rows[: VERSIONS + 1])
     commits = Commit.objects.of(rule.account_id).in_bulk([state.commit_id for state in states])

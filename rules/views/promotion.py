@@ -40,7 +40,7 @@ EVEN = 10  # per cent, from which on whole ones will do
 
 @page_view("GET", "POST")
 def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
-    """All that is known of it; sent, it counts or waits for a second person."""
+    """Display the evidence; a POST promotes the rule or requests a second approval."""
     row = get_row_or_404(request, Rule, pk)
     if request.method != "POST":
         return _page(request, row)
@@ -50,7 +50,7 @@ def promotion(request: WebRequest, pk: UUID) -> HttpResponse:
     override = request.is_admin and request.POST.get("override") == "yes"
     decision = decision_of(request, pk, seen=request.POST.get("seen", ""), may_override=override)
     try:
-        with transaction.atomic():  # a refusal leaves nothing half done, and is told on the page
+        with transaction.atomic():  # an error on the page must leave no partial changes
             result = request_or_promote(decision)
     except (Invalid, Conflict) as error:
         return _page(request, get_row_or_404(request, Rule, pk), error)
@@ -76,7 +76,7 @@ def approve_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def withdraw_promotion(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Whoever asked takes it back; an admin says no."""
+    """Withdraw a request: allowed for its author and for admins."""
     request_row = get_row_or_404(request, RulePromotion, pk)
     if request_row.asked_by != str(request.actor) and not request.is_admin:
         raise Denied(_("Only the person who requested the promotion or an admin can withdraw it."))
@@ -163,7 +163,7 @@ def _differing(row: Rule) -> list[dict[str, Any]]:
 
 
 def _intervals(rule_evidence: Evidence, most_against: float) -> list[dict[str, Any]]:
-    """Shares with what they say of all decisions, 95 % sure, and where to draw that."""
+    """Return the shares with their 95 % confidence intervals, for a chart."""
     return [
         _drawn(_("matched"), rule_evidence.match),
         _drawn(_("would have changed"), rule_evidence.change),
@@ -186,6 +186,6 @@ def _drawn(label: str, interval: Interval, *, limit: float | None = None) -> dic
 
 
 def _percent(share: float) -> str:
-    """As exact as it is worth: 97, 3.1, 0.06."""
+    """Format a percentage with more decimals for small values: 97, 3.1, 0.06."""
     decimals = 0 if share >= EVEN or not share else 1 if share >= 1 else 2
     return number_format(round(share, decimals), decimals)

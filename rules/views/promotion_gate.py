@@ -28,7 +28,7 @@ def book(request: WebRequest) -> HttpResponse:
 
 @page_view("POST", admin=True)
 def set_book(request: WebRequest) -> HttpResponse:
-    """Days that would drop decisions now are counted first, and confirmed."""
+    """Change the gate. A period that deletes decisions now needs confirmation of their number."""
     row = book_of(request.account_id)
     form = BookForm(request.POST)
     if not form.is_valid():
@@ -50,7 +50,7 @@ def set_book(request: WebRequest) -> HttpResponse:
 
 
 def _doomed(row: RuleBook, days: int | None) -> int:
-    """How many decisions these days would drop, where they are days that were not there."""
+    """Return how many decisions a shorter retention period would delete."""
     shorter = days is not None and days < (row.decision_days or days + 1)
     return outlived(row.account_id, days).count() if shorter else 0
 

@@ -34,7 +34,7 @@ State = Rule.State
 
 @page_view("GET")
 def rules(request: WebRequest) -> HttpResponse:
-    """Last changed first."""
+    """List rules, last changed first."""
     account_id = request.account_id
     rows = Rule.objects.of(account_id).select_related("statistics", "suggestion")
     narrowed = RuleFilter(request.GET, queryset=rows.order_by("-updated_at", "-pk"))
@@ -67,7 +67,7 @@ def _tabs(request: WebRequest) -> list[dict[str, Any]]:
 
 
 def _waiting(account_id: UUID) -> list[RulePromotion]:
-    """Promotions that a second person is asked to approve."""
+    """Return promotions that need a second approval."""
     rows = RulePromotion.objects.of(account_id).undecided()
     return list(rows.select_related("rule").order_by("created_at")[:5])
 
@@ -103,7 +103,7 @@ def rule(request: WebRequest, pk: UUID) -> HttpResponse:
 
 
 def _moves(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
-    """Where this person may bring it, but for what has a page or a button of its own."""
+    """Return the states that this person may choose, except those with a page of their own."""
     words = {
         (State.DRAFT, State.SHADOW): ("ghost", _("Move to shadow")),
         (State.DISABLED, State.SHADOW): ("ghost", _("Move to shadow")),
@@ -121,7 +121,7 @@ def _moves(request: WebRequest, row: Rule) -> list[dict[str, Any]]:
 
 @page_view("POST")
 def move_rule(request: WebRequest, pk: UUID) -> HttpResponse:
-    """Bring it to another state. To active there is a page of its own."""
+    """Move the rule to another state, except to active."""
     to = request.POST.get("to", "")
     if to not in State.values or to == State.ACTIVE:
         raise Invalid(_("Choose a state. To make the rule active, use its promotion page."))
@@ -130,7 +130,7 @@ def move_rule(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST")
 def roll_back(request: WebRequest, pk: UUID) -> HttpResponse:
-    """One click: it watches again, and what it replaced counts again."""
+    """Return the rule to shadow, and reactivate the edition that it replaced."""
     return _done(request, lambda: rollback(decision_of(request, pk)))
 
 

@@ -1,4 +1,4 @@
-"""Operations: what is owed, what was given up, and trying it again."""
+"""Operations: pending jobs, failed jobs and retries."""
 
 from typing import Any
 from uuid import UUID
@@ -59,7 +59,7 @@ def delivery(request: WebRequest, pk: UUID) -> HttpResponse:
 
 @page_view("POST", admin=True)
 def try_again(request: WebRequest) -> HttpResponse:
-    """One dead letter, or all of them."""
+    """Retry one failed job, or all."""
     account_id, one = request.account_id, request.POST.get("delivery")
     selected = one and get_row_or_404(request, Delivery, uuid_or_404(one))
     revived = replay(account_id, [selected.pk] if selected else None)

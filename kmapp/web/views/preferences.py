@@ -1,4 +1,4 @@
-"""Language, theme, keyboard: chosen anywhere, by anyone, also before they sign in."""
+"""Language, theme and keyboard shortcuts, also before sign-in."""
 
 from django import forms
 from django.conf import settings
@@ -14,7 +14,7 @@ from kmapp.web.preferences import set_preference_cookies
 
 
 class PreferencesForm(forms.Form):
-    """One or more of them; what is not sent stays as it is."""
+    """Preferences to change; missing ones stay unchanged."""
 
     language = forms.ChoiceField(choices=settings.LANGUAGES, required=False)
     theme = forms.ChoiceField(choices=User.Theme.choices, required=False)

@@ -1,4 +1,4 @@
-"""Who is here and in which account: sign in, sign out, change account."""
+"""Sign-in, sign-out, password and selected account."""
 
 from http import HTTPStatus
 
