@@ -31,7 +31,7 @@ def page(sizes: Mapping[int, tuple[Times, list[Searching], Writing]]) -> str:
     lines += [f"- with {size:,} memories: {_pair(times)}" for size, (times, _, _) in sizes.items()]
     lines += [
         "",
-        "Writes, each with its commit, postings and outbox. *Bare* is a single durable INSERT of the",
+        "Writes, each with its commit, postings and outbox. *Bare* is one durable INSERT of the",
         "same text.",
         "",
         f"| memories | bare INSERT | one memory | per second | batch of {BATCH} | per second |",
