@@ -148,9 +148,7 @@ def _rewrite_memory(row: Extraction, settings: MemorySettings) -> None:
     with acting(row.account_id):
         entry = MemoryEntry.objects.of(row.account_id).filter(pk=row.said["entry"]).first()
     if entry is None or entry.version != row.said["version"]:
-        raise InvalidAnswer(
-            "someone changed or erased the memory in the meantime; send the request again", ""
-        )
+        raise InvalidAnswer("someone changed or erased the memory; send the request again", "")
     system, instruction = prompt("rewrite", today=_format_day(row)), row.said["instruction"]
     memory = f"{fence_text('memory', entry.content)}\n\nImportance: {entry.importance:g}"
     text = f"{memory}\n\n{fence_text('instruction', instruction)}"
@@ -215,11 +213,8 @@ def _find_problem(text: str, system: str, source: str, trusted: Sequence[str] = 
     if repeats_prompt(text, system, source):
         return "repeats the prompt"
     trusted_flags = {flag for each in trusted for flag in detect_flags(each)}
-    return (
-        "contains instructions to the model"
-        if HOSTILE_FLAGS & set(detect_flags(text)) - trusted_flags
-        else ""
-    )
+    hostile = HOSTILE_FLAGS & set(detect_flags(text)) - trusted_flags
+    return "contains instructions to the model" if hostile else ""
 
 
 def _store_facts(row: Extraction, parsed: ParsedItems[Fact], details: Mapping[str, Any]) -> None:

@@ -64,8 +64,7 @@ class Ids(Aliases):
 class EntryInput(Ids):
     """One memory to write."""
 
-    aliases = {
-        **Aliases.aliases,
+    aliases = Aliases.aliases | {
         "consumer_agent_id": "agent_id",
         "importance_score": "importance",
     }
