@@ -45,7 +45,7 @@ PICTURE = {"type": "image_url", "image_url": {"url": "https://pictures.example/r
         ),
     ],
 )
-def test_messages_are_kept_as_they_are(agent: Agent, messages: Any, texts: list[str]) -> None:
+def test_infer_false_stores_messages_verbatim(agent: Agent, messages: Any, texts: list[str]) -> None:
     body = {"messages": messages, "infer": False, "user_id": "mira", "metadata": {"a": 1}}
     answer = agent.post("memory/add", body, 201)
     assert [each["text"] for each in answer["results"]] == texts
@@ -77,12 +77,12 @@ def test_messages_are_kept_as_they_are(agent: Agent, messages: Any, texts: list[
         "  ",
     ],
 )
-def test_what_is_no_conversation_is_refused(agent: Agent, messages: Any) -> None:
+def test_rejects_invalid_messages(agent: Agent, messages: Any) -> None:
     body = {"messages": messages, "infer": False, "user_id": "mira"}
     assert agent.post("memory/add", body, 400)["issues"][0]["path"] == "messages"
 
 
-def test_without_a_model_the_messages_are_found_and_the_facts_wait(
+def test_extraction_waits_for_a_chat_model(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     settings.CHAT_MODEL = ""
@@ -120,7 +120,7 @@ def _make_due(account: Account) -> None:
         Delivery.objects.of(account).open().update(due_at=Now())
 
 
-def test_what_the_account_blacks_out_is_not_shown_to_the_model(
+def test_redacted_values_are_not_sent_to_the_model(
     agent: Agent, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -133,7 +133,7 @@ def test_what_the_account_blacks_out_is_not_shown_to_the_model(
     assert "4111" not in said
 
 
-def test_the_agents_prompt_is_for_agents_that_speak(
+def test_agent_prompt_is_used_for_agent_messages(
     agent: Agent, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -159,7 +159,7 @@ def test_the_agents_prompt_is_for_agents_that_speak(
         assert "You sell tea" not in said["content"]
 
 
-def test_a_role_that_says_nothing_is_not_asked_about(
+def test_skips_roles_without_messages(
     agent: Agent, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -169,7 +169,7 @@ def test_a_role_that_says_nothing_is_not_asked_about(
     assert provider.requests == before
 
 
-def test_pictures_are_described_or_refused(
+def test_images_are_described_or_rejected(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     body = {"messages": {"role": "user", "content": PICTURE}, "user_id": "mira"}
@@ -191,7 +191,7 @@ def test_pictures_are_described_or_refused(
     assert known(acme) == {"The user's roof is red.": "fact"}
 
 
-def test_a_record_of_a_run(
+def test_stores_a_procedural_memory(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     body = {"messages": TALK, "memory_type": "procedural_memory", "user_id": "mira"}
@@ -207,7 +207,7 @@ def test_a_record_of_a_run(
     assert "Whatever I am told." in known(acme)
 
 
-def test_a_record_without_steps_is_asked_for_again(
+def test_rejects_a_procedure_without_steps(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -218,7 +218,7 @@ def test_a_record_without_steps_is_asked_for_again(
     assert known(acme) == {}
 
 
-def test_what_is_worth_keeping_of_a_task(
+def test_store_if_worthwhile_filters_by_importance(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -245,7 +245,7 @@ def test_what_is_worth_keeping_of_a_task(
     assert (result["should_store"], len(result["reasoning"])) == (False, 500)
 
 
-def test_a_memory_is_changed_as_told(
+def test_update_by_instruction_rewrites_the_memory(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -264,7 +264,7 @@ def test_a_memory_is_changed_as_told(
     assert history[-1]["reason"] == "Rust now."
 
 
-def test_what_everyone_sees_is_changed_by_a_proposal(
+def test_account_wide_change_becomes_a_proposal(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -289,7 +289,7 @@ def test_what_everyone_sees_is_changed_by_a_proposal(
     assert known(acme) == {nine: "fact"}
 
 
-def test_each_question_has_its_form(
+def test_each_request_has_its_response_schema(
     agent: Agent, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)

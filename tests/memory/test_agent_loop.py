@@ -30,7 +30,7 @@ def reply(body: Said) -> str:
     return json.dumps(WORTH) if body.get("response_format") else "A table without meat is booked."
 
 
-def test_what_one_task_taught_is_told_to_the_next(
+def test_documented_loop_recalls_the_previous_task(
     committed: str,
     agent: Agent,
     acme: Account,

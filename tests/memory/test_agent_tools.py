@@ -28,7 +28,7 @@ def strict(schema: Any) -> None:
         strict(schema["items"])
 
 
-def test_every_tool_is_strict(agent: Agent) -> None:
+def test_every_tool_schema_is_strict(agent: Agent) -> None:
     offered = agent.get("agent-tools")
     for tool in offered["tools"]:
         function = tool["function"]
@@ -42,7 +42,7 @@ def test_every_tool_is_strict(agent: Agent) -> None:
     assert offered["paths"].keys() == names
 
 
-def test_each_tool_of_memory_does_its_work_with_null_for_what_is_not_said(agent: Agent) -> None:
+def test_memory_tools_accept_null_for_optional_fields(agent: Agent) -> None:
     offered = agent.get("agent-tools")
     functions = {tool["function"]["name"]: tool["function"] for tool in offered["tools"]}
 
@@ -59,7 +59,7 @@ def test_each_tool_of_memory_does_its_work_with_null_for_what_is_not_said(agent:
 
 
 @pytest.mark.parametrize(("scopes", "count"), [(["memory:read"], 2), (["memory:write"], 0)])
-def test_a_key_is_offered_what_it_may_do(acme: Account, scopes: list[str], count: int) -> None:
+def test_tools_depend_on_the_scopes_of_the_key(acme: Account, scopes: list[str], count: int) -> None:
     _, secret = makers.key(acme, scopes)
     client = APIClient(headers={"authorization": f"Bearer {secret}"})
     answer = client.get("/v1/agent-tools")

@@ -35,7 +35,7 @@ def check(schema: dict[str, Any], path: str, status: int | str, answer: Any) -> 
     assert [f"{error.json_path}: {error.message}" for error in validator.iter_errors(answer)] == []
 
 
-def test_writing_answers_as_described(agent: Agent, schema: dict[str, Any]) -> None:
+def test_write_responses_match_the_schema(agent: Agent, schema: dict[str, Any]) -> None:
     body = {"input_text": "a talk", "nodes": NODES, "edges": [EDGE]}
     written = agent.post("memory/write", body, 201)
     check(schema, "post /v1/memory/write", 201, written)
@@ -46,7 +46,7 @@ def test_writing_answers_as_described(agent: Agent, schema: dict[str, Any]) -> N
     check(schema, "get /v1/events/{id}", 200, event)
 
 
-def test_reading_answers_as_described(agent: Agent, schema: dict[str, Any]) -> None:
+def test_read_responses_match_the_schema(agent: Agent, schema: dict[str, Any]) -> None:
     agent.post("memory/write", {"nodes": NODES}, 201)
     asked = {"query": "oolong", "user_id": "lin", "explain": True}
     by_words = agent.post("memory/search", asked)
@@ -64,7 +64,7 @@ def test_reading_answers_as_described(agent: Agent, schema: dict[str, Any]) -> N
     check(schema, "get /v1/memory/verify", 200, agent.get("memory/verify"))
 
 
-def test_changing_answers_as_described(agent: Agent, schema: dict[str, Any]) -> None:
+def test_change_responses_match_the_schema(agent: Agent, schema: dict[str, Any]) -> None:
     agent.post("memory/write", {"nodes": NODES}, 201)
     changed = agent.post("memory/update", {"client_id": "a", "text": "Lin likes tea."}, 200)
     check(schema, "post /v1/memory/update", 200, changed)
@@ -72,7 +72,7 @@ def test_changing_answers_as_described(agent: Agent, schema: dict[str, Any]) -> 
     check(schema, "post /v1/memory/forget", 200, forgotten)
 
 
-def test_a_refusal_is_as_described(agent: Agent, schema: dict[str, Any]) -> None:
+def test_error_responses_match_the_schema(agent: Agent, schema: dict[str, Any]) -> None:
     refusal = agent.post("memory/write", {"nodes": [{"kind": "poem"}]}, 400)
     check(schema, "post /v1/memory/write", 400, refusal)
     check(

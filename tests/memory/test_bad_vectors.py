@@ -32,12 +32,12 @@ TEXTS = [
 ]
 
 
-def test_the_modes_are_six() -> None:
+def test_covers_six_modes() -> None:
     assert len(MODES) == 6
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_bad_vector_is_a_failure_with_a_reason(
+def test_bad_vector_fails_with_an_error(
     mode: str, agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
     nodes = [{"text": f"Note {n} of the day.", "user_id": "u"} for n in range(ENTRIES)]
@@ -61,7 +61,7 @@ def test_a_bad_vector_is_a_failure_with_a_reason(
         assert Vector.objects.of(acme).filter(state="READY").count() == ENTRIES
 
 
-def test_a_planted_zero_vector_is_near_nothing(
+def test_zero_vector_matches_nothing(
     committed: str, agent: Agent, acme: Account, measured: Measured
 ) -> None:
     """100 searches with min_score 0.7 find what they should, and never the planted one."""

@@ -55,7 +55,7 @@ CASES: list[tuple[Any, set[str]]] = [
 ]
 
 
-def test_each_filter_finds_what_it_means(agent: Agent) -> None:
+def test_filters_select_the_expected_memories(agent: Agent) -> None:
     nodes = [{"text": text, "user_id": "u", **more} for text, more in MEMORIES.items()]
     agent.post("memory/write", {"nodes": nodes}, 201)
     for filters, wanted in CASES:
@@ -97,13 +97,13 @@ def nested(depth: int) -> Any:
         ({"OR": [{"kind": "fact"}] * (CONDITIONS + 1)}, f"filters.OR.{CONDITIONS}.kind"),
     ],
 )
-def test_what_is_not_understood_is_refused_where_it_stands(filters: Any, path: str) -> None:
+def test_rejects_invalid_filters_with_their_path(filters: Any, path: str) -> None:
     with pytest.raises(Invalid) as refused:
         condition(filters)
     assert refused.value.issues[0]["path"] == path
 
 
-def test_no_filter_shows_another_users_memories(agent: Agent) -> None:
+def test_filters_do_not_show_other_users_memories(agent: Agent) -> None:
     agent.post("memory/store", {"text": "Bob's.", "user_id": "bob"}, 201)
     for filters in ({"OR": [{"user_id": "bob"}, {"user_id": "*"}]}, {"NOT": {"user_id": "ann"}}):
         body = {"user_id": "ann", "filters": filters}
@@ -142,5 +142,5 @@ ANN = {"user_id": "ann"}
         ({"scope": "s", "metadata": {"user_id": "ann"}, "x": "y"}, {}),
     ],
 )  # fmt: skip
-def test_whose_memories_a_filter_means_is_said_plainly(filters: Any, fixed: dict[str, str]) -> None:
+def test_fixed_ids_reads_only_unambiguous_filters(filters: Any, fixed: dict[str, str]) -> None:
     assert fixed_ids(filters) == fixed

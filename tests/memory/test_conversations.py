@@ -15,7 +15,7 @@ from tests.memory.talking import Said, decision, fact, known, script, told, with
 
 
 @pytest.mark.parametrize("name", TALKS)
-def test_a_conversation(
+def test_conversation_changes_memories_as_expected(
     name: str, agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     talk = TALKS[name]
@@ -32,11 +32,11 @@ def test_a_conversation(
     assert agent.get("memory/verify")["ok"]
 
 
-def test_there_are_forty() -> None:
+def test_there_are_at_least_forty_conversations() -> None:
     assert len(TALKS) >= 40
 
 
-def test_what_was_contradicted_stays_on_record(
+def test_contradicted_memory_is_superseded(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -56,7 +56,7 @@ def test_what_was_contradicted_stays_on_record(
     assert versions[0]["reason"] == "A new employer."
 
 
-def test_what_a_person_pinned_stays(
+def test_pinned_memory_is_not_superseded(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -70,7 +70,7 @@ def test_what_a_person_pinned_stays(
         assert MemoryEdge.objects.of(acme).get().type == "contradicts"
 
 
-def test_another_users_memories_are_not_shown(
+def test_other_users_memories_are_not_sent_to_the_model(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -82,7 +82,7 @@ def test_another_users_memories_are_not_shown(
     assert WORK not in str([body for body in provider.seen if "messages" in body])
 
 
-def test_entities_that_are_known_are_joined(
+def test_mentioned_entities_are_linked(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)
@@ -95,7 +95,7 @@ def test_entities_that_are_known_are_joined(
         assert (str(edge.dst_id), edge.src.entities) == (bolt, ["bolt", "Mira", "Bolt"])
 
 
-def test_an_account_has_its_own_instructions_and_categories(
+def test_account_instructions_and_categories_are_used(
     agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
 ) -> None:
     with_chat(settings, provider)

@@ -39,7 +39,7 @@ def clouds(number: int, each: int, *, apart: float = 1.0) -> "np.ndarray":
     return points.astype(np.float32)
 
 
-def test_two_halves_of_one_cloud_should_be_one() -> None:
+def test_suggests_merging_two_halves_of_a_cluster() -> None:
     points = clouds(4, 20)
     topics = [0] * 10 + [1] * 10 + [2] * 20 + [3] * 20 + [4] * 20
     [found] = suggestions(neighbours(points), topics)
@@ -47,14 +47,14 @@ def test_two_halves_of_one_cloud_should_be_one() -> None:
     assert 0.2 <= found.score <= 1
 
 
-def test_two_clouds_in_one_topic_should_be_two() -> None:
+def test_suggests_splitting_two_clusters() -> None:
     points = clouds(4, 20)
     [found] = suggestions(neighbours(points), [0] * 40 + [1] * 20 + [2] * 20)
     assert (found.topic, found.other) == (0, NONE)
     assert set(found.leaving) in ({*range(20)}, {*range(20, 40)})
 
 
-def test_what_is_well_grouped_is_left_alone() -> None:
+def test_suggests_nothing_for_good_clusters() -> None:
     topics = [n // 20 for n in range(80)]
     assert suggestions(neighbours(clouds(4, 20)), topics) == []
     assert suggestions(neighbours(clouds(4, 20)), [NONE] * 80) == []
@@ -67,7 +67,7 @@ def test_modularity() -> None:
     assert modularity([{}, {}], [0, 1]) == 0
 
 
-def test_a_map_is_filled_and_always_the_same() -> None:
+def test_projection_fills_the_map_and_is_deterministic() -> None:
     points = placed(clouds(3, 10))
     assert points == placed(clouds(3, 10))
     assert {min(p.x for p in points), min(p.y for p in points)} == {EDGE}
@@ -106,7 +106,7 @@ def number(entry: MemoryEntry) -> int:
     return member_edges(entry.account_id, entry.pk).count()
 
 
-def test_merging_and_taking_it_back(acme: Account) -> None:
+def test_undo_restores_merged_topics(acme: Account) -> None:
     small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 6)
     with acting(acme):
         before = state(acme)
@@ -122,7 +122,7 @@ def test_merging_and_taking_it_back(acme: Account) -> None:
         assert Commit.objects.of(acme).count() == commits + 2
 
 
-def test_a_chain_of_merges_is_parted_from_its_end(acme: Account) -> None:
+def test_chained_merges_are_undone_from_the_end(acme: Account) -> None:
     one, two, three = topic(acme, "One", 3), topic(acme, "Two", 4), topic(acme, "Three", 5)
     with acting(acme):
         topics.merge_topics(of(one), two.pk)
@@ -139,7 +139,7 @@ def test_a_chain_of_merges_is_parted_from_its_end(acme: Account) -> None:
             topics.unmerge_topic(of(two))
 
 
-def test_splitting_and_merging_back(acme: Account) -> None:
+def test_split_topic_can_be_merged_back(acme: Account) -> None:
     whole = topic(acme, "Everything", 8)
     with acting(acme):
         ids = sorted(member_edges(acme.pk, whole.pk).values_list("src_id", flat=True))
@@ -154,7 +154,7 @@ def test_splitting_and_merging_back(acme: Account) -> None:
         assert number(whole) == 8
 
 
-def test_what_is_refused(acme: Account) -> None:
+def test_rejects_invalid_topic_changes(acme: Account) -> None:
     shared, own = topic(acme, "Tea", 3), topic(acme, "Tea", 3, user_id="mira", visibility="user")
     with acting(acme):
         fact = MemoryEntry.objects.of(acme).filter(kind="fact")[0]
@@ -173,7 +173,7 @@ def test_what_is_refused(acme: Account) -> None:
             topics.rename_topic(stale, "Other")
 
 
-def test_a_name_that_was_given_stays(agent: Agent, acme: Account, provider: FakeProvider) -> None:
+def test_renamed_topic_keeps_its_name(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     texts = [f"{sort} tea steeps" for sort in ("oolong", "green", "white", "black")]
     nodes = [{"text": text, "user_id": "mira"} for text in texts]
     agent.post("memory/write", {"nodes": nodes}, 201)
@@ -194,7 +194,7 @@ def test_a_name_that_was_given_stays(agent: Agent, acme: Account, provider: Fake
     assert agent.get("memory/verify")["ok"]
 
 
-def test_topics_grow_once_something_was_embedded(
+def test_topics_grow_after_embedding(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
     let_topics_grow()
@@ -215,7 +215,7 @@ def test_topics_grow_once_something_was_embedded(
         assert Commit.objects.of(acme).count() == commits
 
 
-def test_what_has_no_vector_yet_has_no_topic(
+def test_entries_without_vector_get_no_topic(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
     nodes = [{"text": f"{sort} tea steeps", "user_id": "mira"} for sort in ("green", "white")]
@@ -224,7 +224,7 @@ def test_what_has_no_vector_yet_has_no_topic(
     assert (run.created, run.unassigned, list(run.groups)) == (0, 0, [])
 
 
-def test_suggestions_about_what_was_merged_are_not_shown(acme: Account) -> None:
+def test_suggestions_for_merged_topics_are_hidden(acme: Account) -> None:
     one, two, three = topic(acme, "One", 3), topic(acme, "Two", 3), topic(acme, "Three", 3)
     with acting(acme):
         TopicSuggestion.objects.create(account=acme, kind="merge", topic=one, other=two, score=0.5)
@@ -234,7 +234,7 @@ def test_suggestions_about_what_was_merged_are_not_shown(acme: Account) -> None:
         assert [each.topic for each in topics.open_suggestions(acme.pk)] == [three]
 
 
-def test_what_was_declined_stays_so_whichever_topic_is_larger(
+def test_declined_merge_stays_declined_in_both_directions(
     acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two, three = topic(acme, "One", 3), topic(acme, "Two", 4), topic(acme, "Three", 5)
@@ -253,7 +253,7 @@ def test_what_was_declined_stays_so_whichever_topic_is_larger(
         assert [each.other for each in topics.open_suggestions(acme.pk)] == [three]
 
 
-def test_suggestions_are_renewed_followed_and_declined(
+def test_suggestions_are_refreshed_accepted_and_declined(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
     small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 4)

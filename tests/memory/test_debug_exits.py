@@ -43,7 +43,7 @@ def assert_shut(text: str) -> None:
     assert '"preview"' not in text
 
 
-def test_without_the_gate_no_spelling_opens_it(filled: Agent, acme: Account) -> None:
+def test_embeddings_need_the_admin_scope(filled: Agent, acme: Account) -> None:
     client = reader(acme, "memory:read", "debug")
     for name in NAMES:
         for said in TRUE:
@@ -57,7 +57,7 @@ def test_without_the_gate_no_spelling_opens_it(filled: Agent, acme: Account) -> 
         assert_shut(json.dumps(filled.get(path)))
 
 
-def test_with_the_gate_little_leaves(filled: Agent) -> None:
+def test_debug_returns_short_previews_only(filled: Agent) -> None:
     asked = {"query_text": "kettle", "user_id": "u", "return_debug": True, "limit": 20}
     assert "embeddings" not in filled.post("memory/recall_text", asked)["debug"]
     wide = {**asked, "include_embeddings": True}
@@ -69,7 +69,7 @@ def test_with_the_gate_little_leaves(filled: Agent) -> None:
     filled.post("memory/recall_text", {**wide, "limit": 21}, 400)
 
 
-def test_the_gate_has_a_strict_bucket(filled: Agent, settings: Any) -> None:
+def test_debug_embeddings_are_throttled(filled: Agent, settings: Any) -> None:
     settings.THROTTLES = {**settings.THROTTLES, "debug": 2}
     asked = {"query_text": "kettle", "return_debug": True, "include_embeddings": True, "limit": 5}
     for status in (200, 200, 429):

@@ -20,7 +20,7 @@ def count(account: Account) -> int:
         return MemoryEntry.objects.count()
 
 
-def test_said_again_it_is_the_memory_that_is_known(agent: Agent, acme: Account) -> None:
+def test_storing_the_same_text_returns_the_existing_memory(agent: Agent, acme: Account) -> None:
     first = agent.post("memory/store", SAID, 201)
     assert first["decisions"] == []
     with acting(acme):
@@ -48,7 +48,7 @@ def test_said_again_it_is_the_memory_that_is_known(agent: Agent, acme: Account) 
         {"dedupe": False},
     ],
 )
-def test_whatever_else_is_said_of_it_is_kept(
+def test_different_attributes_create_a_new_memory(
     agent: Agent, acme: Account, other: dict[str, Any]
 ) -> None:
     first = agent.post("memory/store", SAID, 201)
@@ -56,7 +56,7 @@ def test_whatever_else_is_said_of_it_is_kept(
     assert count(acme) == 2
 
 
-def test_what_no_longer_holds_is_written_anew(agent: Agent, acme: Account) -> None:
+def test_inactive_memories_are_not_duplicates(agent: Agent, acme: Account) -> None:
     first = agent.post("memory/store", SAID, 201)
     agent.post("memory/update", {"id": first["id"], "text": "Ann takes the bus."}, 200)
     second = agent.post("memory/store", SAID, 201)
@@ -65,7 +65,7 @@ def test_what_no_longer_holds_is_written_anew(agent: Agent, acme: Account) -> No
     assert count(acme) == 3
 
 
-def test_a_batch_is_deduplicated_where_it_asks_for_it(agent: Agent, acme: Account) -> None:
+def test_batch_is_deduplicated_on_request(agent: Agent, acme: Account) -> None:
     known = agent.post("memory/store", SAID, 201)["id"]
     nodes = {"nodes": [SAID, {"text": "New.", "user_id": "ann"}]}
     written = agent.post("memory/write", {**nodes, "dedupe": True}, 201)
@@ -76,7 +76,7 @@ def test_a_batch_is_deduplicated_where_it_asks_for_it(agent: Agent, acme: Accoun
     assert count(acme) == 4
 
 
-def test_what_reads_much_alike_is_written_and_told(agent: Agent, acme: Account) -> None:
+def test_similar_text_is_stored_and_reported(agent: Agent, acme: Account) -> None:
     known = agent.post("memory/store", SAID, 201)["id"]
     near = {**SAID, "text": "Ann takes the train to Ostrey on Fridays."}
     [decision] = agent.post("memory/store", near, 201)["decisions"]
@@ -88,7 +88,7 @@ def test_what_reads_much_alike_is_written_and_told(agent: Agent, acme: Account) 
     assert agent.post("memory/store", other, 201)["decisions"] == []  # nothing of Ann's is told
 
 
-def test_what_another_key_proposed_is_not_told(agent: Agent, acme: Account) -> None:
+def test_proposals_of_other_keys_are_not_reported(agent: Agent, acme: Account) -> None:
     said = {"text": "The office is in Ostrey."}  # everyone would see it: it waits for a person
     first = agent.post("memory/store", said, 201)
     secret = makers.key(acme, ("memory:read", "memory:write"))[1]

@@ -40,7 +40,7 @@ def loaded(module_database: None, django_db_blocker: DjangoDbBlocker) -> LoadedD
 
 
 @pytest.mark.django_db
-def test_each_kind_of_thing_is_there(loaded: LoadedDemo) -> None:
+def test_demo_contains_every_kind_of_entry(loaded: LoadedDemo) -> None:
     acme, ada = loaded.account, loaded.reviewer
     with acting(acme):
         rows = MemoryEntry.objects.of(acme)
@@ -60,7 +60,7 @@ def test_each_kind_of_thing_is_there(loaded: LoadedDemo) -> None:
 
 
 @pytest.mark.django_db
-def test_it_says_what_it_made_and_where_to_look(loaded: LoadedDemo) -> None:
+def test_output_states_counts_and_addresses(loaded: LoadedDemo) -> None:
     acme, shown = loaded.account, loaded.output
     with acting(acme):
         total = MemoryEntry.objects.of(acme).count()
@@ -71,7 +71,7 @@ def test_it_says_what_it_made_and_where_to_look(loaded: LoadedDemo) -> None:
 
 
 @pytest.mark.django_db
-def test_telling_it_again_changes_nothing(loaded: LoadedDemo) -> None:
+def test_loading_again_changes_nothing(loaded: LoadedDemo) -> None:
     acme = loaded.account
     with acting(acme):
         before = Commit.objects.count()
@@ -91,7 +91,7 @@ QUESTIONS = [
 ]
 
 
-def test_its_questions_are_answered(committed: str, acme: Account) -> None:
+def test_demo_queries_are_answered(committed: str, acme: Account) -> None:
     demo()
     makers.settle()
     for question, user, wanted in QUESTIONS:
@@ -99,7 +99,7 @@ def test_its_questions_are_answered(committed: str, acme: Account) -> None:
         assert any(wanted in hit.entry.content for hit in found.hits), question
 
 
-def test_without_a_person_the_product_decides(committed: str, acme: Account) -> None:
+def test_system_decides_without_a_reviewer(committed: str, acme: Account) -> None:
     demo()
     with acting(acme):
         decided = MemoryVersion.objects.filter(event="APPROVE")

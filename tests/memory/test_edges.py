@@ -20,28 +20,28 @@ def edge(src: str, dst: str, kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["supersedes", "contradicts"])
-def test_nothing_is_hung_on_a_memory_that_may_be_in_review(agent: Agent, kind: str) -> None:
+def test_rejects_edges_from_entries_that_need_review(agent: Agent, kind: str) -> None:
     agent.post("memory/write", {"nodes": nodes("old", "new")}, 201)
     refused = agent.post("memory/write", {"edges": [edge("new", "old", kind)]}, 400)
     assert refused["error"] == "edge_after_entry"
     assert refused["issues"][0]["path"] == "edges.0.src"
 
 
-def test_a_new_memory_may_supersede_and_be_written_again(agent: Agent) -> None:
+def test_new_memory_can_supersede_and_be_rewritten(agent: Agent) -> None:
     agent.post("memory/write", {"nodes": nodes("old")}, 201)
     body = {"nodes": nodes("new"), "edges": [edge("new", "old", "supersedes")]}
     first = agent.post("memory/write", body, 201)
     assert agent.post("memory/write", body, 200)["edges"] == first["edges"]
 
 
-def test_an_edge_between_known_memories_is_created(agent: Agent) -> None:
+def test_edge_between_existing_memories_is_created(agent: Agent) -> None:
     agent.post("memory/write", {"nodes": nodes("a", "b", user_id="u")}, 201)
     body = {"edges": [edge("a", "b", "related_to")]}
     assert agent.post("memory/write", body, 201)["commit_id"]
     agent.post("memory/write", body, 200)
 
 
-def test_the_scope_of_the_batch_is_the_scope_of_its_ends(agent: Agent) -> None:
+def test_batch_scope_applies_to_edge_ends(agent: Agent) -> None:
     for scope in ("", "work"):
         agent.post("memory/write", {"scope": scope, "nodes": nodes("a", "b", user_id="u")}, 201)
     wanted = agent.post("memory/get", {"client_id": "a", "scope": "work"})["id"]
@@ -49,7 +49,7 @@ def test_the_scope_of_the_batch_is_the_scope_of_its_ends(agent: Agent) -> None:
     assert agent.post("memory/write", body, 201)["edges"][0]["src_id"] == wanted
 
 
-def test_a_derived_edge_gives_way_to_the_same_edge_written(agent: Agent, acme: Account) -> None:
+def test_written_edge_replaces_a_derived_one(agent: Agent, acme: Account) -> None:
     said = {"user_id": "u", "run_id": "r"}
     for name, year in (("a", 2020), ("b", 2022)):
         when = f"{year}-01-01T00:00:00Z"

@@ -58,7 +58,7 @@ def indexes() -> set[str]:
         return {row[0] for row in cursor.fetchall()}
 
 
-def test_a_second_model_is_filled_compared_and_takes_over(agent: Agent) -> None:
+def test_second_model_is_filled_compared_and_activated(agent: Agent) -> None:
     write(agent, *TEXTS)
     makers.settle()
     first, second = active_model().pk, add()
@@ -84,7 +84,7 @@ def test_a_second_model_is_filled_compared_and_takes_over(agent: Agent) -> None:
     assert agent.post("memory/search", {"query": "profits", "user_id": "u"})["results"]
 
 
-def test_what_is_written_meanwhile_gets_vectors_of_both_once(agent: Agent) -> None:
+def test_new_entries_get_one_vector_per_model(agent: Agent) -> None:
     first, second = active_model().pk, add()
     write(agent, TEXTS[0])
     assert vectors(first) == vectors(second) == {"PENDING": 1}
@@ -95,13 +95,13 @@ def test_what_is_written_meanwhile_gets_vectors_of_both_once(agent: Agent) -> No
     assert agent.get("health")["pending_embeddings"] == 0
 
 
-def test_only_what_searches_wait_for_is_called_pending(agent: Agent) -> None:
+def test_health_counts_pending_vectors_of_the_active_model(agent: Agent) -> None:
     add()
     write(agent, TEXTS[0])
     assert agent.get("health")["pending_embeddings"] == 1
 
 
-def test_an_incomplete_model_takes_over_by_force_only(agent: Agent) -> None:
+def test_incomplete_model_needs_force(agent: Agent) -> None:
     write(agent, *TEXTS)
     makers.settle()
     second = add()
@@ -111,7 +111,7 @@ def test_an_incomplete_model_takes_over_by_force_only(agent: Agent) -> None:
     assert active_model().pk == second
 
 
-def test_a_backfill_goes_on_where_it_was_stopped(
+def test_interrupted_backfill_resumes(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(agent, *TEXTS)
@@ -131,7 +131,7 @@ def test_a_backfill_goes_on_where_it_was_stopped(
     assert vectors(second.pk) == {"READY": 3}
 
 
-def test_a_model_taken_up_again_does_not_answer_for_old_texts(agent: Agent) -> None:
+def test_reactivated_model_has_no_stale_vectors(agent: Agent) -> None:
     [cat, *_] = write(agent, *TEXTS)
     makers.settle()
     first, second = active_model().pk, add()
@@ -146,7 +146,7 @@ def test_a_model_taken_up_again_does_not_answer_for_old_texts(agent: Agent) -> N
     assert found[0]["text"].startswith("The dog")
 
 
-def test_the_active_model_is_not_dropped_and_a_filled_one_not_either() -> None:
+def test_only_retired_models_are_dropped() -> None:
     with pytest.raises(CommandError, match="only a retired model"):
         command("drop", str(active_model().pk), "--yes")
     second = add()
@@ -157,18 +157,18 @@ def test_the_active_model_is_not_dropped_and_a_filled_one_not_either() -> None:
     assert EmbeddingModel.objects.count() == 1
 
 
-def test_a_wrong_size_is_known_before_anything_exists() -> None:
+def test_wrong_dimensions_are_rejected_before_creation() -> None:
     with pytest.raises(CommandError, match="384 dimensions instead of 100"):
         command("add", active_model().name, "--dimensions=100", "--sends-input-type")
     assert EmbeddingModel.objects.count() == 1
 
 
-def test_a_template_without_the_text_is_refused() -> None:
-    with pytest.raises(CommandError, match=r"use \{text\}"):
+def test_rejects_a_template_without_text() -> None:
+    with pytest.raises(CommandError, match=r"write \{text\}"):
         command("add", "any", "--dimensions=384", "--template={title}")
 
 
-def test_dropping_asks_once_and_says_how_many(
+def test_dropping_asks_for_confirmation(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(agent, *TEXTS)
@@ -189,7 +189,7 @@ def test_dropping_asks_once_and_says_how_many(
     assert vectors(first) == {"READY": 3}
 
 
-def test_a_broken_index_is_built_anew(committed: str) -> None:
+def test_invalid_index_is_rebuilt(committed: str) -> None:
     index, *_ = indexes_of(active_model())
     url = embedded.server_url(settings.DATA_DIR).replace("/postgres?", f"/{committed}?")
     # What an interrupted CREATE INDEX CONCURRENTLY leaves behind.

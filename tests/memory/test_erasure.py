@@ -83,7 +83,7 @@ def context_of(account: Account, pk: str) -> list[str]:
         return [row.text_sha256 for row in rows]
 
 
-def test_nothing_of_the_words_is_left(
+def test_erasure_removes_every_copy_of_the_text(
     committed: str, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     [before] = context_of(acme, run[2])
@@ -110,7 +110,7 @@ def test_nothing_of_the_words_is_left(
     assert run[2] in {hit["id"] for hit in found["results"]}
 
 
-def test_the_reason_of_a_decision_about_many_goes_too(
+def test_erasure_removes_the_reason_of_a_bulk_run(
     committed: str, agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was given once, and stands in each of the commits that the run was done in."""
@@ -128,7 +128,7 @@ def test_the_reason_of_a_decision_about_many_goes_too(
     assert left(acme, MARK) == {}
 
 
-def test_what_was_erased_answers_410_and_its_client_id_stays_taken(
+def test_erased_memory_responds_410_and_reserves_its_client_id(
     agent: Agent, run: list[str], acme: Account
 ) -> None:
     erase(agent, client_ids=["secret-1"])
@@ -143,7 +143,7 @@ def test_what_was_erased_answers_410_and_its_client_id_stays_taken(
     agent.post("memory/write", {"nodes": [node]}, 410, **{"Idempotency-Key": "k1"})
 
 
-def test_a_client_id_stays_taken_also_when_its_memory_had_another_id(
+def test_client_id_of_an_imported_memory_stays_reserved(
     agent: Agent, acme: Account, tmp_path: Any
 ) -> None:
     line = (
@@ -155,7 +155,7 @@ def test_a_client_id_stays_taken_also_when_its_memory_had_another_id(
     agent.post("memory/store", {"text": "y", "client_id": "c"}, 410)
 
 
-def test_a_user_is_erased_as_counted_or_not_at_all(agent: Agent, acme: Account) -> None:
+def test_user_erasure_needs_the_confirmed_count(agent: Agent, acme: Account) -> None:
     nodes = [{"text": f"Ada said {n}.", "user_id": "ada"} for n in range(3)]
     agent.post("memory/write", {"nodes": [*nodes, {"text": "Ben.", "user_id": "ben"}]}, 201)
     counted = agent.post("memory/erase", {"user_id": "ada"})
@@ -172,13 +172,13 @@ def test_a_user_is_erased_as_counted_or_not_at_all(agent: Agent, acme: Account) 
 
 
 @pytest.mark.parametrize("which", [{}, {"scope": "s"}, {"ids": []}, {"reason": "all"}])
-def test_nobody_erases_an_account_by_leaving_a_field_out(
+def test_rejects_an_erasure_without_selection(
     agent: Agent, which: dict[str, Any]
 ) -> None:
     agent.post("memory/erase", which, 400)
 
 
-def test_a_key_needs_the_scope_and_its_own_confirmation(
+def test_erasure_needs_the_scope_and_its_own_token(
     agent: Agent, acme: Account, rival: Account
 ) -> None:
     pk = agent.post("memory/store", {"text": "Mine.", "user_id": "u"}, 201)["id"]
@@ -212,7 +212,7 @@ def field(page: str, name: str) -> str:
     return page.partition(f'name="{name}" value="')[2].partition('"')[0]
 
 
-def test_the_page_counts_wants_it_typed_and_sends_to_the_proof(
+def test_page_requires_the_typed_count(
     admin: Client, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     address = f"/memory/erase/?id={run[1]}"
@@ -236,7 +236,7 @@ def test_the_page_counts_wants_it_typed_and_sends_to_the_proof(
         assert len(named) >= 3, "written, changed, erased"
 
 
-def test_the_ledger_is_not_looked_through_for_what_was_erased(
+def test_erased_page_does_not_scan_the_ledger(
     admin: Client, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     erase(agent, ids=[run[1]])
@@ -245,7 +245,7 @@ def test_the_ledger_is_not_looked_through_for_what_was_erased(
     assert not [each["sql"] for each in asked if "@>" in each["sql"]]
 
 
-def test_what_was_erased_before_it_said_so_is_known(
+def test_migration_restores_commits_of_erased_entries(
     admin: Client, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     erase(agent, ids=[run[1]])
@@ -258,7 +258,7 @@ def test_what_was_erased_before_it_said_so_is_known(
         assert ErasedEntry.objects.get(pk=run[1]).commits == before
 
 
-def test_the_page_erases_what_a_filter_shows_and_nothing_wider(
+def test_page_erases_only_the_filtered_entries(
     admin: Client, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     for nothing in ("/memory/erase/", "/memory/erase/?sort=created_at", "/memory/erase/?kind=odd"):
@@ -271,7 +271,7 @@ def test_the_page_erases_what_a_filter_shows_and_nothing_wider(
         assert not MemoryEntry.objects.of(acme).exists()
 
 
-def test_a_reviewer_may_not_erase(client: Client, alice: User, run: list[str]) -> None:
+def test_reviewer_cannot_erase(client: Client, alice: User, run: list[str]) -> None:
     client.force_login(alice)
     address = f"/memory/erase/?id={run[0]}"
     assert client.get(address).status_code == 403

@@ -63,7 +63,7 @@ def elsewhere(committed: str) -> Iterator[str]:
     drop(name)
 
 
-def test_everything_comes_back_as_it_was(
+def test_export_and_import_preserve_everything(
     committed: str, elsewhere: str, written: None, acme: Account, agent: Agent, tmp_path: Path
 ) -> None:
     out, again = tmp_path / "out.jsonl", tmp_path / "again.jsonl"
@@ -94,7 +94,7 @@ def test_everything_comes_back_as_it_was(
     call_command("fsck", stdout=io.StringIO())
 
 
-def test_the_same_file_twice_changes_nothing(written: None, acme: Account, tmp_path: Path) -> None:
+def test_importing_twice_changes_nothing(written: None, acme: Account, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     command("export", str(out))
     with acting(acme):
@@ -106,7 +106,7 @@ def test_the_same_file_twice_changes_nothing(written: None, acme: Account, tmp_p
         assert Commit.objects.count() == before
 
 
-def test_an_imported_client_id_is_still_the_same_write(
+def test_imported_client_id_identifies_the_same_write(
     committed: str, elsewhere: str, written: None, tmp_path: Path
 ) -> None:
     """Ids are kept, so they are no longer what the account and the client id would make."""
@@ -128,14 +128,14 @@ def test_an_imported_client_id_is_still_the_same_write(
     assert refused["error"] == "client_id_conflict"
 
 
-def test_no_line_holds_an_embedding(written: None, tmp_path: Path) -> None:
+def test_export_contains_no_embeddings(written: None, tmp_path: Path) -> None:
     makers.settle()
     out = tmp_path / "out.jsonl"
     command("export", str(out))
     assert "embedding" not in out.read_text()
 
 
-def test_the_order_inside_a_run_is_kept(
+def test_import_keeps_the_order_of_a_run(
     committed: str, elsewhere: str, agent: Agent, tmp_path: Path
 ) -> None:
     """Turns of one moment, written one by one: only the ledger knows what came first."""
@@ -186,7 +186,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("bad", "told"), BAD)
-def test_a_bad_line_is_told_and_the_others_are_taken(
+def test_invalid_line_is_reported_and_skipped(
     acme: Account, tmp_path: Path, bad: Any, told: str
 ) -> None:
     path = put(tmp_path / "in.jsonl", {"text": "Good."}, bad, {"text": "Good too."})
@@ -198,7 +198,7 @@ def test_a_bad_line_is_told_and_the_others_are_taken(
         assert set(MemoryEntry.objects.values_list("content", flat=True)) == {"Good.", "Good too."}
 
 
-def test_what_is_here_in_another_state_is_left_alone(
+def test_conflicting_line_does_not_change_the_entry(
     written: None, acme: Account, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.jsonl"
@@ -218,7 +218,7 @@ def test_what_is_here_in_another_state_is_left_alone(
         assert MemoryEntry.objects.get(client_id="a").content == "The cat sleeps."
 
 
-def test_an_id_of_another_account_is_refused_line_by_line(
+def test_rejects_ids_of_another_account(
     written: None, acme: Account, rival: Account, tmp_path: Path
 ) -> None:
     out, problems = tmp_path / "out.jsonl", tmp_path / "problems"
@@ -231,7 +231,7 @@ def test_an_id_of_another_account_is_refused_line_by_line(
         assert MemoryEntry.objects.get().content == "Rival's own."
 
 
-def test_a_client_id_that_is_taken_is_told(written: None, acme: Account, tmp_path: Path) -> None:
+def test_reports_a_client_id_in_use(written: None, acme: Account, tmp_path: Path) -> None:
     taken = {"id": str(Account().pk), "client_id": "a", "text": "Another cat."}
     problems = tmp_path / "problems"
     with pytest.raises(CommandError, match="1 lines"):
@@ -239,7 +239,7 @@ def test_a_client_id_that_is_taken_is_told(written: None, acme: Account, tmp_pat
     assert "client_id a belongs to" in problems.read_text()
 
 
-def test_lines_written_by_hand_need_only_a_text(acme: Account, tmp_path: Path) -> None:
+def test_handwritten_lines_need_only_a_text(acme: Account, tmp_path: Path) -> None:
     path = put(tmp_path / "in", {"text": "Lin likes tea.", "user_id": "lin"}, "", {"text": "All."})
     assert command("import", str(path)).startswith("2 memories")
     assert command("import", str(path)).startswith("0 memories and 0 edges are new here, 2 were")
@@ -251,7 +251,7 @@ def test_lines_written_by_hand_need_only_a_text(acme: Account, tmp_path: Path) -
         }
 
 
-def test_the_accounts_redaction_holds_for_imports(acme: Account, tmp_path: Path) -> None:
+def test_imports_are_redacted(acme: Account, tmp_path: Path) -> None:
     path = put(tmp_path / "in", {"text": "Write to lin.xu@example.com.", "user_id": "lin"})
     command("import", str(path))
     command("import", str(path))
@@ -259,7 +259,7 @@ def test_the_accounts_redaction_holds_for_imports(acme: Account, tmp_path: Path)
         assert "example.com" not in MemoryEntry.objects.get().content
 
 
-def test_another_format_is_refused_whole(acme: Account, tmp_path: Path) -> None:
+def test_rejects_another_format_version(acme: Account, tmp_path: Path) -> None:
     path = put(tmp_path / "in", {"object": "memories", "format": 2}, {"text": "Good."})
     with pytest.raises(CommandError, match="This is format 2; we read format 1"):
         command("import", str(path))
@@ -267,12 +267,12 @@ def test_another_format_is_refused_whole(acme: Account, tmp_path: Path) -> None:
         assert not MemoryEntry.objects.exists()
 
 
-def test_a_file_that_is_not_there_is_told(acme: Account, tmp_path: Path) -> None:
+def test_reports_a_missing_file(acme: Account, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="No such file"):
         command("import", str(tmp_path / "nothing"))
 
 
-def test_an_export_that_fails_leaves_no_file(
+def test_failed_export_leaves_no_file(
     written: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(account_id: object) -> Iterator[bytes]:

@@ -26,25 +26,25 @@ def rate(agent: Agent, pk: str, outcome: str, status: int = 201, **more: str) ->
     ("outcome", "salience"),
     [("positive", 0.6), ("neutral", 0.5), ("negative", 0.35), ("very_negative", 0.1)],
 )
-def test_each_outcome_moves_salience_its_way(
+def test_outcome_changes_salience(
     agent: Agent, told: str, outcome: str, salience: float
 ) -> None:
     assert rate(agent, told, outcome)["salience"] == salience
     assert agent.post("memory/get", {"id": told})["salience"] == salience
 
 
-def test_the_same_rating_twice_changes_nothing(agent: Agent, told: str) -> None:
+def test_repeated_rating_changes_nothing(agent: Agent, told: str) -> None:
     first = rate(agent, told, "positive", reason="It opened.")
     assert rate(agent, told, "positive", 200) == first
     assert len(agent.get(f"memory/{told}/history")["versions"]) == 2
 
 
-def test_rating_again_replaces_what_was_said(agent: Agent, told: str) -> None:
+def test_new_rating_replaces_the_previous_one(agent: Agent, told: str) -> None:
     rate(agent, told, "positive")
     assert rate(agent, told, "negative")["salience"] == 0.35
 
 
-def test_each_run_and_each_key_counts(agent: Agent, told: str, acme: Account) -> None:
+def test_ratings_count_per_run_and_key(agent: Agent, told: str, acme: Account) -> None:
     _, secret = makers.key(acme)
     other = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
     rate(agent, told, "positive", used_in="r1")
@@ -52,12 +52,12 @@ def test_each_run_and_each_key_counts(agent: Agent, told: str, acme: Account) ->
     assert rate(other, told, "positive", used_in="r2")["salience"] == 0.8
 
 
-def test_salience_stays_between_nothing_and_all(agent: Agent, told: str) -> None:
+def test_salience_stays_between_0_and_1(agent: Agent, told: str) -> None:
     said = [rate(agent, told, "very_negative", used_in=str(run)) for run in range(3)]
     assert [each["salience"] for each in said] == [0.1, 0.0, 0.0]
 
 
-def test_a_rating_is_on_record_with_its_reason_and_without_personal_data(
+def test_rating_is_recorded_and_redacted(
     agent: Agent, told: str, acme: Account
 ) -> None:
     rate(agent, told, "very_negative", reason="Ask eve@example.test instead.")
@@ -69,7 +69,7 @@ def test_a_rating_is_on_record_with_its_reason_and_without_personal_data(
     assert agent.get("memory/verify")["ok"]
 
 
-def test_what_nobody_is_told_cannot_be_rated(agent: Agent, told: str) -> None:
+def test_forgotten_memory_cannot_be_rated(agent: Agent, told: str) -> None:
     agent.post("memory/forget", {"id": told})
     refused = agent.post("memory/feedback", {"id": told, "outcome": "positive"}, 409)
     assert refused["error"] == "wrong_status"
@@ -78,5 +78,5 @@ def test_what_nobody_is_told_cannot_be_rated(agent: Agent, told: str) -> None:
 @pytest.mark.parametrize(
     "body", [{}, {"outcome": "splendid"}, {"outcome": None}, {"outcome": "positive", "id": "x"}]
 )
-def test_nonsense_is_refused(agent: Agent, told: str, body: dict[str, Any]) -> None:
+def test_rejects_invalid_ratings(agent: Agent, told: str, body: dict[str, Any]) -> None:
     agent.post("memory/feedback", {"memory_id": told, **body}, 400)

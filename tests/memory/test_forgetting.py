@@ -37,7 +37,7 @@ def statuses(account: Account) -> dict[str, str]:
         return dict(MemoryEntry.objects.order_by("pk").values_list("content", "status"))
 
 
-def test_a_user_is_reset_and_the_others_stay(plain: Agent, acme: Account) -> None:
+def test_user_reset_keeps_other_memories(plain: Agent, acme: Account) -> None:
     store(plain, "Ann likes figs.", user_id="ann")
     store(plain, "Ann asked for the bill.", user_id="ann", run_id="r", visibility="conversation")
     store(plain, "Bob likes plums.", user_id="bob")
@@ -62,7 +62,7 @@ def test_a_user_is_reset_and_the_others_stay(plain: Agent, acme: Account) -> Non
     assert plain.post("memory/forget", {"user_id": "ann", **token}, 409)["error"] == "count_changed"
 
 
-def test_everything_that_is_given_narrows(plain: Agent, acme: Account) -> None:
+def test_conditions_are_combined(plain: Agent, acme: Account) -> None:
     store(plain, "Tea.", user_id="ann", kind="preference", tags=["food", "hot"])
     store(plain, "Ice.", user_id="ann", kind="preference", tags=["food"])
     store(plain, "Key.", user_id="ann", kind="fact", tags=["food", "hot"], importance=0.9)
@@ -73,14 +73,14 @@ def test_everything_that_is_given_narrows(plain: Agent, acme: Account) -> None:
     assert statuses(acme)["Key."] == "forgotten"
 
 
-def test_a_condition_by_another_word_narrows_too(plain: Agent, acme: Account) -> None:
+def test_condition_aliases_are_accepted(plain: Agent, acme: Account) -> None:
     store(plain, "Tea.", user_id="ann", kind="preference", tags=["hot"])
     store(plain, "Key.", user_id="ann", kind="fact")
     assert forget(plain, user_id="ann", kind="preference", tags="hot")["count"] == 1
     assert statuses(acme) == {"Tea.": "forgotten", "Key.": "active"}
 
 
-def test_a_misspelt_condition_forgets_and_erases_nothing(
+def test_unknown_condition_forgets_and_erases_nothing(
     plain: Agent, agent: Agent, acme: Account
 ) -> None:
     store(plain, "Key.", user_id="ann")
@@ -96,7 +96,7 @@ def test_a_misspelt_condition_forgets_and_erases_nothing(
     assert plain.post("memory/forget", {"user_id": "ann", **account})["count"] == 1
 
 
-def test_a_run_of_a_user_is_not_reset_by_the_name_of_the_run(plain: Agent, acme: Account) -> None:
+def test_run_id_alone_does_not_forget_user_memories(plain: Agent, acme: Account) -> None:
     store(plain, "Said in r.", run_id="r")
     store(plain, "Ann's, in a run of the same name.", user_id="ann", run_id="r")
     assert forget(plain, run_id="r")["count"] == 1
@@ -105,7 +105,7 @@ def test_a_run_of_a_user_is_not_reset_by_the_name_of_the_run(plain: Agent, acme:
     assert forget(admin, run_id="r")["count"] == 1
 
 
-def test_whose_is_forgotten_may_be_said_in_the_filter(plain: Agent, acme: Account) -> None:
+def test_owner_can_be_given_in_the_filter(plain: Agent, acme: Account) -> None:
     store(plain, "Tea.", user_id="ann", tags=["hot"])
     store(plain, "Ice.", user_id="ann")
     store(plain, "Bob's.", user_id="bob", tags=["hot"])
@@ -123,7 +123,7 @@ def test_whose_is_forgotten_may_be_said_in_the_filter(plain: Agent, acme: Accoun
     assert statuses(acme)["Ann's, in a run of the same name."] == "active"
 
 
-def test_what_everyone_is_told_is_left_to_a_person(plain: Agent, acme: Account) -> None:
+def test_account_wide_memories_need_review(plain: Agent, acme: Account) -> None:
     pk = store(plain, "The office is in Ostrey.")
     own = store(plain, "The office has a garden.")
     with acting(acme):
@@ -137,7 +137,7 @@ def test_what_everyone_is_told_is_left_to_a_person(plain: Agent, acme: Account) 
     assert {str(key): said for key, said in found.items()} == {pk: "active", own: "forgotten"}
 
 
-def test_another_question_does_not_answer_to_the_token(plain: Agent, acme: Account) -> None:
+def test_token_is_bound_to_its_selection(plain: Agent, acme: Account) -> None:
     store(plain, "Figs.", user_id="ann")
     store(plain, "Plums.", user_id="bob")
     token = plain.post("memory/forget", {"user_id": "ann"}, 200)["confirm_token"]
@@ -150,7 +150,7 @@ def test_another_question_does_not_answer_to_the_token(plain: Agent, acme: Accou
     assert set(statuses(acme).values()) == {"active"}
 
 
-def test_nobody_forgets_everything_by_leaving_a_field_out(plain: Agent) -> None:
+def test_rejects_a_selection_without_owner(plain: Agent) -> None:
     store(plain, "Figs.", user_id="ann")
     nobody: list[dict[str, Any]] = [{}, {"reason": "Because."}, {"user_id": ""}, {"filters": {}}]
     for said in nobody:
@@ -159,7 +159,7 @@ def test_nobody_forgets_everything_by_leaving_a_field_out(plain: Agent) -> None:
     assert (nothing["count"], nothing["confirm_token"]) == (0, None)
 
 
-def test_many_are_forgotten_by_workers_and_taken_back_as_one(
+def test_workers_forget_many_and_undo_restores_all(
     committed: str, plain: Agent, acme: Account, alice: User, client: Client
 ) -> None:
     nodes = [
@@ -183,7 +183,7 @@ def test_many_are_forgotten_by_workers_and_taken_back_as_one(
     assert set(statuses(acme).values()) == {"active"}
 
 
-def test_a_reviewer_forgets_what_a_filter_shows(
+def test_reviewer_forgets_filtered_memories(
     client: Client, alice: User, plain: Agent, acme: Account
 ) -> None:
     for fruit, user in (("figs", "ann"), ("plums", "ann"), ("figs", "bob")):

@@ -13,7 +13,7 @@ def edge(src: int, dst: int, strength: float = 1.0) -> Edge:
     return Edge(pk(100 * src + dst), pk(src), pk(dst), "related_to", strength, strength)
 
 
-def test_each_step_reaches_further_and_weaker() -> None:
+def test_activation_decreases_per_step() -> None:
     edges = [edge(1, 2), edge(3, 2)]
     walk = Walk.of({pk(1): 0.8}, nodes=9, edges=9)
     assert walk.beyond(edges) == [pk(2)]
@@ -23,13 +23,13 @@ def test_each_step_reaches_further_and_weaker() -> None:
     assert walk.activation[pk(3)] == 0.8 * HOP * HOP
 
 
-def test_the_strongest_way_counts() -> None:
+def test_strongest_path_wins() -> None:
     walk = Walk.of({pk(1): 0.9, pk(2): 0.5}, nodes=9, edges=9)
     walk.step([edge(1, 3, 0.1), edge(2, 3, 1.0)], {pk(3)})
     assert walk.activation[pk(3)] == 0.5 * HOP
 
 
-def test_what_may_not_be_seen_is_neither_reached_nor_crossed() -> None:
+def test_invisible_nodes_are_not_crossed() -> None:
     walk = Walk.of({pk(1): 0.9}, nodes=9, edges=9)
     edges = [edge(1, 2), edge(2, 3)]
     walk.step(edges, {pk(3)})
@@ -38,7 +38,7 @@ def test_what_may_not_be_seen_is_neither_reached_nor_crossed() -> None:
     assert walk.edges == {}
 
 
-def test_budgets_hold_and_keep_the_strongest() -> None:
+def test_budgets_keep_the_strongest_nodes() -> None:
     edges = [edge(1, number, number / 100) for number in range(2, 50)]
     walk = Walk.of({pk(1): 1.0}, nodes=4, edges=2)
     walk.step(edges, {pk(number) for number in range(50)})
@@ -46,12 +46,12 @@ def test_budgets_hold_and_keep_the_strongest() -> None:
     assert len(walk.edges) == 2
 
 
-def test_more_seeds_than_nodes_are_cut() -> None:
+def test_excess_seeds_are_dropped() -> None:
     walk = Walk.of({pk(number): number / 10 for number in range(9)}, nodes=3, edges=9)
     assert set(walk.activation) == {pk(8), pk(7), pk(6)}
 
 
-def test_a_circle_ends() -> None:
+def test_cycle_terminates() -> None:
     edges = [edge(1, 2), edge(2, 1), edge(2, 3), edge(3, 1)]
     walk = Walk.of({pk(1): 1.0}, nodes=9, edges=9)
     for _ in range(5):

@@ -116,7 +116,7 @@ def send(client: APIClient, path: str, body: bytes) -> Any:
 
 
 @pytest.mark.parametrize("hostile", REFUSED, ids=lambda hostile: hostile.name)
-def test_what_cannot_be_kept_is_refused_wherever_it_stands(
+def test_invalid_values_are_rejected_in_every_field(
     hostile: Hostile, agent: Agent, here: dict[str, Any]
 ) -> None:
     wrong = []
@@ -133,7 +133,7 @@ def test_what_cannot_be_kept_is_refused_wherever_it_stands(
 
 
 @pytest.mark.parametrize("hostile", STORED, ids=lambda hostile: hostile.name)
-def test_no_place_breaks_under_what_may_be_kept(
+def test_hostile_values_cause_no_server_error(
     hostile: Hostile, agent: Agent, here: dict[str, Any]
 ) -> None:
     """The places that the next test does not fill, one at a time: what is refused is named."""
@@ -155,7 +155,7 @@ def _kept(name: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("hostile", STORED, ids=lambda hostile: hostile.name)
-def test_what_may_be_kept_comes_back_as_it_was(
+def test_storable_values_are_returned_unchanged(
     hostile: Hostile, agent: Agent, unredacted: Account
 ) -> None:
     text = hostile.text or ""

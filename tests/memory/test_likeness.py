@@ -48,20 +48,20 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("new", "old", "cosine", "relation"), PAIRS)
-def test_a_text_is_told_from_what_is_known(
+def test_classifies_pairs(
     new: str, old: str, cosine: float, relation: str | None
 ) -> None:
     meaning = closeness(cosine, low=0.77, high=0.95)
     assert likeness(new, old, meaning=meaning).relation == relation
 
 
-def test_words_alone_say_less_but_never_otherwise() -> None:
+def test_words_alone_never_contradict_the_relation() -> None:
     """Without a vector a pair may pass for similar, or for nothing; not for its opposite."""
     for new, old, _, relation in PAIRS:
         assert likeness(new, old, meaning=None).relation in {relation, "similar", None}, new
 
 
-def test_the_evidence_is_in_the_words_of_both() -> None:
+def test_contrast_lists_the_differing_words() -> None:
     found = contrast("Open until six on Fridays.", "Open until 5 on Mondays.")
     assert set(found.pairs()) == {("six", "5"), ("Fridays", "Mondays")}
     assert contrast("周日两点开门。", "周日十二点开门。").pairs() == [("两点", "十二点")]
@@ -69,14 +69,14 @@ def test_the_evidence_is_in_the_words_of_both() -> None:
     assert contrast("可以退。", "不可以退。").negated == "old"
 
 
-def test_one_value_said_in_two_ways_is_one() -> None:
+def test_equal_values_are_no_contrast() -> None:
     for one, other in (("6 seats", "six seats"), ("1,000 tins", "1000 tins"), ("12点", "十二点")):
         assert not contrast(one, other), one
     assert not contrast("Dogs are not allowed.", "Dogs are forbidden.")
     assert not contrast("不锈钢壶", "钢壶")
 
 
-def test_the_subject_is_what_is_left() -> None:
+def test_subject_excludes_values() -> None:
     assert subject_of("里昂仓库周五下午六点关门").split() == ["里昂仓库", "下午", "点关门"]
 
 

@@ -25,7 +25,7 @@ def told(agent: Agent) -> Agent:
     return agent
 
 
-def test_pages_follow_each_other_and_leave_nothing_out(told: Agent) -> None:
+def test_pages_cover_all_entries(told: Agent) -> None:
     seen, cursor = [], None
     for _ in count():
         page = told.post("memory/list", {"user_id": "u", "limit": 3, "cursor": cursor})
@@ -36,7 +36,7 @@ def test_pages_follow_each_other_and_leave_nothing_out(told: Agent) -> None:
     assert sorted(seen) == [str(i) for i in range(7)]
 
 
-def test_a_page_holds_when_something_is_written_meanwhile(told: Agent) -> None:
+def test_page_is_stable_during_writes(told: Agent) -> None:
     first = told.post("memory/list", {"user_id": "u", "limit": 4})
     told.post("memory/store", {"text": "Newer.", "user_id": "u"}, 201)
     rest = told.post("memory/list", {"user_id": "u", "cursor": first["next_cursor"]})
@@ -44,7 +44,7 @@ def test_a_page_holds_when_something_is_written_meanwhile(told: Agent) -> None:
     assert {each["text"] for each in rest["results"]}.isdisjoint({"Newer."})
 
 
-def test_each_question_narrows(told: Agent) -> None:
+def test_list_filters(told: Agent) -> None:
     pk = told.post("memory/get", {"client_id": "3"})["id"]
     told.post("memory/forget", {"client_id": "4"})
     for asked, number in (
@@ -66,7 +66,7 @@ def test_each_question_narrows(told: Agent) -> None:
         assert len(listed["results"]) == number, asked
 
 
-def test_an_ordinary_key_lists_by_the_ids_it_names(told: Agent, acme: Account) -> None:
+def test_key_lists_only_the_named_ids(told: Agent, acme: Account) -> None:
     _, secret = makers.key(acme, ["memory:read"])
     other = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
     assert other.post("memory/list", {})["results"] == []
@@ -74,7 +74,7 @@ def test_an_ordinary_key_lists_by_the_ids_it_names(told: Agent, acme: Account) -
     assert other.post("memory/list", {"user_id": "v"})["results"] == []
 
 
-def test_a_filter_only_narrows_what_an_admin_key_lists(told: Agent) -> None:
+def test_filter_narrows_an_admin_list(told: Agent) -> None:
     said = {"text": "Said in r.", "user_id": "u", "run_id": "r", "visibility": "conversation"}
     told.post("memory/store", said, 201)
     listed = told.post("memory/list", {"filters": {"user_id": "u"}})["results"]
@@ -83,5 +83,5 @@ def test_a_filter_only_narrows_what_an_admin_key_lists(told: Agent) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["x", "AAAA", "MjAyNi0wMS0wMSB4", "🍵" * 20, "=" * 99])
-def test_a_cursor_of_somebody_elses_making_is_refused(agent: Agent, cursor: str) -> None:
+def test_rejects_foreign_cursors(agent: Agent, cursor: str) -> None:
     agent.post("memory/list", {"cursor": cursor}, 400)

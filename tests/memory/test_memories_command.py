@@ -27,7 +27,7 @@ def stored(acme: Account) -> str:
     return str(added["id"])
 
 
-def test_each_verb_tells_machines_what_it_did(stored: str) -> None:
+def test_commands_print_json(stored: str) -> None:
     assert rows("search", "kiln", "--user", "u")[0]["id"] == stored
     assert [row["id"] for row in rows("list", "--tag", "pottery")] == [stored]
     [changed] = rows("update", stored, "The kiln fires at one.", "--reason", "Moved.")
@@ -39,7 +39,7 @@ def test_each_verb_tells_machines_what_it_did(stored: str) -> None:
     assert events[1:] == [("UPDATE", "Moved."), ("FORGET", "")]
 
 
-def test_what_is_added_is_as_said(acme: Account) -> None:
+def test_add_stores_all_options(acme: Account) -> None:
     said = ("--agent", "a", "--kind", "skill", "--importance", "0.8", "--title", "Kilns")
     [added] = rows("add", "Glaze twice.", *said)
     [row] = rows("get", added["id"])
@@ -53,7 +53,7 @@ def test_what_is_added_is_as_said(acme: Account) -> None:
         run("add", "Unheard of.", "--kind", "bogus")
 
 
-def test_people_get_a_table_whose_columns_stand_below_each_other(stored: str) -> None:
+def test_table_is_aligned(stored: str) -> None:
     run("add", "窑炉中午点火，" * 20, "--user", "小红")
     lines = run("list").splitlines()
     assert lines[0].split() == ["id", "kind", "status", "user_id", "content"]
@@ -63,11 +63,11 @@ def test_people_get_a_table_whose_columns_stand_below_each_other(stored: str) ->
     assert run("list", "--kind", "skill").strip() == "Nothing."
 
 
-def test_another_user_finds_nothing(stored: str) -> None:
+def test_other_user_finds_nothing(stored: str) -> None:
     assert rows("search", "kiln", "--user", "v") == []
 
 
 @pytest.mark.parametrize("verb", ["get", "history", "delete"])
-def test_what_is_not_there_is_said(acme: Account, verb: str) -> None:
-    with pytest.raises(CommandError, match="Memory not found"):
+def test_reports_a_missing_memory(acme: Account, verb: str) -> None:
+    with pytest.raises(CommandError, match="no such memory"):
         run(verb, str(uuid4()))

@@ -48,7 +48,7 @@ def contexts(acme: Account) -> dict[str, str]:
         return {names[pk]: sha for pk, sha in shas.items()}
 
 
-def test_who_leaves_a_run_is_followed_by_nobody(agent: Agent, acme: Account) -> None:
+def test_forgotten_turn_is_bridged(agent: Agent, acme: Account) -> None:
     say(agent, "One.", "Two.", "Three.")
     makers.settle()
     before = contexts(acme)
@@ -63,7 +63,7 @@ def test_who_leaves_a_run_is_followed_by_nobody(agent: Agent, acme: Account) -> 
     assert contexts(acme) == before
 
 
-def test_what_is_seen_by_fewer_is_not_read_with_what_all_see(agent: Agent, acme: Account) -> None:
+def test_turns_of_other_audiences_are_not_linked(agent: Agent, acme: Account) -> None:
     say(agent, "One.")
     say(agent, "Of all.", visibility="account")
     say(agent, "Elsewhere.", scope="work")
@@ -73,7 +73,7 @@ def test_what_is_seen_by_fewer_is_not_read_with_what_all_see(agent: Agent, acme:
     assert order(acme) == {"One. Two."}
 
 
-def test_what_waits_for_review_joins_when_it_counts(agent: Agent, acme: Account) -> None:
+def test_approved_proposals_join_the_run(agent: Agent, acme: Account) -> None:
     say(agent, "One.", "Two.", "Three.", visibility="account")
     makers.settle()
     decide(acme, "One.", review.approve)
@@ -83,7 +83,7 @@ def test_what_waits_for_review_joins_when_it_counts(agent: Agent, acme: Account)
     assert order(acme) == {"One. Two.", "Two. Three."}
 
 
-def test_one_job_at_a_time_orders_a_run(committed: str, agent: Agent, acme: Account) -> None:
+def test_run_order_takes_an_advisory_lock(committed: str, agent: Agent, acme: Account) -> None:
     say(agent, "One.", "Two.")
     with acting(acme):
         ids: list[UUID] = list(MemoryEntry.objects.values_list("pk", flat=True))

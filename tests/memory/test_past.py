@@ -52,7 +52,7 @@ def versions(account: Account, pk: str) -> list[MemoryVersion]:
         return list(MemoryVersion.objects.of(account).filter(entry_id=UUID(pk)).order_by("version"))
 
 
-def test_a_hundred_instants_are_what_history_says(
+def test_past_states_match_the_history(
     agent: Agent, acme: Account, lived: list[str]
 ) -> None:
     dice = random.Random(11)  # noqa: S311
@@ -90,7 +90,7 @@ def instant(text: str) -> datetime:
     return found
 
 
-def test_a_search_finds_the_words_of_then(agent: Agent, acme: Account) -> None:
+def test_search_as_of_uses_the_old_text(agent: Agent, acme: Account) -> None:
     stored = agent.post("memory/store", {"text": "Ann keeps a parrot.", "user_id": "u"}, 201)
     agent.post("memory/update", {"id": stored["id"], "text": "Ann keeps a cat."}, 200)
     agent.post("memory/store", {"text": "Ben keeps a parrot.", "user_id": "u"}, 201)
@@ -104,7 +104,7 @@ def test_a_search_finds_the_words_of_then(agent: Agent, acme: Account) -> None:
     assert agent.post("memory/search", {"query": "parrot", **early})["results"] == []
 
 
-def test_recall_and_inject_answer_as_they_would_have_then(agent: Agent, acme: Account) -> None:
+def test_recall_and_inject_as_of_an_instant(agent: Agent, acme: Account) -> None:
     edge = {"type": "related_to", "src": {"client_id": "ann"}, "dst": {"client_id": "cage"}}
     nodes = [
         {"client_id": "ann", "text": "Ann keeps a parrot.", "user_id": "u"},
@@ -134,7 +134,7 @@ def test_recall_and_inject_answer_as_they_would_have_then(agent: Agent, acme: Ac
     assert sum(hit["explain"]["parts"].values()) == pytest.approx(hit["score"])
 
 
-def test_the_past_tells_nothing_that_was_forgotten_since(agent: Agent, acme: Account) -> None:
+def test_as_of_hides_forgotten_memories(agent: Agent, acme: Account) -> None:
     stored = agent.post("memory/store", {"text": "The vault code is 9.", "user_id": "u"}, 201)
     at = versions(acme, stored["id"])[0].created_at.isoformat()
     agent.post("memory/forget", {"id": stored["id"]})
@@ -147,7 +147,7 @@ def test_the_past_tells_nothing_that_was_forgotten_since(agent: Agent, acme: Acc
     agent.post("memory/get", {"id": stored["id"], "as_of": at})  # an admin key sees it all
 
 
-def test_the_past_does_not_open_what_others_own(agent: Agent, acme: Account) -> None:
+def test_as_of_hides_other_users_memories(agent: Agent, acme: Account) -> None:
     stored = agent.post("memory/store", {"text": "Ann's locker is 12.", "user_id": "ann"}, 201)
     at = versions(acme, stored["id"])[0].created_at.isoformat()
     agent.post("memory/get", {"id": stored["id"], "user_id": "bob", "as_of": at}, 404)
@@ -156,7 +156,7 @@ def test_the_past_does_not_open_what_others_own(agent: Agent, acme: Account) -> 
         assert told == [], door
 
 
-def test_a_citation_is_read(agent: Agent) -> None:
+def test_get_by_citation(agent: Agent) -> None:
     stored = agent.post("memory/store", {"text": "A jar.", "user_id": "u"}, 201)
     assert agent.post("memory/get", {"citation": stored["uri"]})["id"] == stored["id"]
     assert agent.post("memory/get", {"uri": stored["uri"]})["id"] == stored["id"]

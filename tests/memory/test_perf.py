@@ -23,7 +23,7 @@ def perf(*words: str) -> str:
     return out.getvalue()
 
 
-def test_figures_come_as_a_table(committed: str, tmp_path: Path) -> None:
+def test_bench_writes_a_table(committed: str, tmp_path: Path) -> None:
     page, others = tmp_path / "b.md", "\n## Rules\n\nTheir own figures.\n"
     page.write_text("# Older figures\n" + others)
     told = perf("bench", "--here", "--sizes=400", "--number=3", f"--out={page}")
@@ -33,7 +33,7 @@ def test_figures_come_as_a_table(committed: str, tmp_path: Path) -> None:
     assert "make bench" in told
 
 
-def test_plans_are_printed_as_sent(committed: str) -> None:
+def test_explain_prints_plans(committed: str) -> None:
     perf("seed", "300")
     told = perf("explain", "--account=perf-90", "--user=user-0001")
     for name in ("best_by_words", "nearest", "load_exact_scores", "list page", "outbox head"):
@@ -45,13 +45,13 @@ def test_plans_are_printed_as_sent(committed: str) -> None:
     assert "list page" not in only
 
 
-def test_there_must_be_something_to_explain(acme: Account) -> None:
+def test_explain_needs_data(acme: Account) -> None:
     with pytest.raises(CommandError, match="perf seed"):
         perf("explain")
 
 
 @pytest.mark.long
-def test_throw_away_parts_are_thrown_away(tmp_path: Path) -> None:
+def test_temporary_services_are_removed(tmp_path: Path) -> None:
     ours = {"KMAPP_DATA_DIR", "EMBEDDER_QUERY_PORT", "EMBEDDER_BATCH_PORT"}
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     done = subprocess.run(
@@ -75,7 +75,7 @@ def test_throw_away_parts_are_thrown_away(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("kmapp-throwaway-*"))
 
 
-def test_seeding_beside_real_memories_asks(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seeding_next_to_real_data_asks_first(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = Batch(entries=[NewEntry(text="Real.", user_id="u")])
     with acting(acme):
         write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch)
@@ -92,6 +92,6 @@ def test_seeding_beside_real_memories_asks(acme: Account, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("shares", ["90,20", "0,1", "-1"])
-def test_shares_that_cannot_be_are_refused(shares: str) -> None:
-    with pytest.raises(CommandError, match="add up to at most 100"):
+def test_rejects_invalid_shares(shares: str) -> None:
+    with pytest.raises(CommandError, match="add up to 100"):
         perf("seed", "100", f"--account-share={shares}")

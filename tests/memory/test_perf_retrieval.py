@@ -66,7 +66,7 @@ def asked(file: Path, tmp_path: Path) -> list[EvaluatedQuestion]:
     return questions(file, TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))
 
 
-def test_a_question_has_candidates_with_their_surroundings(asked: list[EvaluatedQuestion]) -> None:
+def test_question_has_candidates_with_context(asked: list[EvaluatedQuestion]) -> None:
     first = asked[0]
     assert (len(asked), first.group, first.gold_count, len(first.gold)) == (6, "first", 1, 1)
     assert not asked[2].gold  # an answer that is not among the items counts as not found
@@ -84,7 +84,7 @@ def test_a_question_has_candidates_with_their_surroundings(asked: list[Evaluated
     assert all(not each.neighbours and not each.run for each in alone(first).candidates)
 
 
-def test_vectors_are_made_once(file: Path, tmp_path: Path) -> None:
+def test_vectors_are_computed_once(file: Path, tmp_path: Path) -> None:
     embed = Counting()
     kept = Vectors(tmp_path / "vectors.sqlite", embed)
     questions(file, TEMPLATE, kept)
@@ -96,7 +96,7 @@ def test_vectors_are_made_once(file: Path, tmp_path: Path) -> None:
     assert np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-3)
 
 
-def test_weights_are_learned_that_put_answers_first(asked: list[EvaluatedQuestion]) -> None:
+def test_learned_weights_rank_answers_first(asked: list[EvaluatedQuestion]) -> None:
     given = examples(asked)
     weights = learn(given)
     assert weights.min() >= 0
@@ -109,7 +109,7 @@ def test_weights_are_learned_that_put_answers_first(asked: list[EvaluatedQuestio
     assert learn(given, frozenset({"dense"}))[NAMES.index("dense")] == 0
 
 
-def test_what_is_held_out_is_not_learned_from(asked: list[EvaluatedQuestion]) -> None:
+def test_held_out_groups_are_not_learned_from(asked: list[EvaluatedQuestion]) -> None:
     given = examples(asked)
     source = Source("small", given, [])
     [first, second] = source.folds()
@@ -127,7 +127,7 @@ def test_what_is_held_out_is_not_learned_from(asked: list[EvaluatedQuestion]) ->
     }
 
 
-def test_the_page_tells_of_every_signal_and_of_the_scale(asked: list[EvaluatedQuestion]) -> None:
+def test_report_lists_every_signal_and_the_scale(asked: list[EvaluatedQuestion]) -> None:
     page = ablation_table.page([Source("small", examples(asked), weight_tuning.lone(asked))])
     assert "## small: 6 questions" in page
     for name in NAMES:
@@ -135,7 +135,7 @@ def test_the_page_tells_of_every_signal_and_of_the_scale(asked: list[EvaluatedQu
     assert "| 0.9 to 1.0 |" in page
 
 
-def test_a_least_score_is_measured_in_both_languages(tmp_path: Path) -> None:
+def test_calibration_covers_both_languages(tmp_path: Path) -> None:
     lines = [*calibration_lines(TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))]
     assert lines[0].count("held out") == 2
     assert [line.split("|")[1].strip() for line in lines[2:]] == [f"{each:.2f}" for each in LEAST]

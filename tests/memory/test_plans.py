@@ -61,7 +61,7 @@ def found_by(account: Account, meaning: Meaning, viewer: Viewer | None = None) -
 
 
 @pytest.mark.timeout(1800)
-def test_plans_at_size(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One test, because the seed takes its time."""
     seed(NUMBER, SHARES, report_progress=lambda done: None, report_line=lambda text: None)
     accounts = {slug: account_named(slug) for slug in (LARGE, SMALL, TINY)}
@@ -97,7 +97,7 @@ def test_plans_at_size(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shared >= 95
 
 
-def test_seeded_accounts_are_as_sealed(committed: str) -> None:
+def test_seeded_accounts_pass_fsck(committed: str) -> None:
     """And hold what was asked for; seeding again adds to them."""
     for _ in range(2):
         seed(1_000, SHARES, report_progress=lambda done: None, report_line=lambda text: None)

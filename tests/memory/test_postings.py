@@ -28,7 +28,7 @@ def words(entry: MemoryEntry) -> set[str]:
     return set(rows.values_list("term", flat=True))
 
 
-def test_an_edit_replaces_the_words(acme: Account) -> None:
+def test_edit_replaces_the_terms(acme: Account) -> None:
     with acting(acme):
         entry = store(acme, "The cat sleeps.")
         other = store(acme, "The cat purrs.")
@@ -41,21 +41,21 @@ def test_an_edit_replaces_the_words(acme: Account) -> None:
         assert TermPosting.objects.filter(document=entry.pk, term="").count() == 1
 
 
-def test_words_that_an_older_release_left_do_no_harm(acme: Account) -> None:
+def test_indexing_again_replaces_old_terms(acme: Account) -> None:
     with acting(acme):
         index_terms(acme.pk, "c", {acme.pk: "cat cat dog"})
         index_terms(acme.pk, "c", {acme.pk: "cat"})
         assert TermPosting.objects.get(term="cat").tf == 1
 
 
-def test_forgotten_words_leave_nothing(acme: Account) -> None:
+def test_unindexing_leaves_nothing(acme: Account) -> None:
     with acting(acme):
         index_terms(acme.pk, "c", {acme.pk: "猫 cat"})
         unindex_terms(acme.pk, "c", {acme.pk: "猫 cat"})
         assert not TermPosting.objects.filter(collection="c").exists()
 
 
-def test_common_words_are_counted_less_often(
+def test_frequency_of_common_terms_is_cached(
     acme: Account, still: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queries, "SMALL", 2)
@@ -75,7 +75,7 @@ def test_common_words_are_counted_less_often(
 
 
 @pytest.mark.parametrize("number", [1, 50])
-def test_a_write_asks_as_little_for_many_as_for_one(
+def test_query_count_is_independent_of_batch_size(
     acme: Account, number: int, still: None
 ) -> None:
     """A query budget: what grows with the batch would show here."""

@@ -28,7 +28,7 @@ def warm(agent: Agent, still: None) -> Agent:
     return agent
 
 
-def test_a_batch_is_written_by_the_same_queries_whatever_its_size(
+def test_batch_write(
     warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     def write(number: int, name: str) -> object:
@@ -41,7 +41,7 @@ def test_a_batch_is_written_by_the_same_queries_whatever_its_size(
             write(number, name)
 
 
-def test_a_batch_that_is_known_writes_nothing(
+def test_repeated_batch(
     warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     body = {"nodes": nodes(50, "c")}
@@ -51,7 +51,7 @@ def test_a_batch_that_is_known_writes_nothing(
     assert [each["sql"] for each in queries if each["sql"].startswith("INSERT")] == []
 
 
-def test_a_search_costs_the_same_among_many(
+def test_search(
     warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     asked = {"query": "thing", "user_id": "u", "limit": 50, "explain": True}
@@ -64,7 +64,7 @@ def test_a_search_costs_the_same_among_many(
     assert len(warm.post("memory/search", asked)["results"]) == 50
 
 
-def test_what_has_no_vector_costs_a_search_one_query(
+def test_search_with_missing_vectors(
     warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     asked = {"query": "thing", "user_id": "u", "limit": 50}
@@ -81,7 +81,7 @@ def test_what_has_no_vector_costs_a_search_one_query(
     assert counts == [counts[0], counts[0] + 1, counts[0] + 1]
 
 
-def test_reading_costs_the_same_with_a_long_history(
+def test_reading_a_long_history(
     warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     pk = warm.post("memory/get", {"client_id": "warm0"})["id"]
@@ -97,7 +97,7 @@ def test_reading_costs_the_same_with_a_long_history(
         assert warm.get("memory/verify")["ok"]
 
 
-def test_a_change_takes_few_queries(
+def test_update_and_forget(
     warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_max_num_queries(26):

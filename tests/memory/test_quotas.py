@@ -38,7 +38,7 @@ def another(account: Account) -> Agent:
     return Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
 
 
-def test_a_key_writes_so_much_within_a_day(agent: Agent, acme: Account) -> None:
+def test_daily_writes_are_limited_per_key(agent: Agent, acme: Account) -> None:
     allow(acme, daily_writes=5)
     agent.post("memory/write", notes(4, user_id="u"), 201)
     refused = agent.post("memory/write", notes(2, user_id="v"), 429)
@@ -52,14 +52,14 @@ def test_a_key_writes_so_much_within_a_day(agent: Agent, acme: Account) -> None:
         assert MemoryEntry.objects.of(acme).count() == 6
 
 
-def test_a_retry_counts_once(agent: Agent, acme: Account) -> None:
+def test_retry_counts_once(agent: Agent, acme: Account) -> None:
     allow(acme, daily_writes=1)
     said = {"text": "Once.", "user_id": "u", "client_id": "c"}
     first = agent.post("memory/store", said, 201)
     assert agent.post("memory/store", said, 200)["id"] == first["id"]
 
 
-def test_so_many_proposals_of_a_key_wait(agent: Agent, acme: Account) -> None:
+def test_open_proposals_are_limited_per_key(agent: Agent, acme: Account) -> None:
     allow(acme, open_proposals=2)
     agent.post("memory/write", notes(2), 201)
     refused = agent.post("memory/store", {"text": "One too many."}, 409)
@@ -72,7 +72,7 @@ def test_so_many_proposals_of_a_key_wait(agent: Agent, acme: Account) -> None:
 
 
 @pytest.mark.parametrize("limits", [{"open_proposals": 1}, {"daily_writes": 1}], ids=str)
-def test_a_model_is_not_asked_again_before_there_may_be_room(
+def test_extraction_over_quota_is_postponed(
     agent: Agent,
     acme: Account,
     settings: Settings,
@@ -94,14 +94,14 @@ def test_a_model_is_not_asked_again_before_there_may_be_room(
 
 
 @pytest.mark.parametrize("values", [{"daily_writes": 0}, {"open_proposals": -1}])
-def test_a_quota_is_a_positive_number(acme: Account, values: dict[str, int]) -> None:
+def test_rejects_a_quota_below_one(acme: Account, values: dict[str, int]) -> None:
     from kmapp.errors import Invalid
 
     with pytest.raises(Invalid, match="was not saved"):
         allow(acme, **values)
 
 
-def test_the_page_of_keys_shows_what_is_used(
+def test_keys_page_shows_usage(
     client: Client, ada: User, agent: Agent, acme: Account
 ) -> None:
     agent.post("memory/write", notes(3), 201)

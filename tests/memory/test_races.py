@@ -79,7 +79,7 @@ def race_batches(
 
 
 @pytest.mark.promise(3)
-def test_racing_writes_of_one_client_id_are_one(
+def test_concurrent_writes_of_one_client_id_create_one_entry(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
     before = counts(acme)
@@ -96,7 +96,7 @@ def test_racing_writes_of_one_client_id_are_one(
 
 
 @pytest.mark.promise(3)
-def test_racing_writes_of_different_bodies_have_one_winner(
+def test_concurrent_different_writes_have_one_winner(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
     """Nobody is told that what another said was theirs."""
@@ -108,7 +108,7 @@ def test_racing_writes_of_different_bodies_have_one_winner(
 
 
 @pytest.mark.promise(3)
-def test_racing_batches_that_overlap_find_each_others_entries(
+def test_concurrent_overlapping_batches_share_entries(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
     """Some of the same entries in twenty orders: no deadlock, no refusal, one row each."""
@@ -172,7 +172,7 @@ def fails_at_commit(account: Account, number: int) -> None:
         (fails_at_commit, IntegrityError),
     ],
 )
-def test_what_is_undone_is_owed_to_nobody(
+def test_rolled_back_writes_enqueue_nothing(
     committed: str,
     acme: Account,
     woken: list[set[str]],

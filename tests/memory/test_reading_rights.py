@@ -47,7 +47,7 @@ def reads(agent: Agent, pk: str, status: int, **whose: str) -> None:
     agent.get(f"memory/{pk}/history", status, **whose)
 
 
-def test_what_waits_for_review_is_read_by_who_wrote_it(
+def test_proposal_is_visible_to_its_writer(
     writer: Agent, other: Agent, agent: Agent, acme: Account
 ) -> None:
     pk = store(writer)
@@ -60,7 +60,7 @@ def test_what_waits_for_review_is_read_by_who_wrote_it(
     reads(other, pk, 404)
 
 
-def test_what_counts_is_read_by_all_until_it_is_forgotten(
+def test_forgotten_memory_is_visible_to_its_writer(
     writer: Agent, other: Agent, acme: Account
 ) -> None:
     pk = store(writer, user_id="ann")
@@ -70,26 +70,26 @@ def test_what_counts_is_read_by_all_until_it_is_forgotten(
     reads(writer, pk, 200)
 
 
-def test_what_expired_is_unknown(writer: Agent, other: Agent) -> None:
+def test_expired_memory_is_hidden(writer: Agent, other: Agent) -> None:
     pk = store(writer, user_id="ann", expires_at="2020-01-01T00:00:00Z")
     reads(other, pk, 404)
 
 
-def test_forgetting_twice_is_forgetting_once(writer: Agent, other: Agent) -> None:
+def test_forgetting_is_idempotent(writer: Agent, other: Agent) -> None:
     pk = store(writer, user_id="ann")
     assert other.post("memory/forget", {"id": pk}, 200) == other.post(
         "memory/forget", {"id": pk}, 200
     )
 
 
-def test_who_says_whose_it_is_must_be_right(writer: Agent, other: Agent) -> None:
+def test_given_owner_must_match(writer: Agent, other: Agent) -> None:
     pk = store(writer, user_id="ann", run_id="r")
     reads(other, pk, 200, user_id="ann")
     reads(other, pk, 404, user_id="bob")
     other.post("memory/forget", {"id": pk, "user_id": "bob"}, 404)
 
 
-def test_what_everyone_is_told_is_not_forgotten_without_a_reviewer(
+def test_approved_memory_is_forgotten_only_by_reviewers(
     writer: Agent, acme: Account
 ) -> None:
     pk, own = store(writer), store(writer, dedupe=False)

@@ -10,7 +10,7 @@ from tests import makers
 from tests.agent import Agent
 
 
-def test_words_vectors_and_order_come_back(agent: Agent, acme: Account) -> None:
+def test_terms_vectors_and_order_are_rebuilt(agent: Agent, acme: Account) -> None:
     nodes = [{"text": text, "user_id": "u", "run_id": "r"} for text in ("Tea at nine.", "And ten.")]
     agent.post("memory/write", {"nodes": nodes}, 201)
     makers.settle()

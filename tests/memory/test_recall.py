@@ -44,7 +44,7 @@ def texts(nodes: list[dict[str, Any]]) -> set[str]:
     return {node["text_summary"].split()[1] for node in nodes}
 
 
-def test_what_hangs_together_with_an_answer_is_recalled(told: Agent) -> None:
+def test_recall_includes_linked_memories(told: Agent) -> None:
     asked = {"query_text": "Lisbon trip", "user_id": "u", "limit": 1}
     one = told.post("memory/recall_text", {**asked, "neighborhood_hops": 1})
     assert texts(one["seeds"]) == {"plans"}
@@ -60,13 +60,13 @@ def test_what_hangs_together_with_an_answer_is_recalled(told: Agent) -> None:
     ]
 
 
-def test_a_weak_edge_is_not_followed_when_asked_so(told: Agent) -> None:
+def test_weak_edges_are_not_followed(told: Agent) -> None:
     asked = {"query_text": "Lisbon trip", "user_id": "u", "limit": 1, "min_edge_weight": 0.95}
     found = told.post("memory/recall_text", asked)
     assert texts(found["subgraph"]["nodes"]) == {"plans"}
 
 
-def test_budgets_of_nodes_and_text_hold(told: Agent) -> None:
+def test_node_and_text_budgets_are_respected(told: Agent) -> None:
     asked = {"query_text": "Lisbon trip", "user_id": "u"}
     few = told.post("memory/recall_text", {**asked, "max_nodes": 2, "max_edges": 0})
     assert len(few["subgraph"]["nodes"]) == 2
@@ -77,7 +77,7 @@ def test_budgets_of_nodes_and_text_hold(told: Agent) -> None:
     assert 0 < counted["context"]["selection_stats"]["tokens"] <= 15
 
 
-def test_meta_and_slots_come_on_request(told: Agent) -> None:
+def test_metadata_and_slots_are_optional(told: Agent) -> None:
     asked = {"query_text": "tax returns", "user_id": "u", "limit": 1}
     [bare] = told.post("memory/recall_text", asked)["seeds"]
     assert not {"created_at", "updated_at", "commit_id", "slots", "slots_preview"} & bare.keys()
@@ -86,14 +86,14 @@ def test_meta_and_slots_come_on_request(told: Agent) -> None:
     assert wide["seeds"][0]["commit_id"]
 
 
-def test_a_vector_of_the_clients_own_is_a_question(told: Agent) -> None:
+def test_recall_by_query_vector(told: Agent) -> None:
     body = {"query_embedding": [0.1] * 384, "user_id": "u"}
     assert told.post("memory/recall", body)["seeds"] == []  # nothing has a vector yet
     for wrong in ([0.1] * 3, [0.0] * 384, [], [1e6] * 384):
         told.post("memory/recall", {**body, "query_embedding": wrong}, 400)
 
 
-def test_a_block_for_a_prompt_has_its_form(told: Agent) -> None:
+def test_prompt_block_format(told: Agent) -> None:
     made = told.post("memory/inject", {"query": "Lisbon trip", "user_id": "u", "max_memories": 1})
     [memory] = made["memories"]
     assert made["text"] == (
@@ -106,7 +106,7 @@ def test_a_block_for_a_prompt_has_its_form(told: Agent) -> None:
     assert (high["text"], high["memories"], high["has_relevant"]) == ("", [], False)
 
 
-def test_a_block_stays_within_its_tokens(told: Agent) -> None:
+def test_prompt_block_respects_its_token_budget(told: Agent) -> None:
     made = told.post(
         "memory/inject", {"query": "Lisbon trip Aurora cook", "user_id": "u", "token_budget": 60}
     )
@@ -114,7 +114,7 @@ def test_a_block_stays_within_its_tokens(told: Agent) -> None:
     assert 0 < len(made["memories"]) < 3
 
 
-def test_half_is_of_the_run_and_half_from_elsewhere(agent: Agent) -> None:
+def test_prompt_block_mixes_run_and_other_memories(agent: Agent) -> None:
     nodes = [
         {"text": f"The ferry number {i} leaves from {run}.", "user_id": "u", "run_id": run}
         for run in ("r1", "r2")
@@ -128,7 +128,7 @@ def test_half_is_of_the_run_and_half_from_elsewhere(agent: Agent) -> None:
     assert len({memory["id"] for memory in made}) == 4
 
 
-def test_the_policy_says_how_many_and_whether_at_all(told: Agent, acme: Account) -> None:
+def test_policy_limits_or_disables_injection(told: Agent, acme: Account) -> None:
     asked = {"query": "Lisbon trip Aurora cook tax", "user_id": "u"}
     with acting(acme):
         update_policy(acme.pk, {"inject_max_memories": 2}, actor=SYSTEM)
@@ -140,14 +140,14 @@ def test_the_policy_says_how_many_and_whether_at_all(told: Agent, acme: Account)
     assert made["decisions"][0]["code"] == "km_memory_off"
 
 
-def test_what_says_the_same_takes_no_room(agent: Agent) -> None:
+def test_duplicate_texts_are_returned_once(agent: Agent) -> None:
     for text in ("The door code is 42.", "the door code is 42", "The door code is 43."):
         agent.post("memory/store", {"text": text, "user_id": "u"}, 201)
     found = agent.post("memory/search", {"query": "door code", "user_id": "u"})["results"]
     assert len(found) == 2
 
 
-def test_being_told_is_counted_and_written_down_together(told: Agent, acme: Account) -> None:
+def test_access_counts_are_flushed_together(told: Agent, acme: Account) -> None:
     take_counts(acme.pk)
     with acting(acme):
         before = MemoryEntry.objects.get(client_id="trip")
@@ -167,7 +167,7 @@ def test_being_told_is_counted_and_written_down_together(told: Agent, acme: Acco
     assert told.get("memory/verify")["ok"]
 
 
-def test_what_joins_memories_that_are_told_together_is_used(told: Agent, acme: Account) -> None:
+def test_activated_edges_are_recorded(told: Agent, acme: Account) -> None:
     told.post("memory/search", {"query": "Aurora", "user_id": "u", "limit": 1})
     flush_access_counts(acme.pk)  # whatever was told before
     with acting(acme):
@@ -182,7 +182,7 @@ def test_what_joins_memories_that_are_told_together_is_used(told: Agent, acme: A
     assert told.get("memory/verify")["ok"]
 
 
-def test_what_is_told_again_is_no_longer_cold(agent: Agent, acme: Account) -> None:
+def test_access_makes_a_cold_memory_warm(agent: Agent, acme: Account) -> None:
     stored = agent.post(
         "memory/store", {"text": "Old harbour.", "user_id": "u", "tier": "cold"}, 201
     )
@@ -192,7 +192,7 @@ def test_what_is_told_again_is_no_longer_cold(agent: Agent, acme: Account) -> No
     assert agent.post("memory/get", {"id": stored["id"]})["tier"] == "warm"
 
 
-def test_a_block_leaves_out_whole_what_does_not_fit() -> None:
+def test_prompt_block_omits_entries_that_do_not_fit() -> None:
     memories = [
         BlockEntry(kind="fact", text=text, score=0.5) for text in ("a" * 40, "b" * 400, "c" * 40)
     ]

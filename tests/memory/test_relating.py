@@ -45,7 +45,7 @@ ANN = {"user_id": "ann"}
 TRAIN = ("Ann takes the train to Ostrey on Mondays.", "On Mondays Ann goes to Ostrey by train.")
 
 
-def test_near_meanings_are_joined_once(agent: Agent, acme: Account) -> None:
+def test_similar_memories_are_linked_once(agent: Agent, acme: Account) -> None:
     ids = write(agent, *TRAIN, "The recipe needs two eggs and some flour.", **ANN)
     related = edges(acme, "related_to")
     assert frozenset(TRAIN) in pairs_of(acme, "related_to")
@@ -59,7 +59,7 @@ def test_near_meanings_are_joined_once(agent: Agent, acme: Account) -> None:
     assert rows(acme) == before
 
 
-def test_an_edge_goes_when_what_it_joined_reads_otherwise(agent: Agent, acme: Account) -> None:
+def test_edge_is_removed_when_a_text_changes(agent: Agent, acme: Account) -> None:
     ids = write(agent, *TRAIN, **ANN)
     assert pairs_of(acme, "related_to") == {frozenset(TRAIN)}
     for pk, text in zip(ids, ("Two eggs, some flour, a pinch of salt.", "量子位置"), strict=True):
@@ -72,7 +72,7 @@ def test_an_edge_goes_when_what_it_joined_reads_otherwise(agent: Agent, acme: Ac
     assert pairs_of(acme, "related_to") == {frozenset(TRAIN)}
 
 
-def test_what_a_person_approves_is_joined_then(agent: Agent, acme: Account) -> None:
+def test_approved_memory_is_linked(agent: Agent, acme: Account) -> None:
     with acting(acme):
         wanted = {"review_visibilities": ["user"]}
         update_policy(acme.pk, wanted, actor=SYSTEM)
@@ -84,7 +84,7 @@ def test_what_a_person_approves_is_joined_then(agent: Agent, acme: Account) -> N
     assert pairs_of(acme, "related_to") == {frozenset(TRAIN)}
 
 
-def test_no_memory_has_more_than_its_share(agent: Agent, acme: Account) -> None:
+def test_number_of_edges_is_limited(agent: Agent, acme: Account) -> None:
     write(agent, *(f"Ann takes train {n} to Ostrey on Mondays." for n in range(20)), **ANN)
     with acting(acme):
         drawn = list(
@@ -98,7 +98,7 @@ def test_no_memory_has_more_than_its_share(agent: Agent, acme: Account) -> None:
     assert all(0 < weight < 0.5 for *_ends, weight in drawn)  # less than what somebody drew
 
 
-def test_names_join_what_names_them_with_what_they_stand_for(agent: Agent, acme: Account) -> None:
+def test_entities_are_linked_to_their_mentions(agent: Agent, acme: Account) -> None:
     write(agent, "Perpetua Quill repairs organs.", "用户下个月去琅屿岛。", **ANN)
     write(agent, "Perpetua Quill", "琅屿岛", kind="entity", **ANN)
     write(agent, "Ask perpetua quill's sister.", "Quillings are another thing.", **ANN)
@@ -117,7 +117,7 @@ def test_names_join_what_names_them_with_what_they_stand_for(agent: Agent, acme:
     assert rows(acme) == before
 
 
-def test_an_edge_that_an_agent_drew_stays_theirs(agent: Agent, acme: Account) -> None:
+def test_written_edge_is_kept(agent: Agent, acme: Account) -> None:
     nodes = [{"client_id": str(n), "text": text, **ANN} for n, text in enumerate(TRAIN)]
     ends = {"src": {"client_id": "1"}, "dst": {"client_id": "0"}}
     edge = {"type": "related_to", "weight": 0.9, **ends}
@@ -138,7 +138,7 @@ def test_an_edge_that_an_agent_drew_stays_theirs(agent: Agent, acme: Account) ->
         {"visibility": "account"},
     ],
 )
-def test_nothing_is_joined_across_audiences(
+def test_audiences_are_not_linked(
     agent: Agent, acme: Account, other: dict[str, str]
 ) -> None:
     write(agent, TRAIN[0], **ANN)
@@ -154,7 +154,7 @@ def test_nothing_is_joined_across_audiences(
     assert (TRAIN[0], "Ann") not in edges(acme, "mentions")
 
 
-def test_recall_walks_what_was_joined_and_search_is_as_before(agent: Agent, acme: Account) -> None:
+def test_recall_follows_derived_edges_and_search_does_not(agent: Agent, acme: Account) -> None:
     write(agent, *TRAIN, **ANN)
     asked = {"query_text": "train", "limit": 1, **ANN}
     told = agent.post("memory/recall_text", asked)
@@ -176,5 +176,5 @@ def test_recall_walks_what_was_joined_and_search_is_as_before(agent: Agent, acme
         ("x", "x", False),
     ],
 )
-def test_a_name_is_a_whole_word(text: str, name: str, has: bool) -> None:  # noqa: FBT001
+def test_name_matches_whole_words(text: str, name: str, has: bool) -> None:  # noqa: FBT001
     assert named_in(text, [])(name) is has

@@ -22,7 +22,7 @@ def decision(agent: Agent, acme: Account) -> Decision:
     return Decision(account_id=acme.pk, entry_id=entry.pk, actor=SYSTEM)
 
 
-def test_a_suspicious_title_stays_marked(decision: Decision) -> None:
+def test_suspicious_title_stays_flagged(decision: Decision) -> None:
     with acting(decision.account_id):
         marked = review.edit(decision, {"title": POISON}).flags
         assert marked
@@ -30,7 +30,7 @@ def test_a_suspicious_title_stays_marked(decision: Decision) -> None:
         assert review.edit(decision, {"title": "Tea"}).flags == []
 
 
-def test_going_back_to_words_leaves_the_status_to_the_verbs(decision: Decision) -> None:
+def test_revert_keeps_the_status(decision: Decision) -> None:
     with acting(decision.account_id):
         review.edit(decision, {"content": "Tea at six."})
         review.forget(decision)
@@ -40,7 +40,7 @@ def test_going_back_to_words_leaves_the_status_to_the_verbs(decision: Decision) 
         review.undo(decision)
 
 
-def test_undo_restores_the_status_too(decision: Decision) -> None:
+def test_undo_restores_the_status(decision: Decision) -> None:
     with acting(decision.account_id):
         review.forget(decision)
         assert [entry.status for entry in review.undo(decision)] == ["active"]

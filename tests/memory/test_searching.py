@@ -19,7 +19,7 @@ def write(agent: Agent, *texts: str, **more: str) -> None:
     agent.post("memory/write", {"nodes": nodes}, 201)
 
 
-def test_meaning_is_found_once_embedded(agent: Agent) -> None:
+def test_finds_by_meaning_after_embedding(agent: Agent) -> None:
     write(
         agent, "The cat sleeps on the sofa.", "Quarterly revenue rose by ten percent.", user_id="u"
     )
@@ -68,7 +68,7 @@ def pier(agent: Agent, acme: Account) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("door", "name", "asked"), DOORS, ids=[each[0] for each in DOORS])
-def test_a_hit_says_of_its_vector_what_the_memory_says(
+def test_hit_states_the_embedding_status(
     door: str, name: str, asked: dict[str, Any], agent: Agent, pier: dict[str, str]
 ) -> None:
     hits = agent.post(f"memory/{door}", {**asked, "user_id": "u"})[name]
@@ -77,7 +77,7 @@ def test_a_hit_says_of_its_vector_what_the_memory_says(
         assert agent.post("memory/get", {"id": pk})["embedding_status"] == state
 
 
-def test_a_vector_is_there_also_while_nobody_can_embed_the_question(
+def test_embedding_status_without_query_vector(
     agent: Agent, pier: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.retrieval.search.meaning_of", lambda *asked: None)
@@ -85,24 +85,24 @@ def test_a_vector_is_there_also_while_nobody_can_embed_the_question(
     assert {hit["id"]: hit["embedding_status"] for hit in hits} == pier
 
 
-def test_a_user_does_not_see_another_users_memories(agent: Agent) -> None:
+def test_users_do_not_see_each_others_memories(agent: Agent) -> None:
     write(agent, "My locker code is under the mat.", user_id="ann")
     assert agent.post("memory/search", {"query": "locker", "user_id": "bob"})["results"] == []
 
 
-def test_a_search_by_user_spans_that_users_runs(agent: Agent) -> None:
+def test_user_search_spans_runs(agent: Agent) -> None:
     write(agent, "We met in Lisbon.", user_id="ann", run_id="r1")
     write(agent, "We met in Porto.", user_id="ann", run_id="r2")
     found = agent.post("memory/search", {"query": "met", "user_id": "ann"})["results"]
     assert {hit["run_id"] for hit in found} == {"r1", "r2"}
 
 
-def test_what_everyone_would_see_waits_for_a_person(agent: Agent) -> None:
+def test_account_wide_memory_needs_review(agent: Agent) -> None:
     write(agent, "The office closes at six.")
     assert agent.post("memory/search", {"query": "office"})["results"] == []
 
 
-def test_a_runs_turns_follow_each_other(agent: Agent) -> None:
+def test_turns_of_a_run_are_linked(agent: Agent) -> None:
     from kmapp.accounts.acting import acting
     from kmapp.accounts.models import account_ids
     from memory.models import MemoryEdge

@@ -20,7 +20,7 @@ def status(agent: Agent, **said: Any) -> str:
     return str(MemoryEntry.objects.get(pk=written["nodes"][0]["id"]).status)
 
 
-def test_an_account_that_changed_nothing_goes_by_the_defaults(acme: Account) -> None:
+def test_unchanged_account_uses_the_defaults(acme: Account) -> None:
     with acting(acme):
         settings = MemorySettings.objects.get_or_default(acme.pk)
         assert (settings.version, settings.inject_max_memories) == (0, 5)
@@ -29,7 +29,7 @@ def test_an_account_that_changed_nothing_goes_by_the_defaults(acme: Account) -> 
         assert settings.account == acme
 
 
-def test_a_change_is_one_commit_that_says_what_it_was_before(acme: Account) -> None:
+def test_change_is_one_commit_with_previous_values(acme: Account) -> None:
     with acting(acme):
         before = Commit.objects.of(acme).count()
         values = {"store_threshold": 0.7, "account_wide": "apply", "memory_enabled": True}
@@ -46,13 +46,13 @@ def test_a_change_is_one_commit_that_says_what_it_was_before(acme: Account) -> N
         assert Commit.objects.of(acme).count() == before + 1
 
 
-def test_a_reason_is_blacked_out_like_a_memory(acme: Account) -> None:
+def test_reason_is_redacted(acme: Account) -> None:
     with acting(acme):
         update_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM, reason="Asked by m@example.test")
         assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
 
 
-def test_a_reason_says_nothing_that_is_blacked_out_so_far_or_from_now_on(acme: Account) -> None:
+def test_reason_is_redacted_by_old_and_new_settings(acme: Account) -> None:
     reason = "Asked by m@example.test"
     with acting(acme):
         update_policy(acme.pk, {"redact": []}, actor=SYSTEM)
@@ -62,7 +62,7 @@ def test_a_reason_says_nothing_that_is_blacked_out_so_far_or_from_now_on(acme: A
         assert Note.objects.of(acme).latest("commit__seq").reason == "Asked by [email]"
 
 
-def test_a_policy_seen_too_long_ago_is_not_overwritten(acme: Account) -> None:
+def test_rejects_a_stale_version(acme: Account) -> None:
     with acting(acme):
         update_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM, version=0)
         with pytest.raises(Conflict):
@@ -88,27 +88,27 @@ def test_a_policy_seen_too_long_ago_is_not_overwritten(acme: Account) -> None:
         {"name": "Ours now"},
     ],
 )
-def test_what_is_not_a_policy_is_refused(acme: Account, values: dict[str, Any]) -> None:
+def test_rejects_invalid_settings(acme: Account, values: dict[str, Any]) -> None:
     with acting(acme):
         with pytest.raises(Invalid):
             update_policy(acme.pk, values, actor=SYSTEM)
         assert MemorySettings.objects.get_or_default(acme.pk).version == 0
 
 
-def test_the_database_refuses_it_too(acme: Account) -> None:
+def test_database_rejects_invalid_settings(acme: Account) -> None:
     with acting(acme):
         update_policy(acme.pk, {"min_score": 0.2}, actor=SYSTEM)
         with pytest.raises(IntegrityError), transaction.atomic():
             MemorySettings.objects.of(acme).update(min_score=2)
 
 
-def test_every_column_of_the_settings_can_be_set() -> None:
+def test_every_column_can_be_set() -> None:
     columns = {field.name for field in MemorySettings._meta.concrete_fields}
     assert columns - {"id", "account", "commit", "version"} == MEMORY_FIELDS
     assert {field.name for field in Account._meta.fields} >= ACCOUNT_FIELDS
 
 
-def test_what_waits_for_a_person_is_the_accounts_choice(
+def test_account_chooses_what_needs_review(
     agent: Agent, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
     def waits(values: dict[str, Any], **said: Any) -> bool:
@@ -128,7 +128,7 @@ def test_what_waits_for_a_person_is_the_accounts_choice(
     assert waits({}, user_id="ada")
 
 
-def test_an_update_of_what_must_wait_is_proposed(agent: Agent, acme: Account) -> None:
+def test_update_needing_review_is_proposed(agent: Agent, acme: Account) -> None:
     node = {"text": "Ring twice.", "user_id": "ada", "kind": "procedure"}
     made = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
     with acting(acme):
@@ -137,7 +137,7 @@ def test_an_update_of_what_must_wait_is_proposed(agent: Agent, acme: Account) ->
     assert answer["supersedes"] == made
 
 
-def test_nothing_becomes_what_must_wait_unseen(agent: Agent, acme: Account) -> None:
+def test_change_to_a_reviewed_kind_is_proposed(agent: Agent, acme: Account) -> None:
     with acting(acme):
         update_policy(acme.pk, {"review_kinds": ["procedure"]}, actor=SYSTEM)
     node = {"text": "Ring twice.", "user_id": "ada", "kind": "fact"}

@@ -59,7 +59,7 @@ def searched(number: int, account: Account, setting: str = "", *, after: Account
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("number", NUMBERS)
-def test_each_account_gets_its_share(
+def test_small_accounts_get_complete_results(
     committed: str, monkeypatch: pytest.MonkeyPatch, number: int, measured: Measured
 ) -> None:
     """One test, because the seed takes its time."""

@@ -17,7 +17,7 @@ from memory.topics.layout import HEIGHT, MOST, WIDTH, place_on_circle, shortened
         ([], ["x"], [], Moved.THEM, ["x"]),
     ],
 )
-def test_who_moved_a_field_and_what_to_go_on_with(
+def test_three_way_diff(
     base: object, theirs: object, mine: object, moved: Moved, offered: object
 ) -> None:
     [field] = diff_three_way(["f"], base={"f": base}, theirs={"f": theirs}, mine={"f": mine})
@@ -25,13 +25,13 @@ def test_who_moved_a_field_and_what_to_go_on_with(
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 7, MOST, MOST + 20])
-def test_neighbours_stand_apart_and_inside_the_picture(number: int) -> None:
+def test_neighbours_do_not_overlap(number: int) -> None:
     spots = place_on_circle([(f"n{i}", "next", True) for i in range(number)])
     assert len({(spot.x, spot.y) for spot in spots}) == len(spots) == min(number, MOST)
     assert all(0 < spot.x < WIDTH and 0 < spot.y < HEIGHT for spot in spots)
 
 
-def test_a_chinese_name_takes_twice_the_room() -> None:
+def test_chinese_characters_take_two_columns() -> None:
     assert shortened("a" * 26) == "a" * 26
     assert shortened("a" * 27) == "a" * 26 + "…"
     assert shortened("茶" * 14) == "茶" * 13 + "…"

@@ -41,7 +41,7 @@ def vectors(account: Account, pk: str) -> int:
         return Vector.objects.of(account).filter(object_id=pk, state="READY").count()
 
 
-def test_what_is_not_told_cools_step_by_step(agent: Agent, acme: Account) -> None:
+def test_unused_memory_is_demoted_in_steps(agent: Agent, acme: Account) -> None:
     pk = store(agent)
     assert demote_unused_entries(acme.pk) == 0
     age(acme, 1.1 * HALF_LIFE_DAYS)
@@ -56,7 +56,7 @@ def test_what_is_not_told_cools_step_by_step(agent: Agent, acme: Account) -> Non
     assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (0, "cold")
 
 
-def test_cold_is_found_by_its_words_and_warm_again_once_it_is_told(
+def test_cold_memory_is_found_by_words_and_warms_up(
     agent: Agent, acme: Account
 ) -> None:
     pk = store(agent)
@@ -78,7 +78,7 @@ def test_cold_is_found_by_its_words_and_warm_again_once_it_is_told(
 
 
 @pytest.mark.parametrize("worth", [{"importance": 1.0}, {"half_life_days": 2000}])
-def test_what_is_worth_more_or_lasts_longer_cools_later(
+def test_important_memories_are_demoted_later(
     agent: Agent, acme: Account, worth: dict[str, float]
 ) -> None:
     pk, plain = store(agent, "Kept.", **worth), store(agent)
@@ -87,7 +87,7 @@ def test_what_is_worth_more_or_lasts_longer_cools_later(
     assert (tier(acme, pk), tier(acme, plain)) == ("hot", "warm")
 
 
-def test_a_half_life_of_nothing_is_none_of_its_own(agent: Agent, acme: Account) -> None:
+def test_half_life_of_zero_means_default(agent: Agent, acme: Account) -> None:
     odd, plain = store(agent), store(agent, "Another.")
     with acting(acme):
         MemoryEntry.objects.filter(pk=odd).update(half_life_days=0)
@@ -96,7 +96,7 @@ def test_a_half_life_of_nothing_is_none_of_its_own(agent: Agent, acme: Account) 
     assert (tier(acme, odd), tier(acme, plain)) == ("warm", "warm")
 
 
-def test_a_pinned_memory_never_cools(agent: Agent, acme: Account) -> None:
+def test_pinned_memory_is_not_demoted(agent: Agent, acme: Account) -> None:
     pk = store(agent)
     with acting(acme):
         MemoryEntry.objects.filter(pk=pk).update(pinned=True)
@@ -104,7 +104,7 @@ def test_a_pinned_memory_never_cools(agent: Agent, acme: Account) -> None:
     assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (0, "hot")
 
 
-def test_what_is_written_cold_has_no_vector_and_nobody_waits_for_it(
+def test_cold_memory_is_not_embedded(
     agent: Agent, acme: Account
 ) -> None:
     pk = store(agent, tier="cold")

@@ -36,14 +36,14 @@ def clouds(number: int, each: int, *, seed: int = 5) -> tuple["np.ndarray", list
     return points.astype(np.float32), of.tolist()
 
 
-def test_what_belongs_together_is_found() -> None:
+def test_finds_clusters() -> None:
     points, of = clouds(12, 20)
     found = grow(neighbours(points), [NONE] * len(of))
     assert agreement(of, found.topics) > 0.9
     assert found.topics.count(NONE) / len(of) < 0.1
 
 
-def test_five_thousand_twice_are_the_same() -> None:
+def test_clustering_is_deterministic() -> None:
     points, _ = clouds(100, 50)
     nobody = [NONE] * len(points)
     once = grow(neighbours(points), nobody)
@@ -52,7 +52,7 @@ def test_five_thousand_twice_are_the_same() -> None:
     assert len(set(once.topics)) >= 80
 
 
-def test_what_comes_later_joins_and_nobody_is_moved() -> None:
+def test_new_points_do_not_move_old_ones() -> None:
     points, of = clouds(6, 30)
     first = grow(neighbours(points[:150]), [NONE] * 150)
     later = grow(neighbours(points), [*first.topics, *[NONE] * 30])
@@ -63,12 +63,12 @@ def test_what_comes_later_joins_and_nobody_is_moved() -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_few_make_no_topic(number: int) -> None:
+def test_few_points_form_no_topic(number: int) -> None:
     points, _ = clouds(1, number)
     assert grow(neighbours(points), [NONE] * number).topics == [NONE] * number
 
 
-def test_equal_points_are_no_trouble() -> None:
+def test_identical_points_are_accepted() -> None:
     assert len(grow(neighbours(np.ones((40, 8), dtype=np.float32)), [NONE] * 40).topics) == 40
 
 
@@ -76,11 +76,11 @@ def test_equal_points_are_no_trouble() -> None:
     ("one", "other", "index"),
     [("aabb", "xxyy", 1.0), ("aabb", "xyxy", -0.5), ("aaaa", "xxxx", 1.0), ("abcd", "xxxx", 0.0)],
 )
-def test_the_adjusted_rand_index(one: str, other: str, index: float) -> None:
+def test_adjusted_rand_index(one: str, other: str, index: float) -> None:
     assert agreement(one, other) == pytest.approx(index)
 
 
-def test_a_name_is_made_of_telling_words() -> None:
+def test_label_uses_distinctive_words() -> None:
     assert Background([*TEA, *BIKE]).name(TEA).split(", ")[:2] == ["steeps", "tea"], (
         "both are in every text"
     )
@@ -93,7 +93,7 @@ def write(agent: Agent, texts: list[str], **ids: str) -> None:
     makers.settle()
 
 
-def test_topics_grow_once(agent: Agent, acme: Account, provider: FakeProvider) -> None:
+def test_topics_are_created_once(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     write(agent, [*TEA, *BIKE], user_id="mira")
     run = grow_topics(acme.pk, SYSTEM)
     assert run.created >= 2
@@ -116,7 +116,7 @@ def test_topics_grow_once(agent: Agent, acme: Account, provider: FakeProvider) -
     assert agent.get("memory/verify")["ok"]
 
 
-def test_names_are_made_before_anybody_has_to_wait(
+def test_labels_are_computed_before_locking(
     agent: Agent, acme: Account, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(agent, TEA, user_id="mira")
@@ -138,7 +138,7 @@ def test_names_are_made_before_anybody_has_to_wait(
     assert done == ["named", "named", "held"]
 
 
-def test_a_topic_that_was_erased_stays_so_and_others_go_on(
+def test_erased_topic_is_not_recreated(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
     write(agent, TEA, user_id="mira")
@@ -153,12 +153,12 @@ def test_a_topic_that_was_erased_stays_so_and_others_go_on(
         assert MemoryEntry.objects.of(acme).get(kind="topic").user_id == "ada"
 
 
-def test_a_word_without_end_is_no_name() -> None:
+def test_label_length_is_limited() -> None:
     endless = [f"{'z' * 600} {text}" for text in TEA[:3]]
     assert len(Background([*endless, *BIKE]).name(endless)) < 200
 
 
-def test_drafts_are_told_to_nobody_and_come_of_age(
+def test_draft_topic_becomes_active(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
     write(agent, TEA[:4], user_id="mira")
@@ -177,7 +177,7 @@ def test_drafts_are_told_to_nobody_and_come_of_age(
     assert [hit["id"] for hit in agent.post("memory/search", asked)["results"]] == [str(topic.pk)]
 
 
-def test_people_never_share_a_topic(agent: Agent, acme: Account, provider: FakeProvider) -> None:
+def test_users_do_not_share_topics(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     write(agent, TEA[:3], user_id="mira")
     write(agent, TEA[3:], user_id="nils")
     grow_topics(acme.pk, SYSTEM)
@@ -187,7 +187,7 @@ def test_people_never_share_a_topic(agent: Agent, acme: Account, provider: FakeP
         assert MemoryEntry.objects.of(acme).filter(kind="topic").count() == 2
 
 
-def test_the_command_lists_them(agent: Agent, acme: Account, provider: FakeProvider) -> None:
+def test_command_lists_topics(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     write(agent, TEA, user_id="mira")
     out = io.StringIO()
     call_command("memories", "topics", "--account", acme.slug, "--json", stdout=out)
@@ -199,7 +199,7 @@ def test_the_command_lists_them(agent: Agent, acme: Account, provider: FakeProvi
     assert "0 new topics, 0 memories joined a topic," in out.getvalue()
 
 
-def test_labelled_sentences_are_measured(db: None, provider: FakeProvider) -> None:
+def test_benchmark_covers_both_languages(db: None, provider: FakeProvider) -> None:
     out = io.StringIO()
     call_command("perf", "topics", stdout=out)
     rows = out.getvalue().splitlines()[2:]

@@ -60,7 +60,7 @@ def send(agent: Agent, door: str, said: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("name", [*WISHED, "all"])
-def test_what_everyone_would_see_waits_whatever_is_claimed(
+def test_writer_cannot_approve_its_own_entry(
     agent: Agent, acme: Account, key: tuple[ApiKey, str], door: str, name: str
 ) -> None:
     """Nothing is promoted or widened in scope without a person."""
@@ -101,7 +101,7 @@ def private(agent: Agent) -> str:
     ],
     ids=str,
 )
-def test_a_change_widens_nothing(
+def test_update_does_not_widen_access(
     agent: Agent, acme: Account, private: str, more: dict[str, Any]
 ) -> None:
     [before] = entries(acme)
@@ -116,7 +116,7 @@ def test_a_change_widens_nothing(
             assert entry.status == MemoryEntry.Status.PROPOSED
 
 
-def test_a_change_of_what_everyone_sees_is_a_proposal(agent: Agent, acme: Account) -> None:
+def test_update_of_account_wide_memory_is_a_proposal(agent: Agent, acme: Account) -> None:
     with acting(acme):
         acme.account_wide = Account.Policy.APPLY
         acme.save()
@@ -137,7 +137,7 @@ def decisions() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("address", [*decisions()])
-def test_no_key_decides_in_a_persons_place(
+def test_api_key_cannot_use_review_pages(
     acme: Account, key: tuple[ApiKey, str], agent: Agent, address: str
 ) -> None:
     pk = agent.post("memory/store", {"text": POISON, "visibility": "account"}, 201)["id"]
@@ -152,7 +152,7 @@ def test_no_key_decides_in_a_persons_place(
         assert MemorySettings.objects.get_or_default(acme.pk).version == 0
 
 
-def test_poison_is_data_to_whoever_is_told(agent: Agent) -> None:
+def test_hostile_text_is_returned_unchanged(agent: Agent) -> None:
     """What is markup or an order to somebody is told as the text that it is."""
     text = f"{PAYLOADS[0].text} {POISON}"
     agent.post("memory/store", {"text": text, "user_id": "u"}, 201)

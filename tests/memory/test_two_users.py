@@ -82,7 +82,7 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("viewer", [{"user_id": "ann"}, {"user_id": "ann", "run_id": "r"}])
-def test_no_door_tells_what_is_anothers(
+def test_no_endpoint_returns_other_users_memories(
     agent: Agent, two: dict[str, str], viewer: dict[str, str]
 ) -> None:
     hidden = {pk for name, pk in two.items() if name not in ("ann", "run")}
@@ -124,7 +124,7 @@ def plain(acme: Account) -> Agent:
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door[0])
-def test_whose_is_asked_may_be_said_in_the_filter_and_opens_no_more(
+def test_owner_in_the_filter_grants_no_more(
     plain: Agent, two: dict[str, str], door: tuple[str, dict[str, Any]]
 ) -> None:
     path, asked = f"memory/{door[0]}", door[1]
@@ -145,7 +145,7 @@ def test_whose_is_asked_may_be_said_in_the_filter_and_opens_no_more(
         assert told(filters=filters) == set(), filters
 
 
-def test_no_call_is_told_what_is_anothers(agent: Agent, two: dict[str, str]) -> None:
+def test_assembled_call_excludes_other_users_memories(agent: Agent, two: dict[str, str]) -> None:
     """A model is given what its user is told, however it is asked."""
     asked = {"role": "user", "content": f"Who keeps the lighthouse, and what of the {SECRET}?"}
     body = {"messages": [asked], "sources": ["memory"], "user_id": "ann", "run_id": "r"}
@@ -155,7 +155,7 @@ def test_no_call_is_told_what_is_anothers(agent: Agent, two: dict[str, str]) -> 
     assert not [pk for name, pk in two.items() if name not in ("ann", "run") and pk in made]
 
 
-def test_no_get_history_or_rating_by_anothers_name(agent: Agent, two: dict[str, str]) -> None:
+def test_no_get_history_or_rating_for_other_users(agent: Agent, two: dict[str, str]) -> None:
     for name, pk in two.items():
         if not name.startswith(("bob", "bot")):
             continue
@@ -164,13 +164,13 @@ def test_no_get_history_or_rating_by_anothers_name(agent: Agent, two: dict[str, 
         agent.get(f"memory/{pk}/history", 404, user_id="ann")
 
 
-def test_what_is_told_to_ann_is_hers(agent: Agent, two: dict[str, str]) -> None:
+def test_owner_sees_own_memories(agent: Agent, two: dict[str, str]) -> None:
     """So that the tests above do not pass because nothing is told at all."""
     told = agent.post("memory/recall_text", {"query_text": "lighthouse", "user_id": "ann"})
     assert [node["id"] for node in told["subgraph"]["nodes"]] == [two["ann"]]
 
 
-def test_a_memory_forgotten_or_waiting_is_not_reached_over_an_edge(
+def test_hidden_entries_are_not_reached_over_edges(
     agent: Agent, acme: Account
 ) -> None:
     nodes = [

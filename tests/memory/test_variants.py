@@ -35,7 +35,7 @@ def ask(client: APIClient, path: str, variant: str | None, **more: Any) -> Any:
     return answer.json()
 
 
-def test_one_ranks_by_surroundings_and_another_without(client: APIClient) -> None:
+def test_variants_rank_with_and_without_context(client: APIClient) -> None:
     usual = ask(client, "memory/search", None, explain=True)
     alone = ask(client, "memory/search", "v4", explain=True)
     assert (usual["variant"], usual["algo_version"]) == ("v1", "1")
@@ -51,7 +51,7 @@ def test_one_ranks_by_surroundings_and_another_without(client: APIClient) -> Non
 
 
 @pytest.mark.parametrize("path", ["memory/recall_text", "memory/inject"])
-def test_other_ways_of_reading_name_it_too(client: APIClient, path: str) -> None:
+def test_recall_and_inject_state_their_variant(client: APIClient, path: str) -> None:
     answer = ask(client, path, "v4")
     cited = (
         answer["context"]["citations"]
@@ -62,7 +62,7 @@ def test_other_ways_of_reading_name_it_too(client: APIClient, path: str) -> None
     assert {each["variant"] for each in cited} == {"v4"}
 
 
-def test_calls_are_made_of_what_it_ranks(client: APIClient) -> None:
+def test_assembled_call_uses_the_variant(client: APIClient) -> None:
     said = {"messages": [{"role": "user", "content": "When does the kiln fire?"}]}
     cost = ask(client, "context/assemble", "v4", **said)["context_cost"]
     cited = [each for each in cost["citations"] if each["kind"] == "memory_entry"]
@@ -74,12 +74,12 @@ def test_calls_are_made_of_what_it_ranks(client: APIClient) -> None:
     "path",
     ["memory/search", "memory/store", "knowledge/search", "context/prepare", "tool-results/search"],
 )
-def test_one_that_is_unknown_is_refused_everywhere(client: APIClient, path: str) -> None:
+def test_rejects_unknown_variants(client: APIClient, path: str) -> None:
     answer = client.post(f"/v1/{path}", {}, format="json", headers={HEADER: "v9"})
     assert (answer.status_code, answer.json()["error"]) == (400, "unknown_variant")
 
 
-def test_the_schema_offers_it(agent: Agent, client: APIClient) -> None:
+def test_schema_documents_the_header(agent: Agent, client: APIClient) -> None:
     paths = client.get("/v1/schema?format=json").json()["paths"]
     for path, method in (("memory/search", "post"), ("tool-results", "get")):
         names = [each["name"] for each in paths[f"/v1/{path}"][method]["parameters"]]

@@ -23,25 +23,25 @@ def told(agent: Agent) -> Agent:
     return agent
 
 
-def test_the_name_of_a_run_alone_tells_no_users_memories(told: Agent) -> None:
+def test_run_id_alone_shows_no_user_memories(told: Agent) -> None:
     assert found(told, run_id="r") == {"Nobody's locker.", "Ann said locker."}
     assert found(told, run_id="r", agent_id="bot") == set()
 
 
-def test_a_user_sees_their_own_in_the_run(told: Agent) -> None:
+def test_user_sees_own_memories_of_a_run(told: Agent) -> None:
     anns = {"Ann's locker.", "A bot's locker."}
     assert found(told, run_id="r", user_id="ann") == {*anns, "Ann said locker."}
     assert found(told, user_id="ann") == anns
 
 
-def test_what_is_not_valid_yet_is_not_told(agent: Agent) -> None:
+def test_future_memory_is_hidden(agent: Agent) -> None:
     for text, year in (("New locker.", 2999), ("Old locker.", 1999)):
         since = {"valid_from": f"{year}-01-01T00:00:00Z", "user_id": "u"}
         agent.post("memory/store", {"text": text, **since}, 201)
     assert found(agent, user_id="u") == {"Old locker."}
 
 
-def test_a_private_lane_is_its_owners(agent: Agent) -> None:
+def test_private_lane_is_visible_to_its_owner(agent: Agent) -> None:
     nodes = [
         {"text": "My locker."},
         {"text": "My locker of this run.", "run_id": "r"},

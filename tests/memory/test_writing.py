@@ -21,7 +21,7 @@ NODE = {
 }
 
 
-def test_a_batch_is_written_in_one_commit(agent: Agent) -> None:
+def test_batch_is_one_commit(agent: Agent) -> None:
     body = {
         "input_text": "a talk",
         "nodes": [NODE, {**NODE, "client_id": "c2", "text_summary": "林喜欢乌龙茶。"}],
@@ -36,14 +36,14 @@ def test_a_batch_is_written_in_one_commit(agent: Agent) -> None:
     assert len(set(backfill["event_ids"])) == 2
 
 
-def test_the_same_body_again_answers_the_first_ids_and_commit(agent: Agent) -> None:
+def test_repeated_body_returns_the_first_result(agent: Agent) -> None:
     first = agent.post("memory/write", {"nodes": [NODE]}, 201)
     again = agent.post("memory/write", {"nodes": [NODE]}, 200)
     assert again["nodes"] == first["nodes"]
     assert again["commit_id"] == first["commit_id"]
 
 
-def test_another_body_under_a_client_id_is_a_conflict(agent: Agent) -> None:
+def test_changed_body_is_a_conflict(agent: Agent) -> None:
     agent.post("memory/write", {"nodes": [NODE]}, 201)
     got = agent.post("memory/write", {"nodes": [{**NODE, "text_summary": "Tea? No."}]}, 409)
     assert got["error"] == "client_id_conflict"
@@ -75,7 +75,7 @@ WHOSE = ("user_id", "agent_id", "app_id", "run_id", "visibility")
          ("", "bot", "", "r", "user")),
     ],
 )  # fmt: skip
-def test_what_is_said_of_all_nodes_holds_for_each_that_does_not_say_it(
+def test_batch_values_are_defaults_for_nodes(
     of_all: dict[str, Any], node: dict[str, Any], kept: tuple[str, ...], agent: Agent, acme: Account
 ) -> None:
     said = {"client_id": "a", "text": "The lamp is lit.", **node}
@@ -100,7 +100,7 @@ def test_what_is_said_of_all_nodes_holds_for_each_that_does_not_say_it(
         ({"user_id": "ann"}, {"user_id": 7}, ["nodes.0.user_id"]),
     ],
 )
-def test_what_is_wrong_of_a_node_then_is_said_of_the_node(
+def test_invalid_defaults_are_reported_on_the_node(
     of_all: dict[str, Any], node: dict[str, Any], paths: list[str], agent: Agent
 ) -> None:
     body = {**of_all, "nodes": [{"text": "The lamp is lit.", **node}]}
@@ -108,7 +108,7 @@ def test_what_is_wrong_of_a_node_then_is_said_of_the_node(
     assert [issue["path"] for issue in refused["issues"]] == paths
 
 
-def test_what_counts_is_what_comes_of_it_wherever_it_was_said(agent: Agent) -> None:
+def test_same_effective_values_are_the_same_write(agent: Agent) -> None:
     said = {"client_id": "a", "text": "The lamp is lit."}
     ann = {"user_id": "ann", "session_id": "r", "visibility": "conversation"}
     agent.post("memory/write", {"nodes": [{**said, **ann}]}, 201)
@@ -117,7 +117,7 @@ def test_what_counts_is_what_comes_of_it_wherever_it_was_said(agent: Agent) -> N
     agent.post("memory/write", {"nodes": [said]}, 409)
 
 
-def test_what_is_meant_for_a_user_does_not_wait_for_a_person(agent: Agent, acme: Account) -> None:
+def test_memory_for_a_user_needs_no_review(agent: Agent, acme: Account) -> None:
     nodes = [{"text": f"Lamp {number}."} for number in range(3)]
     written = agent.post("memory/write", {"user_id": "ann", "nodes": nodes}, 201)
     assert [node["status"] for node in written["nodes"]] == ["active"] * 3
@@ -125,7 +125,7 @@ def test_what_is_meant_for_a_user_does_not_wait_for_a_person(agent: Agent, acme:
     assert refused["error"] == "identity_mismatch"
 
 
-def test_words_are_found_before_the_vector_is_there(agent: Agent) -> None:
+def test_words_are_found_before_embedding(agent: Agent) -> None:
     agent.post("memory/write", {"nodes": [NODE]}, 201)
     found = agent.post("memory/search", {"query": "oolong", "user_id": "u1", "explain": True})
     assert found["results"][0]["client_id"] == "c1"
@@ -134,12 +134,12 @@ def test_words_are_found_before_the_vector_is_there(agent: Agent) -> None:
     assert abs(sum(parts.values()) - found["results"][0]["score"]) < 1e-6
 
 
-def test_a_node_that_names_another_account_is_refused(agent: Agent) -> None:
+def test_rejects_a_node_of_another_account(agent: Agent) -> None:
     got = agent.post("memory/write", {"nodes": [{**NODE, "tenant_id": "rival"}]}, 403)
     assert got["error"] == "identity_mismatch"
 
 
-def test_another_redaction_does_not_make_it_another_body(agent: Agent, acme: Account) -> None:
+def test_redaction_settings_do_not_change_the_digest(agent: Agent, acme: Account) -> None:
     node = {**NODE, "text_summary": "Write to lin.xu@example.com."}
     first = agent.post("memory/write", {"nodes": [node]}, 201)
     with acting(acme):
@@ -149,7 +149,7 @@ def test_another_redaction_does_not_make_it_another_body(agent: Agent, acme: Acc
     assert len(stored) == 64
 
 
-def test_the_digest_of_what_was_said_needs_our_secret() -> None:
+def test_digest_depends_on_the_secret_key() -> None:
     said = NewEntry(text="Lin's number is 555.")
     before = said.sha256()
     with override_settings(SECRET_KEY="another"):
@@ -157,7 +157,7 @@ def test_the_digest_of_what_was_said_needs_our_secret() -> None:
         assert not said.matches_digest(before)
 
 
-def test_a_write_is_known_again_after_the_secret_was_exchanged(agent: Agent) -> None:
+def test_write_is_recognised_after_key_rotation(agent: Agent) -> None:
     node = {**NODE, "client_id": "c9"}
     first = agent.post("memory/write", {"nodes": [node]}, 201)
     other = {**node, "text_summary": "Something else."}
@@ -166,7 +166,7 @@ def test_a_write_is_known_again_after_the_secret_was_exchanged(agent: Agent) -> 
         assert agent.post("memory/write", {"nodes": [other]}, 409)["error"] == "client_id_conflict"
 
 
-def test_an_id_beside_a_client_id_must_be_its_own(agent: Agent) -> None:
+def test_id_must_match_the_client_id(agent: Agent) -> None:
     pk = agent.post("memory/write", {"nodes": [NODE]}, 201)["nodes"][0]["id"]
     other = {**NODE, "client_id": "c8", "id": str(uuid4())}
     refused = agent.post("memory/write", {"nodes": [{**NODE, "client_id": "c7"}, other]}, 400)
@@ -175,14 +175,14 @@ def test_an_id_beside_a_client_id_must_be_its_own(agent: Agent) -> None:
     assert agent.post("memory/write", {"nodes": [own]}, 400)["issues"][0]["path"] == "nodes.0.id"
 
 
-def test_nobody_takes_the_id_of_another_accounts_client_id(agent: Agent, rival: Account) -> None:
+def test_cannot_take_an_id_of_another_account(agent: Agent, rival: Account) -> None:
     taken = str(uuid5(rival.pk, "\x1fc1"))
     refused = agent.post("memory/store", {"text": "Mine.", "id": taken}, 400)
     assert refused["issues"][0]["path"] == "nodes.0.id"
     agent.post("memory/store", {"text": "Mine.", "id": str(uuid4())}, 201)
 
 
-def test_what_shall_not_be_embedded_waits_for_no_vector(agent: Agent) -> None:
+def test_auto_embed_false_creates_no_vector(agent: Agent) -> None:
     nodes = [{"text": "Unsaid.", "user_id": "u"}]
     written = agent.post("memory/write", {"nodes": nodes, "auto_embed": False}, 201)
     told = agent.post("memory/get", {"id": written["nodes"][0]["id"]})

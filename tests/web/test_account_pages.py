@@ -33,12 +33,12 @@ def reviewer(alice: User) -> Client:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_only_admins_manage_keys_and_people(reviewer: Client, admin: Client, path: str) -> None:
+def test_only_admins_manage_keys_and_members(reviewer: Client, admin: Client, path: str) -> None:
     assert reviewer.get(path).status_code == 403
     assert admin.get(path).status_code == 200
 
 
-def test_a_new_key_is_shown_once_and_works(admin: Client, acme: Account) -> None:
+def test_new_key_is_shown_once_and_works(admin: Client, acme: Account) -> None:
     form = {"name": "support bot", "scopes": ["memory:read"], "expires": "30"}
     shown = admin.post("/keys/new/", form).content.decode()
     [secret] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", shown))
@@ -47,7 +47,7 @@ def test_a_new_key_is_shown_once_and_works(admin: Client, acme: Account) -> None
     assert secret not in admin.get("/keys/").content.decode()
 
 
-def test_a_rotated_key_stops_and_its_successor_works(admin: Client, acme: Account) -> None:
+def test_rotated_key_is_replaced(admin: Client, acme: Account) -> None:
     key, old = makers.key(acme)
     shown = admin.post(f"/keys/{key.pk}/rotate/").content.decode()
     [new] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", shown))
@@ -58,7 +58,7 @@ def test_a_rotated_key_stops_and_its_successor_works(admin: Client, acme: Accoun
         assert answer.status_code == status
 
 
-def test_a_key_is_rotated_in_one_commit_and_only_while_it_works(
+def test_key_is_rotated_once_in_one_commit(
     admin: Client, acme: Account
 ) -> None:
     key, _secret = makers.key(acme)
@@ -74,27 +74,27 @@ def test_a_key_is_rotated_in_one_commit_and_only_while_it_works(
         assert ApiKey.objects.of(acme).count() == 3
 
 
-def test_a_revoked_key_cannot_be_revoked_again(admin: Client, acme: Account) -> None:
+def test_revoked_key_cannot_be_revoked_again(admin: Client, acme: Account) -> None:
     key, _secret = makers.key(acme)
     assert admin.get(f"/keys/{key.pk}/revoke/").status_code == 200
     assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 302
     assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 409
 
 
-def test_a_rivals_key_is_not_there(admin: Client, rival: Account) -> None:
+def test_cannot_revoke_other_accounts_key(admin: Client, rival: Account) -> None:
     key, _secret = makers.key(rival)
     assert admin.post(f"/keys/{key.pk}/revoke/").status_code == 404
     with acting(rival):
         assert ApiKey.objects.get(pk=key.pk).revoked_at is None
 
 
-def test_a_new_person_can_sign_in(admin: Client, acme: Account) -> None:
+def test_new_member_can_sign_in(admin: Client, acme: Account) -> None:
     form = {"email": "noor@example.test", "role": "reviewer", "name": "Noor", "password": PASSWORD}
     assert admin.post("/members/new/", form).status_code == 302
     assert Client().login(username="noor@example.test", password=PASSWORD)
 
 
-def test_an_address_that_is_too_long_to_sign_in_with_is_refused(
+def test_rejects_a_long_email_address(
     admin: Client, acme: Account
 ) -> None:
     email = f"noor@{'n' * 60}.{'o' * 60}.{'r' * 60}.test"
@@ -104,13 +104,13 @@ def test_an_address_that_is_too_long_to_sign_in_with_is_refused(
     assert list(answer.context["form"].errors) == ["email"]
 
 
-def test_a_stranger_needs_a_first_password(admin: Client, acme: Account) -> None:
+def test_new_user_needs_a_password(admin: Client, acme: Account) -> None:
     answer = admin.post("/members/new/", {"email": "new@example.test", "role": "reviewer"})
     assert answer.status_code == 422
     assert "initial password" in answer.content.decode()
 
 
-def test_nobody_is_let_in_with_a_password_that_others_chose(
+def test_existing_user_cannot_be_added_with_a_password(
     admin: Client, acme: Account, rival: Account
 ) -> None:
     rita = makers.member(rival, "rita", role="reviewer")
@@ -129,7 +129,7 @@ def test_nobody_is_let_in_with_a_password_that_others_chose(
             assert not Membership.objects.of(acme).filter(user=user).exists()
 
 
-def test_an_admin_of_both_accounts_lets_a_person_into_the_other(
+def test_admin_of_both_accounts_can_add_a_member(
     admin: Client, ada: User, acme: Account, rival: Account
 ) -> None:
     rita = makers.member(rival, "rita", role="reviewer")
@@ -140,7 +140,7 @@ def test_an_admin_of_both_accounts_lets_a_person_into_the_other(
         assert Membership.objects.of(acme).filter(user=rita).exists()
 
 
-def test_people_change_their_own_password_and_stay(reviewer: Client, alice: User) -> None:
+def test_user_changes_own_password_and_stays_signed_in(reviewer: Client, alice: User) -> None:
     new = "a much longer phrase"
     body = {"old_password": "guessed", "new_password1": new, "new_password2": new}
     assert reviewer.post("/password/", body).status_code == 422
@@ -149,21 +149,21 @@ def test_people_change_their_own_password_and_stay(reviewer: Client, alice: User
     assert Client().login(username="alice", password=new)
 
 
-def test_a_role_that_is_none_is_refused(admin: Client, acme: Account, alice: User) -> None:
+def test_rejects_unknown_roles(admin: Client, acme: Account, alice: User) -> None:
     with acting(acme):
         member = Membership.objects.of(acme).get(user=alice)
     for form in ({}, {"role": "owner"}):
         assert admin.post(f"/members/{member.pk}/role/", form).status_code == 400
 
 
-def test_the_last_admin_stays(admin: Client, acme: Account, ada: User) -> None:
+def test_last_admin_cannot_be_removed(admin: Client, acme: Account, ada: User) -> None:
     with acting(acme):
         own = Membership.objects.of(acme).get(user=ada)
     assert admin.post(f"/members/{own.pk}/remove/").status_code == 409
     assert admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"}).status_code == 409
 
 
-def test_a_dead_letter_is_shown_and_tried_again(
+def test_failed_job_is_shown_and_retried(
     admin: Client, reviewer: Client, acme: Account
 ) -> None:
     with acting(acme):
@@ -182,7 +182,7 @@ def test_a_dead_letter_is_shown_and_tried_again(
 
 
 @pytest.mark.parametrize("path", ["/ledger/", "/operations/", "/keys/", "/members/"])
-def test_pages_cost_the_same_however_much_there_is(
+def test_query_count_is_constant(
     admin: Client, acme: Account, path: str, django_assert_max_num_queries: object
 ) -> None:
     for _each in range(5):

@@ -23,13 +23,13 @@ IDS = [model._meta.label for model in MODELS]
 ONE_ROW = (Account, EmbeddingModel, MemorySettings, RuleBook, ContextSettings)
 
 
-def test_every_model_is_there() -> None:
+def test_every_model_is_registered() -> None:
     assert [model._meta.label for model in MODELS if not admin.site.is_registered(model)] == []
     assert len(MODELS) > 15
 
 
 @pytest.mark.parametrize("model", MODELS, ids=IDS)
-def test_every_list_can_be_searched_filtered_and_dated(model: type[Model]) -> None:
+def test_every_list_has_search_and_filters(model: type[Model]) -> None:
     shown = admin.site.get_model_admin(model)
     if model not in (MemorySettings, ContextSettings):  # one row
         assert shown.search_fields
@@ -38,7 +38,7 @@ def test_every_list_can_be_searched_filtered_and_dated(model: type[Model]) -> No
 
 
 @pytest.mark.parametrize("of_account", [True, False])
-def test_lists_and_rows_open_and_others_rows_do_not(
+def test_lists_show_only_rows_of_the_account(
     backstage: Client, acme: Account, rival: Account, subtests: pytest.Subtests, *, of_account: bool
 ) -> None:
     makers.member(rival, "rita", role="admin")
@@ -64,7 +64,7 @@ def keys(model: type[Model], account: Account) -> set[Any]:
         return set(model.objects.values_list("pk", flat=True))  # type: ignore[attr-defined]
 
 
-def test_people_and_accounts_of_others_are_not_shown(
+def test_other_accounts_and_users_are_hidden(
     backstage: Client, acme: Account, rival: Account
 ) -> None:
     makers.member(rival, "rita", role="admin")
@@ -73,7 +73,7 @@ def test_people_and_accounts_of_others_are_not_shown(
     assert [account.name for account in accounts] == ["Acme"]
 
 
-def test_a_longer_list_needs_no_more_queries(
+def test_query_count_is_constant(
     backstage: Client, acme: Account, subtests: pytest.Subtests
 ) -> None:
     fill(acme)

@@ -27,7 +27,7 @@ def boss(acme: Account) -> User:
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "Log out"), ("zh-hans", "注销")])
-def test_it_works_under_the_policy(visitor: Visitor, boss: User, language: str, word: str) -> None:
+def test_admin_works_under_the_policy(visitor: Visitor, boss: User, language: str, word: str) -> None:
     """The visitor fails when the browser refused anything of a page."""
     visitor.sign_in(boss)
     visitor.prefers(theme="auto", language=language)
@@ -39,7 +39,7 @@ def test_it_works_under_the_policy(visitor: Visitor, boss: User, language: str, 
     expect(visitor.page.locator(".field-content")).to_contain_text("Acme keeps thing")
 
 
-def test_rows_are_chosen_and_decided_about(visitor: Visitor, boss: User) -> None:
+def test_rows_are_selected_and_pinned(visitor: Visitor, boss: User) -> None:
     visitor.sign_in(boss)
     visitor.go("/admin/memory/memoryentry/")
     visitor.page.locator("#action-toggle").check()

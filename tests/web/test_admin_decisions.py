@@ -17,7 +17,7 @@ from tests import makers
 from tests.web.staff import MODELS, address, fill, page, staff
 
 
-def test_nothing_is_changed_around_the_ledger(
+def test_rows_cannot_be_changed_directly(
     backstage: Client, acme: Account, subtests: pytest.Subtests
 ) -> None:
     fill(acme)
@@ -42,7 +42,7 @@ def test_nothing_is_changed_around_the_ledger(
         ("forget", "forgotten", False),
     ],
 )
-def test_a_decision_is_a_version_and_a_commit(
+def test_action_creates_a_version_and_a_commit(
     backstage: Client, acme: Account, agent: Client, *, verb: str, status: str, pinned: bool
 ) -> None:
     written = agent.post("/v1/memory/store", {"text": "Tea."}, content_type="application/json")
@@ -64,7 +64,7 @@ def decide(client: Client, model: type[Model], verb: str, pks: list[Any]) -> str
     return page(answer)
 
 
-def test_what_is_refused_is_said_and_the_others_go_on(backstage: Client, acme: Account) -> None:
+def test_refused_rows_are_reported(backstage: Client, acme: Account) -> None:
     entries = fill(acme)  # active: nobody proposed them
     said = decide(backstage, MemoryEntry, "approve", [entry.pk for entry in entries])
     assert "Someone else may have decided first" in said
@@ -74,7 +74,7 @@ def test_what_is_refused_is_said_and_the_others_go_on(backstage: Client, acme: A
     )
 
 
-def test_each_decision_is_a_transaction(committed: str, backstage: Client, acme: Account) -> None:
+def test_each_row_is_changed_in_its_own_transaction(committed: str, backstage: Client, acme: Account) -> None:
     """None holds the chain's lock, or its memory, while the others are made."""
     pks = [entry.pk for entry in fill(acme)]
     assert "2 rows were changed." in decide(backstage, MemoryEntry, "pin", pks)
@@ -85,7 +85,7 @@ def test_each_decision_is_a_transaction(committed: str, backstage: Client, acme:
         assert cursor.fetchall() == [(2,)]
 
 
-def test_too_many_at_a_time_are_refused(
+def test_number_of_rows_is_limited(
     backstage: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kmapp.web.admin.base.MAX_ROWS_PER_ACTION", 3)
@@ -96,7 +96,7 @@ def test_too_many_at_a_time_are_refused(
         assert not MemoryEntry.objects.of(acme).filter(status="forgotten").exists()
 
 
-def test_admins_revoke_keys_and_reviewers_cannot(client: Client, acme: Account) -> None:
+def test_only_admins_revoke_keys(client: Client, acme: Account) -> None:
     key, secret = makers.key(acme)
     client.force_login(staff(acme, "rev", role="reviewer"))
     assert 'value="revoke"' not in page(client.get(address(ApiKey)))
@@ -108,7 +108,7 @@ def test_admins_revoke_keys_and_reviewers_cannot(client: Client, acme: Account) 
     assert Client().get("/v1/memory/commits", headers=headers).status_code == 401
 
 
-def test_dead_letters_are_tried_again(backstage: Client, acme: Account) -> None:
+def test_failed_jobs_are_retried(backstage: Client, acme: Account) -> None:
     fill(acme)
     with acting(acme):
         Delivery.objects.of(acme).update(failed_at=timezone.now(), attempts=8)

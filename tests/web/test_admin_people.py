@@ -14,19 +14,19 @@ from tests import makers
 from tests.web.staff import address, fill, page, staff
 
 
-def test_strangers_sign_in_at_the_one_place(client: Client, db: None) -> None:
+def test_anonymous_user_is_sent_to_sign_in(client: Client, db: None) -> None:
     for path in ("/admin/", "/admin/login/"):
         answer = client.get(path, follow=True)
         assert answer.redirect_chain[-1][0] == "/sign-in/?next=/admin/"
 
 
-def test_who_is_not_staff_is_told_so(client: Client, alice: User) -> None:
+def test_user_without_staff_status_is_refused(client: Client, alice: User) -> None:
     client.force_login(alice)
     assert client.get("/admin/").status_code == 403
     assert client.get("/admin/login/", follow=True).status_code == 403
 
 
-def test_staff_without_an_account_see_nothing(client: Client, db: None) -> None:
+def test_staff_without_account_are_refused(client: Client, db: None) -> None:
     user = User.objects.create_superuser("root", "root@example.test", makers.PASSWORD)
     client.force_login(user)
     answer = client.get("/admin/")
@@ -42,7 +42,7 @@ def in_both(backstage: Client, rival: Account) -> Client:
     return backstage
 
 
-def test_the_account_is_chosen_in_the_header(in_both: Client, rival: Account) -> None:
+def test_account_is_selected_in_the_header(in_both: Client, rival: Account) -> None:
     fill(rival)
     assert in_both.get(address(MemoryEntry)).context["cl"].result_count == 0
     chosen = {"account": str(rival.pk), "next": "/admin/"}
@@ -52,7 +52,7 @@ def test_the_account_is_chosen_in_the_header(in_both: Client, rival: Account) ->
     assert in_both.get(address(MemoryEntry)).context["cl"].result_count == 2
 
 
-def test_a_new_person_becomes_a_reviewer(backstage: Client, acme: Account) -> None:
+def test_new_user_becomes_a_reviewer(backstage: Client, acme: Account) -> None:
     body = {
         "username": "nia",
         "email": "nia@example.test",
@@ -68,7 +68,7 @@ def test_a_new_person_becomes_a_reviewer(backstage: Client, acme: Account) -> No
         assert Commit.objects.of(acme).get(pk=member.commit_id).actor.startswith("user:")
 
 
-def test_staff_who_are_no_superusers_cannot_raise_themselves(client: Client, acme: Account) -> None:
+def test_staff_cannot_become_superusers(client: Client, acme: Account) -> None:
     boss = staff(acme, "boss")
     clerk = staff(acme, "clerk")
     User.objects.filter(pk=clerk.pk).update(is_superuser=False)
@@ -81,7 +81,7 @@ def test_staff_who_are_no_superusers_cannot_raise_themselves(client: Client, acm
     assert "email" in form.fields
 
 
-def test_staff_who_are_no_superusers_leave_the_logins_of_others_alone(
+def test_staff_cannot_change_other_logins(
     client: Client, acme: Account, alice: User
 ) -> None:
     clerk = staff(acme, "clerk")
@@ -96,7 +96,7 @@ def test_staff_who_are_no_superusers_leave_the_logins_of_others_alone(
     assert User.objects.get(pk=alice.pk).check_password(makers.PASSWORD)
 
 
-def test_people_change_their_own_password(backstage: Client) -> None:
+def test_user_changes_own_password(backstage: Client) -> None:
     new = "another long good one"
     body = {"old_password": makers.PASSWORD, "new_password1": new, "new_password2": new}
     answer = backstage.post("/admin/password_change/", body)
@@ -105,6 +105,6 @@ def test_people_change_their_own_password(backstage: Client) -> None:
     assert User.objects.get(username="boss").check_password(new)
 
 
-def test_the_way_out_is_the_same(backstage: Client) -> None:
+def test_sign_out_leads_to_sign_in(backstage: Client) -> None:
     assert backstage.post("/admin/logout/").headers["Location"] == "/sign-in/"
     assert backstage.get("/admin/").status_code == 302

@@ -10,7 +10,7 @@ from tests.web.staff import address, page, staff
 from tests.web.test_admin_decisions import decide
 
 
-def test_a_rule_is_promoted_and_rolled_back_there_on_its_evidence(
+def test_rule_is_promoted_and_rolled_back(
     backstage: Client, acme: Account
 ) -> None:
     made = watched(acme)
@@ -29,7 +29,7 @@ def test_a_rule_is_promoted_and_rolled_back_there_on_its_evidence(
         ("shadow", True, "second person"),
     ],
 )
-def test_nobody_passes_the_gate_there(
+def test_promotion_respects_the_gate(
     backstage: Client, acme: Account, state: str, *, second_person: bool, words: str
 ) -> None:
     gate(acme, second_person=second_person)
@@ -38,7 +38,7 @@ def test_nobody_passes_the_gate_there(
     assert now(made).state == state
 
 
-def test_a_second_person_is_asked_for_whatever_the_evidence(
+def test_promotion_needs_a_second_person(
     backstage: Client, acme: Account
 ) -> None:
     made = watched(acme)
@@ -47,7 +47,7 @@ def test_a_second_person_is_asked_for_whatever_the_evidence(
     assert now(made).state == "shadow"
 
 
-def test_a_reviewer_lets_drafts_watch_and_no_more(client: Client, acme: Account) -> None:
+def test_reviewer_can_only_move_drafts_to_shadow(client: Client, acme: Account) -> None:
     client.force_login(staff(acme, "rev", role="reviewer"))
     draft, live = rule(acme, "A draft"), rule(acme, "Live", "active")
     shown = page(client.get(address(Rule)))

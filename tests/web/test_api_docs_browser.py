@@ -10,7 +10,7 @@ from tests.web.browser import Visitor
 pytestmark = pytest.mark.browser
 
 
-def test_an_endpoint_can_be_tried_with_a_key(visitor: Visitor, key: tuple[ApiKey, str]) -> None:
+def test_endpoint_can_be_tried_with_a_key(visitor: Visitor, key: tuple[ApiKey, str]) -> None:
     page = visitor.page
     visitor.go("/v1/docs")
     page.get_by_role("button", name="Authorize").first.click()
@@ -24,7 +24,7 @@ def test_an_endpoint_can_be_tried_with_a_key(visitor: Visitor, key: tuple[ApiKey
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_everybody_can_read_it(visitor: Visitor, theme: str) -> None:
+def test_docs_are_accessible(visitor: Visitor, theme: str) -> None:
     visitor.prefers(theme=theme, language="en")
     visitor.go("/v1/docs")
     visitor.page.locator(".opblock-post .opblock-summary-control").first.click()

@@ -11,7 +11,7 @@ from tests.web.browser import Visitor
 pytestmark = pytest.mark.browser
 
 
-def test_the_warning_can_be_read_by_everybody(visitor: Visitor, acme: Account, ada: User) -> None:
+def test_checkpoint_warning_is_accessible(visitor: Visitor, acme: Account, ada: User) -> None:
     key = signing_key(settings.CHECKPOINT_KEY_FILE)
     said = Statement(account=acme.pk, seq=99, commit_hash="ab" * 32, created_at=timezone.now())
     append(settings.CHECKPOINT_FILE, [sign(key, said)])

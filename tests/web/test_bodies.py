@@ -18,7 +18,7 @@ def small(settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = LIMIT
 
 
-def test_a_stranger_sends_no_files(client: Client, settings: Any) -> None:
+def test_anonymous_user_cannot_upload(client: Client, settings: Any) -> None:
     """Not even to a form that everybody may send; nothing of it reaches the disk."""
     settings.FILE_UPLOAD_HANDLERS = ["tests.web.test_bodies.Never"]
     for path in ("/sign-in/", "/knowledge/upload/", "/nowhere/"):
@@ -33,7 +33,7 @@ class Never:
         raise AssertionError("a body was read")
 
 
-def test_who_is_signed_in_sends_as_much_as_is_allowed(
+def test_member_uploads_up_to_the_limit(
     client: Client, acme: Account, settings: Any
 ) -> None:
     client.force_login(makers.member(acme, "ada", role="admin"))
@@ -47,5 +47,5 @@ def test_who_is_signed_in_sends_as_much_as_is_allowed(
     assert status(2 * LIMIT) == 413
 
 
-def test_a_form_of_words_is_as_long_as_any(client: Client) -> None:
+def test_form_without_files_is_accepted(client: Client) -> None:
     assert client.post("/sign-in/", {"username": "a", "password": "b" * 100}).status_code != 413

@@ -40,7 +40,7 @@ def saved(at_desk: Client, section: str, version: int, **said: Any) -> Any:
     return at_desk.post("/calls/settings/set/", form)
 
 
-def test_every_section_sets_what_it_shows(at_desk: Client, acme: Account) -> None:
+def test_every_section_can_be_saved(at_desk: Client, acme: Account) -> None:
     policy = {"protected_turns": "4", "prune": "none", "compact": "no", "min_score": "0.5"}
     assert saved(at_desk, "policy", 0, **policy).status_code == 302
     assert saved(at_desk, "inputs", 1, inputs_days="7").status_code == 302
@@ -65,7 +65,7 @@ def test_every_section_sets_what_it_shows(at_desk: Client, acme: Account) -> Non
     assert kept(acme).policy == {}
 
 
-def test_what_is_wrong_is_said_and_nothing_is_set(at_desk: Client, acme: Account) -> None:
+def test_invalid_settings_are_rejected(at_desk: Client, acme: Account) -> None:
     for section, said in (
         ("policy", {"protected_turns": "0"}),
         ("inputs", {"inputs_days": "0"}),
@@ -79,7 +79,7 @@ def test_what_is_wrong_is_said_and_nothing_is_set(at_desk: Client, acme: Account
     assert kept(acme).version == 0
 
 
-def test_a_reviewer_looks_only(client: Client, alice: User) -> None:
+def test_reviewer_cannot_change_settings(client: Client, alice: User) -> None:
     client.force_login(alice)
     assert "You can view these settings" in page(client.get("/calls/settings/"))
     assert saved(client, "inputs", 0, inputs_days="7").status_code == 403

@@ -32,11 +32,11 @@ def page(answer: Any) -> str:
     return str(answer.content.decode())
 
 
-def test_an_empty_list_teaches_the_first_command(at_desk: Client) -> None:
+def test_empty_list_shows_the_first_command(at_desk: Client) -> None:
     assert "/v1/context/assemble" in page(at_desk.get("/calls/"))
 
 
-def test_the_list_is_narrowed_by_its_address(at_desk: Client, acme: Account) -> None:
+def test_list_is_filtered(at_desk: Client, acme: Account) -> None:
     call(acme, talk(1), agent_id="shop", model="small")
     call(acme, talk(1), agent_id="desk", model="large")
     for query, shown, hidden in (
@@ -61,7 +61,7 @@ def test_the_list_is_narrowed_by_its_address(at_desk: Client, acme: Account) -> 
         assert "Nothing matches" in page(at_desk.get("/calls/", nothing))
 
 
-def test_a_call_tells_all_that_was_decided(at_desk: Client, acme: Account) -> None:
+def test_call_page_shows_decisions(at_desk: Client, acme: Account) -> None:
     fill_calls(acme, 1)
     with acting(acme):
         row = ContextCostReport.objects.of(acme).get()
@@ -77,7 +77,7 @@ def test_a_call_tells_all_that_was_decided(at_desk: Client, acme: Account) -> No
     assert "And the kiln0 now?" not in said
 
 
-def test_what_was_found_is_shown_with_its_text(at_desk: Client, acme: Account) -> None:
+def test_retrieved_text_is_shown(at_desk: Client, acme: Account) -> None:
     with acting(acme):
         draft = NewEntry(text="The kiln is <b>by</b> the pond.", user_id="u")
         batch = Batch(entries=[draft], edges=[], input="", reason="")
@@ -88,7 +88,7 @@ def test_what_was_found_is_shown_with_its_text(at_desk: Client, acme: Account) -
     assert "The kiln is &lt;b&gt;by&lt;/b&gt; the pond." in said
 
 
-def test_a_call_is_compared_with_the_one_before(at_desk: Client, acme: Account) -> None:
+def test_call_is_compared_with_the_previous_one(at_desk: Client, acme: Account) -> None:
     first, second = call(acme, talk(1)), call(acme, talk(2))
     said = page(at_desk.get(f"/calls/{second.report_id}/"))
     assert f"?with={first.report_id}" in said
@@ -97,7 +97,7 @@ def test_a_call_is_compared_with_the_one_before(at_desk: Client, acme: Account) 
     assert at_desk.get(f"/calls/{second.report_id}/", {"with": "x"}).status_code == 404
 
 
-def test_pages_cost_the_same_however_long(
+def test_query_count_is_constant(
     at_desk: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     made = [call(acme, talk(3)) for _ in range(12)]

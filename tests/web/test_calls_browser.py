@@ -27,7 +27,7 @@ TOOL = {
 }
 
 
-def test_calls_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: User) -> None:
+def test_call_pages_are_accessible(visitor: Visitor, acme: Account, alice: User) -> None:
     visitor.sign_in(alice)
     assert visitor.inspect("/calls/") == []
     fill_calls(acme, 2)
@@ -46,7 +46,7 @@ def test_calls_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: 
     visitor.shoot(calls="/calls/", call=path)
 
 
-def test_costs_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: User) -> None:
+def test_cost_pages_are_accessible(visitor: Visitor, acme: Account, alice: User) -> None:
     visitor.sign_in(alice)
     assert visitor.inspect("/calls/costs/") == []
     visitor.shoot(costs_empty="/calls/costs/")
@@ -56,7 +56,7 @@ def test_costs_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: 
     visitor.shoot(costs="/calls/costs/", costs_of_agents="/calls/costs/?by=agent")
 
 
-def test_comparisons_can_be_read_by_everybody(visitor: Visitor, acme: Account, alice: User) -> None:
+def test_comparison_pages_are_accessible(visitor: Visitor, acme: Account, alice: User) -> None:
     visitor.sign_in(alice)
     assert visitor.inspect("/calls/comparisons/") == []
     fill_days(acme)
@@ -76,7 +76,7 @@ def test_comparisons_can_be_read_by_everybody(visitor: Visitor, acme: Account, a
     )
 
 
-def test_settings_and_variants_can_be_read_by_everybody(
+def test_settings_and_variant_pages_are_accessible(
     visitor: Visitor, acme: Account, ada: User
 ) -> None:
     visitor.sign_in(ada)

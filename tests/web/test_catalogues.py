@@ -30,14 +30,14 @@ def names(entries: list[polib.POEntry]) -> set[tuple[str | None, str]]:
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-def test_everything_is_translated(locale: str) -> None:
+def test_catalogues_are_complete(locale: str) -> None:
     kept = catalogue(locale)
     assert [entry.msgid for entry in kept.untranslated_entries()] == []
     assert [entry.msgid for entry in kept.fuzzy_entries()] == []
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-def test_a_translation_keeps_the_placeholders(locale: str) -> None:
+def test_translations_keep_placeholders(locale: str) -> None:
     for entry in catalogue(locale):
         for text in [entry.msgstr, *entry.msgstr_plural.values()]:
             if text:
@@ -45,7 +45,7 @@ def test_a_translation_keeps_the_placeholders(locale: str) -> None:
 
 
 @pytest.mark.parametrize("locale", LOCALES)
-def test_what_is_compiled_is_what_is_written(locale: str) -> None:
+def test_compiled_catalogues_are_current(locale: str) -> None:
     path = settings.LOCALE_PATHS[0] / locale / "LC_MESSAGES" / "django.mo"
     compiled = {
         (entry.msgctxt, entry.msgid): entry.msgstr or entry.msgstr_plural
@@ -57,7 +57,7 @@ def test_what_is_compiled_is_what_is_written(locale: str) -> None:
     }
 
 
-def test_every_word_in_the_sources_is_in_the_catalogues(tmp_path: Path) -> None:
+def test_source_messages_are_in_the_catalogues(tmp_path: Path) -> None:
     if not shutil.which("xgettext"):
         pytest.skip("No xgettext: install gettext to see whether the catalogues miss a word.")
     for source in SOURCES:

@@ -26,7 +26,7 @@ def opened(page: Page, text: str) -> None:
 
 
 @pytest.mark.parametrize("number", [20, pytest.param(300, marks=pytest.mark.long)])
-def test_a_queue_is_cleared_by_keyboard(reviewer: Visitor, acme: Account, number: int) -> None:
+def test_queue_is_decided_by_keyboard(reviewer: Visitor, acme: Account, number: int) -> None:
     texts = [f"Fact number {n} about warehouses." for n in range(number)]
     proposed(acme, *texts)
     with acting(acme):
@@ -51,7 +51,7 @@ def test_a_queue_is_cleared_by_keyboard(reviewer: Visitor, acme: Account, number
         assert not MemoryEntry.objects.awaiting_review().exists()
 
 
-def test_two_are_merged_by_keyboard_and_parted(reviewer: Visitor, acme: Account) -> None:
+def test_proposals_are_merged_and_restored_by_keyboard(reviewer: Visitor, acme: Account) -> None:
     known = "Maren Holt prefers e-mail to phone calls."
     proposed(acme, known)
     page = reviewer.page
@@ -77,7 +77,7 @@ def test_two_are_merged_by_keyboard_and_parted(reviewer: Visitor, acme: Account)
         assert MemoryEntry.objects.get(content=known).status == "active"
 
 
-def test_what_a_colleague_has_in_hand_is_read_and_taken_over(
+def test_locked_proposal_can_be_taken_over(
     reviewer: Visitor, acme: Account
 ) -> None:
     first, _second = proposed(acme, "First words.", "Second words.")
@@ -97,7 +97,7 @@ def test_what_a_colleague_has_in_hand_is_read_and_taken_over(
     assert reviewer.inspect("/review/") == []
 
 
-def test_the_pages_for_many_and_for_merging_are_open_to_everyone(
+def test_bulk_and_merge_pages_are_accessible(
     reviewer: Visitor, acme: Account
 ) -> None:
     one, _other = proposed(acme, "Dogs may come in.", "Dogs may not come in.\u200b")
@@ -113,7 +113,7 @@ def test_the_pages_for_many_and_for_merging_are_open_to_everyone(
     assert wrong == []
 
 
-def test_many_are_marked_decided_and_taken_back_by_keyboard(
+def test_bulk_rejection_and_undo_by_keyboard(
     reviewer: Visitor, acme: Account
 ) -> None:
     first, second, third = "First words.", "Second words.", "Third words."
@@ -137,7 +137,7 @@ def test_many_are_marked_decided_and_taken_back_by_keyboard(
     expect(page.locator("[data-count='memory:review']")).to_have_text("3")
 
 
-def test_a_key_is_heard_in_the_moment_a_dialogue_closes(reviewer: Visitor, acme: Account) -> None:
+def test_key_works_while_a_dialog_closes(reviewer: Visitor, acme: Account) -> None:
     """The field that was typed in keeps the focus until the next frame."""
     first, second = "First words.", "Second words."
     proposed(acme, first, second)

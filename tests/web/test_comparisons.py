@@ -33,11 +33,11 @@ def page(answer: Any, status: int = 200) -> str:
     return str(answer.content.decode())
 
 
-def test_nothing_compared_says_what_it_is_for(at_desk: Client) -> None:
+def test_empty_list_explains_comparisons(at_desk: Client) -> None:
     assert "No comparisons yet" in page(at_desk.get("/calls/comparisons/"))
 
 
-def test_a_comparison_is_asked_for_followed_and_read(at_desk: Client, acme: Account) -> None:
+def test_comparison_is_started_followed_and_shown(at_desk: Client, acme: Account) -> None:
     with acting(acme):
         batch = Batch(entries=[NewEntry(text="The kiln is by the pond.", user_id="u")], edges=[])
         [entry] = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
@@ -62,7 +62,7 @@ def test_a_comparison_is_asked_for_followed_and_read(at_desk: Client, acme: Acco
     assert place in page(at_desk.get("/calls/comparisons/"))
 
 
-def test_what_makes_no_sense_is_said_beside_its_field(at_desk: Client, acme: Account) -> None:
+def test_invalid_fields_are_reported(at_desk: Client, acme: Account) -> None:
     form = {"calls": "100", "left-protected_turns": "0", "right-min_score": "2"}
     said = page(at_desk.post("/calls/comparisons/new/", form), 422)
     assert said.count("field-error") == 2

@@ -27,13 +27,13 @@ def page(answer: Any) -> str:
     return str(answer.content.decode())
 
 
-def test_an_empty_period_says_what_comes(at_desk: Client, acme: Account) -> None:
+def test_empty_period(at_desk: Client, acme: Account) -> None:
     assert "No calls in this period" in page(at_desk.get("/calls/costs/"))
     call(acme, talk(1), agent_id="shop")
     assert "Nothing matches" in page(at_desk.get("/calls/costs/", {"agent_id": "desk"}))
 
 
-def test_every_view_shows_its_parts(at_desk: Client, acme: Account) -> None:
+def test_every_breakdown_is_shown(at_desk: Client, acme: Account) -> None:
     priced(acme, small={"input": 2})
     call(acme, talk(1), agent_id="<shop>", model="small", tools=[tool("read_file")])
     for by, said in (
@@ -46,7 +46,7 @@ def test_every_view_shows_its_parts(at_desk: Client, acme: Account) -> None:
         assert said in page(at_desk.get("/calls/costs/", {"by": by}))
 
 
-def test_a_page_of_many_agents(at_desk: Client, acme: Account) -> None:
+def test_agents_are_paginated(at_desk: Client, acme: Account) -> None:
     for number in range(52):
         call(acme, talk(1), agent_id=f"agent-{number}")
     said = page(at_desk.get("/calls/costs/", {"by": "agent"}))
@@ -55,18 +55,18 @@ def test_a_page_of_many_agents(at_desk: Client, acme: Account) -> None:
     assert "51 to 52 of 52" in page(at_desk.get("/calls/costs/", {"by": "agent", "page": "2"}))
 
 
-def test_what_could_be_saved_is_said(at_desk: Client, acme: Account) -> None:
+def test_savings_are_listed(at_desk: Client, acme: Account) -> None:
     for number in range(20):
         call(acme, talk(1), within=ArchiveScope(conversation_id=f"c{number}"), tools=[tool("dig")])
     said = page(at_desk.get("/calls/costs/"))
     assert "Offered in 20 calls but never called." in said
 
 
-def test_a_wrong_period_is_said(at_desk: Client) -> None:
+def test_rejects_an_invalid_period(at_desk: Client) -> None:
     assert "field-error" in page(at_desk.get("/calls/costs/", {"days": "13"}))
 
 
-def test_periods_are_said_in_the_language_of_the_page(at_desk: Client) -> None:
+def test_period_is_translated(at_desk: Client) -> None:
     for language, said in (("en", "30 days"), ("zh-hans", "30 天")):
         at_desk.cookies["django_language"] = language
         assert said in page(at_desk.get("/calls/costs/"))

@@ -32,7 +32,7 @@ def now(account: Account, entry: MemoryEntry) -> MemoryEntry:
         return MemoryEntry.objects.get(pk=entry.pk)
 
 
-def test_an_edit_changes_what_was_changed_and_no_more(
+def test_edit_changes_only_changed_fields(
     at_desk: Client, acme: Account, entry: MemoryEntry
 ) -> None:
     address = f"/memory/{entry.pk}/edit/"
@@ -44,7 +44,7 @@ def test_an_edit_changes_what_was_changed_and_no_more(
     assert now(acme, entry).version == 2  # the same again is no change
 
 
-def test_a_stale_edit_shows_all_three_and_goes_on_from_them(
+def test_stale_edit_shows_a_three_way_diff(
     at_desk: Client, acme: Account, entry: MemoryEntry
 ) -> None:
     address = f"/memory/{entry.pk}/edit/"
@@ -75,7 +75,7 @@ def test_a_stale_edit_shows_all_three_and_goes_on_from_them(
     assert (after.title, after.tags, after.version) == ("Main gate", ["gate", "new"], 3)
 
 
-def test_what_was_decided_meanwhile_keeps_what_was_typed(
+def test_edit_of_a_decided_entry_keeps_the_input(
     at_desk: Client, acme: Account, entry: MemoryEntry
 ) -> None:
     at_desk.post(f"/memory/{entry.pk}/forget/", {"version": 1})
@@ -88,7 +88,7 @@ def test_what_was_decided_meanwhile_keeps_what_was_typed(
     "wrong",
     [{"content": " "}, {"version": "x"}, {"version": 0}, {"kind": "odd"}, {"title": "x" * 501}],
 )
-def test_a_form_that_is_wrong_says_where(
+def test_invalid_form_is_rejected(
     at_desk: Client, acme: Account, entry: MemoryEntry, wrong: dict[str, Any]
 ) -> None:
     answer = at_desk.post(f"/memory/{entry.pk}/edit/", form() | wrong)
@@ -96,11 +96,11 @@ def test_a_form_that_is_wrong_says_where(
     assert now(acme, entry).version == 1
 
 
-def test_a_version_that_never_was_is_refused(at_desk: Client, entry: MemoryEntry) -> None:
+def test_rejects_an_unknown_version(at_desk: Client, entry: MemoryEntry) -> None:
     assert at_desk.post(f"/memory/{entry.pk}/edit/", form("Else.", 7)).status_code == 400
 
 
-def test_in_the_list_the_row_comes_back_in_the_columns_it_had(
+def test_row_edit_returns_the_row(
     at_desk: Client, entry: MemoryEntry
 ) -> None:
     here = {**HTMX, "HX-Current-URL": "http://testserver/memory/?column=importance"}
@@ -117,12 +117,12 @@ def test_in_the_list_the_row_comes_back_in_the_columns_it_had(
     assert "Undo" in said
 
 
-def test_on_its_page_the_page_comes_back(at_desk: Client, entry: MemoryEntry) -> None:
+def test_page_edit_redirects_to_the_page(at_desk: Client, entry: MemoryEntry) -> None:
     answer = at_desk.post(f"/memory/{entry.pk}/edit/", form("Else."), headers=HTMX)
     assert answer.headers["HX-Redirect"] == f"/memory/{entry.pk}/"
 
 
-def test_undo_restores_every_byte_and_the_ledger_has_both_acts(
+def test_undo_restores_every_byte(
     at_desk: Client, acme: Account, alice: User
 ) -> None:
     odd = "Tab\there, 茶, e\u0301, \u200b, two  spaces \n"

@@ -33,7 +33,7 @@ def said_by_another(account: Account, entry: MemoryEntry, text: str) -> None:
         edit(Decision(account_id=account.pk, entry_id=entry.pk, actor=SYSTEM), {"content": text})
 
 
-def test_a_memory_is_found_corrected_in_place_and_fought_over_without_a_loss(
+def test_memory_is_found_and_edited_with_a_conflict(
     visitor: Visitor, acme: Account, ada: User, entries: list[MemoryEntry]
 ) -> None:
     visitor.sign_in(ada)
@@ -70,7 +70,7 @@ def test_a_memory_is_found_corrected_in_place_and_fought_over_without_a_loss(
         assert MemoryEntry.objects.get(pk=entries[0].pk).content == "The gate opens at ten."
 
 
-def test_the_pages_of_memories_are_open_to_everyone(
+def test_memory_pages_are_accessible(
     visitor: Visitor, acme: Account, ada: User, entries: list[MemoryEntry]
 ) -> None:
     said_by_another(acme, entries[0], "The gate opens at ten.")

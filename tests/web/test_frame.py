@@ -59,13 +59,13 @@ def page(answer: Any) -> str:
 
 
 @pytest.mark.parametrize("name", ["alice", "alice@example.test", "ALICE@example.test"])
-def test_a_person_signs_in_by_name_or_address(client: Client, alice: User, name: str) -> None:
+def test_sign_in_by_name_or_address(client: Client, alice: User, name: str) -> None:
     answer = client.post("/sign-in/", {"username": name, "password": PASSWORD, "next": "/tells/"})
     assert (answer.status_code, answer.headers["Location"]) == (302, "/tells/")
     assert client.session[SESSION_KEY] == str(alice.pk)
 
 
-def test_a_wrong_password_says_so_and_keeps_the_name(client: Client, alice: User) -> None:
+def test_wrong_password_keeps_the_name(client: Client, alice: User) -> None:
     answer = client.post("/sign-in/", {"username": "alice", "password": "guess"})
     assert answer.status_code == 422
     assert "do not match" in page(answer)
@@ -73,7 +73,7 @@ def test_a_wrong_password_says_so_and_keeps_the_name(client: Client, alice: User
     assert SESSION_KEY not in client.session
 
 
-def test_guessing_is_slowed_down_even_when_the_guess_is_right(client: Client, alice: User) -> None:
+def test_sign_in_is_throttled(client: Client, alice: User) -> None:
     guess = {"username": "alice", "password": "guess"}
     right = {"username": "alice", "password": PASSWORD}
     for _ in range(10):
@@ -86,23 +86,23 @@ def test_guessing_is_slowed_down_even_when_the_guess_is_right(client: Client, al
 
 
 @pytest.mark.parametrize("wanted", ["https://rival.example/", "//rival.example/", "javascript:1"])
-def test_signing_in_leads_nowhere_else(client: Client, alice: User, wanted: str) -> None:
+def test_sign_in_does_not_redirect_elsewhere(client: Client, alice: User, wanted: str) -> None:
     form = {"username": "alice", "password": PASSWORD, "next": wanted}
     assert client.post("/sign-in/", form).headers["Location"] == "/"
 
 
-def test_a_stranger_is_asked_to_sign_in_and_brought_back(client: Client) -> None:
+def test_anonymous_user_returns_after_sign_in(client: Client) -> None:
     assert client.get("/tells/?x=1").headers["Location"] == "/sign-in/?next=/tells/%3Fx%3D1"
 
 
-def test_a_part_of_a_page_sends_the_whole_page_to_sign_in(client: Client) -> None:
+def test_htmx_request_redirects_to_sign_in(client: Client) -> None:
     here = {"HX-Current-URL": "http://testserver/memory/?q=a"}
     answer = client.get("/tells/", headers=HTMX | here)
     assert answer.status_code == 401
     assert answer.headers["HX-Redirect"] == "/sign-in/?next=/memory/%3Fq%3Da"
 
 
-def test_signing_out_ends_the_session(at_desk: Client) -> None:
+def test_sign_out_ends_the_session(at_desk: Client) -> None:
     assert at_desk.get("/sign-out/").status_code == 405
     assert at_desk.post("/sign-out/").headers["Location"] == "/sign-in/"
     assert at_desk.get("/").status_code == 302
@@ -111,14 +111,14 @@ def test_signing_out_ends_the_session(at_desk: Client) -> None:
 # --- In which account -----------------------------------------------------------------------------
 
 
-def test_a_person_without_an_account_is_told_what_to_do(client: Client, db: None) -> None:
+def test_user_without_account_is_refused(client: Client, db: None) -> None:
     client.force_login(User.objects.create_user("loner", "loner@example.test"))
     answer = client.get("/")
     assert answer.status_code == 403
     assert "Ask an admin" in page(answer)
 
 
-def test_a_person_changes_between_their_accounts(
+def test_user_switches_accounts(
     at_desk: Client, alice: User, acme: Account, rival: Account
 ) -> None:
     assert at_desk.post("/account/", {"account": str(rival.pk)}).status_code == 404
@@ -130,7 +130,7 @@ def test_a_person_changes_between_their_accounts(
     assert at_desk.get("/").context["access"].name == "Rival"
 
 
-def test_a_reviewer_may_not_enter_where_admins_work(client: Client, alice: User, ada: User) -> None:
+def test_reviewer_cannot_open_admin_pages(client: Client, alice: User, ada: User) -> None:
     client.force_login(alice)
     assert "Only an admin" in page(client.get("/admins/"))
     client.force_login(ada)
@@ -140,7 +140,7 @@ def test_a_reviewer_may_not_enter_where_admins_work(client: Client, alice: User,
 # --- How it looks ---------------------------------------------------------------------------------
 
 
-def test_the_theme_is_known_before_the_page_is_drawn(client: Client, db: None) -> None:
+def test_theme_is_set_in_the_html(client: Client, db: None) -> None:
     assert "data-bs-theme" not in page(client.get("/sign-in/"))
     client.post("/preferences/", {"theme": "dark", "next": "/sign-in/"})
     assert '<html lang="en" data-bs-theme="dark">' in page(client.get("/sign-in/"))
@@ -149,7 +149,7 @@ def test_the_theme_is_known_before_the_page_is_drawn(client: Client, db: None) -
     assert "data-bs-theme" not in page(client.get("/sign-in/"))
 
 
-def test_preferences_follow_the_person_to_another_browser(at_desk: Client, alice: User) -> None:
+def test_preferences_are_stored_with_the_user(at_desk: Client, alice: User) -> None:
     at_desk.post("/preferences/", {"language": "zh-hans"})
     at_desk.post("/preferences/", {"theme": "dark"})
     other = Client()
@@ -157,7 +157,7 @@ def test_preferences_follow_the_person_to_another_browser(at_desk: Client, alice
     assert '<html lang="zh-hans" data-bs-theme="dark">' in page(other.get("/"))
 
 
-def test_keys_can_be_switched_off(at_desk: Client) -> None:
+def test_keyboard_shortcuts_can_be_disabled(at_desk: Client) -> None:
     assert 'data-keys="on"' in page(at_desk.get("/"))
     at_desk.post("/preferences/", {"keyboard": "off"})
     assert 'data-keys="off"' in page(at_desk.get("/"))
@@ -165,7 +165,7 @@ def test_keys_can_be_switched_off(at_desk: Client) -> None:
     assert 'data-keys="off"' in page(at_desk.get("/"))
 
 
-def test_the_rail_shows_only_places_that_exist(at_desk: Client) -> None:
+def test_navigation_links_work(at_desk: Client) -> None:
     shown = re.findall(r'class="rail-link" href="([^"]+)"', page(at_desk.get("/")))
     assert shown
     assert "/" in shown
@@ -175,7 +175,7 @@ def test_the_rail_shows_only_places_that_exist(at_desk: Client) -> None:
 # --- What is said ---------------------------------------------------------------------------------
 
 
-def test_a_notice_comes_with_the_part_and_offers_the_way_back(at_desk: Client) -> None:
+def test_notice_comes_with_a_fragment(at_desk: Client) -> None:
     answer = page(at_desk.get("/tells/", headers=HTMX))
     assert answer.startswith("<p>part</p>")
     assert 'hx-swap-oob="beforeend:#notices"' in answer
@@ -184,7 +184,7 @@ def test_a_notice_comes_with_the_part_and_offers_the_way_back(at_desk: Client) -
     assert "Approved" not in page(at_desk.get("/"))
 
 
-def test_a_refusal_is_a_page_or_for_htmx_a_notice(at_desk: Client) -> None:
+def test_error_is_a_page_or_a_notice(at_desk: Client) -> None:
     whole = at_desk.get("/refuses/")
     assert whole.status_code == 409
     assert "Someone &lt;b&gt;approved&lt;/b&gt; it first." in page(whole)
@@ -193,7 +193,7 @@ def test_a_refusal_is_a_page_or_for_htmx_a_notice(at_desk: Client) -> None:
     assert page(part).lstrip().startswith('<div class="notice notice-error"')
 
 
-def test_every_answer_carries_the_policy(at_desk: Client) -> None:
+def test_every_status_carries_the_policy(at_desk: Client) -> None:
     at_desk.raise_request_exception = False
     forger = Client(enforce_csrf_checks=True)
     answers = {
@@ -212,7 +212,7 @@ def test_every_answer_carries_the_policy(at_desk: Client) -> None:
 
 
 @pytest.mark.promise(35)
-def test_every_address_carries_the_policy(client: Client, db: None) -> None:
+def test_every_url_carries_the_policy(client: Client, db: None) -> None:
     """Of a stranger; the walk in a browser sees what members are shown."""
     told = set()
     for path in VIEWS:
@@ -224,7 +224,7 @@ def test_every_address_carries_the_policy(client: Client, db: None) -> None:
 
 
 @pytest.mark.promise(35)
-def test_no_deed_of_a_page_is_done_without_its_token(acme: Account) -> None:
+def test_every_post_needs_a_csrf_token(acme: Account) -> None:
     """ASVS 3.5.1: nor for a page of somebody else's that has the token."""
     forger = Client(enforce_csrf_checks=True)
     forger.force_login(staff(acme, "boss"))
@@ -242,7 +242,7 @@ def test_no_deed_of_a_page_is_done_without_its_token(acme: Account) -> None:
     assert len(ours) > 70
 
 
-def test_our_own_failure_needs_no_database(client: Client) -> None:
+def test_error_page_needs_no_database(client: Client) -> None:
     """No `db`: touching the database here is an error of its own."""
     client.raise_request_exception = False
     client.cookies["sessionid"] = "whatever"
@@ -253,7 +253,7 @@ def test_our_own_failure_needs_no_database(client: Client) -> None:
 
 
 @pytest.mark.promise(15)
-def test_a_database_without_room_is_no_failure_of_ours(client: Client) -> None:
+def test_database_overload_responds_503(client: Client) -> None:
     """No `db` here either."""
     client.raise_request_exception = False
     answer = client.get("/busy/")
@@ -262,7 +262,7 @@ def test_a_database_without_room_is_no_failure_of_ours(client: Client) -> None:
     assert "Temporarily unavailable" in page(answer)
 
 
-def test_pages_of_people_are_not_kept_by_proxies(at_desk: Client) -> None:
+def test_pages_are_not_cached_by_proxies(at_desk: Client) -> None:
     answer = at_desk.get("/")
     assert "private" in answer.headers["Cache-Control"]
     assert "HX-Request" in answer.headers["Vary"]

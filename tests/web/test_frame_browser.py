@@ -35,26 +35,26 @@ def presses(page: Page) -> Any:
 # --- Keys -----------------------------------------------------------------------------------------
 
 
-def test_a_key_presses_what_carries_it(desk: Visitor) -> None:
+def test_shortcut_presses_its_button(desk: Visitor) -> None:
     desk.page.keyboard.press("a")
     desk.page.keyboard.press("x")  # hidden: not pressed
     assert presses(desk.page) == ["page"]
 
 
-def test_a_key_does_nothing_while_someone_writes(desk: Visitor) -> None:
+def test_shortcut_is_off_while_typing(desk: Visitor) -> None:
     desk.page.locator("#text").focus()
     desk.page.keyboard.press("a")
     assert presses(desk.page) == []
     expect(desk.page.locator("#text")).to_have_value("a")
 
 
-def test_a_key_with_a_modifier_is_not_ours(desk: Visitor) -> None:
+def test_modifiers_disable_shortcuts(desk: Visitor) -> None:
     for held in ("Control", "Alt", "Meta"):
         desk.page.keyboard.press(f"{held}+a")
     assert presses(desk.page) == []
 
 
-def test_composing_or_holding_a_key_decides_nothing(desk: Visitor) -> None:
+def test_composition_and_key_repeat_are_ignored(desk: Visitor) -> None:
     for how in ("isComposing: true", "keyCode: 229", "repeat: true"):
         event = f"new KeyboardEvent('keydown', {{key: 'a', bubbles: true, {how}}})"
         desk.page.evaluate(f"document.body.dispatchEvent({event})")
@@ -65,7 +65,7 @@ def test_composing_or_holding_a_key_decides_nothing(desk: Visitor) -> None:
     assert presses(desk.page) == ["page"]
 
 
-def test_a_key_behind_a_dialog_does_nothing(desk: Visitor) -> None:
+def test_shortcut_is_off_behind_a_dialog(desk: Visitor) -> None:
     desk.page.keyboard.press("?")
     expect(desk.page.locator("#keys-sheet")).to_be_visible()
     desk.page.keyboard.press("a")
@@ -74,7 +74,7 @@ def test_a_key_behind_a_dialog_does_nothing(desk: Visitor) -> None:
     expect(desk.page.locator("#keys-sheet")).to_be_hidden()
 
 
-def test_keys_that_are_off_are_off_and_not_announced(desk: Visitor, alice: User) -> None:
+def test_disabled_shortcuts_are_not_announced(desk: Visitor, alice: User) -> None:
     approve = desk.page.get_by_role("button", name="Approve all")
     expect(approve).to_have_attribute("aria-keyshortcuts", "a")
     User.objects.filter(pk=alice.pk).update(keyboard_shortcuts=False)
@@ -84,7 +84,7 @@ def test_keys_that_are_off_are_off_and_not_announced(desk: Visitor, alice: User)
     expect(approve).not_to_have_attribute("aria-keyshortcuts", "a")
 
 
-def test_the_sheet_lists_the_keys_of_this_page(desk: Visitor) -> None:
+def test_shortcut_list_shows_the_page_shortcuts(desk: Visitor) -> None:
     desk.page.keyboard.press("?")
     sheet = desk.page.locator("#keys-sheet")
     terms = sheet.locator("dt").all_inner_texts()
@@ -92,7 +92,7 @@ def test_the_sheet_lists_the_keys_of_this_page(desk: Visitor) -> None:
     assert "Hidden" not in terms
 
 
-def test_j_and_k_walk_the_rows_and_a_key_belongs_to_the_row(desk: Visitor) -> None:
+def test_j_and_k_move_between_rows(desk: Visitor) -> None:
     page = desk.page
     page.keyboard.press("p")  # no row yet
     for key in ("j", "j", "p", "k", "p"):
@@ -100,13 +100,13 @@ def test_j_and_k_walk_the_rows_and_a_key_belongs_to_the_row(desk: Visitor) -> No
     assert presses(page) == ["pin-2", "pin-1"]
 
 
-def test_control_and_enter_send_what_is_being_written(desk: Visitor) -> None:
+def test_control_enter_submits_the_form(desk: Visitor) -> None:
     desk.page.locator("#note").fill("because")
     desk.page.keyboard.press("Control+Enter")
     assert presses(desk.page) == ["sent"]
 
 
-def test_who_types_while_the_page_settles_means_the_field(desk: Visitor) -> None:
+def test_keys_during_htmx_settling_go_to_the_field(desk: Visitor) -> None:
     settling = "document.querySelector('#row-1').classList.{}('htmx-settling')"
     desk.page.evaluate(settling.format("add"))
     desk.page.keyboard.press("a")  # a key waits
@@ -122,7 +122,7 @@ def test_who_types_while_the_page_settles_means_the_field(desk: Visitor) -> None
     assert len(presses(desk.page)) == 1
 
 
-def test_the_next_row_takes_the_focus_of_one_that_leaves(desk: Visitor) -> None:
+def test_next_row_gets_the_focus(desk: Visitor) -> None:
     page = desk.page
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -134,7 +134,7 @@ def test_the_next_row_takes_the_focus_of_one_that_leaves(desk: Visitor) -> None:
 # --- Notices --------------------------------------------------------------------------------------
 
 
-def test_a_notice_offers_undo_and_leaves_by_itself(desk: Visitor) -> None:
+def test_notice_offers_undo_and_disappears(desk: Visitor) -> None:
     page = desk.page
     page.clock.install()
     desk.go("/rows/")
@@ -150,7 +150,7 @@ def test_a_notice_offers_undo_and_leaves_by_itself(desk: Visitor) -> None:
     expect(undo).to_have_count(0)
 
 
-def test_what_went_wrong_is_said_and_stays(desk: Visitor) -> None:
+def test_errors_stay_visible(desk: Visitor) -> None:
     page = desk.page
     page.locator("#refuse").click()
     expect(page.get_by_role("alert")).to_contain_text("Someone <b>approved</b> it first.")
@@ -165,7 +165,7 @@ def test_what_went_wrong_is_said_and_stays(desk: Visitor) -> None:
     expect(page.get_by_role("alert")).to_contain_text("Cannot reach the server")
 
 
-def test_a_dialog_opens_from_a_link_and_gives_the_focus_back(desk: Visitor) -> None:
+def test_dialog_returns_the_focus(desk: Visitor) -> None:
     page = desk.page
     page.locator("#open").click()
     expect(page.locator("#dialog")).to_be_visible()
@@ -174,7 +174,7 @@ def test_a_dialog_opens_from_a_link_and_gives_the_focus_back(desk: Visitor) -> N
     expect(page.locator("#open")).to_be_focused()
 
 
-def test_stale_numbers_are_called_stale(desk: Visitor) -> None:
+def test_stale_data_is_marked(desk: Visitor) -> None:
     page = desk.page
     answers = [(200, "second"), (503, ""), (503, ""), (304, ""), (200, "third")]
     asked: list[str] = []
@@ -203,7 +203,7 @@ def test_stale_numbers_are_called_stale(desk: Visitor) -> None:
     assert asked[:5] == ["", '"v2"', '"v2"', '"v2"', '"v2"']
 
 
-def test_nothing_moves_under_the_pointer(desk: Visitor) -> None:
+def test_polling_pauses_under_the_pointer(desk: Visitor) -> None:
     page = desk.page
     page.route("**/polled/", lambda route: route.fulfill(body="news", content_type="text/html"))
     page.clock.install()
@@ -221,7 +221,7 @@ def test_nothing_moves_under_the_pointer(desk: Visitor) -> None:
 # --- For everyone ---------------------------------------------------------------------------------
 
 
-def test_signing_in_needs_no_javascript(browser: Browser, site: str, alice: User) -> None:
+def test_sign_in_needs_no_javascript(browser: Browser, site: str, alice: User) -> None:
     page = browser.new_page(java_script_enabled=False)
     page.goto(f"{site}/tells/")
     page.get_by_label("Name or e-mail").fill("alice")
@@ -232,7 +232,7 @@ def test_signing_in_needs_no_javascript(browser: Browser, site: str, alice: User
 
 
 @pytest.mark.parametrize("path", ["/sign-in/", "/", "/rows/", "/refuses/", "/nowhere/"])
-def test_a_page_fits_and_can_be_read_by_everyone(visitor: Visitor, alice: User, path: str) -> None:
+def test_pages_are_accessible(visitor: Visitor, alice: User, path: str) -> None:
     if path not in ("/sign-in/", "/nowhere/"):
         visitor.sign_in(alice)
     assert visitor.inspect(path) == []

@@ -28,7 +28,7 @@ def panel(desk: Client) -> str:
     return str(desk.get("/memory/summary/", headers=HTMX).content.decode())
 
 
-def test_each_section_is_asked_again_and_again(desk: Client) -> None:
+def test_every_panel_is_polled(desk: Client) -> None:
     page = desk.get("/").content.decode()
     for address in PANELS:
         assert f'hx-get="{address}"' in page
@@ -36,11 +36,11 @@ def test_each_section_is_asked_again_and_again(desk: Client) -> None:
         assert f'<a href="{address}">' in page, "and can be reached without JavaScript"
 
 
-def test_an_empty_account_is_taught_a_command_that_works(desk: Client) -> None:
+def test_empty_account_shows_the_first_command(desk: Client) -> None:
     assert "/v1/memory/store -H" in panel(desk)
 
 
-def test_it_counts_what_waits_and_says_since_when(
+def test_panel_counts_pending_work(
     desk: Client,
     acme: Account,
     provider: FakeProvider,
@@ -63,7 +63,7 @@ def test_it_counts_what_waits_and_says_since_when(
 
 
 @pytest.mark.parametrize("number", [1, 20])
-def test_it_counts_what_rules_wait_for(
+def test_panel_counts_pending_rules(
     desk: Client,
     acme: Account,
     number: int,
@@ -81,7 +81,7 @@ def test_it_counts_what_rules_wait_for(
 
 
 @pytest.mark.parametrize("address", PANELS)
-def test_what_did_not_change_costs_a_304(desk: Client, acme: Account, address: str) -> None:
+def test_unchanged_panel_responds_304(desk: Client, acme: Account, address: str) -> None:
     first = desk.get(address, headers=HTMX)
     tag = {"If-None-Match": first.headers["ETag"]}
     again = desk.get(address, headers=HTMX | tag)

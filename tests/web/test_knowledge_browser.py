@@ -50,7 +50,7 @@ def paths(acme: Account) -> list[str]:
     ]
 
 
-def test_a_question_is_kept_and_its_documents_compared(
+def test_question_is_saved_and_compared(
     visitor: Visitor, ada: User, paths: list[str]
 ) -> None:
     visitor.sign_in(ada)
@@ -65,7 +65,7 @@ def test_a_question_is_kept_and_its_documents_compared(
 
 
 @pytest.mark.timeout(900)
-def test_the_pages_of_knowledge_are_open_to_everyone(
+def test_knowledge_pages_are_accessible(
     visitor: Visitor, ada: User, paths: list[str]
 ) -> None:
     visitor.sign_in(ada)

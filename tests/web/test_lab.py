@@ -58,7 +58,7 @@ def hit(*, score: float = 0.5, **said: Any) -> Hit:
         ({"score": 0.1, "status": "proposed"}, True, ["not approved", "below the minimum score"]),
     ],
 )
-def test_each_reason_is_named(said: dict[str, Any], *, visible: bool, why: list[str]) -> None:
+def test_reasons_for_missing_entries(said: dict[str, Any], *, visible: bool, why: list[str]) -> None:
     found = reasons(hit(**said), Search(query="tea", min_score=0.2), visible=visible, now=NOW)
     assert [any(word in str(reason) for reason in found) for word in why] == [True] * len(why)
     assert len(found) == len(why)
@@ -72,7 +72,7 @@ def test_each_reason_is_named(said: dict[str, Any], *, visible: bool, why: list[
         {"unheard_of": 0.125, "run": 0.5},
     ],
 )
-def test_a_bar_ends_where_the_sum_does(parts: dict[str, float]) -> None:
+def test_bar_ends_at_the_sum(parts: dict[str, float]) -> None:
     pieces = bar(parts)
     assert {piece.name for piece in pieces} == {name for name, value in parts.items() if value}
     assert sum(piece.value for piece in pieces) == pytest.approx(sum(parts.values()), abs=1e-9)
@@ -108,7 +108,7 @@ def stocked(
     return names
 
 
-def test_it_asks_as_agents_do_and_names_what_missed(
+def test_lab_search_matches_the_api(
     acme: Account, stocked: dict[str, MemoryEntry]
 ) -> None:
     asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
@@ -129,7 +129,7 @@ def test_it_asks_as_agents_do_and_names_what_missed(
     assert alone.missed[0].hit.parts["dense"] == 0
 
 
-def test_every_door_gives_what_an_agent_gets_there(
+def test_lab_endpoints_match_the_api(
     acme: Account, stocked: dict[str, MemoryEntry]
 ) -> None:
     with acting(acme):
@@ -158,7 +158,7 @@ def test_every_door_gives_what_an_agent_gets_there(
     assert stocked["far"].pk in reached
 
 
-def test_it_can_be_asked_what_would_have_been_told_then(
+def test_query_as_of_an_instant(
     page: Client, stocked: dict[str, MemoryEntry]
 ) -> None:
     then = timezone.localtime() - DAY
@@ -171,7 +171,7 @@ def test_it_can_be_asked_what_would_have_been_told_then(
 
 
 @pytest.mark.parametrize("door", ["recall", "inject"])
-def test_the_page_asks_at_each_door(
+def test_page_offers_every_endpoint(
     page: Client, stocked: dict[str, MemoryEntry], door: str
 ) -> None:
     asked = {"query": "when is tea served", "user_id": "ada", "door": door}
@@ -202,7 +202,7 @@ def sums(text: str) -> Sequence[tuple[float, float]]:
     return list(zip(scores, bars, strict=True))
 
 
-def test_on_the_page_the_parts_of_every_score_add_up(
+def test_score_parts_on_the_page_add_up(
     page: Client, stocked: dict[str, MemoryEntry]
 ) -> None:
     text = text_of(page.get("/lab/", {"query": "when is tea served", "user_id": "ada"}))
@@ -218,7 +218,7 @@ def test_on_the_page_the_parts_of_every_score_add_up(
     assert "Rival" not in text
 
 
-def test_two_ways_stand_side_by_side_in_one_address(
+def test_two_queries_are_compared(
     page: Client,
     stocked: dict[str, MemoryEntry],
     django_assert_max_num_queries: DjangoAssertNumQueries,
@@ -238,18 +238,18 @@ def test_two_ways_stand_side_by_side_in_one_address(
     "said",
     [{"limit": "0"}, {"limit": "9999"}, {"min_score": "2"}, {"min_score": "nan"}, {"kind": "x"}],
 )
-def test_what_no_agent_could_ask_is_refused(page: Client, said: dict[str, str]) -> None:
+def test_rejects_invalid_queries(page: Client, said: dict[str, str]) -> None:
     assert page.get("/lab/", {"query": "tea", **said}).status_code == 400
 
 
-def test_words_of_others_stay_words(page: Client, acme: Account, provider: FakeProvider) -> None:
+def test_query_text_is_escaped(page: Client, acme: Account, provider: FakeProvider) -> None:
     text = text_of(page.get("/lab/", {"query": "it's <b>tea</b>", "user_id": "<i>"}))
     assert "<b>tea</b>" not in text
     assert "it&#x27;\\&#x27;&#x27;s" in text, "a quote stays inside its string in a shell"
     assert "No results" in text
 
 
-def test_a_result_is_marked_and_the_mark_taken_back(
+def test_result_is_rated_and_unrated(
     page: Client, acme: Account, stocked: dict[str, MemoryEntry], alice: User
 ) -> None:
     noon = stocked["noon"]

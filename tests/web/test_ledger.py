@@ -35,7 +35,7 @@ def sign(commit: Commit) -> None:
     )
 
 
-def test_the_ledger_is_verified_from_its_page(reviewer: Client, acme: Account) -> None:
+def test_ledger_is_verified_on_its_page(reviewer: Client, acme: Account) -> None:
     makers.key(acme)
     assert (
         "checked" in (said := reviewer.post("/ledger/verify/").content.decode())
@@ -46,7 +46,7 @@ def test_the_ledger_is_verified_from_its_page(reviewer: Client, acme: Account) -
     assert reviewer.get(f"/ledger/{first}/").status_code == 200
 
 
-def test_of_a_long_chain_what_was_not_signed_is_verified_while_a_person_waits(
+def test_long_ledger_is_verified_from_the_checkpoint(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _each in range(3):
@@ -64,7 +64,7 @@ def test_of_a_long_chain_what_was_not_signed_is_verified_while_a_person_waits(
     assert "differs from the signed one" in reviewer.post("/ledger/verify/").content.decode()
 
 
-def test_nobody_waits_until_a_long_chain_is_read(
+def test_verification_of_a_long_ledger_is_bounded(
     reviewer: Client, agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing of it is signed: it is read from the first commit on, but not to the last."""
@@ -93,7 +93,7 @@ def test_nobody_waits_until_a_long_chain_is_read(
     assert said["checkpoint"]["seq"] == heads[-2].seq
 
 
-def test_the_home_page_counts_commits_without_reading_them(reviewer: Client, acme: Account) -> None:
+def test_home_page_does_not_count_commits(reviewer: Client, acme: Account) -> None:
     makers.key(acme)
     makers.key(acme)
     with acting(acme):
@@ -107,7 +107,7 @@ def test_the_home_page_counts_commits_without_reading_them(reviewer: Client, acm
     assert all("COUNT(" not in sql and "LIMIT 1" in sql for sql in of_commits)
 
 
-def test_verifying_holds_no_transaction_and_stops_when_it_knows_enough(
+def test_verification_holds_no_transaction(
     committed: str, reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside: list[bool] = []
@@ -127,7 +127,7 @@ def test_verifying_holds_no_transaction_and_stops_when_it_knows_enough(
 
 
 @pytest.mark.parametrize("below", ["²", "x", "9" * 30, "-1"])
-def test_an_odd_page_of_the_ledger_is_no_mistake_of_ours(reviewer: Client, below: str) -> None:
+def test_invalid_page_number_is_ignored(reviewer: Client, below: str) -> None:
     assert reviewer.get("/ledger/", {"below": below}).status_code == 200
 
 

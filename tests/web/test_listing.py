@@ -23,14 +23,14 @@ def shown(desk: Client, **query: Any) -> str:
     return page(desk.get("/memory/", query, headers={"HX-Request": "true"}))
 
 
-def test_words_find_memories_in_both_languages(at_desk: Client, acme: Account) -> None:
+def test_search_by_words_in_both_languages(at_desk: Client, acme: Account) -> None:
     remember(acme, "Lin likes oolong tea.", "林喜欢乌龙茶。", "Ben plays chess.")
     assert "oolong" in shown(at_desk, q="oolong")
     assert "Ben" not in shown(at_desk, q="oolong")
     assert "林喜欢" in shown(at_desk, q="乌龙茶")
 
 
-def test_meaning_finds_what_no_word_does(committed: str, at_desk: Client, acme: Account) -> None:
+def test_search_by_meaning(committed: str, at_desk: Client, acme: Account) -> None:
     remember(acme, "The dog barked all night and nobody slept.", "Invoices are due on Friday.")
     makers.settle()
     said = shown(at_desk, q="a noisy puppy kept everyone awake")
@@ -38,7 +38,7 @@ def test_meaning_finds_what_no_word_does(committed: str, at_desk: Client, acme: 
     assert "by keywords and meaning" in said
 
 
-def test_without_the_embedder_words_alone_find_and_the_page_says_so(
+def test_search_without_embedder_uses_keywords(
     at_desk: Client, acme: Account, settings: Settings
 ) -> None:
     settings.EMBEDDING_BASE_URL = "http://127.0.0.1:9/v1"
@@ -48,7 +48,7 @@ def test_without_the_embedder_words_alone_find_and_the_page_says_so(
     assert "by keywords only" in said
 
 
-def test_a_reviewer_finds_what_agents_are_not_told(at_desk: Client, acme: Account) -> None:
+def test_search_covers_every_user_and_status(at_desk: Client, acme: Account) -> None:
     """Of every user and status: only the filters narrow."""
     [one] = remember(acme, "Ada keeps bees.", user_id="ada", client_id="bees-1")
     [two] = remember(acme, "Ben keeps bees.", user_id="ben", run_id="r", visibility="conversation")
@@ -64,7 +64,7 @@ def test_a_reviewer_finds_what_agents_are_not_told(at_desk: Client, acme: Accoun
         assert "Ben" not in said
 
 
-def test_filters_narrow_and_stand_in_the_address(at_desk: Client, acme: Account) -> None:
+def test_list_is_filtered(at_desk: Client, acme: Account) -> None:
     [fact] = remember(acme, "A fact.", kind="fact", tags=["red"], agent_id="bot")
     remember(acme, "An event.", kind="event", user_id="u2", run_id="r2")
     with acting(acme):
@@ -91,7 +91,7 @@ def test_filters_narrow_and_stand_in_the_address(at_desk: Client, acme: Account)
     assert "Nothing matches" in shown(at_desk, embedding="READY")
 
 
-def test_the_part_and_the_page_are_told_apart(at_desk: Client, acme: Account) -> None:
+def test_fragment_and_page_differ(at_desk: Client, acme: Account) -> None:
     remember(acme, "A fact.")
     part = at_desk.get("/memory/", headers={"HX-Request": "true"})
     assert "<html" not in page(part)
@@ -101,7 +101,7 @@ def test_the_part_and_the_page_are_told_apart(at_desk: Client, acme: Account) ->
     assert "<html" in page(at_desk.get("/memory/", headers=back))
 
 
-def test_columns_are_chosen_in_the_address(at_desk: Client, acme: Account) -> None:
+def test_columns_are_selected(at_desk: Client, acme: Account) -> None:
     remember(acme, "A fact.", agent_id="bot-7", run_id="run-7")
     assert "run-7" not in shown(at_desk)
     said = shown(at_desk, column=["run", "importance"])
@@ -121,7 +121,7 @@ def test_columns_are_chosen_in_the_address(at_desk: Client, acme: Account) -> No
         ("q=a%00b&sort=created_at&user_id=u", [], "user_id=u&q=ab&sort=created_at"),
     ],
 )
-def test_what_an_address_says_and_we_do_not_know_is_named(
+def test_unknown_parameters_are_named(
     acme: Account, said: str, left_out: list[str], query: str
 ) -> None:
     listing = Listing.of(acme.pk, QueryDict(said))
@@ -132,7 +132,7 @@ def test_what_an_address_says_and_we_do_not_know_is_named(
         assert again.columns == USUAL
 
 
-def test_the_page_names_what_it_left_out(at_desk: Client, acme: Account) -> None:
+def test_page_names_ignored_parameters(at_desk: Client, acme: Account) -> None:
     remember(acme, "A fact.")
     said = shown(at_desk, kind="odd", colour="<b>")
     assert "not recognized" in said
@@ -141,7 +141,7 @@ def test_the_page_names_what_it_left_out(at_desk: Client, acme: Account) -> None
 
 
 @pytest.mark.parametrize("word", ["\x00", "x" * 5000, "%", "' OR 1=1", "🙂", "\ufffd", "a:b&c|d!"])
-def test_any_question_is_answered(at_desk: Client, acme: Account, word: str) -> None:
+def test_any_search_text_is_accepted(at_desk: Client, acme: Account, word: str) -> None:
     assert at_desk.get("/memory/", {"q": word, "tag": word, "user_id": word}).status_code == 200
 
 
@@ -153,7 +153,7 @@ def test_any_question_is_answered(at_desk: Client, acme: Account, word: str) -> 
         ("/memory/?q=tea", 24),
     ],
 )
-def test_the_list_costs_the_same_however_long(
+def test_query_count_is_constant(
     at_desk: Client,
     acme: Account,
     path: str,
@@ -166,7 +166,7 @@ def test_the_list_costs_the_same_however_long(
         assert at_desk.get(path).status_code == 200
 
 
-def test_every_page_of_a_long_list_is_reached(at_desk: Client, acme: Account) -> None:
+def test_second_page(at_desk: Client, acme: Account) -> None:
     remember(acme, *(f"Tea number {n}." for n in range(60)))
     said = shown(at_desk, page="2", sort="created_at")
     assert "51 to 60 of 60" in said
@@ -174,7 +174,7 @@ def test_every_page_of_a_long_list_is_reached(at_desk: Client, acme: Account) ->
     assert "Tea number 9." not in said
 
 
-def test_a_search_is_bounded_and_says_so(
+def test_number_of_results_is_limited(
     at_desk: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("memory.retrieval.admin_search", "memory.views.entry_list"):

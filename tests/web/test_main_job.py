@@ -67,7 +67,7 @@ def verifies_the_ledger(page: Page) -> None:
     expect(page.locator("#checked .badge-state")).to_have_text("Verified")
 
 
-def test_a_person_decides_about_what_an_agent_wrote(
+def test_reviewer_decides_and_verifies_by_keyboard(
     reviewer: Visitor, acme: Account, agent: Agent
 ) -> None:
     write(agent, KETTLE, MAIL, LYON)
@@ -126,7 +126,7 @@ def test_a_person_decides_about_what_an_agent_wrote(
     verifies_the_ledger(page)
 
 
-def test_who_decides_second_sees_what_was_decided(
+def test_second_decision_is_refused(
     reviewer: Visitor, acme: Account, agent: Agent
 ) -> None:
     write(agent, KETTLE, MAIL, LYON)
@@ -155,7 +155,7 @@ def test_who_decides_second_sees_what_was_decided(
     assert status(acme, LYON) == ("proposed", False)
 
 
-def test_the_pages_of_the_main_job_are_open_to_everyone(
+def test_review_pages_are_accessible(
     reviewer: Visitor, acme: Account, agent: Agent
 ) -> None:
     wrong = reviewer.inspect("/review/")

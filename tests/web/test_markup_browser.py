@@ -64,7 +64,7 @@ def watch(visitor: Visitor) -> Watch:
 # --- The payloads ---------------------------------------------------------------------------------
 
 
-def test_each_payload_does_harm_on_a_careless_page(visitor: Visitor, watch: Watch) -> None:
+def test_every_payload_works_on_a_vulnerable_page(visitor: Visitor, watch: Watch) -> None:
     """Or the pages of ours would prove nothing by being quiet."""
     policy = visitor.page.request.get(f"{visitor.base}/sign-in/").headers["content-security-policy"]
     scripts = "".join(f'<script defer src="/static/{path}"></script>' for path in SCRIPTS)
@@ -163,7 +163,7 @@ def tables(account: Account) -> Iterator[str]:
         yield address(model, f"{quote(str(row.pk))}/change/") if row else address(model)
 
 
-def test_no_payload_becomes_markup_on_any_page(
+def test_no_payload_becomes_markup(
     visitor: Visitor, watch: Watch, garden: Garden
 ) -> None:
     planted = garden.planter.planted
@@ -180,7 +180,7 @@ def test_no_payload_becomes_markup_on_any_page(
 
 
 @pytest.mark.long
-def test_nor_in_chinese(visitor: Visitor, watch: Watch, garden: Garden) -> None:
+def test_no_payload_becomes_markup_in_chinese(visitor: Visitor, watch: Watch, garden: Garden) -> None:
     visitor.sign_in(garden.boss)
     visitor.prefers(theme="dark", language="zh-hans")
     walk = Walk(visitor, watch, garden)
@@ -190,7 +190,7 @@ def test_nor_in_chinese(visitor: Visitor, watch: Watch, garden: Garden) -> None:
 
 
 @pytest.mark.parametrize("form", ["csv", "ndjson"])
-def test_a_file_that_is_taken_away_is_no_page(client: Client, alice: User, form: str) -> None:
+def test_export_is_an_attachment(client: Client, alice: User, form: str) -> None:
     client.force_login(alice)
     answer = client.post("/memory/export/", {"form": form})
     assert answer.headers["Content-Disposition"].startswith("attachment;")

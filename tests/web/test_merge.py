@@ -38,7 +38,7 @@ def form(known: MemoryEntry, new: MemoryEntry, **picks: str) -> dict[str, str]:
     return {"with": str(known.pk), **versions, **picks}
 
 
-def test_two_become_one_and_are_parted_again(
+def test_merge_and_undo(
     desk: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
 ) -> None:
     known, new = pair
@@ -65,7 +65,7 @@ def test_two_become_one_and_are_parted_again(
         assert list(events.values_list("event", flat=True))[-2:] == ["MERGE", "UNDO"]
 
 
-def test_a_change_of_either_meanwhile_is_told(
+def test_merge_of_a_changed_entry_is_refused(
     desk: Client, pair: tuple[MemoryEntry, MemoryEntry]
 ) -> None:
     known, new = pair
@@ -77,7 +77,7 @@ def test_a_change_of_either_meanwhile_is_told(
     assert (now(new).status, now(known).content) == ("proposed", known.content)
 
 
-def test_what_only_some_are_told_is_not_merged_into_what_all_are_told(
+def test_other_audiences_cannot_be_merged(
     desk: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
 ) -> None:
     _, new = pair
@@ -87,7 +87,7 @@ def test_what_only_some_are_told_is_not_merged_into_what_all_are_told(
     assert desk.get(url("review_merge", new), {"with": str(new.pk)}).status_code == 400
 
 
-def test_nothing_alike_and_others_accounts_are_refused(
+def test_merge_needs_a_similar_own_entry(
     desk: Client, acme: Account, rival: Account
 ) -> None:
     [lonely] = proposed(acme, "Cats sleep a lot.")

@@ -46,7 +46,7 @@ def written(account: Account, *texts: str, days_ago: int, kind: str = "event") -
     return list(made)
 
 
-def test_a_reviewer_looks_and_may_not_change(
+def test_reviewer_can_view_but_not_change(
     client: Client,
     alice: User,
     acme: Account,
@@ -63,7 +63,7 @@ def test_a_reviewer_looks_and_may_not_change(
     assert settings_of(acme).version == 0
 
 
-def test_an_admin_changes_it_and_the_page_keeps_what_it_was(
+def test_admin_changes_every_section(
     admin: Client, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
     said: dict[str, dict[str, Any]] = {
@@ -118,14 +118,14 @@ def test_an_admin_changes_it_and_the_page_keeps_what_it_was(
         ({}, 400),
     ],
 )
-def test_what_is_not_a_policy_is_refused(
+def test_rejects_invalid_forms(
     admin: Client, acme: Account, form: dict[str, Any], status: int
 ) -> None:
     assert admin.post("/policy/set/", {"version": "0", **form}).status_code == status
     assert settings_of(acme).version == 0
 
 
-def test_an_admin_who_looked_too_long_ago_is_told(admin: Client, acme: Account) -> None:
+def test_rejects_a_stale_version(admin: Client, acme: Account) -> None:
     with acting(acme):
         update_policy(acme.pk, {"min_score": 0.1}, actor=SYSTEM)
     form = {"section": "redaction", "version": "0", "redact": []}
@@ -135,7 +135,7 @@ def test_an_admin_who_looked_too_long_ago_is_told(admin: Client, acme: Account) 
     assert settings_of(acme).account.redact != []
 
 
-def test_days_that_forget_something_are_counted_and_confirmed(admin: Client, acme: Account) -> None:
+def test_retention_that_forgets_needs_confirmation(admin: Client, acme: Account) -> None:
     with acting(acme):
         old = written(acme, "An old event.", "Another.", days_ago=40)
         written(acme, "A young event.", days_ago=3)
@@ -152,7 +152,7 @@ def test_days_that_forget_something_are_counted_and_confirmed(admin: Client, acm
     assert 'data-label="Expiring within the hour"><a' in page(admin.get("/policy/"))
 
 
-def test_retention_forgets_what_is_old_and_nothing_else(acme: Account, rival: Account) -> None:
+def test_retention_forgets_only_expired_entries(acme: Account, rival: Account) -> None:
     with acting(rival):
         others = written(rival, "Theirs.", days_ago=400)[0]
     with acting(acme):
@@ -174,7 +174,7 @@ def test_retention_forgets_what_is_old_and_nothing_else(acme: Account, rival: Ac
         assert MemoryEntry.objects.get(pk=others.pk).status == "active"
 
 
-def test_of_many_that_were_forgotten_together_one_is_taken_back(acme: Account) -> None:
+def test_expired_entry_can_be_restored_alone(acme: Account) -> None:
     with acting(acme):
         one, other = written(acme, "An old event.", "Another.", days_ago=40)
         update_policy(acme.pk, {"forget_after": {"event": 30}}, actor=SYSTEM)
@@ -187,7 +187,7 @@ def test_of_many_that_were_forgotten_together_one_is_taken_back(acme: Account) -
         assert MemoryEntry.objects.get(pk=other.pk).status == "forgotten"
 
 
-def test_another_accounts_policy_is_its_own(admin: Client, rival: Account) -> None:
+def test_policy_of_other_accounts_is_unchanged(admin: Client, rival: Account) -> None:
     makers.key(rival)
     form = {"section": "use", "version": "0", "store_threshold": "1", "inject_max_memories": "1"}
     assert admin.post("/policy/set/", {**form, "min_score": "1"}).status_code == 302

@@ -23,7 +23,7 @@ def reviewer(visitor: Visitor, alice: User) -> Visitor:
     return visitor
 
 
-def test_a_question_is_tried_out_and_an_answer_marked(
+def test_lab_result_is_rated(
     reviewer: Visitor, acme: Account, provider: FakeProvider
 ) -> None:
     draft = NewEntry(text="The tea room opens at nine.", user_id="u")
@@ -42,7 +42,7 @@ def test_a_question_is_tried_out_and_an_answer_marked(
         assert MemoryRating.objects.of(acme).get().outcome == "negative"
 
 
-def test_a_number_that_changed_meanwhile_decides_nothing(reviewer: Visitor, acme: Account) -> None:
+def test_changed_count_decides_nothing(reviewer: Visitor, acme: Account) -> None:
     proposed(acme, "First words.", "Second words.")
     page = reviewer.page
     reviewer.go("/review/")
@@ -58,7 +58,7 @@ def test_a_number_that_changed_meanwhile_decides_nothing(reviewer: Visitor, acme
         assert MemoryEntry.objects.awaiting_review().count() == 3
 
 
-def test_others_memories_and_admins_pages_are_not_there_for_a_reviewer(
+def test_reviewer_cannot_open_foreign_or_admin_pages(
     reviewer: Visitor, acme: Account, rival: Account
 ) -> None:
     [theirs] = proposed(rival, "Rival words.")
@@ -78,7 +78,7 @@ def test_others_memories_and_admins_pages_are_not_there_for_a_reviewer(
     expect(page.get_by_role("link", name="Erase")).to_have_count(0)
 
 
-def test_erasing_wants_the_number_typed(visitor: Visitor, ada: User, acme: Account) -> None:
+def test_erasure_needs_the_typed_count(visitor: Visitor, ada: User, acme: Account) -> None:
     [entry] = proposed(acme, "Words to erase.")
     visitor.sign_in(ada)
     page = visitor.page

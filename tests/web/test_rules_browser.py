@@ -92,7 +92,7 @@ def is_rolled_back(page: Page) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
-def test_from_a_draft_to_active_and_back(
+def test_rule_from_draft_to_active_and_back(
     visitor: Visitor, acme: Account, ada: User, language: str
 ) -> None:
     gate(acme, min_seen=3, min_changed=3, max_against=1.0)
@@ -118,7 +118,7 @@ def test_from_a_draft_to_active_and_back(
     assert events[1][1] == "看看效果 let it watch"
 
 
-def test_pages_of_rules_are_open_to_everyone(visitor: Visitor, acme: Account, ada: User) -> None:
+def test_rule_pages_are_accessible(visitor: Visitor, acme: Account, ada: User) -> None:
     visitor.sign_in(ada)
     assert visitor.inspect("/rules/") == []
     watching = fill_rules(acme, 1)[0]

@@ -24,7 +24,7 @@ def view_of(account: Account, owner: User, name: str, **more: Any) -> SavedView:
         return SavedView.objects.create(account=account, owner=owner, name=name, **more)
 
 
-def test_a_view_is_kept_opened_changed_and_deleted(
+def test_view_is_created_opened_changed_and_deleted(
     at_desk: Client, acme: Account, alice: User
 ) -> None:
     remember(acme, "A fact.")
@@ -51,7 +51,7 @@ def test_a_view_is_kept_opened_changed_and_deleted(
         assert not SavedView.objects.exists()
 
 
-def test_what_an_old_view_says_and_is_not_known_any_more_is_named(
+def test_outdated_view_names_ignored_parameters(
     at_desk: Client, acme: Account, alice: User
 ) -> None:
     remember(acme, "A fact.")
@@ -64,7 +64,7 @@ def test_what_an_old_view_says_and_is_not_known_any_more_is_named(
     assert "A fact." in said
 
 
-def test_one_sees_ones_own_and_what_is_shared(at_desk: Client, acme: Account, ada: User) -> None:
+def test_user_sees_own_and_shared_views(at_desk: Client, acme: Account, ada: User) -> None:
     mine = view_of(acme, ada, "Adas secret")
     shared = view_of(acme, ada, "Adas gift", shared=True)
     said = page(at_desk.get("/memory/"))
@@ -79,11 +79,11 @@ def test_one_sees_ones_own_and_what_is_shared(at_desk: Client, acme: Account, ad
 
 
 @pytest.mark.parametrize("name", ["", " ", "\x00"])
-def test_a_view_has_a_name(at_desk: Client, acme: Account, name: str) -> None:
+def test_view_needs_a_name(at_desk: Client, acme: Account, name: str) -> None:
     assert at_desk.post("/memory/views/", {"name": name, "query": ""}).status_code == 400
 
 
-def test_who_is_erased_is_named_by_no_view_and_no_export(
+def test_erased_user_is_removed_from_views_and_exports(
     acme: Account, alice: User, ada: User
 ) -> None:
     remember(acme, "Ann likes tea.", user_id="ann")

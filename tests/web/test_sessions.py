@@ -37,7 +37,7 @@ def is_in(client: Client) -> bool:
     return answer.status_code == 200
 
 
-def test_a_session_ends_after_a_working_day_however_busy(person: Client) -> None:
+def test_session_ends_after_its_maximum_age(person: Client) -> None:
     turn_back(person, **{SINCE: settings.SESSION_HOURS - 0.1})
     assert is_in(person)
     turn_back(person, **{SINCE: settings.SESSION_HOURS + 0.1})
@@ -45,7 +45,7 @@ def test_a_session_ends_after_a_working_day_however_busy(person: Client) -> None
     assert SESSION_KEY not in person.session
 
 
-def test_a_session_ends_that_nobody_uses(person: Client) -> None:
+def test_idle_session_ends(person: Client) -> None:
     idle = settings.SESSION_IDLE_MINUTES / 60
     turn_back(person, **{SEEN: idle - 0.1})
     assert is_in(person)
@@ -54,7 +54,7 @@ def test_a_session_ends_that_nobody_uses(person: Client) -> None:
     assert not is_in(person)
 
 
-def test_the_log_knows_who_came_and_went_and_no_password(acme: Account, client: Client) -> None:
+def test_sign_in_and_out_are_logged(acme: Account, client: Client) -> None:
     user = staff(acme, "boss")
     with capture_logs() as logs:
         for given in ("a wrong password", PASSWORD):
@@ -68,7 +68,7 @@ def test_the_log_knows_who_came_and_went_and_no_password(acme: Account, client: 
     assert answer.headers["Clear-Site-Data"] == '"cache"'
 
 
-def test_whoever_is_made_inactive_is_out_at_once(acme: Account, client: Client) -> None:
+def test_deactivated_user_is_signed_out(acme: Account, client: Client) -> None:
     user = staff(acme, "boss")
     client.force_login(user)
     assert is_in(client)
@@ -77,7 +77,7 @@ def test_whoever_is_made_inactive_is_out_at_once(acme: Account, client: Client) 
     assert not is_in(client)
 
 
-def test_guessing_is_slowed_down_and_logged(acme: Account, client: Client, settings: Any) -> None:
+def test_throttled_sign_in_is_logged(acme: Account, client: Client, settings: Any) -> None:
     settings.THROTTLES = {**settings.THROTTLES, "sign_in": 3}
     guess = {"username": staff(acme, "boss").username, "password": "guess"}
     with capture_logs() as logs:
@@ -90,7 +90,7 @@ def test_guessing_is_slowed_down_and_logged(acme: Account, client: Client, setti
     ]
 
 
-def test_scripts_and_other_sites_get_no_session(acme: Account, client: Client) -> None:
+def test_session_cookie_is_protected(acme: Account, client: Client) -> None:
     user = staff(acme, "boss")
     answer = client.post(SIGN_IN, {"username": user.username, "password": PASSWORD})
     cookie = answer.cookies[settings.SESSION_COOKIE_NAME]
@@ -99,7 +99,7 @@ def test_scripts_and_other_sites_get_no_session(acme: Account, client: Client) -
     assert client.trace("/").status_code == 405
 
 
-def test_behind_tls_cookies_and_headers_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tls_settings_secure_cookies_and_headers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BEHIND_TLS", "True")
     behind = runpy.run_path(str(settings.BASE_DIR / "kmapp" / "settings.py"))
     assert behind["SESSION_COOKIE_NAME"].startswith("__Host-")

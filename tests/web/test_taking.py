@@ -55,11 +55,11 @@ def taken(desk: Client, form: str, query: str = "") -> bytes:
         ([{"a": 1}], '[{"a": 1}]'),
     ],
 )
-def test_no_cell_is_a_formula(value: Any, said: str) -> None:
+def test_cells_are_not_formulas(value: Any, said: str) -> None:
     assert cell(value) == said
 
 
-def test_a_sheet_holds_what_is_filtered_and_no_vectors(
+def test_csv_contains_filtered_entries(
     committed: str, at_desk: Client, acme: Account
 ) -> None:
     odd = '=cmd|"/c calc"!A1, 茶\nsecond line'
@@ -76,7 +76,7 @@ def test_a_sheet_holds_what_is_filtered_and_no_vectors(
     assert found[0]["text"] == "An event."
 
 
-def test_an_export_is_on_record(at_desk: Client, acme: Account, alice: User) -> None:
+def test_export_is_recorded(at_desk: Client, acme: Account, alice: User) -> None:
     remember(acme, "A fact.", "Another.")
     taken(at_desk, "csv", "kind=fact")
     with acting(acme):
@@ -90,7 +90,7 @@ def test_an_export_is_on_record(at_desk: Client, acme: Account, alice: User) -> 
 @pytest.mark.parametrize(
     ("query", "form"), [("colour=red", "csv"), ("", "xls"), ("", ""), ("kind=odd", "ndjson")]
 )
-def test_what_is_not_understood_exports_nothing(
+def test_rejects_invalid_exports(
     at_desk: Client, acme: Account, query: str, form: str
 ) -> None:
     assert at_desk.post(f"/memory/export/?{query}", {"form": form}).status_code == 400
@@ -98,7 +98,7 @@ def test_what_is_not_understood_exports_nothing(
         assert not MemoryExport.objects.exists()
 
 
-def test_lines_are_read_back_without_a_difference(
+def test_ndjson_can_be_imported(
     committed: str, at_desk: Client, acme: Account, rival: Account, tmp_path: Path
 ) -> None:
     batch = Batch(

@@ -22,11 +22,11 @@ FORBIDDEN = {
 
 @pytest.mark.parametrize("what", FORBIDDEN)
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_template_holds_nothing_forbidden(path: Path, what: str) -> None:
+def test_template_contains_nothing_forbidden(path: Path, what: str) -> None:
     assert re.findall(FORBIDDEN[what], path.read_text()) == []
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_form_that_htmx_sends_can_be_sent_without_it(path: Path) -> None:
+def test_htmx_form_works_without_javascript(path: Path) -> None:
     for form in re.findall(r"<form[^>]*hx-post[^>]*>", path.read_text()):
         assert 'method="post"' in form

@@ -41,7 +41,7 @@ def page(answer: Any) -> str:
     return str(answer.content.decode())
 
 
-def test_the_list_is_narrowed_by_its_address(at_desk: Client, acme: Account) -> None:
+def test_list_is_filtered(at_desk: Client, acme: Account) -> None:
     kept(acme, "The kiln is hot.")
     kept(acme, "The gate is shut.", tool_name="ask", conversation_id="c2")
     for query, shown, hidden in (
@@ -55,11 +55,11 @@ def test_the_list_is_narrowed_by_its_address(at_desk: Client, acme: Account) -> 
     assert "Nothing matches" in page(at_desk.get("/tool-results/", {"thread_id": "x"}))
 
 
-def test_an_empty_list_teaches_the_first_command(at_desk: Client) -> None:
+def test_empty_list_shows_the_first_command(at_desk: Client) -> None:
     assert "/v1/tool-results" in page(at_desk.get("/tool-results/"))
 
 
-def test_a_result_is_read_whole_and_by_passage(at_desk: Client, acme: Account) -> None:
+def test_result_is_shown_whole_and_by_passage(at_desk: Client, acme: Account) -> None:
     [row] = kept(acme, "<b>The kiln</b> fires at 1280 degrees.\n" + "The gate is shut. " * 90)
     said = page(at_desk.get(f"/tool-results/{row.pk}/", {"about": "kiln degrees"}))
     assert "&lt;b&gt;The kiln&lt;/b&gt;" in said
@@ -68,14 +68,14 @@ def test_a_result_is_read_whole_and_by_passage(at_desk: Client, acme: Account) -
     assert "No passage" in page(at_desk.get(f"/tool-results/{row.pk}/", {"about": "zebra"}))
 
 
-def test_erasing_asks_first(at_desk: Client, acme: Account) -> None:
+def test_erasing_needs_confirmation(at_desk: Client, acme: Account) -> None:
     [row] = kept(acme, "The kiln is hot.")
     assert "Erase this tool result?" in page(at_desk.get(f"/tool-results/{row.pk}/erase/"))
     assert at_desk.post(f"/tool-results/{row.pk}/erase/", {"reason": "old"}).status_code == 302
     assert at_desk.get(f"/tool-results/{row.pk}/").status_code == 404
 
 
-def test_days_that_erase_something_are_confirmed(at_desk: Client, acme: Account) -> None:
+def test_retention_that_erases_needs_confirmation(at_desk: Client, acme: Account) -> None:
     [row] = kept(acme, "The kiln is hot.")
     with acting(acme):
         then = timezone.now() - timedelta(days=40)
@@ -101,11 +101,11 @@ def test_days_that_erase_something_are_confirmed(at_desk: Client, acme: Account)
         ("language", "fr"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(at_desk: Client, field: str, value: str) -> None:
+def test_rejects_invalid_settings(at_desk: Client, field: str, value: str) -> None:
     assert at_desk.post("/tool-results/keeping/set/", {**FORM, field: value}).status_code == 422
 
 
-def test_other_thresholds_are_kept_by_tool(at_desk: Client, acme: Account) -> None:
+def test_thresholds_per_tool_are_saved(at_desk: Client, acme: Account) -> None:
     form = {**FORM, "tool_thresholds": "look 900\n\nask me 20"}
     assert at_desk.post("/tool-results/keeping/set/", form).status_code == 302
     with acting(acme):
@@ -115,7 +115,7 @@ def test_other_thresholds_are_kept_by_tool(at_desk: Client, acme: Account) -> No
     assert at_desk.post("/tool-results/keeping/set/", form).status_code == 409
 
 
-def test_reviewers_look_and_change_nothing(client: Client, alice: User, acme: Account) -> None:
+def test_reviewer_cannot_change_settings(client: Client, alice: User, acme: Account) -> None:
     client.force_login(alice)
     [row] = kept(acme, "The kiln is hot.")
     assert "disabled" in page(client.get("/tool-results/keeping/"))
@@ -124,7 +124,7 @@ def test_reviewers_look_and_change_nothing(client: Client, alice: User, acme: Ac
 
 
 @pytest.mark.parametrize("path", ["/tool-results/", "/tool-results/keeping/"])
-def test_pages_cost_the_same_however_long(
+def test_query_count_is_constant(
     at_desk: Client, acme: Account, path: str, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     kept(acme, *(f"Result {n}." for n in range(30)))

@@ -30,7 +30,7 @@ def page(client: Client, address: str, **asked: Any) -> str:
     return answer.content.decode()
 
 
-def test_the_list_is_empty_then_largest_first(reviewer: Client, acme: Account) -> None:
+def test_topics_are_listed_by_size(reviewer: Client, acme: Account) -> None:
     assert "No topics yet" in page(reviewer, "/topics/")
     topic(acme, "Oolong", 3)
     topic(acme, "Tea", 6, user_id="mira", visibility="user")
@@ -42,7 +42,7 @@ def test_the_list_is_empty_then_largest_first(reviewer: Client, acme: Account) -
     assert "Oolong" not in page(reviewer, "/topics/", q="tea")
 
 
-def test_many_take_no_more_queries(
+def test_query_count_is_constant(
     reviewer: Client, acme: Account, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     made = [topic(acme, f"Topic {n}", 3) for n in range(12)]
@@ -55,7 +55,7 @@ def test_many_take_no_more_queries(
         page(reviewer, "/topics/")
 
 
-def test_one_with_its_map(
+def test_topic_page_shows_its_map(
     reviewer: Client,
     acme: Account,
     provider: FakeProvider,
@@ -75,14 +75,14 @@ def test_one_with_its_map(
     assert "Tea memory 3" in shown
 
 
-def test_a_fact_is_no_topic(reviewer: Client, acme: Account) -> None:
+def test_entry_that_is_no_topic_redirects(reviewer: Client, acme: Account) -> None:
     tea = topic(acme, "Tea", 3)
     with acting(acme):
         fact = member_edges(acme.pk, tea.pk)[0].src_id
     assert reviewer.get(f"/topics/{fact}/").headers["Location"] == f"/memory/{fact}/"
 
 
-def test_deeds_and_their_undo(reviewer: Client, acme: Account) -> None:
+def test_topic_actions_and_undo(reviewer: Client, acme: Account) -> None:
     small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 6)
     renamed = reviewer.post(
         f"/topics/{small.pk}/rename/", {"name": "Wulong", "version": "1"}, follow=True
@@ -104,7 +104,7 @@ def test_deeds_and_their_undo(reviewer: Client, acme: Account) -> None:
     assert "Choose the topic" in nowhere.content.decode()
 
 
-def test_suggestions_are_followed_and_declined(reviewer: Client, acme: Account) -> None:
+def test_suggestions_are_accepted_and_declined(reviewer: Client, acme: Account) -> None:
     small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 8)
     with acting(acme):
         ids = sorted(member_edges(acme.pk, large.pk).values_list("src_id", flat=True))
@@ -132,7 +132,7 @@ def test_suggestions_are_followed_and_declined(reviewer: Client, acme: Account) 
     assert "Suggested" not in page(reviewer, "/topics/")
 
 
-def test_a_topic_waits_for_no_vector(reviewer: Client, acme: Account) -> None:
+def test_topic_needs_no_vector(reviewer: Client, acme: Account) -> None:
     topic(acme, "Tea", 3)
     with acting(acme):
         Vector.objects.of(acme).filter(

@@ -14,7 +14,7 @@ from tests.web.browser import Visitor
 pytestmark = pytest.mark.browser
 
 
-def test_topics_are_seen_merged_and_parted(
+def test_topics_are_merged_and_restored_by_keyboard(
     visitor: Visitor, acme: Account, ada: User, provider: FakeProvider
 ) -> None:
     tea, oolong = topic(acme, "Tea", 4), topic(acme, "Oolong", 3)

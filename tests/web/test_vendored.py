@@ -17,16 +17,16 @@ DIGESTS = {path: digest for package in PACKAGES for path, digest in package["sha
 
 
 @pytest.mark.parametrize("path", DIGESTS)
-def test_a_vendored_file_is_as_published(path: str) -> None:
+def test_vendored_file_matches_its_digest(path: str) -> None:
     assert sha256((VENDOR / path).read_bytes()).hexdigest() == DIGESTS[path]
 
 
-def test_every_vendored_file_is_accounted_for() -> None:
+def test_every_vendored_file_is_listed() -> None:
     files = {str(path.relative_to(VENDOR)) for path in VENDOR.glob("*/*")}
     assert files == set(DIGESTS)
 
 
-def test_every_icon_is_in_use() -> None:
+def test_every_icon_is_used() -> None:
     """Named in quotes by a page, or by the code that a page gets it from."""
     apps = ("templates", "kmapp", "memory", "knowledge", "rules", "context")
     files = [path for app in apps for path in (settings.BASE_DIR / app).rglob("*")]
@@ -35,11 +35,11 @@ def test_every_icon_is_in_use() -> None:
     assert {path.stem for path in VENDOR.glob("lucide/*.svg")} <= named
 
 
-def test_every_package_brings_its_licence() -> None:
+def test_every_package_has_a_licence() -> None:
     folders = {path.partition("/")[0] for path in DIGESTS}
     assert {f"{folder}/LICENSE" for folder in folders} <= set(DIGESTS)
 
 
-def test_places_and_states_have_an_icon() -> None:
+def test_navigation_and_badges_have_icons() -> None:
     names = {place.icon for place in NAV_ITEMS} | {badge.icon for badge in BADGES.values()}
     assert all(icons.load_drawing(name) for name in names)

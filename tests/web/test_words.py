@@ -13,7 +13,7 @@ from tests.timing import assert_linear
 NOW = datetime(2030, 5, 1, 12, tzinfo=UTC)
 
 
-def test_markup_of_others_stays_text() -> None:
+def test_markup_is_escaped() -> None:
     hostile = '</bdi><div hx-get="/erase/" hx-trigger="load">'
     assert "<div" not in user_text(hostile)
     assert "<div" not in render_diff(hostile, "").removeprefix('<div class="diff" hx-disable>')
@@ -30,24 +30,24 @@ def test_markup_of_others_stays_text() -> None:
         ("a\x1bb", "U+001B"),
     ],
 )
-def test_what_cannot_be_seen_is_named(text: str, shown: str) -> None:
+def test_invisible_characters_are_named(text: str, shown: str) -> None:
     assert f">{shown}</span>" in user_text(text)
     assert not set(text) & set(user_text(text)) - set("paytx.eb")
 
 
 @pytest.mark.parametrize("text", ["👩‍🚀", "❤️", "naïve", "你好，世界", "two\nlines\tand a tab"])
-def test_what_people_write_is_left_alone(text: str) -> None:
+def test_ordinary_text_is_unchanged(text: str) -> None:
     assert user_text(text) == f"<bdi hx-disable>{text}</bdi>"
 
 
 @given(st.text(), st.text())
-def test_a_difference_tells_both_texts(old: str, new: str) -> None:
+def test_diff_contains_both_texts(old: str, new: str) -> None:
     diff_pieces = diff.diff_pieces(old, new)
     assert "".join(text for kind, text in diff_pieces if kind != "added") == old
     assert "".join(text for kind, text in diff_pieces if kind != "removed") == new
 
 
-def test_a_difference_is_told_in_phrases_and_characters() -> None:
+def test_diff_by_words_and_characters() -> None:
     assert diff.diff_pieces("call him in the morning.", "call him never.") == [
         ("same", "call him "),
         ("removed", "in the morning"),
@@ -62,7 +62,7 @@ def test_a_difference_is_told_in_phrases_and_characters() -> None:
     ]
 
 
-def test_a_long_text_is_compared_by_lines() -> None:
+def test_long_text_is_compared_by_lines() -> None:
     old = "word " * 4000 + "\nlast"
     assert diff.diff_pieces(old, old + " line") == [
         ("same", "word " * 4000 + "\n"),
@@ -72,7 +72,7 @@ def test_a_long_text_is_compared_by_lines() -> None:
 
 
 @pytest.mark.parametrize("piece", ["a ", "ab ", "a\n", "\n", "x\n\n", "、"])
-def test_repeats_do_not_keep_a_page_waiting(piece: str) -> None:
+def test_diff_of_repeated_text_is_linear(piece: str) -> None:
     def compare(size: int) -> None:
         times = size // len(piece)
         diff.diff_pieces("first " + piece * times, piece * (times - 1) + " last")
@@ -94,16 +94,16 @@ def test_repeats_do_not_keep_a_page_waiting(piece: str) -> None:
         (timedelta(days=-3), "in 3 days"),
     ],
 )
-def test_relative_times_are_short(away: timedelta, text: str) -> None:
+def test_relative_time_is_short(away: timedelta, text: str) -> None:
     assert timestamps.format_relative(NOW - away, now=NOW) == text
 
 
-def test_ids_and_hashes_are_short_to_the_eye_only() -> None:
+def test_ids_and_hashes_are_shortened() -> None:
     assert shortened("0193a1b2-7c11-7def-8a00-5b6c7d8e9f01") == "…7d8e9f01"
     assert shortened("9f3c2ab4d2e1f00a") == "9f3c2ab4"
     assert copyable("9f3c2ab4d2e1f00a") == {"whole": "9f3c2ab4d2e1f00a", "short": "9f3c2ab4"}
 
 
 @pytest.mark.parametrize(("value", "percent"), [(0.25, 25), (7, 100), (-1, 0)])
-def test_a_meter_stays_inside_its_bar(value: float, percent: float) -> None:
+def test_meter_stays_in_its_range(value: float, percent: float) -> None:
     assert meter(value, 1, "share")["percent"] == percent
