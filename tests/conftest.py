@@ -32,6 +32,7 @@ from kmapp.runtime.embedded.postgres import Postgres
 from kmapp.runtime.embedded.service import make_runtime_dir
 from kmapp.runtime.embedded.valkey import Valkey
 from kmapp.search import queries
+from kmapp.text import tokens
 from tests import makers
 from tests.fake_provider import FakeProvider
 
@@ -135,6 +136,12 @@ def django_db_setup(worker_database: str, django_db_blocker: DjangoDbBlocker) ->
         use_database(worker_database)
         yield
         drop(worker_database)
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> None:
+    """Load the tokenizer's tables, which takes seconds, before a transaction is open."""
+    tokens.count("tea")
 
 
 @pytest.fixture

@@ -3,13 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.test import Client
+from rest_framework.test import APIClient
+
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actions import add_member, create_account, issue_key
-from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.actors import SYSTEM, Actor
 from kmapp.accounts.models import Account, ApiKey, User, account_ids
 from kmapp.outbox.actions import deliver_due, resting
 from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
+from memory.actions.entries import write_batch
+from memory.actions.review import Decision
+from memory.models import MemoryEntry
+from memory.models.entry_input import Batch, NewEdge, NewEntry
+from tests.agent import Agent
 
 PASSWORD = "correct horse battery"
 
@@ -33,6 +41,40 @@ def key(account: Account, scopes: Sequence[str] = ("admin",), **more: Any) -> tu
             account_id=account.pk, name="test key", scopes=scopes, actor=SYSTEM, **more
         )
     return issued.key, issued.secret
+
+
+def agent(account: Account, scopes: Sequence[str] = ("admin",)) -> Agent:
+    """A client of the API with a key of its own."""
+    return Agent(APIClient(headers={"authorization": f"Bearer {key(account, scopes)[1]}"}))
+
+
+def signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def write(
+    account: Account,
+    *entries: NewEntry | str,
+    edges: Sequence[NewEdge] = (),
+    actor: Actor = SYSTEM,
+    **values: Any,
+) -> list[MemoryEntry]:
+    """Write memories in one commit. A text stands for an entry with these values."""
+    new = [NewEntry(text=each, **values) if isinstance(each, str) else each for each in entries]
+    batch = Batch(entries=new, edges=list(edges))
+    with acting(account):
+        return list(write_batch(account_id=account.pk, actor=actor, batch=batch).entries)
+
+
+def decision(entry: MemoryEntry, **more: Any) -> Decision:
+    return Decision(account_id=entry.account_id, entry_id=entry.pk, actor=SYSTEM, **more)
+
+
+def reload(entry: MemoryEntry) -> MemoryEntry:
+    with acting(entry.account_id):
+        return MemoryEntry.objects.get(pk=entry.pk)
 
 
 def settle(seconds: float = 60) -> int:

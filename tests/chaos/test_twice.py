@@ -13,7 +13,7 @@ from tests.chaos.conftest import Apart
 from tests.chaos.jobs import handlers
 from tests.chaos.measure import long, seconds_until
 from tests.chaos.product import Product
-from tests.memory.talking import fact
+from tests.memory.chat_model import fact
 from tests.promises.plugin import Measured
 
 pytestmark = [pytest.mark.chaos, long]

@@ -19,7 +19,7 @@ from kmapp.providers import breaker
 from tests.agent import Agent
 from tests.context.calling import call, talk
 from tests.fake_provider import FakeProvider
-from tests.memory.talking import with_chat, work
+from tests.memory.chat_model import configure_chat, run_due_jobs
 
 pytestmark = pytest.mark.django_db
 FILLER = "The garden has many plants, and somebody waters them every morning at six. " * 15
@@ -45,7 +45,7 @@ def account(acme: Account) -> Account:
 
 @pytest.fixture
 def talker(settings: Settings, provider: FakeProvider) -> FakeProvider:
-    with_chat(settings, provider)
+    configure_chat(settings, provider)
     return provider
 
 
@@ -64,7 +64,7 @@ def test_nobody_waits_for_the_model(agent: Agent, acme: Account, talker: FakePro
     assert talker.requests == 0
     assert (first["summary_by"], first["extractive"]) == ("extractive", "waiting")
     assert first["result_summary"] in " ".join(LONG.split())
-    work()
+    run_due_jobs()
     then = seen(agent, first)
     assert (then["summary_by"], then["extractive"]) == ("talker", None)
     assert then["result_summary"] == GOOD
@@ -79,7 +79,7 @@ def test_the_placeholder_tells_the_better_summary(
 ) -> None:
     sums_up(talker, GOOD)
     first = send(agent)
-    work()
+    run_due_jobs()
     with acting(acme):
         assert (
             ToolResultArchive.objects.of(acme).get(pk=first["uuid"]).to_placeholder().summary
@@ -112,7 +112,7 @@ def test_without_a_model_nothing_is_owed(agent: Agent, acme: Account, settings: 
 def test_what_is_no_summary_is_not_used(agent: Agent, talker: FakeProvider, bad: str) -> None:
     sums_up(talker, bad)
     first = send(agent)
-    work()
+    run_due_jobs()
     then = seen(agent, first)
     assert (then["summary_by"], then["extractive"]) == ("extractive", "bad_answer")
     assert then["result_summary"] == first["result_summary"]
@@ -122,14 +122,14 @@ def test_an_answer_is_mended_once(agent: Agent, talker: FakeProvider) -> None:
     answers = iter(["too short", GOOD])
     talker.become(reply=lambda _body: json.dumps({"summary": next(answers)}))
     first = send(agent)
-    work()
+    run_due_jobs()
     assert seen(agent, first)["summary_by"] == "talker"
 
 
 def test_a_model_that_is_away_is_waited_for(agent: Agent, talker: FakeProvider) -> None:
     talker.become("rate_limited")
     first = send(agent)
-    work()
+    run_due_jobs()
     assert seen(agent, first)["extractive"] == "waiting"
 
 
@@ -139,7 +139,7 @@ def test_a_summary_keeps_its_language_and_no_personal_data(
     Account.objects.filter(pk=acme.pk).update(redact=["email"])
     sums_up(talker, f"{GOOD_ZH}联系 mira@example.org。")
     first = send(agent, "花园里有许多植物，每天早上六点有人浇水，窑炉烧到一千二百八十度。" * 60)
-    work()
+    run_due_jobs()
     then = seen(agent, first)
     assert then["summary_by"] == "talker"
     assert "mira@example.org" not in then["result_summary"]
@@ -154,7 +154,7 @@ def test_a_conversation_is_summed_up_for_the_next_call(acme: Account, talker: Fa
     [step] = [e for e in first.report["decisions"] if e["action"] == "auto_compact"]
     assert (step["summary_by"], step["extractive"]) == ("extractive", "waiting")
     breaker.forget()
-    work()
+    run_due_jobs()
     with acting(acme):
         kept = ContextSummary.objects.of(acme).get()
     assert (kept.text, kept.summary_by, kept.extractive) == (told, "talker", "")

@@ -11,7 +11,7 @@ from kmapp.providers.models import EmbeddingModel as Form
 from tests import makers
 from tests.kernel.bodies import CHAT, MEMORY
 from tests.kernel.names import Names, list_actor_names
-from tests.web.reviewing import proposed
+from tests.web.proposals import propose
 from tests.web.staff import fill
 
 
@@ -35,7 +35,7 @@ def names(acme: Account, sender: Client) -> Names:
         Account.objects.filter(pk=acme.pk).update(redact=[])  # on purpose, it does not come back
     entry = fill(acme)[0]
     member = makers.member(acme, "mira", role="admin")
-    waiting = proposed(acme, "Acme wants everyone to know this.")[0]
+    waiting = propose(acme, "Acme wants everyone to know this.")[0]
     theirs = list_actor_names(acme, entry=entry, proposal=waiting, member=member)
 
     def made(path: str, **body: Any) -> Any:

@@ -33,7 +33,7 @@ from tests.kernel.probes import (
 from tests.kernel.test_api_routes import VIEWS
 from tests.promises.plugin import Measured
 from tests.test_house_rules import OWNED
-from tests.web.reviewing import proposed
+from tests.web.proposals import propose
 from tests.web.staff import fill
 
 pytestmark = pytest.mark.promise(22)
@@ -65,7 +65,7 @@ def theirs(module_database: None, django_db_blocker: DjangoDbBlocker) -> Names:
         rival = makers.account("Rival")
         entry = fill(rival)[0]
         member = makers.member(rival, "rita", role="admin")
-        waiting = proposed(rival, "Rival wants everyone to know this.")[0]
+        waiting = propose(rival, "Rival wants everyone to know this.")[0]
         return list_actor_names(rival, entry=entry, proposal=waiting, member=member)
 
 

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from kmapp.accounts.models import Account, ApiKey
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.memory.talking import Said, known, with_chat, work
+from tests.memory.chat_model import RequestBody, configure_chat, current_memories, run_due_jobs
 from tests.web.browser import served
 
 PAGE = Path(django_settings.BASE_DIR) / "docs" / "agent-loop.md"
@@ -25,7 +25,7 @@ WORTH = {
 }
 
 
-def reply(body: Said) -> str:
+def reply(body: RequestBody) -> str:
     """The assistant's answer; and, asked by a worker, what is worth keeping of it."""
     return json.dumps(WORTH) if body.get("response_format") else "A table without meat is booked."
 
@@ -41,7 +41,7 @@ def test_documented_loop_recalls_the_previous_task(
     [code] = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert len([line for line in code.splitlines() if line.strip()]) <= 30
     with FakeProvider().serving() as chat, served() as address:
-        with_chat(settings, chat)
+        configure_chat(settings, chat)
         chat.become(reply=reply)
         for name, value in {
             "KMAPP_URL": address,
@@ -56,8 +56,8 @@ def test_documented_loop_recalls_the_previous_task(
         try:
             told = "A table without meat is booked."
             assert loop["work"]("Book a table for Mira.", user_id="mira") == told
-            work()
-            assert known(acme) == {"Mira eats no meat": "preference"}
+            run_due_jobs()
+            assert current_memories(acme) == {"Mira eats no meat": "preference"}
             loop["work"]("What meat does Mira eat?", user_id="mira")
             loop["work"]("What meat does Bob eat?", user_id="bob")
         finally:

@@ -1,7 +1,6 @@
 """Forty conversations with a scripted model: what it decides, and what is remembered after."""
 
 import pytest
-from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -10,41 +9,44 @@ from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.memory.conversations import DOG, MOVED, TALKS, WORK
-from tests.memory.talking import Said, decision, fact, known, script, told, with_chat
+from tests.memory.chat_model import (
+    RequestBody,
+    add_conversation,
+    current_memories,
+    decision,
+    fact,
+    scripted_reply,
+)
+from tests.memory.conversations import DOG, MOVED, CONVERSATIONS, WORK
 
 
-@pytest.mark.parametrize("name", TALKS)
+@pytest.mark.parametrize("name", CONVERSATIONS)
 def test_conversation_changes_memories_as_expected(
-    name: str, agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+    name: str, agent: Agent, acme: Account, chat: FakeProvider
 ) -> None:
-    talk = TALKS[name]
-    with_chat(settings, provider)
-    if talk.before:
-        nodes = [{"text": text, "user_id": "mira"} for text in talk.before]
+    expected = CONVERSATIONS[name]
+    if expected.before:
+        nodes = [{"text": text, "user_id": "mira"} for text in expected.before]
         agent.post("memory/write", {"nodes": nodes}, 201)
-    provider.become(reply=script(talk.facts, talk.decisions))
-    event = told(agent, talk.said)
+    chat.become(reply=scripted_reply(expected.facts, expected.decisions))
+    event = add_conversation(agent, expected.message)
     assert event["state"] == "SUCCEEDED", event
-    assert [each["event"] for each in event["result"]["results"]] == talk.events
-    assert len(event["result"]["refused"]) == talk.refused, event["result"]
-    assert set(known(acme)) == talk.after
+    assert [each["event"] for each in event["result"]["results"]] == expected.events
+    assert len(event["result"]["refused"]) == expected.refused, event["result"]
+    assert set(current_memories(acme)) == expected.after
     assert agent.get("memory/verify")["ok"]
 
 
 def test_there_are_at_least_forty_conversations() -> None:
-    assert len(TALKS) >= 40
+    assert len(CONVERSATIONS) >= 40
 
 
-def test_contradicted_memory_is_superseded(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
-) -> None:
-    with_chat(settings, provider)
+def test_contradicted_memory_is_superseded(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     old = agent.post("memory/store", {"text": WORK, "user_id": "mira"}, 201)["id"]
-    provider.become(
-        reply=script([fact(MOVED)], [decision(0, "DELETE", WORK, reason="A new employer.")])
+    chat.become(
+        reply=scripted_reply([fact(MOVED)], [decision(0, "DELETE", WORK, reason="A new employer.")])
     )
-    [result] = told(agent, "Harrow Glass!")["result"]["results"]
+    [result] = add_conversation(agent, "Harrow Glass!")["result"]["results"]
     assert (result["supersedes"], result["text"]) == (old, MOVED)
     with acting(acme):
         before = MemoryEntry.objects.get(pk=old)
@@ -56,61 +58,55 @@ def test_contradicted_memory_is_superseded(
     assert versions[0]["reason"] == "A new employer."
 
 
-def test_pinned_memory_is_not_superseded(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
-) -> None:
-    with_chat(settings, provider)
+def test_pinned_memory_is_not_superseded(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     old = agent.post("memory/store", {"text": WORK, "user_id": "mira"}, 201)["id"]
     with acting(acme):
         MemoryEntry.objects.filter(pk=old).update(pinned=True)
-    provider.become(reply=script([fact(MOVED)], [decision(0, "DELETE", WORK)]))
-    told(agent, "Harrow Glass!")
-    assert set(known(acme)) == {WORK, MOVED}
+    chat.become(reply=scripted_reply([fact(MOVED)], [decision(0, "DELETE", WORK)]))
+    add_conversation(agent, "Harrow Glass!")
+    assert set(current_memories(acme)) == {WORK, MOVED}
     with acting(acme):
         assert MemoryEdge.objects.of(acme).get().type == "contradicts"
 
 
 def test_other_users_memories_are_not_sent_to_the_model(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+    agent: Agent, acme: Account, chat: FakeProvider
 ) -> None:
-    with_chat(settings, provider)
     agent.post("memory/store", {"text": WORK, "user_id": "nils"}, 201)
-    provider.become(reply=script([fact(MOVED)], [decision(0, "DELETE", 0)]))
-    event = told(agent, "Harrow Glass!")
+    chat.become(reply=scripted_reply([fact(MOVED)], [decision(0, "DELETE", 0)]))
+    event = add_conversation(agent, "Harrow Glass!")
     assert [each["event"] for each in event["result"]["results"]] == ["ADD"]
-    assert set(known(acme)) == {WORK, MOVED}
-    assert WORK not in str([body for body in provider.seen if "messages" in body])
+    assert set(current_memories(acme)) == {WORK, MOVED}
+    assert WORK not in str([body for body in chat.seen if "messages" in body])
 
 
-def test_mentioned_entities_are_linked(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
-) -> None:
-    with_chat(settings, provider)
+def test_mentioned_entities_are_linked(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     entity = {"text": "Bolt", "kind": "entity", "user_id": "mira"}
     bolt = agent.post("memory/store", entity, 201)["id"]
-    provider.become(reply=script([fact(DOG, entities=["bolt", "Mira", "Bolt"])]))
-    told(agent, "I have Bolt.")
+    chat.become(reply=scripted_reply([fact(DOG, entities=["bolt", "Mira", "Bolt"])]))
+    add_conversation(agent, "I have Bolt.")
     with acting(acme):
         edge = MemoryEdge.objects.of(acme).get(type="mentions")
         assert (str(edge.dst_id), edge.src.entities) == (bolt, ["bolt", "Mira", "Bolt"])
 
 
 def test_account_instructions_and_categories_are_used(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+    agent: Agent, acme: Account, chat: FakeProvider
 ) -> None:
-    with_chat(settings, provider)
     wanted = {"instructions": "Note order numbers.", "categories": {"orders": "what was bought"}}
     with acting(acme):
         update_policy(acme.pk, wanted, actor=SYSTEM)
     systems: list[str] = []
-    answer = script([fact("Order 7 was a kettle.", category="orders"), fact("Mira is tall.")])
+    answer = scripted_reply(
+        [fact("Order 7 was a kettle.", category="orders"), fact("Mira is tall.")]
+    )
 
-    def reply(body: Said) -> str:
+    def reply(body: RequestBody) -> str:
         systems.append(body["messages"][0]["content"])
         return answer(body)
 
-    provider.become(reply=reply)
-    result = told(agent, "I bought a kettle, order 7.")["result"]
+    chat.become(reply=reply)
+    result = add_conversation(agent, "I bought a kettle, order 7.")["result"]
     assert "Note order numbers." in systems[0]
     assert "- orders: what was bought" in systems[0]
     assert "- health:" not in systems[0]  # our own give way to theirs

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -91,7 +90,6 @@ def test_similar_text_is_stored_and_reported(agent: Agent, acme: Account) -> Non
 def test_proposals_of_other_keys_are_not_reported(agent: Agent, acme: Account) -> None:
     said = {"text": "The office is in Ostrey."}  # everyone would see it: it waits for a person
     first = agent.post("memory/store", said, 201)
-    secret = makers.key(acme, ("memory:read", "memory:write"))[1]
-    other = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    other = makers.agent(acme, ("memory:read", "memory:write"))
     assert other.post("memory/store", said, 201)["id"] != first["id"]
     assert agent.post("memory/store", said, 200)["id"] == first["id"]

@@ -111,9 +111,7 @@ def test_incomplete_model_needs_force(agent: Agent) -> None:
     assert active_model().pk == second
 
 
-def test_interrupted_backfill_resumes(
-    agent: Agent, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interrupted_backfill_resumes(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     write(agent, *TEXTS)
     makers.settle()
     second = EmbeddingModel.objects.get(pk=add())
@@ -168,9 +166,7 @@ def test_rejects_a_template_without_text() -> None:
         command("add", "any", "--dimensions=384", "--template={title}")
 
 
-def test_dropping_asks_for_confirmation(
-    agent: Agent, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dropping_asks_for_confirmation(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     write(agent, *TEXTS)
     makers.settle()
     first, second = active_model().pk, add()

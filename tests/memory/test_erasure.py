@@ -172,9 +172,7 @@ def test_user_erasure_needs_the_confirmed_count(agent: Agent, acme: Account) -> 
 
 
 @pytest.mark.parametrize("which", [{}, {"scope": "s"}, {"ids": []}, {"reason": "all"}])
-def test_rejects_an_erasure_without_selection(
-    agent: Agent, which: dict[str, Any]
-) -> None:
+def test_rejects_an_erasure_without_selection(agent: Agent, which: dict[str, Any]) -> None:
     agent.post("memory/erase", which, 400)
 
 
@@ -182,13 +180,13 @@ def test_erasure_needs_the_scope_and_its_own_token(
     agent: Agent, acme: Account, rival: Account
 ) -> None:
     pk = agent.post("memory/store", {"text": "Mine.", "user_id": "u"}, 201)["id"]
-    writer = Agent(client_with(makers.key(acme, ["memory:read", "memory:write"])[1]))
+    writer = makers.agent(acme, ["memory:read", "memory:write"])
     writer.post("memory/erase", {"ids": [pk]}, 403)
-    eraser = Agent(client_with(makers.key(acme, ["memory:erase"])[1]))
+    eraser = makers.agent(acme, ["memory:erase"])
     token = agent.post("memory/erase", {"ids": [pk]})["confirm_token"]
     eraser.post("memory/erase", {"ids": [pk], "confirm_token": token}, 400)
     eraser.post("memory/erase", {"ids": [pk], "confirm_token": "made-up"}, 400)
-    stranger = Agent(client_with(makers.key(rival)[1]))
+    stranger = makers.agent(rival)
     stranger.post("memory/erase", {"ids": [pk], "confirm_token": token}, 404)
     assert agent.post("memory/get", {"id": pk})["text"] == "Mine."
 
@@ -200,12 +198,6 @@ def client_with(secret: str) -> Any:
 
 
 # --- The page -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def admin(client: Client, ada: User) -> Client:
-    client.force_login(ada)
-    return client
 
 
 def field(page: str, name: str) -> str:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -26,9 +25,7 @@ def rate(agent: Agent, pk: str, outcome: str, status: int = 201, **more: str) ->
     ("outcome", "salience"),
     [("positive", 0.6), ("neutral", 0.5), ("negative", 0.35), ("very_negative", 0.1)],
 )
-def test_outcome_changes_salience(
-    agent: Agent, told: str, outcome: str, salience: float
-) -> None:
+def test_outcome_changes_salience(agent: Agent, told: str, outcome: str, salience: float) -> None:
     assert rate(agent, told, outcome)["salience"] == salience
     assert agent.post("memory/get", {"id": told})["salience"] == salience
 
@@ -45,8 +42,7 @@ def test_new_rating_replaces_the_previous_one(agent: Agent, told: str) -> None:
 
 
 def test_ratings_count_per_run_and_key(agent: Agent, told: str, acme: Account) -> None:
-    _, secret = makers.key(acme)
-    other = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    other = makers.agent(acme)
     rate(agent, told, "positive", used_in="r1")
     rate(agent, told, "positive", used_in="r2")
     assert rate(other, told, "positive", used_in="r2")["salience"] == 0.8
@@ -57,9 +53,7 @@ def test_salience_stays_between_0_and_1(agent: Agent, told: str) -> None:
     assert [each["salience"] for each in said] == [0.1, 0.0, 0.0]
 
 
-def test_rating_is_recorded_and_redacted(
-    agent: Agent, told: str, acme: Account
-) -> None:
+def test_rating_is_recorded_and_redacted(agent: Agent, told: str, acme: Account) -> None:
     rate(agent, told, "very_negative", reason="Ask eve@example.test instead.")
     last = agent.get(f"memory/{told}/history")["versions"][-1]
     assert last["event"] == "RATE"

@@ -13,9 +13,10 @@ from kmapp.search.actions import index_terms, unindex_terms
 from kmapp.search.models import TermPosting
 from kmapp.search.queries import Collection
 from memory.actions.entries import write_batch
-from memory.actions.review import Decision, edit
+from memory.actions.review import edit
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
+from tests import makers
 
 
 def store(account: Account, text: str) -> MemoryEntry:
@@ -33,7 +34,7 @@ def test_edit_replaces_the_terms(acme: Account) -> None:
         entry = store(acme, "The cat sleeps.")
         other = store(acme, "The cat purrs.")
         assert {"cat", "sleep"} <= words(entry)
-        decision = Decision(account_id=acme.pk, entry_id=entry.pk, actor=SYSTEM)
+        decision = makers.decision(entry)
         edit(decision, {"content": "The dog sleeps soundly."})
         assert "cat" not in words(entry)
         assert {"dog", "sleep"} <= words(entry)
@@ -75,9 +76,7 @@ def test_frequency_of_common_terms_is_cached(
 
 
 @pytest.mark.parametrize("number", [1, 50])
-def test_query_count_is_independent_of_batch_size(
-    acme: Account, number: int, still: None
-) -> None:
+def test_query_count_is_independent_of_batch_size(acme: Account, number: int, still: None) -> None:
     """A query budget: what grows with the batch would show here."""
     entries = [
         NewEntry(text=f"Text {i}.", user_id="u", run_id="r", client_id=f"c{i}")

@@ -28,9 +28,7 @@ def warm(agent: Agent, still: None) -> Agent:
     return agent
 
 
-def test_batch_write(
-    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_batch_write(warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     def write(number: int, name: str) -> object:
         ends = {"src": {"client_id": f"{name}0"}, "dst": {"client_id": f"{name}1"}}
         body = {"nodes": nodes(number, name), "edges": [{"type": "related_to", **ends}]}
@@ -41,9 +39,7 @@ def test_batch_write(
             write(number, name)
 
 
-def test_repeated_batch(
-    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_repeated_batch(warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     body = {"nodes": nodes(50, "c")}
     warm.post("memory/write", body, 201)
     with django_assert_max_num_queries(12) as queries:
@@ -51,9 +47,7 @@ def test_repeated_batch(
     assert [each["sql"] for each in queries if each["sql"].startswith("INSERT")] == []
 
 
-def test_search(
-    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_search(warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
     asked = {"query": "thing", "user_id": "u", "limit": 50, "explain": True}
     for number in (2, 60):
         warm.post("memory/write", {"nodes": nodes(number, f"d{number}")}, 201)

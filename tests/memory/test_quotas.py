@@ -6,20 +6,19 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.outbox.models import Delivery
-from memory.actions.review import Decision, reject
+from memory.actions.review import reject
 from memory.actions.settings import update_policy
 from memory.models import MemoryEntry
 from memory.models.settings import DAILY_WRITES, OPEN_PROPOSALS
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.memory.talking import fact, script, with_chat, work
+from tests.memory.chat_model import fact, run_due_jobs, scripted_reply
 
 
 def allow(account: Account, **values: Any) -> None:
@@ -32,10 +31,8 @@ def notes(number: int, **more: Any) -> dict[str, Any]:
 
 
 def another(account: Account) -> Agent:
-    from rest_framework.test import APIClient
 
-    secret = makers.key(account)[1]
-    return Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    return makers.agent(account)
 
 
 def test_daily_writes_are_limited_per_key(agent: Agent, acme: Account) -> None:
@@ -67,7 +64,7 @@ def test_open_proposals_are_limited_per_key(agent: Agent, acme: Account) -> None
     agent.post("memory/store", {"text": "Only for u.", "user_id": "u"}, 201)
     with acting(acme):
         entry = MemoryEntry.objects.of(acme).awaiting_review().earliest("pk")
-        reject(Decision(account_id=acme.pk, entry_id=entry.pk, actor=SYSTEM, reason="no"))
+        reject(makers.decision(entry, reason="no"))
     agent.post("memory/store", {"text": "Now there is room."}, 201)
 
 
@@ -75,17 +72,15 @@ def test_open_proposals_are_limited_per_key(agent: Agent, acme: Account) -> None
 def test_extraction_over_quota_is_postponed(
     agent: Agent,
     acme: Account,
-    settings: Settings,
-    provider: FakeProvider,
+    chat: FakeProvider,
     limits: dict[str, int],
 ) -> None:
     """A conversation whose facts go beyond a quota waits an hour, not a second."""
-    with_chat(settings, provider)
-    provider.become(reply=script([fact("Gates close at six."), fact("Dogs stay outside.")]))
+    chat.become(reply=scripted_reply([fact("Gates close at six."), fact("Dogs stay outside.")]))
     allow(acme, **limits)
     before = timezone.now()
     handed = agent.post("memory/add", {"messages": "The gates close at six."}, 202)
-    work()
+    run_due_jobs()
     assert agent.get(f"events/{handed['event_id']}")["state"] == "PENDING"
     with acting(acme):
         waiting = Delivery.objects.of(acme).open().get(queue="extraction")
@@ -101,9 +96,7 @@ def test_rejects_a_quota_below_one(acme: Account, values: dict[str, int]) -> Non
         allow(acme, **values)
 
 
-def test_keys_page_shows_usage(
-    client: Client, ada: User, agent: Agent, acme: Account
-) -> None:
+def test_keys_page_shows_usage(client: Client, ada: User, agent: Agent, acme: Account) -> None:
     agent.post("memory/write", notes(3), 201)
     client.force_login(ada)
     page = client.get("/keys/").content.decode()

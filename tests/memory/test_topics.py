@@ -138,9 +138,7 @@ def test_labels_are_computed_before_locking(
     assert done == ["named", "named", "held"]
 
 
-def test_erased_topic_is_not_recreated(
-    agent: Agent, acme: Account, provider: FakeProvider
-) -> None:
+def test_erased_topic_is_not_recreated(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     write(agent, TEA, user_id="mira")
     assert grow_topics(acme.pk, SYSTEM).created == 1
     with acting(acme):
@@ -158,9 +156,7 @@ def test_label_length_is_limited() -> None:
     assert len(Background([*endless, *BIKE]).name(endless)) < 200
 
 
-def test_draft_topic_becomes_active(
-    agent: Agent, acme: Account, provider: FakeProvider
-) -> None:
+def test_draft_topic_becomes_active(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     write(agent, TEA[:4], user_id="mira")
     grow_topics(acme.pk, SYSTEM)
     with acting(acme):

@@ -41,7 +41,7 @@ def approved(agent: Agent, account: Account, text: str, **more: Any) -> str:
 
 def decision(account: Account, pk: str) -> Decision:
     entry = MemoryEntry.objects.get(pk=pk)
-    return Decision(account_id=account.pk, entry_id=entry.pk, actor=SYSTEM)
+    return makers.decision(entry)
 
 
 def need(account: Account, pk: str) -> str:
@@ -147,9 +147,7 @@ def test_proposed_update_is_classified_first(agent: Agent, acme: Account) -> Non
     assert findings(acme, str(new.pk))["update"].details == {"said": True}
 
 
-def test_triage_works_before_embedding(
-    agent: Agent, acme: Account, provider: FakeProvider
-) -> None:
+def test_triage_works_before_embedding(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     provider.become("error")
     approved(agent, acme, LYON)
     pk = propose(agent, f"{LYON} ")
@@ -212,9 +210,7 @@ def test_decided_entries_are_not_triaged(agent: Agent, acme: Account, text: str)
     assert not findings(acme, pk)
 
 
-def test_policy_change_triages_again(
-    agent: Agent, acme: Account
-) -> None:
+def test_policy_change_triages_again(agent: Agent, acme: Account) -> None:
     approved(agent, acme, "Unopened tins can be returned within 30 days.")
     waits = propose(agent, "Customers may return unopened tins for 30 days.")
     settle()

@@ -5,24 +5,18 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
-from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
-from kmapp.text import tokens
 from memory.models import MemoryEdge, MemoryEntry
 from tests import makers
 from tests.agent import Agent
 
+pytestmark = pytest.mark.usefixtures("tokenizer")
+
 SECRET = "quokka"
 Type = MemoryEdge.Type
-
-
-@pytest.fixture(scope="module", autouse=True)
-def tokenizer() -> None:
-    """Its tables take seconds to load: done before a transaction stands idle meanwhile."""
-    tokens.count("tea")
 
 
 @pytest.fixture
@@ -119,8 +113,7 @@ DOORS: list[tuple[str, dict[str, Any]]] = [
 @pytest.fixture
 def plain(acme: Account) -> Agent:
     """An agent whose key is no admin's: what it names decides what it sees."""
-    secret = makers.key(acme, ("memory:read",))[1]
-    return Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    return makers.agent(acme, ("memory:read",))
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: door[0])
@@ -170,9 +163,7 @@ def test_owner_sees_own_memories(agent: Agent, two: dict[str, str]) -> None:
     assert [node["id"] for node in told["subgraph"]["nodes"]] == [two["ann"]]
 
 
-def test_hidden_entries_are_not_reached_over_edges(
-    agent: Agent, acme: Account
-) -> None:
+def test_hidden_entries_are_not_reached_over_edges(agent: Agent, acme: Account) -> None:
     nodes = [
         {"client_id": name, "text": f"The {name} of the pier.", "user_id": "u"}
         for name in ("lamp", "bell", "rope", "mast")

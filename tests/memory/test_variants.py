@@ -9,7 +9,7 @@ from kmapp.accounts.models import ApiKey
 from kmapp.search.variants import HEADER
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.memory.talking import work
+from tests.memory.chat_model import run_due_jobs
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("provider")]
 SURROUNDED = {"near", "far", "run", "window", "context"}
@@ -22,7 +22,7 @@ def client(key: tuple[ApiKey, str], provider: FakeProvider) -> APIClient:
     for text in SAID:
         said = {"text": text, "user_id": "mira", "run_id": "r1"}
         assert client.post("/v1/memory/store", said, format="json").status_code == 201
-    work()  # the order of what was said
+    run_due_jobs()  # the order of what was said
     return client
 
 

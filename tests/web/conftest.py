@@ -7,14 +7,15 @@ from django.core.cache import cache
 from django.test import Client
 from playwright.sync_api import Browser
 
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, User
+from tests import makers
 from tests.web.browser import Visitor, launched, served, visiting
 from tests.web.staff import staff
 
 
 @pytest.fixture(autouse=True)
-def own_attempts(request: pytest.FixtureRequest) -> Iterator[None]:
-    """All tests sign in from one address: what one tried there does not count for the next."""
+def reset_throttles(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Reset the throttle of sign-ins, which all tests make from one address."""
     yield
     if "acme" in request.fixturenames:
         cache.clear()
@@ -42,7 +43,22 @@ def visitor(browser: Browser, site: str) -> Iterator[Visitor]:
 
 
 @pytest.fixture
-def backstage(client: Client, acme: Account) -> Client:
-    """Somebody of Acme's who may do everything in the stock admin there."""
-    client.force_login(staff(acme, "boss"))
-    return client
+def reviewer_visitor(visitor: Visitor, alice: User) -> Visitor:
+    visitor.sign_in(alice)
+    return visitor
+
+
+@pytest.fixture
+def reviewer(alice: User) -> Client:
+    return makers.signed_in(alice)
+
+
+@pytest.fixture
+def admin(ada: User) -> Client:
+    return makers.signed_in(ada)
+
+
+@pytest.fixture
+def superuser(acme: Account) -> Client:
+    """A superuser of Acme's in the Django admin."""
+    return makers.signed_in(staff(acme, "boss"))

@@ -144,7 +144,3 @@ def fill_the_queue(account: Account, entries: Sequence[MemoryEntry]) -> None:
 
 def address(model: type[Model], tail: str = "") -> str:
     return f"/admin/{model._meta.app_label}/{model._meta.model_name}/{tail}"
-
-
-def page(answer: Any) -> str:
-    return str(answer.content.decode())

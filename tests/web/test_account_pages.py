@@ -19,19 +19,6 @@ from tests.makers import PASSWORD
 PAGES = ["/keys/", "/keys/new/", "/members/", "/members/new/"]
 
 
-@pytest.fixture
-def admin(client: Client, ada: User) -> Client:
-    client.force_login(ada)
-    return client
-
-
-@pytest.fixture
-def reviewer(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
 @pytest.mark.parametrize("path", PAGES)
 def test_only_admins_manage_keys_and_members(reviewer: Client, admin: Client, path: str) -> None:
     assert reviewer.get(path).status_code == 403
@@ -58,9 +45,7 @@ def test_rotated_key_is_replaced(admin: Client, acme: Account) -> None:
         assert answer.status_code == status
 
 
-def test_key_is_rotated_once_in_one_commit(
-    admin: Client, acme: Account
-) -> None:
+def test_key_is_rotated_once_in_one_commit(admin: Client, acme: Account) -> None:
     key, _secret = makers.key(acme)
     admin.post(f"/keys/{key.pk}/rotate/")
     with acting(acme):
@@ -94,9 +79,7 @@ def test_new_member_can_sign_in(admin: Client, acme: Account) -> None:
     assert Client().login(username="noor@example.test", password=PASSWORD)
 
 
-def test_rejects_a_long_email_address(
-    admin: Client, acme: Account
-) -> None:
+def test_rejects_a_long_email_address(admin: Client, acme: Account) -> None:
     email = f"noor@{'n' * 60}.{'o' * 60}.{'r' * 60}.test"
     form = {"email": email, "role": "reviewer", "password": PASSWORD}
     answer = admin.post("/members/new/", form)
@@ -163,9 +146,7 @@ def test_last_admin_cannot_be_removed(admin: Client, acme: Account, ada: User) -
     assert admin.post(f"/members/{own.pk}/role/", {"role": "reviewer"}).status_code == 409
 
 
-def test_failed_job_is_shown_and_retried(
-    admin: Client, reviewer: Client, acme: Account
-) -> None:
+def test_failed_job_is_shown_and_retried(admin: Client, reviewer: Client, acme: Account) -> None:
     with acting(acme):
         publish(
             acme.pk, "memory.entry.embed", [Task(job_key="x:1", payload={"entry": str(acme.pk)})]

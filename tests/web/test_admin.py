@@ -16,7 +16,8 @@ from kmapp.providers.models import EmbeddingModel
 from memory.models import MemorySettings
 from rules.models import RuleBook
 from tests import makers
-from tests.web.staff import MODELS, address, fill, page
+from tests.web.pages import html
+from tests.web.staff import MODELS, address, fill
 
 IDS = [model._meta.label for model in MODELS]
 # Tables that have one row, or the same rows for every account.
@@ -39,7 +40,7 @@ def test_every_list_has_search_and_filters(model: type[Model]) -> None:
 
 @pytest.mark.parametrize("of_account", [True, False])
 def test_lists_show_only_rows_of_the_account(
-    backstage: Client, acme: Account, rival: Account, subtests: pytest.Subtests, *, of_account: bool
+    superuser: Client, acme: Account, rival: Account, subtests: pytest.Subtests, *, of_account: bool
 ) -> None:
     makers.member(rival, "rita", role="admin")
     fill(acme)
@@ -48,14 +49,14 @@ def test_lists_show_only_rows_of_the_account(
         if issubclass(model, AccountOwned) != of_account:
             continue
         with subtests.test(model=model._meta.label):
-            answer = backstage.get(address(model))
+            answer = superuser.get(address(model))
             shown = [row.pk for row in answer.context["cl"].result_list]
-            assert backstage.get(address(model, f"{shown[0]}/change/")).status_code == 200
-            assert backstage.get(address(model), {"q": "a"}).status_code == 200
+            assert superuser.get(address(model, f"{shown[0]}/change/")).status_code == 200
+            assert superuser.get(address(model), {"q": "a"}).status_code == 200
             if of_account:
                 ours, theirs = keys(model, acme), keys(model, rival)
                 assert set(shown) == ours
-                stranger = backstage.get(address(model, f"{theirs.pop()}/change/"))
+                stranger = superuser.get(address(model, f"{theirs.pop()}/change/"))
                 assert (stranger.status_code, stranger.headers["Location"]) == (302, "/admin/")
 
 
@@ -65,25 +66,25 @@ def keys(model: type[Model], account: Account) -> set[Any]:
 
 
 def test_other_accounts_and_users_are_hidden(
-    backstage: Client, acme: Account, rival: Account
+    superuser: Client, acme: Account, rival: Account
 ) -> None:
     makers.member(rival, "rita", role="admin")
-    assert "rita" not in page(backstage.get(address(User)))
-    accounts = backstage.get(address(Account)).context["cl"].result_list
+    assert "rita" not in html(superuser.get(address(User)))
+    accounts = superuser.get(address(Account)).context["cl"].result_list
     assert [account.name for account in accounts] == ["Acme"]
 
 
 def test_query_count_is_constant(
-    backstage: Client, acme: Account, subtests: pytest.Subtests
+    superuser: Client, acme: Account, subtests: pytest.Subtests
 ) -> None:
     fill(acme)
-    few = {model: look(backstage, model) for model in MODELS}
+    few = {model: look(superuser, model) for model in MODELS}
     fill(acme, 12)  # two of them are known
     for i in range(5):
         makers.member(acme, f"m{i}", role="reviewer")
     for model in MODELS:
         with subtests.test(model=model._meta.label):
-            rows, queries = look(backstage, model)
+            rows, queries = look(superuser, model)
             assert rows > few[model][0] or model in ONE_ROW
             assert queries <= few[model][1]
 

@@ -14,22 +14,23 @@ from kmapp.ledger.models import Commit
 from kmapp.outbox.models import Delivery
 from memory.models import MemoryEntry
 from tests import makers
-from tests.web.staff import MODELS, address, fill, page, staff
+from tests.web.pages import html
+from tests.web.staff import MODELS, address, fill, staff
 
 
 def test_rows_cannot_be_changed_directly(
-    backstage: Client, acme: Account, subtests: pytest.Subtests
+    superuser: Client, acme: Account, subtests: pytest.Subtests
 ) -> None:
     fill(acme)
     for model in MODELS:
         with subtests.test(model=model._meta.label):
-            shown = backstage.get(address(model))
+            shown = superuser.get(address(model))
             pk = shown.context["cl"].result_list[0].pk
-            assert "delete_selected" not in page(shown)
+            assert "delete_selected" not in html(shown)
             for tail in ("add/", f"{pk}/change/") if model is not User else ():
-                assert backstage.post(address(model, tail), {}).status_code == 403
+                assert superuser.post(address(model, tail), {}).status_code == 403
             assert (
-                backstage.post(address(model, f"{pk}/delete/"), {"post": "yes"}).status_code == 403
+                superuser.post(address(model, f"{pk}/delete/"), {"post": "yes"}).status_code == 403
             )
 
 
@@ -43,11 +44,11 @@ def test_rows_cannot_be_changed_directly(
     ],
 )
 def test_action_creates_a_version_and_a_commit(
-    backstage: Client, acme: Account, agent: Client, *, verb: str, status: str, pinned: bool
+    superuser: Client, acme: Account, agent: Client, *, verb: str, status: str, pinned: bool
 ) -> None:
     written = agent.post("/v1/memory/store", {"text": "Tea."}, content_type="application/json")
     pk = written.json()["id"]
-    decide(backstage, MemoryEntry, verb, [pk])
+    decide(superuser, MemoryEntry, verb, [pk])
     with acting(acme):
         entry = MemoryEntry.objects.of(acme).get(pk=pk)
         commit = Commit.objects.of(acme).get(pk=entry.commit_id)
@@ -61,23 +62,25 @@ def decide(client: Client, model: type[Model], verb: str, pks: list[Any]) -> str
     body = {"action": verb, "_selected_action": pks}
     answer = client.post(address(model), body, follow=True)
     assert answer.status_code == 200
-    return page(answer)
+    return html(answer)
 
 
-def test_refused_rows_are_reported(backstage: Client, acme: Account) -> None:
+def test_refused_rows_are_reported(superuser: Client, acme: Account) -> None:
     entries = fill(acme)  # active: nobody proposed them
-    said = decide(backstage, MemoryEntry, "approve", [entry.pk for entry in entries])
-    assert "Someone else may have decided first" in said
+    said = decide(superuser, MemoryEntry, "approve", [entry.pk for entry in entries])
+    assert "somebody may have decided first" in said
     assert "rows were changed" not in said
     assert "2 rows were changed." in decide(
-        backstage, MemoryEntry, "pin", [entry.pk for entry in entries]
+        superuser, MemoryEntry, "pin", [entry.pk for entry in entries]
     )
 
 
-def test_each_row_is_changed_in_its_own_transaction(committed: str, backstage: Client, acme: Account) -> None:
+def test_each_row_is_changed_in_its_own_transaction(
+    committed: str, superuser: Client, acme: Account
+) -> None:
     """None holds the chain's lock, or its memory, while the others are made."""
     pks = [entry.pk for entry in fill(acme)]
-    assert "2 rows were changed." in decide(backstage, MemoryEntry, "pin", pks)
+    assert "2 rows were changed." in decide(superuser, MemoryEntry, "pin", pks)
     with acting(acme), connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(DISTINCT xmin::text) FROM memory_memoryentry WHERE id = ANY (%s)", [pks]
@@ -86,11 +89,11 @@ def test_each_row_is_changed_in_its_own_transaction(committed: str, backstage: C
 
 
 def test_number_of_rows_is_limited(
-    backstage: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+    superuser: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kmapp.web.admin.base.MAX_ROWS_PER_ACTION", 3)
     entries = fill(acme, 4)
-    said = decide(backstage, MemoryEntry, "forget", [entry.pk for entry in entries])
+    said = decide(superuser, MemoryEntry, "forget", [entry.pk for entry in entries])
     assert "at most 3" in said
     with acting(acme):
         assert not MemoryEntry.objects.of(acme).filter(status="forgotten").exists()
@@ -99,7 +102,7 @@ def test_number_of_rows_is_limited(
 def test_only_admins_revoke_keys(client: Client, acme: Account) -> None:
     key, secret = makers.key(acme)
     client.force_login(staff(acme, "rev", role="reviewer"))
-    assert 'value="revoke"' not in page(client.get(address(ApiKey)))
+    assert 'value="revoke"' not in html(client.get(address(ApiKey)))
     decide(client, ApiKey, "revoke", [key.pk])
     headers = {"X-Api-Key": secret}
     assert Client().get("/v1/memory/commits", headers=headers).status_code == 200
@@ -108,11 +111,11 @@ def test_only_admins_revoke_keys(client: Client, acme: Account) -> None:
     assert Client().get("/v1/memory/commits", headers=headers).status_code == 401
 
 
-def test_failed_jobs_are_retried(backstage: Client, acme: Account) -> None:
+def test_failed_jobs_are_retried(superuser: Client, acme: Account) -> None:
     fill(acme)
     with acting(acme):
         Delivery.objects.of(acme).update(failed_at=timezone.now(), attempts=8)
         pks = list(Delivery.objects.of(acme).values_list("pk", flat=True))
-    assert "rows were changed" in decide(backstage, Delivery, "try_again", pks)
+    assert "rows were changed" in decide(superuser, Delivery, "try_again", pks)
     with acting(acme):
         assert not Delivery.objects.of(acme).dead().exists()

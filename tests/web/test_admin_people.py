@@ -11,7 +11,8 @@ from kmapp.accounts.models import Account, Membership, User
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry
 from tests import makers
-from tests.web.staff import address, fill, page, staff
+from tests.web.pages import html
+from tests.web.staff import address, fill, staff
 
 
 def test_anonymous_user_is_sent_to_sign_in(client: Client, db: None) -> None:
@@ -31,15 +32,15 @@ def test_staff_without_account_are_refused(client: Client, db: None) -> None:
     client.force_login(user)
     answer = client.get("/admin/")
     assert answer.status_code == 403
-    assert "not a member" in page(answer)
+    assert "not a member" in html(answer)
 
 
 @pytest.fixture
-def in_both(backstage: Client, rival: Account) -> Client:
+def in_both(superuser: Client, rival: Account) -> Client:
     boss = User.objects.get(username="boss")
     with acting(rival):
         add_member(account_id=rival.pk, user=boss, role="reviewer", actor=SYSTEM)
-    return backstage
+    return superuser
 
 
 def test_account_is_selected_in_the_header(in_both: Client, rival: Account) -> None:
@@ -48,11 +49,11 @@ def test_account_is_selected_in_the_header(in_both: Client, rival: Account) -> N
     chosen = {"account": str(rival.pk), "next": "/admin/"}
     answer = in_both.post("/account/", chosen, follow=True)
     assert answer.redirect_chain == [("/admin/", 302)]
-    assert f'<option value="{rival.pk}" selected>Rival</option>' in page(answer)
+    assert f'<option value="{rival.pk}" selected>Rival</option>' in html(answer)
     assert in_both.get(address(MemoryEntry)).context["cl"].result_count == 2
 
 
-def test_new_user_becomes_a_reviewer(backstage: Client, acme: Account) -> None:
+def test_new_user_becomes_a_reviewer(superuser: Client, acme: Account) -> None:
     body = {
         "username": "nia",
         "email": "nia@example.test",
@@ -60,7 +61,7 @@ def test_new_user_becomes_a_reviewer(backstage: Client, acme: Account) -> None:
         "password1": "a long good password",
         "password2": "a long good password",
     }
-    answer = backstage.post(address(User, "add/"), body, follow=True)
+    answer = superuser.post(address(User, "add/"), body, follow=True)
     assert answer.status_code == 200
     with acting(acme):
         member = Membership.objects.of(acme).get(user__username="nia")
@@ -81,9 +82,7 @@ def test_staff_cannot_become_superusers(client: Client, acme: Account) -> None:
     assert "email" in form.fields
 
 
-def test_staff_cannot_change_other_logins(
-    client: Client, acme: Account, alice: User
-) -> None:
+def test_staff_cannot_change_other_logins(client: Client, acme: Account, alice: User) -> None:
     clerk = staff(acme, "clerk")
     User.objects.filter(pk=clerk.pk).update(is_superuser=False)
     clerk.user_permissions.set(Permission.objects.filter(content_type__model="user"))
@@ -96,15 +95,15 @@ def test_staff_cannot_change_other_logins(
     assert User.objects.get(pk=alice.pk).check_password(makers.PASSWORD)
 
 
-def test_user_changes_own_password(backstage: Client) -> None:
+def test_user_changes_own_password(superuser: Client) -> None:
     new = "another long good one"
     body = {"old_password": makers.PASSWORD, "new_password1": new, "new_password2": new}
-    answer = backstage.post("/admin/password_change/", body)
+    answer = superuser.post("/admin/password_change/", body)
     assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/password_change/done/")
-    assert backstage.get("/admin/").status_code == 200, "and stay signed in"
+    assert superuser.get("/admin/").status_code == 200, "and stay signed in"
     assert User.objects.get(username="boss").check_password(new)
 
 
-def test_sign_out_leads_to_sign_in(backstage: Client) -> None:
-    assert backstage.post("/admin/logout/").headers["Location"] == "/sign-in/"
-    assert backstage.get("/admin/").status_code == 302
+def test_sign_out_leads_to_sign_in(superuser: Client) -> None:
+    assert superuser.post("/admin/logout/").headers["Location"] == "/sign-in/"
+    assert superuser.get("/admin/").status_code == 302

@@ -10,33 +10,20 @@ from context.models import ContextCostReport, ContextInput
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account, User
-from kmapp.text import tokens
+from kmapp.accounts.models import Account
 from memory.actions.entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 from tests.context.calling import call, fill_calls, talk
+from tests.web.pages import html
+
+pytestmark = pytest.mark.usefixtures("tokenizer")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def tokenizer() -> None:
-    tokens.count("warm")
+def test_empty_list_shows_the_first_command(reviewer: Client) -> None:
+    assert "/v1/context/assemble" in html(reviewer.get("/calls/"))
 
 
-@pytest.fixture
-def at_desk(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
-def page(answer: Any) -> str:
-    return str(answer.content.decode())
-
-
-def test_empty_list_shows_the_first_command(at_desk: Client) -> None:
-    assert "/v1/context/assemble" in page(at_desk.get("/calls/"))
-
-
-def test_list_is_filtered(at_desk: Client, acme: Account) -> None:
+def test_list_is_filtered(reviewer: Client, acme: Account) -> None:
     call(acme, talk(1), agent_id="shop", model="small")
     call(acme, talk(1), agent_id="desk", model="large")
     for query, shown, hidden in (
@@ -44,12 +31,12 @@ def test_list_is_filtered(at_desk: Client, acme: Account) -> None:
         ({"agent_id": "desk"}, "desk", "shop"),
         ({"model": "small"}, "shop", "desk"),
     ):
-        said = page(at_desk.get("/calls/", query))
+        said = html(reviewer.get("/calls/", query))
         assert f">{shown}<" in said
         assert f"<bdi hx-disable>{hidden}<" not in said
     with acting(acme):
         ContextCostReport.objects.of(acme).filter(agent_id="desk").update(cost="0.0125")
-    said = page(at_desk.get("/calls/", {"cost": "0.012"}))
+    said = html(reviewer.get("/calls/", {"cost": "0.012"}))
     assert ">desk<" in said
     assert ">shop<" not in said, "of which nobody knows the cost"
     for nothing in (
@@ -58,51 +45,51 @@ def test_list_is_filtered(at_desk: Client, acme: Account) -> None:
         {"total": "900000"},
         {"cost": "0.013"},
     ):
-        assert "Nothing matches" in page(at_desk.get("/calls/", nothing))
+        assert "Nothing matches" in html(reviewer.get("/calls/", nothing))
 
 
-def test_call_page_shows_decisions(at_desk: Client, acme: Account) -> None:
+def test_call_page_shows_decisions(reviewer: Client, acme: Account) -> None:
     fill_calls(acme, 1)
     with acting(acme):
         row = ContextCostReport.objects.of(acme).get()
-    said = page(at_desk.get(f"/calls/{row.pk}/"))
+    said = html(reviewer.get(f"/calls/{row.pk}/"))
     assert "Older turns summarized" in said
     assert "Summary of 5 earlier turns" in said
     assert "Stable prefix" in said
     assert "And the kiln0 now?" in said
     with acting(acme):
         ContextInput.objects.of(acme).delete()
-    said = page(at_desk.get(f"/calls/{row.pk}/"))
+    said = html(reviewer.get(f"/calls/{row.pk}/"))
     assert "no longer stored" in said
     assert "And the kiln0 now?" not in said
 
 
-def test_retrieved_text_is_shown(at_desk: Client, acme: Account) -> None:
+def test_retrieved_text_is_shown(reviewer: Client, acme: Account) -> None:
     with acting(acme):
         draft = NewEntry(text="The kiln is <b>by</b> the pond.", user_id="u")
         batch = Batch(entries=[draft], edges=[], input="", reason="")
         [entry] = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
     made = call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
-    said = page(at_desk.get(f"/calls/{made.report_id}/"))
+    said = html(reviewer.get(f"/calls/{made.report_id}/"))
     assert f"/memory/{entry.pk}/" in said
     assert "The kiln is &lt;b&gt;by&lt;/b&gt; the pond." in said
 
 
-def test_call_is_compared_with_the_previous_one(at_desk: Client, acme: Account) -> None:
+def test_call_is_compared_with_the_previous_one(reviewer: Client, acme: Account) -> None:
     first, second = call(acme, talk(1)), call(acme, talk(2))
-    said = page(at_desk.get(f"/calls/{second.report_id}/"))
+    said = html(reviewer.get(f"/calls/{second.report_id}/"))
     assert f"?with={first.report_id}" in said
-    said = page(at_desk.get(f"/calls/{second.report_id}/", {"with": str(first.report_id)}))
+    said = html(reviewer.get(f"/calls/{second.report_id}/", {"with": str(first.report_id)}))
     assert "same stable prefix" in said
-    assert at_desk.get(f"/calls/{second.report_id}/", {"with": "x"}).status_code == 404
+    assert reviewer.get(f"/calls/{second.report_id}/", {"with": "x"}).status_code == 404
 
 
 def test_query_count_is_constant(
-    at_desk: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
+    reviewer: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     made = [call(acme, talk(3)) for _ in range(12)]
-    at_desk.get("/calls/")
+    reviewer.get("/calls/")
     with django_assert_max_num_queries(16):
-        assert at_desk.get("/calls/").status_code == 200
+        assert reviewer.get("/calls/").status_code == 200
     with django_assert_max_num_queries(20):
-        assert at_desk.get(f"/calls/{made[-1].report_id}/").status_code == 200
+        assert reviewer.get(f"/calls/{made[-1].report_id}/").status_code == 200

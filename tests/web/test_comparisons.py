@@ -1,7 +1,5 @@
 """The pages of comparisons: asked for in a form, followed, read."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
 
@@ -9,62 +7,48 @@ from context.models import ContextComparison
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account, User
-from kmapp.text import tokens
+from kmapp.accounts.models import Account
 from memory.actions.entries import write_batch
 from memory.models.entry_input import Batch, NewEntry
 from tests.context.calling import call, talk
 from tests.makers import settle
+from tests.web.pages import page
+
+pytestmark = pytest.mark.usefixtures("tokenizer")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def tokenizer() -> None:
-    tokens.count("warm")
+def test_empty_list_explains_comparisons(reviewer: Client) -> None:
+    assert "No comparisons yet" in page(reviewer.get("/calls/comparisons/"))
 
 
-@pytest.fixture
-def at_desk(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
-def page(answer: Any, status: int = 200) -> str:
-    assert answer.status_code == status
-    return str(answer.content.decode())
-
-
-def test_empty_list_explains_comparisons(at_desk: Client) -> None:
-    assert "No comparisons yet" in page(at_desk.get("/calls/comparisons/"))
-
-
-def test_comparison_is_started_followed_and_shown(at_desk: Client, acme: Account) -> None:
+def test_comparison_is_started_followed_and_shown(reviewer: Client, acme: Account) -> None:
     with acting(acme):
         batch = Batch(entries=[NewEntry(text="The kiln is by the pond.", user_id="u")], edges=[])
         [entry] = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
     for _ in range(2):
         call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
     form = {"calls": "100", "right-snippet_tokens": "0", "right-most_snippet_tokens": "0"}
-    answer = at_desk.post("/calls/comparisons/new/", form)
+    answer = reviewer.post("/calls/comparisons/new/", form)
     assert answer.status_code == 302
     place = answer["Location"]
-    said = page(at_desk.get(place))
+    said = page(reviewer.get(place))
     assert "data-poll" in said
     settle()
-    said = page(at_desk.get(place))
+    said = page(reviewer.get(place))
     assert "data-poll" not in said
     assert "Maximum tokens for retrieved texts: " in said
     assert f"memory:{entry.pk}" in said
-    assert "No calls match this filter." in page(at_desk.get(place, {"show": "no_longer_fitting"}))
-    followed = at_desk.get(f"{place}progress/")
+    assert "No calls match this filter." in page(reviewer.get(place, {"show": "no_longer_fitting"}))
+    followed = reviewer.get(f"{place}progress/")
     assert "calls losing evidence" in page(followed)
-    again = at_desk.get(f"{place}progress/", headers={"if-none-match": followed["ETag"]})
+    again = reviewer.get(f"{place}progress/", headers={"if-none-match": followed["ETag"]})
     assert again.status_code == 304
-    assert place in page(at_desk.get("/calls/comparisons/"))
+    assert place in page(reviewer.get("/calls/comparisons/"))
 
 
-def test_invalid_fields_are_reported(at_desk: Client, acme: Account) -> None:
+def test_invalid_fields_are_reported(reviewer: Client, acme: Account) -> None:
     form = {"calls": "100", "left-protected_turns": "0", "right-min_score": "2"}
-    said = page(at_desk.post("/calls/comparisons/new/", form), 422)
+    said = page(reviewer.post("/calls/comparisons/new/", form), 422)
     assert said.count("field-error") == 2
     with acting(acme):
         assert not ContextComparison.objects.of(acme).exists()

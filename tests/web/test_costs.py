@@ -1,39 +1,23 @@
 """The page of costs: what was spent, by what, and what could be saved."""
 
-from typing import Any
-
 import pytest
 from django.test import Client
 
 from context.models.archives import ArchiveScope
-from kmapp.accounts.models import Account, User
-from kmapp.text import tokens
+from kmapp.accounts.models import Account
 from tests.context.calling import call, priced, talk, tool
+from tests.web.pages import page
+
+pytestmark = pytest.mark.usefixtures("tokenizer")
 
 
-@pytest.fixture(scope="module", autouse=True)
-def tokenizer() -> None:
-    tokens.count("warm")
-
-
-@pytest.fixture
-def at_desk(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
-def page(answer: Any) -> str:
-    assert answer.status_code == 200
-    return str(answer.content.decode())
-
-
-def test_empty_period(at_desk: Client, acme: Account) -> None:
-    assert "No calls in this period" in page(at_desk.get("/calls/costs/"))
+def test_empty_period(reviewer: Client, acme: Account) -> None:
+    assert "No calls in this period" in page(reviewer.get("/calls/costs/"))
     call(acme, talk(1), agent_id="shop")
-    assert "Nothing matches" in page(at_desk.get("/calls/costs/", {"agent_id": "desk"}))
+    assert "Nothing matches" in page(reviewer.get("/calls/costs/", {"agent_id": "desk"}))
 
 
-def test_every_breakdown_is_shown(at_desk: Client, acme: Account) -> None:
+def test_every_breakdown_is_shown(reviewer: Client, acme: Account) -> None:
     priced(acme, small={"input": 2})
     call(acme, talk(1), agent_id="<shop>", model="small", tools=[tool("read_file")])
     for by, said in (
@@ -43,30 +27,30 @@ def test_every_breakdown_is_shown(at_desk: Client, acme: Account) -> None:
         ("model", "/calls/?model=small"),
         ("variant", "v1"),
     ):
-        assert said in page(at_desk.get("/calls/costs/", {"by": by}))
+        assert said in page(reviewer.get("/calls/costs/", {"by": by}))
 
 
-def test_agents_are_paginated(at_desk: Client, acme: Account) -> None:
+def test_agents_are_paginated(reviewer: Client, acme: Account) -> None:
     for number in range(52):
         call(acme, talk(1), agent_id=f"agent-{number}")
-    said = page(at_desk.get("/calls/costs/", {"by": "agent"}))
+    said = page(reviewer.get("/calls/costs/", {"by": "agent"}))
     assert "1 to 50 of 52" in said
     assert "all others" in said
-    assert "51 to 52 of 52" in page(at_desk.get("/calls/costs/", {"by": "agent", "page": "2"}))
+    assert "51 to 52 of 52" in page(reviewer.get("/calls/costs/", {"by": "agent", "page": "2"}))
 
 
-def test_savings_are_listed(at_desk: Client, acme: Account) -> None:
+def test_savings_are_listed(reviewer: Client, acme: Account) -> None:
     for number in range(20):
         call(acme, talk(1), within=ArchiveScope(conversation_id=f"c{number}"), tools=[tool("dig")])
-    said = page(at_desk.get("/calls/costs/"))
+    said = page(reviewer.get("/calls/costs/"))
     assert "Offered in 20 calls but never called." in said
 
 
-def test_rejects_an_invalid_period(at_desk: Client) -> None:
-    assert "field-error" in page(at_desk.get("/calls/costs/", {"days": "13"}))
+def test_rejects_an_invalid_period(reviewer: Client) -> None:
+    assert "field-error" in page(reviewer.get("/calls/costs/", {"days": "13"}))
 
 
-def test_period_is_translated(at_desk: Client) -> None:
+def test_period_is_translated(reviewer: Client) -> None:
     for language, said in (("en", "30 days"), ("zh-hans", "30 天")):
-        at_desk.cookies["django_language"] = language
-        assert said in page(at_desk.get("/calls/costs/"))
+        reviewer.cookies["django_language"] = language
+        assert said in page(reviewer.get("/calls/costs/"))

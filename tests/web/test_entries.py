@@ -15,100 +15,89 @@ from memory.actions.feedback import rate_entry
 from memory.actions.review import Decision
 from memory.models import MemoryEntry, MemoryVersion
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
-
-
-@pytest.fixture
-def at_desk(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
+from tests import makers
+from tests.web.pages import HTMX, html
 
 
 def remember(account: Account, *texts: str, **more: Any) -> list[MemoryEntry]:
-    more = {"user_id": "u1"} | more
-    with acting(account):
-        batch = Batch(entries=[NewEntry(text=text, **more) for text in texts])
-        return list(write_batch(account_id=account.pk, actor=SYSTEM, batch=batch).entries)
+    return makers.write(account, *texts, **{"user_id": "u1", **more})
 
 
-def page(answer: Any) -> str:
-    return str(answer.content.decode())
-
-
-def test_edit_can_be_reverted(at_desk: Client, acme: Account) -> None:
+def test_edit_can_be_reverted(reviewer: Client, acme: Account) -> None:
     [entry] = remember(acme, "The gate opens at nine.")
     form = {"version": 1, "content": "The gate opens at ten.", "kind": "fact", "reason": "moved"}
-    assert at_desk.post(f"/memory/{entry.pk}/edit/", form).status_code == 302
-    said = page(at_desk.get(f"/memory/{entry.pk}/"))
+    assert reviewer.post(f"/memory/{entry.pk}/edit/", form).status_code == 302
+    said = html(reviewer.get(f"/memory/{entry.pk}/"))
     assert "<ins>ten</ins>" in said
     assert "moved" in said
     assert said.count("Verified") == 2
-    back = at_desk.post(f"/memory/{entry.pk}/revert/", {"to": 1, "version": 2})
+    back = reviewer.post(f"/memory/{entry.pk}/revert/", {"to": 1, "version": 2})
     assert back.status_code == 302
     with acting(acme):
         entry.refresh_from_db()
         assert (entry.content, entry.version) == ("The gate opens at nine.", 3)
 
 
-def test_tampered_version_is_shown_as_broken(at_desk: Client, acme: Account) -> None:
+def test_tampered_version_is_shown_as_broken(reviewer: Client, acme: Account) -> None:
     [entry] = remember(acme, "True.")
     with acting(acme):
         version = MemoryVersion.objects.of(acme).get()
         version.state = {**version.state, "content": "False."}
         version.save()
-    assert "Broken" in page(at_desk.get(f"/memory/{entry.pk}/"))
+    assert "Broken" in html(reviewer.get(f"/memory/{entry.pk}/"))
 
 
-def test_forgetting_needs_confirmation(at_desk: Client, acme: Account) -> None:
+def test_forgetting_needs_confirmation(reviewer: Client, acme: Account) -> None:
     [entry] = remember(acme, "Old news.")
-    assert "Forget 1 memory" in page(at_desk.get(f"/memory/{entry.pk}/forget/"))
-    assert at_desk.post(f"/memory/{entry.pk}/forget/", {"version": 1}).status_code == 302
-    assert "Forgotten" in page(at_desk.get(f"/memory/{entry.pk}/"))
+    assert "Forget 1 memory" in html(reviewer.get(f"/memory/{entry.pk}/forget/"))
+    assert reviewer.post(f"/memory/{entry.pk}/forget/", {"version": 1}).status_code == 302
+    assert "Forgotten" in html(reviewer.get(f"/memory/{entry.pk}/"))
 
 
-def test_latest_change_can_be_undone(at_desk: Client, acme: Account) -> None:
+def test_latest_change_can_be_undone(reviewer: Client, acme: Account) -> None:
     [entry] = remember(acme, "Old news.")
     here = f"/memory/{entry.pk}/"
-    assert "Undo this change" not in page(at_desk.get(here))
-    at_desk.post(f"{here}forget/", {"version": 1})
-    undo = re.findall(r'action="([^"]*/undo/[^"]*)"', page(at_desk.get(here)))[-1]
-    back = at_desk.post(undo)
+    assert "Undo this change" not in html(reviewer.get(here))
+    reviewer.post(f"{here}forget/", {"version": 1})
+    undo = re.findall(r'action="([^"]*/undo/[^"]*)"', html(reviewer.get(here)))[-1]
+    back = reviewer.post(undo)
     assert back.headers["Location"] == here
     with acting(acme):
         assert MemoryEntry.objects.get(pk=entry.pk).status == "active"
 
 
-def test_any_two_versions_are_compared(at_desk: Client, acme: Account) -> None:
+def test_any_two_versions_are_compared(reviewer: Client, acme: Account) -> None:
     [entry] = remember(acme, "The gate opens at nine.")
     here = f"/memory/{entry.pk}/"
     for version, content in ((1, "The gate opens at ten."), (2, "The gate opens at six.")):
         form = {"version": version, "content": content, "kind": "event", "tags": "gate"}
-        at_desk.post(f"{here}edit/", form)
-    said = page(at_desk.get(f"{here}?from=3&to=1", headers={"HX-Request": "true"}))
+        reviewer.post(f"{here}edit/", form)
+    said = html(reviewer.get(f"{here}?from=3&to=1", headers=HTMX))
     assert "<html" not in said
     assert "From version 1 to version 3" in said
     for shown in ("<del>nine</del>", "<ins>six</ins>", "<del>fact</del>", "<ins>gate</ins>"):
         assert shown in said
-    assert "<ins>six</ins>" in page(at_desk.get(f"{here}?from=1&to=3"))
+    assert "<ins>six</ins>" in html(reviewer.get(f"{here}?from=1&to=3"))
     for odd in ("from=1", "from=1&to=1", "from=x&to=2", "from=1&to=99"):
-        assert "From version" not in page(at_desk.get(f"{here}?{odd}"))
+        assert "From version" not in html(reviewer.get(f"{here}?{odd}"))
 
 
-def test_past_state_is_shown(at_desk: Client, acme: Account) -> None:
+def test_past_state_is_shown(reviewer: Client, acme: Account) -> None:
     [entry] = remember(acme, "The gate opens at nine.")
     here = f"/memory/{entry.pk}/"
-    at_desk.post(f"{here}edit/", {"version": 1, "content": "It is shut.", "kind": "fact"})
+    reviewer.post(f"{here}edit/", {"version": 1, "content": "It is shut.", "kind": "fact"})
     with acting(acme):
         states = MemoryVersion.objects.filter(entry_id=entry.pk).order_by("version")
         moments = [state.created_at for state in states]
-    said = page(at_desk.get(here, {"at": moments[0].isoformat()}))
+    said = html(reviewer.get(here, {"at": moments[0].isoformat()}))
     assert said.count('<div class="prose">') == 2
     assert "The gate opens at nine.</bdi></div>" in said
-    assert "This memory did not exist yet." in page(at_desk.get(here, {"at": "2020-01-01T00:00"}))
+    assert "This memory did not exist yet." in html(reviewer.get(here, {"at": "2020-01-01T00:00"}))
     for odd in ("soon", "2026-13-01T00:00", "9" * 400, "0001-01-01T00:00", "9999-12-31T23:59:59"):
-        assert at_desk.get(here, {"at": odd}).status_code == 200
+        assert reviewer.get(here, {"at": odd}).status_code == 200
 
 
-def test_neighbours_are_drawn_and_listed(at_desk: Client, acme: Account) -> None:
+def test_neighbours_are_drawn_and_listed(reviewer: Client, acme: Account) -> None:
     batch = Batch(
         entries=[
             NewEntry(text="Opening hours <b>", user_id="u", client_id="a"),
@@ -118,62 +107,62 @@ def test_neighbours_are_drawn_and_listed(at_desk: Client, acme: Account) -> None
     )
     with acting(acme):
         [_hours, gate] = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
-    said = page(at_desk.get(f"/memory/{gate.pk}/"))
+    said = html(reviewer.get(f"/memory/{gate.pk}/"))
     drawing = said.partition('<svg class="graph"')[2].partition("</svg>")[0]
     assert "Opening hours &lt;b&gt;</text>" in drawing
     assert "style=" not in drawing
     assert f"/memory/{_hours.pk}/" in said
 
 
-def test_feedback_and_sources_are_shown(at_desk: Client, acme: Account, alice: User) -> None:
+def test_feedback_and_sources_are_shown(reviewer: Client, acme: Account, alice: User) -> None:
     [entry] = remember(acme, "The gate opens at nine.", sources=[{"url": "https://x.test/gate"}])
     with acting(acme):
         decision = Decision(
             account_id=acme.pk, entry_id=entry.pk, actor=Actor("user", alice.pk), reason="it is six"
         )
         rate_entry(decision, "very_negative")
-    said = page(at_desk.get(f"/memory/{entry.pk}/"))
+    said = html(reviewer.get(f"/memory/{entry.pk}/"))
     for shown in ("wrong", "it is six", "by Alice", "https://x.test/gate"):
         assert shown in said
 
 
 def test_query_count_is_constant(
-    at_desk: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
+    reviewer: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     [entry] = remember(acme, "The gate opens at nine.")
     here = f"/memory/{entry.pk}/"
     for version in range(1, 8):
         form = {"version": version, "content": f"It opens at {version}.", "kind": "fact"}
-        at_desk.post(f"{here}edit/", form)
-    at_desk.get(here)
+        reviewer.post(f"{here}edit/", form)
+    reviewer.get(here)
     with django_assert_max_num_queries(20):
-        assert at_desk.get(here).status_code == 200
+        assert reviewer.get(here).status_code == 200
 
 
-def test_cannot_see_other_accounts_memory(at_desk: Client, rival: Account) -> None:
+def test_cannot_see_other_accounts_memory(reviewer: Client, rival: Account) -> None:
     [entry] = remember(rival, "Secret plan.")
-    assert at_desk.get(f"/memory/{entry.pk}/").status_code == 404
-    assert at_desk.post(f"/memory/{entry.pk}/pin/", {"version": "1"}).status_code == 404
-    assert "Secret" not in page(at_desk.get("/memory/", {"q": "secret"}))
+    assert reviewer.get(f"/memory/{entry.pk}/").status_code == 404
+    assert reviewer.post(f"/memory/{entry.pk}/pin/", {"version": "1"}).status_code == 404
+    assert "Secret" not in html(reviewer.get("/memory/", {"q": "secret"}))
 
 
 @pytest.mark.parametrize("odd", ["²", "x", "-1", "9" * 5000, ""])
-def test_rejects_invalid_versions(at_desk: Client, acme: Account, odd: str) -> None:
+def test_rejects_invalid_versions(reviewer: Client, acme: Account, odd: str) -> None:
     [entry] = remember(acme, "The gate opens at nine.")
     here = f"/memory/{entry.pk}"
     for deed in ("pin", "unpin", "forget", "revert"):
         form = {"version": odd, "to": "1"}
-        assert at_desk.post(f"{here}/{deed}/", form).status_code == 400, deed
-    assert at_desk.post(f"{here}/revert/", {"version": "1", "to": odd}).status_code == 404
-    assert at_desk.post(f"/review/{entry.pk}/approve/", {"version": odd}).status_code == 400
+        assert reviewer.post(f"{here}/{deed}/", form).status_code == 400, deed
+    assert reviewer.post(f"{here}/revert/", {"version": "1", "to": odd}).status_code == 404
+    assert reviewer.post(f"/review/{entry.pk}/approve/", {"version": odd}).status_code == 400
     with acting(acme):
         assert MemoryEntry.objects.get(pk=entry.pk).version == 1
 
 
-def test_reason_accepts_any_character(at_desk: Client, acme: Account) -> None:
+def test_reason_accepts_any_character(reviewer: Client, acme: Account) -> None:
     [entry] = remember(acme, "The gate opens at nine.")
     form = {"version": "1", "reason": "a\x00b"}
-    assert at_desk.post(f"/memory/{entry.pk}/forget/", form).status_code == 302
+    assert reviewer.post(f"/memory/{entry.pk}/forget/", form).status_code == 302
 
 
 def test_flagged_memory_shows_a_warning(client: Client, alice: User, acme: Account) -> None:

@@ -7,9 +7,10 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from memory.actions.entries import write_batch
-from memory.actions.review import Decision, edit
+from memory.actions.review import edit
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
+from tests import makers
 from tests.web.browser import Visitor
 
 pytestmark = pytest.mark.browser
@@ -30,7 +31,7 @@ def entries(acme: Account) -> list[MemoryEntry]:
 
 def said_by_another(account: Account, entry: MemoryEntry, text: str) -> None:
     with acting(account):
-        edit(Decision(account_id=account.pk, entry_id=entry.pk, actor=SYSTEM), {"content": text})
+        edit(makers.decision(entry), {"content": text})
 
 
 def test_memory_is_found_and_edited_with_a_conflict(

@@ -6,42 +6,36 @@ from pytest_django import DjangoAssertNumQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account
 from memory.actions.entries import write_batch
-from memory.actions.review import Decision, pin
+from memory.actions.review import pin
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.rules.filling import fill_rules
+from tests.web.pages import HTMX
 
-HTMX = {"HX-Request": "true"}
 PANELS = ("/memory/summary/", "/rules/summary/", "/ledger/summary/", "/operations/summary/")
 
 
-@pytest.fixture
-def desk(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
+def panel(reviewer: Client) -> str:
+    return str(reviewer.get("/memory/summary/", headers=HTMX).content.decode())
 
 
-def panel(desk: Client) -> str:
-    return str(desk.get("/memory/summary/", headers=HTMX).content.decode())
-
-
-def test_every_panel_is_polled(desk: Client) -> None:
-    page = desk.get("/").content.decode()
+def test_every_panel_is_polled(reviewer: Client) -> None:
+    page = reviewer.get("/").content.decode()
     for address in PANELS:
         assert f'hx-get="{address}"' in page
         assert f'data-poll="{address}"' in page
         assert f'<a href="{address}">' in page, "and can be reached without JavaScript"
 
 
-def test_empty_account_shows_the_first_command(desk: Client) -> None:
-    assert "/v1/memory/store -H" in panel(desk)
+def test_empty_account_shows_the_first_command(reviewer: Client) -> None:
+    assert "/v1/memory/store -H" in panel(reviewer)
 
 
 def test_panel_counts_pending_work(
-    desk: Client,
+    reviewer: Client,
     acme: Account,
     provider: FakeProvider,
     django_assert_max_num_queries: DjangoAssertNumQueries,
@@ -49,9 +43,9 @@ def test_panel_counts_pending_work(
     with acting(acme):
         drafts = [NewEntry(text="<b>Tea</b> at noon.", user_id="ada"), NewEntry(text="Two.")]
         made = write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=drafts)).entries
-        pin(Decision(account_id=acme.pk, entry_id=made[0].pk, actor=SYSTEM))
+        pin(makers.decision(made[0]))
     with django_assert_max_num_queries(20):
-        shown = panel(desk)
+        shown = panel(reviewer)
     assert '<a href="/memory/?sort=-created_at">2</a>' in shown
     assert '<a href="/memory/?embedding=PENDING">2</a>' in shown
     assert "oldest: <time" in " ".join(shown.split())
@@ -59,35 +53,36 @@ def test_panel_counts_pending_work(
     assert "kmapp (system)" in shown
     assert "&lt;b&gt;Tea" in shown
     makers.settle()
-    assert '<a href="/memory/?embedding=PENDING">0</a>' in panel(desk)
+    assert '<a href="/memory/?embedding=PENDING">0</a>' in panel(reviewer)
 
 
 @pytest.mark.parametrize("number", [1, 20])
 def test_panel_counts_pending_rules(
-    desk: Client,
+    reviewer: Client,
     acme: Account,
     number: int,
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     assert (
-        "No rules need your attention" in desk.get("/rules/summary/", headers=HTMX).content.decode()
+        "No rules need your attention"
+        in reviewer.get("/rules/summary/", headers=HTMX).content.decode()
     )
     fill_rules(acme, number)
     with django_assert_max_num_queries(14):
-        shown = desk.get("/rules/summary/", headers=HTMX).content.decode()
+        shown = reviewer.get("/rules/summary/", headers=HTMX).content.decode()
     assert f'<a href="/rules/">{number}</a>' in shown
     assert f'<a href="/rules/?suggestion=promote">{number}</a>' in shown
     assert "rules performing poorly" not in shown, "what is nothing takes no place"
 
 
 @pytest.mark.parametrize("address", PANELS)
-def test_unchanged_panel_responds_304(desk: Client, acme: Account, address: str) -> None:
-    first = desk.get(address, headers=HTMX)
+def test_unchanged_panel_responds_304(reviewer: Client, acme: Account, address: str) -> None:
+    first = reviewer.get(address, headers=HTMX)
     tag = {"If-None-Match": first.headers["ETag"]}
-    again = desk.get(address, headers=HTMX | tag)
+    again = reviewer.get(address, headers=HTMX | tag)
     assert (again.status_code, again.content) == (304, b"")
     fill_rules(acme, 1)
     with acting(acme):
         batch = Batch(entries=[NewEntry(text="News.", user_id="ada")])
         write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch)
-    assert desk.get(address, headers=HTMX | tag).status_code == 200
+    assert reviewer.get(address, headers=HTMX | tag).status_code == 200

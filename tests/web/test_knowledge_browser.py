@@ -50,9 +50,7 @@ def paths(acme: Account) -> list[str]:
     ]
 
 
-def test_question_is_saved_and_compared(
-    visitor: Visitor, ada: User, paths: list[str]
-) -> None:
+def test_question_is_saved_and_compared(visitor: Visitor, ada: User, paths: list[str]) -> None:
     visitor.sign_in(ada)
     visitor.go("/knowledge/comparison/?left=v1&right=v3")
     page = visitor.page
@@ -65,9 +63,7 @@ def test_question_is_saved_and_compared(
 
 
 @pytest.mark.timeout(900)
-def test_knowledge_pages_are_accessible(
-    visitor: Visitor, ada: User, paths: list[str]
-) -> None:
+def test_knowledge_pages_are_accessible(visitor: Visitor, ada: User, paths: list[str]) -> None:
     visitor.sign_in(ada)
     wrong = [one for path in paths for one in visitor.inspect(path)]
     assert wrong == []

@@ -14,9 +14,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from kmapp.text import tokens
 from memory.actions.entries import write_batch
-from memory.actions.review import Decision, forget
+from memory.actions.review import forget
 from memory.models import MemoryEntry, MemoryRating, Viewer
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from memory.retrieval.lab import Endpoint, Question, reasons, try_out
@@ -26,15 +25,12 @@ from memory.retrieval.score_breakdown import UNITS, bar
 from memory.retrieval.search import Hit, Search, search
 from tests import makers
 from tests.fake_provider import FakeProvider
+from tests.web.pages import HTMX, html
+
+pytestmark = pytest.mark.usefixtures("tokenizer")
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def tokenizer() -> None:
-    """Its tables take seconds to load: done before a transaction stands idle meanwhile."""
-    tokens.count("tea")
 
 
 def hit(*, score: float = 0.5, **said: Any) -> Hit:
@@ -58,7 +54,9 @@ def hit(*, score: float = 0.5, **said: Any) -> Hit:
         ({"score": 0.1, "status": "proposed"}, True, ["not approved", "below the minimum score"]),
     ],
 )
-def test_reasons_for_missing_entries(said: dict[str, Any], *, visible: bool, why: list[str]) -> None:
+def test_reasons_for_missing_entries(
+    said: dict[str, Any], *, visible: bool, why: list[str]
+) -> None:
     found = reasons(hit(**said), Search(query="tea", min_score=0.2), visible=visible, now=NOW)
     assert [any(word in str(reason) for reason in found) for word in why] == [True] * len(why)
     assert len(found) == len(why)
@@ -103,14 +101,12 @@ def stocked(
         batch = Batch(entries=list(drafts.values()))
         made = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
         names = dict(zip(drafts, made, strict=True))
-        forget(Decision(account_id=acme.pk, entry_id=names["gone"].pk, actor=SYSTEM))
+        forget(makers.decision(names["gone"]))
     makers.settle()
     return names
 
 
-def test_lab_search_matches_the_api(
-    acme: Account, stocked: dict[str, MemoryEntry]
-) -> None:
+def test_lab_search_matches_the_api(acme: Account, stocked: dict[str, MemoryEntry]) -> None:
     asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
     trial = try_out(acme.pk, Question(search=asked, most=2))
     told = [(one.hit.entry.pk, one.hit.score) for one in trial.hits]
@@ -129,9 +125,7 @@ def test_lab_search_matches_the_api(
     assert alone.missed[0].hit.parts["dense"] == 0
 
 
-def test_lab_endpoints_match_the_api(
-    acme: Account, stocked: dict[str, MemoryEntry]
-) -> None:
+def test_lab_endpoints_match_the_api(acme: Account, stocked: dict[str, MemoryEntry]) -> None:
     with acting(acme):
         link = NewEdge(
             type="related_to",
@@ -158,13 +152,11 @@ def test_lab_endpoints_match_the_api(
     assert stocked["far"].pk in reached
 
 
-def test_query_as_of_an_instant(
-    page: Client, stocked: dict[str, MemoryEntry]
-) -> None:
+def test_query_as_of_an_instant(reviewer: Client, stocked: dict[str, MemoryEntry]) -> None:
     then = timezone.localtime() - DAY
     asked = {"query": "when is tea served", "user_id": "ada"}
-    now = text_of(page.get("/lab/", asked))
-    before = text_of(page.get("/lab/", {**asked, "as_of": f"{then:%Y-%m-%dT%H:%M}"}))
+    now = html(reviewer.get("/lab/", asked))
+    before = html(reviewer.get("/lab/", {**asked, "as_of": f"{then:%Y-%m-%dT%H:%M}"}))
     assert "3 memories returned" in now
     assert "No results" in before
     assert "as_of" in before.split("Same query through the API")[1]
@@ -172,24 +164,14 @@ def test_query_as_of_an_instant(
 
 @pytest.mark.parametrize("door", ["recall", "inject"])
 def test_page_offers_every_endpoint(
-    page: Client, stocked: dict[str, MemoryEntry], door: str
+    reviewer: Client, stocked: dict[str, MemoryEntry], door: str
 ) -> None:
     asked = {"query": "when is tea served", "user_id": "ada", "door": door}
-    text = text_of(page.get("/lab/", asked))
+    text = html(reviewer.get("/lab/", asked))
     assert "Tea is served at noon." in text
     assert ("Prompt block" in text) == (door == "inject")
     assert f"/v1/memory/{door}" in text
-    assert page.get("/lab/", {**asked, "meaning": "off"}).status_code == 400
-
-
-@pytest.fixture
-def page(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
-
-
-def text_of(answer: Any) -> str:
-    return str(answer.content.decode())
+    assert reviewer.get("/lab/", {**asked, "meaning": "off"}).status_code == 400
 
 
 def sums(text: str) -> Sequence[tuple[float, float]]:
@@ -202,10 +184,8 @@ def sums(text: str) -> Sequence[tuple[float, float]]:
     return list(zip(scores, bars, strict=True))
 
 
-def test_score_parts_on_the_page_add_up(
-    page: Client, stocked: dict[str, MemoryEntry]
-) -> None:
-    text = text_of(page.get("/lab/", {"query": "when is tea served", "user_id": "ada"}))
+def test_score_parts_on_the_page_add_up(reviewer: Client, stocked: dict[str, MemoryEntry]) -> None:
+    text = html(reviewer.get("/lab/", {"query": "when is tea served", "user_id": "ada"}))
     assert len(sums(text)) == len(stocked)
     assert all(score == pytest.approx(total, abs=1e-6) for score, total in sums(text))
     for words in (
@@ -219,16 +199,16 @@ def test_score_parts_on_the_page_add_up(
 
 
 def test_two_queries_are_compared(
-    page: Client,
+    reviewer: Client,
     stocked: dict[str, MemoryEntry],
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     asked = {"query": "when is tea served", "user_id": "ada", "limit": "1", "compare": "on"}
-    first = text_of(page.get("/lab/", asked))
+    first = html(reviewer.get("/lab/", asked))
     assert 'name="b-user_id" value="ada"' in first, "at first both ways are the same"
     # Six searches: each way as agents ask, further down, and over what is kept back.
     with django_assert_max_num_queries(100):
-        other = text_of(page.get("/lab/", {**asked, "b-user_id": "lin", "b-limit": "3"}))
+        other = html(reviewer.get("/lab/", {**asked, "b-user_id": "lin", "b-limit": "3"}))
     assert "A · 1 memory returned" in other
     assert "B · 1 memory returned" in other
     assert "<small>new</small>" in other
@@ -238,37 +218,38 @@ def test_two_queries_are_compared(
     "said",
     [{"limit": "0"}, {"limit": "9999"}, {"min_score": "2"}, {"min_score": "nan"}, {"kind": "x"}],
 )
-def test_rejects_invalid_queries(page: Client, said: dict[str, str]) -> None:
-    assert page.get("/lab/", {"query": "tea", **said}).status_code == 400
+def test_rejects_invalid_queries(reviewer: Client, said: dict[str, str]) -> None:
+    assert reviewer.get("/lab/", {"query": "tea", **said}).status_code == 400
 
 
-def test_query_text_is_escaped(page: Client, acme: Account, provider: FakeProvider) -> None:
-    text = text_of(page.get("/lab/", {"query": "it's <b>tea</b>", "user_id": "<i>"}))
+def test_query_text_is_escaped(reviewer: Client, acme: Account, provider: FakeProvider) -> None:
+    text = html(reviewer.get("/lab/", {"query": "it's <b>tea</b>", "user_id": "<i>"}))
     assert "<b>tea</b>" not in text
     assert "it&#x27;\\&#x27;&#x27;s" in text, "a quote stays inside its string in a shell"
     assert "No results" in text
 
 
 def test_result_is_rated_and_unrated(
-    page: Client, acme: Account, stocked: dict[str, MemoryEntry], alice: User
+    reviewer: Client, acme: Account, stocked: dict[str, MemoryEntry], alice: User
 ) -> None:
     noon = stocked["noon"]
     address = f"/memory/{noon.pk}/rate/"
-    part = page.post(address, {"outcome": "negative"}, headers={"HX-Request": "true"})
-    assert 'value="neutral" aria-pressed="true"' in text_of(part)
-    shown = text_of(page.get("/lab/", {"query": "tea at noon", "user_id": "ada"}))
-    assert shown.count('aria-pressed="true">') > text_of(page.get("/lab/")).count(
+    part = reviewer.post(address, {"outcome": "negative"}, headers=HTMX)
+    assert 'value="neutral" aria-pressed="true"' in html(part)
+    shown = html(reviewer.get("/lab/", {"query": "tea at noon", "user_id": "ada"}))
+    assert shown.count('aria-pressed="true">') > html(reviewer.get("/lab/")).count(
         'aria-pressed="true">'
     )
     with acting(acme):
         rating = MemoryRating.objects.of(acme).get()
         assert (rating.outcome, rating.rater) == ("negative", f"user:{alice.pk}")
         assert MemoryEntry.objects.get(pk=noon.pk).salience < noon.salience
-    back = page.post(address, {"outcome": "neutral", "next": "/lab/?query=tea"})
+    back = reviewer.post(address, {"outcome": "neutral", "next": "/lab/?query=tea"})
     assert back.headers["Location"] == "/lab/?query=tea"
     with acting(acme):
         assert MemoryEntry.objects.get(pk=noon.pk).salience == pytest.approx(noon.salience)
-    assert page.post(address, {"outcome": "splendid"}).status_code == 400
+    assert reviewer.post(address, {"outcome": "splendid"}).status_code == 400
     assert (
-        page.post(f"/memory/{stocked['gone'].pk}/rate/", {"outcome": "negative"}).status_code == 409
+        reviewer.post(f"/memory/{stocked['gone'].pk}/rate/", {"outcome": "negative"}).status_code
+        == 409
     )

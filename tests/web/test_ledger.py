@@ -11,17 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account
 from kmapp.ledger.chain import Head, Problem
 from kmapp.ledger.models import Checkpoint, Commit
 from tests import makers
-
-
-@pytest.fixture
-def reviewer(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
+from tests.web.pages import HTMX
 
 
 def sign(commit: Commit) -> None:
@@ -100,7 +94,7 @@ def test_home_page_does_not_count_commits(reviewer: Client, acme: Account) -> No
         first, *later = Commit.objects.of(acme).order_by("seq")
         sign(first)
     with CaptureQueriesContext(connection) as asked:
-        answer = reviewer.get("/ledger/summary/", headers={"HX-Request": "true"})
+        answer = reviewer.get("/ledger/summary/", headers=HTMX)
     shown = re.findall(r'<dd><a href="/ledger/">(\d+)</a>', answer.content.decode())
     assert shown == [str(len(later)), str(1 + len(later))]
     of_commits = [each["sql"] for each in asked if "ledger_commit" in each["sql"]]

@@ -30,7 +30,7 @@ from tests.payloads import PAYLOADS
 from tests.rules.making import rule, select
 from tests.web.browser import Visitor
 from tests.web.crawler import Garden, Walk, Watch
-from tests.web.reviewing import proposed
+from tests.web.proposals import propose
 from tests.web.staff import MODELS, address
 from tests.web.stored_payloads import TEXTS, WORD, Planter
 
@@ -105,7 +105,7 @@ def garden(committed: str, provider: FakeProvider) -> Iterator[Garden]:
     made = estate("Acme")
     account, boss, word = made.account, made.admin, made.word
     User.objects.filter(pk=boss.pk).update(is_staff=True, is_superuser=True)
-    proposal = proposed(account, f"The {word} opens at ten.")[0]
+    proposal = propose(account, f"The {word} opens at ten.")[0]
     grow(account, word)
     makers.settle()
     with acting(account):
@@ -163,9 +163,7 @@ def tables(account: Account) -> Iterator[str]:
         yield address(model, f"{quote(str(row.pk))}/change/") if row else address(model)
 
 
-def test_no_payload_becomes_markup(
-    visitor: Visitor, watch: Watch, garden: Garden
-) -> None:
+def test_no_payload_becomes_markup(visitor: Visitor, watch: Watch, garden: Garden) -> None:
     planted = garden.planter.planted
     assert {name for name, texts in planted.items() if len(texts) < len(TEXTS)} <= FEW
     assert all(planted.values())
@@ -180,7 +178,9 @@ def test_no_payload_becomes_markup(
 
 
 @pytest.mark.long
-def test_no_payload_becomes_markup_in_chinese(visitor: Visitor, watch: Watch, garden: Garden) -> None:
+def test_no_payload_becomes_markup_in_chinese(
+    visitor: Visitor, watch: Watch, garden: Garden
+) -> None:
     visitor.sign_in(garden.boss)
     visitor.prefers(theme="dark", language="zh-hans")
     walk = Walk(visitor, watch, garden)

@@ -12,28 +12,18 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, User
 from memory.actions.entries import write_batch
-from memory.actions.review import Decision, pin, undo
+from memory.actions.review import pin, undo
 from memory.actions.settings import update_policy
 from memory.jobs.tasks import forget_expired_memories
 from memory.models import MemoryEntry, MemorySettings, MemoryVersion
 from memory.models.entry_input import Batch, NewEntry
 from tests import makers
-
-
-@pytest.fixture
-def admin(ada: User) -> Client:
-    client = Client()
-    client.force_login(ada)
-    return client
+from tests.web.pages import html
 
 
 def settings_of(account: Account) -> MemorySettings:
     with acting(account):
         return MemorySettings.objects.get_or_default(account.pk)
-
-
-def page(answer: Any) -> str:
-    return str(answer.content.decode())
 
 
 def written(account: Account, *texts: str, days_ago: int, kind: str = "event") -> list[MemoryEntry]:
@@ -56,16 +46,14 @@ def test_reviewer_can_view_but_not_change(
     with django_assert_max_num_queries(16):
         shown = client.get("/policy/")
     assert shown.status_code == 200
-    assert "<fieldset disabled>" in page(shown)
-    assert 'type="submit">Save' not in page(shown)
+    assert "<fieldset disabled>" in html(shown)
+    assert 'type="submit">Save' not in html(shown)
     answer = client.post("/policy/set/", {"section": "redaction", "version": "0"})
     assert answer.status_code == 403
     assert settings_of(acme).version == 0
 
 
-def test_admin_changes_every_section(
-    admin: Client, acme: Account, key: tuple[ApiKey, str]
-) -> None:
+def test_admin_changes_every_section(admin: Client, acme: Account, key: tuple[ApiKey, str]) -> None:
     said: dict[str, dict[str, Any]] = {
         "review": {"visibilities": ["user"], "review_kinds": ["skill"], "review_keys": [key[0].pk]},
         "redaction": {"redact": ["secret"]},
@@ -89,7 +77,7 @@ def test_admin_changes_every_section(
     assert found.forget_after == {"event": 90}
     assert found.instructions == "Note the numbers of orders."
     assert found.categories == {"orders": "what was bought", "客诉": "抱怨了什么"}
-    text = page(admin.get("/policy/"))
+    text = html(admin.get("/policy/"))
     for words in ("Why use.", "event 90 days", "skill", "test key", "Ada", "commit "):
         assert words in text
     for before, after in (("0.5", "0.6"), ("on", "off"), ("no limit", "event 90 days")):
@@ -131,7 +119,7 @@ def test_rejects_a_stale_version(admin: Client, acme: Account) -> None:
     form = {"section": "redaction", "version": "0", "redact": []}
     answer = admin.post("/policy/set/", form)
     assert answer.status_code == 409
-    assert "Someone changed the policy" in page(answer)
+    assert "Someone changed the policy" in html(answer)
     assert settings_of(acme).account.redact != []
 
 
@@ -142,14 +130,14 @@ def test_retention_that_forgets_needs_confirmation(admin: Client, acme: Account)
     form = {"section": "retention", "version": "0", "event": "30"}
     asked = admin.post("/policy/set/", form)
     assert asked.status_code == 200
-    assert "Save and forget 2 memories" in page(asked)
+    assert "Save and forget 2 memories" in html(asked)
     assert settings_of(acme).forget_after == {}
     with acting(acme):
-        pin(Decision(account_id=acme.pk, entry_id=old[0].pk, actor=SYSTEM))
+        pin(makers.decision(old[0]))
     drifted = admin.post("/policy/set/", {**form, "count": "2"})
-    assert "Save and forget 1 memory" in page(drifted)
+    assert "Save and forget 1 memory" in html(drifted)
     assert admin.post("/policy/set/", {**form, "count": "1"}).status_code == 302
-    assert 'data-label="Expiring within the hour"><a' in page(admin.get("/policy/"))
+    assert 'data-label="Expiring within the hour"><a' in html(admin.get("/policy/"))
 
 
 def test_retention_forgets_only_expired_entries(acme: Account, rival: Account) -> None:
@@ -157,7 +145,7 @@ def test_retention_forgets_only_expired_entries(acme: Account, rival: Account) -
         others = written(rival, "Theirs.", days_ago=400)[0]
     with acting(acme):
         old, pinned = written(acme, "An old event.", "A pinned one.", days_ago=40)
-        pin(Decision(account_id=acme.pk, entry_id=pinned.pk, actor=SYSTEM))
+        pin(makers.decision(pinned))
         fact = written(acme, "An old fact.", days_ago=40, kind="fact")[0]
         update_policy(acme.pk, {"forget_after": {"event": 30}}, actor=SYSTEM)
     assert forget_expired_memories() == 1
@@ -168,7 +156,7 @@ def test_retention_forgets_only_expired_entries(acme: Account, rival: Account) -
         assert "30 days" in version.reason
         kept = MemoryEntry.objects.of(acme).filter(status="active")
         assert {entry.pk for entry in kept} == {pinned.pk, fact.pk}
-        undo(Decision(account_id=acme.pk, entry_id=old.pk, actor=SYSTEM))
+        undo(makers.decision(old))
     assert forget_expired_memories() == 0, "taken back, it has as long again"
     with acting(rival):
         assert MemoryEntry.objects.get(pk=others.pk).status == "active"
@@ -182,7 +170,7 @@ def test_expired_entry_can_be_restored_alone(acme: Account) -> None:
     with acting(acme):
         rows = MemoryVersion.objects.of(acme).filter(version=2)
         assert rows.values("commit").distinct().count() == 1
-        taken = undo(Decision(account_id=acme.pk, entry_id=one.pk, actor=SYSTEM))
+        taken = undo(makers.decision(one))
         assert [entry.pk for entry in taken] == [one.pk]
         assert MemoryEntry.objects.get(pk=other.pk).status == "forgotten"
 

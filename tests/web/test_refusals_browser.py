@@ -12,7 +12,7 @@ from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.web.browser import Visitor
-from tests.web.reviewing import proposed
+from tests.web.proposals import propose
 
 pytestmark = pytest.mark.browser
 
@@ -23,9 +23,7 @@ def reviewer(visitor: Visitor, alice: User) -> Visitor:
     return visitor
 
 
-def test_lab_result_is_rated(
-    reviewer: Visitor, acme: Account, provider: FakeProvider
-) -> None:
+def test_lab_result_is_rated(reviewer: Visitor, acme: Account, provider: FakeProvider) -> None:
     draft = NewEntry(text="The tea room opens at nine.", user_id="u")
     with acting(acme):
         write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[draft]))
@@ -43,13 +41,13 @@ def test_lab_result_is_rated(
 
 
 def test_changed_count_decides_nothing(reviewer: Visitor, acme: Account) -> None:
-    proposed(acme, "First words.", "Second words.")
+    propose(acme, "First words.", "Second words.")
     page = reviewer.page
     reviewer.go("/review/")
     page.keyboard.press("b")
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("all 2 pending proposals")).to_be_visible()
-    proposed(acme, "Third words.")
+    propose(acme, "Third words.")
     page.wait_for_load_state("networkidle")
     dialog.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("The number changed after you opened this page.")).to_be_visible()
@@ -61,8 +59,8 @@ def test_changed_count_decides_nothing(reviewer: Visitor, acme: Account) -> None
 def test_reviewer_cannot_open_foreign_or_admin_pages(
     reviewer: Visitor, acme: Account, rival: Account
 ) -> None:
-    [theirs] = proposed(rival, "Rival words.")
-    [ours] = proposed(acme, "Our words.")
+    [theirs] = propose(rival, "Rival words.")
+    [ours] = propose(acme, "Our words.")
     page = reviewer.page
     for path in (f"/memory/{theirs.pk}/", f"/review/?at={theirs.pk}"):
         answer = page.goto(reviewer.base + path)
@@ -79,7 +77,7 @@ def test_reviewer_cannot_open_foreign_or_admin_pages(
 
 
 def test_erasure_needs_the_typed_count(visitor: Visitor, ada: User, acme: Account) -> None:
-    [entry] = proposed(acme, "Words to erase.")
+    [entry] = propose(acme, "Words to erase.")
     visitor.sign_in(ada)
     page = visitor.page
     visitor.go(f"/memory/erase/?id={entry.pk}")

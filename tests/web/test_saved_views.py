@@ -14,9 +14,8 @@ from kmapp.accounts.models import Account, User
 from memory.actions.exports import record_export
 from memory.models import MemoryExport, SavedView
 from tests import makers
-from tests.web.test_entries import at_desk, page, remember
-
-__all__ = ["at_desk"]
+from tests.web.pages import html
+from tests.web.test_entries import remember
 
 
 def view_of(account: Account, owner: User, name: str, **more: Any) -> SavedView:
@@ -25,62 +24,62 @@ def view_of(account: Account, owner: User, name: str, **more: Any) -> SavedView:
 
 
 def test_view_is_created_opened_changed_and_deleted(
-    at_desk: Client, acme: Account, alice: User
+    reviewer: Client, acme: Account, alice: User
 ) -> None:
     remember(acme, "A fact.")
     said = {"name": " Facts ", "query": "kind=fact&page=9&colour=red", "shared": "yes"}
-    kept = at_desk.post("/memory/views/", said)
+    kept = reviewer.post("/memory/views/", said)
     with acting(acme):
         view = SavedView.objects.get()
     assert (view.name, view.query, view.shared) == ("Facts", "kind=fact", True)
     assert kept.headers["Location"] == f"/memory/?kind=fact&view={view.pk}"
-    opened = page(at_desk.get(kept.headers["Location"]))
+    opened = html(reviewer.get(kept.headers["Location"]))
     assert "Facts" in opened
     assert "Modified" not in opened
-    other = page(at_desk.get(f"/memory/?kind=fact&status=active&view={view.pk}"))
+    other = html(reviewer.get(f"/memory/?kind=fact&status=active&view={view.pk}"))
     assert "Modified" in other
-    at_desk.post(f"/memory/views/{view.pk}/", {"query": "kind=fact&status=active"})
+    reviewer.post(f"/memory/views/{view.pk}/", {"query": "kind=fact&status=active"})
     with acting(acme):
         view.refresh_from_db()
     assert view.query == "status=active&kind=fact"
-    at_desk.post("/memory/views/", {"name": "Facts", "query": "kind=event"})
+    reviewer.post("/memory/views/", {"name": "Facts", "query": "kind=event"})
     with acting(acme):
         assert [(v.query, v.shared) for v in SavedView.objects.all()] == [("kind=event", False)]
-    at_desk.post(f"/memory/views/{view.pk}/delete/")
+    reviewer.post(f"/memory/views/{view.pk}/delete/")
     with acting(acme):
         assert not SavedView.objects.exists()
 
 
 def test_outdated_view_names_ignored_parameters(
-    at_desk: Client, acme: Account, alice: User
+    reviewer: Client, acme: Account, alice: User
 ) -> None:
     remember(acme, "A fact.")
     view = view_of(acme, alice, "Old", query="kind=fact&mood=good&column=gone")
     link = f"/memory/?{view.query}&view={view.pk}"
-    assert link.replace("&", "&amp;") in page(at_desk.get("/memory/"))
-    said = page(at_desk.get(link))
+    assert link.replace("&", "&amp;") in html(reviewer.get("/memory/"))
+    said = html(reviewer.get(link))
     assert "not recognized" in said
     assert "mood" in said
     assert "A fact." in said
 
 
-def test_user_sees_own_and_shared_views(at_desk: Client, acme: Account, ada: User) -> None:
+def test_user_sees_own_and_shared_views(reviewer: Client, acme: Account, ada: User) -> None:
     mine = view_of(acme, ada, "Adas secret")
     shared = view_of(acme, ada, "Adas gift", shared=True)
-    said = page(at_desk.get("/memory/"))
+    said = html(reviewer.get("/memory/"))
     assert "Adas gift" in said
     assert "Adas secret" not in said
-    assert at_desk.post(f"/memory/views/{mine.pk}/delete/").status_code == 404
+    assert reviewer.post(f"/memory/views/{mine.pk}/delete/").status_code == 404
     for deed in ("", "delete/"):
-        assert at_desk.post(f"/memory/views/{shared.pk}/{deed}").status_code == 403
+        assert reviewer.post(f"/memory/views/{shared.pk}/{deed}").status_code == 403
     admin = Client()
     admin.force_login(makers.member(acme, "adam", role="admin"))
     assert admin.post(f"/memory/views/{shared.pk}/delete/").status_code == 302
 
 
 @pytest.mark.parametrize("name", ["", " ", "\x00"])
-def test_view_needs_a_name(at_desk: Client, acme: Account, name: str) -> None:
-    assert at_desk.post("/memory/views/", {"name": name, "query": ""}).status_code == 400
+def test_view_needs_a_name(reviewer: Client, acme: Account, name: str) -> None:
+    assert reviewer.post("/memory/views/", {"name": name, "query": ""}).status_code == 400
 
 
 def test_erased_user_is_removed_from_views_and_exports(
@@ -97,11 +96,11 @@ def test_erased_user_is_removed_from_views_and_exports(
             record_export(acme.pk, SYSTEM, form=MemoryExport.Form.CSV, query=query, number=1)
     admin = Client()
     admin.force_login(ada)
-    counted = page(admin.get("/memory/erase/?user_id=ann"))
+    counted = html(admin.get("/memory/erase/?user_id=ann"))
     [ticket] = re.findall(r'name="ticket" value="([^"]+)"', counted)
     said = {"ticket": ticket, "count": "1", "typed": "erase 1"}
     done = admin.post("/memory/erase/?user_id=ann", said)
-    assert done.status_code == 302, page(done)
+    assert done.status_code == 302, html(done)
     with acting(acme):
         assert {view.name for view in SavedView.objects.all()} == set(kept)
         assert [row.query for row in MemoryExport.objects.all()] == ["user_id=anna"]

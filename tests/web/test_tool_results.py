@@ -14,20 +14,11 @@ from context.models.archives import NewResult
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from kmapp.text import tokens
+from tests.web.pages import html
+
+pytestmark = pytest.mark.usefixtures("tokenizer")
 
 FORM = {"archive_threshold": "500", "retention_days": "30", "language": "zh", "version": "0"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def tokenizer() -> None:
-    tokens.count("warm")
-
-
-@pytest.fixture
-def at_desk(client: Client, ada: User) -> Client:
-    client.force_login(ada)
-    return client
 
 
 def kept(account: Account, *texts: str, **more: Any) -> list[ToolResultArchive]:
@@ -37,11 +28,7 @@ def kept(account: Account, *texts: str, **more: Any) -> list[ToolResultArchive]:
         return store_archives(settings, SYSTEM, [NewResult(text=text, **more) for text in texts])[0]
 
 
-def page(answer: Any) -> str:
-    return str(answer.content.decode())
-
-
-def test_list_is_filtered(at_desk: Client, acme: Account) -> None:
+def test_list_is_filtered(admin: Client, acme: Account) -> None:
     kept(acme, "The kiln is hot.")
     kept(acme, "The gate is shut.", tool_name="ask", conversation_id="c2")
     for query, shown, hidden in (
@@ -49,46 +36,46 @@ def test_list_is_filtered(at_desk: Client, acme: Account) -> None:
         ({"tool_name": "look"}, "kiln", "gate"),
         ({"conversation_id": "c2"}, "gate", "The kiln"),
     ):
-        said = page(at_desk.get("/tool-results/", query))
+        said = html(admin.get("/tool-results/", query))
         assert shown in said
         assert hidden not in said
-    assert "Nothing matches" in page(at_desk.get("/tool-results/", {"thread_id": "x"}))
+    assert "Nothing matches" in html(admin.get("/tool-results/", {"thread_id": "x"}))
 
 
-def test_empty_list_shows_the_first_command(at_desk: Client) -> None:
-    assert "/v1/tool-results" in page(at_desk.get("/tool-results/"))
+def test_empty_list_shows_the_first_command(admin: Client) -> None:
+    assert "/v1/tool-results" in html(admin.get("/tool-results/"))
 
 
-def test_result_is_shown_whole_and_by_passage(at_desk: Client, acme: Account) -> None:
+def test_result_is_shown_whole_and_by_passage(admin: Client, acme: Account) -> None:
     [row] = kept(acme, "<b>The kiln</b> fires at 1280 degrees.\n" + "The gate is shut. " * 90)
-    said = page(at_desk.get(f"/tool-results/{row.pk}/", {"about": "kiln degrees"}))
+    said = html(admin.get(f"/tool-results/{row.pk}/", {"about": "kiln degrees"}))
     assert "&lt;b&gt;The kiln&lt;/b&gt;" in said
     assert "characters 0 to" in said
     assert f"load_tool_history(uuid=&quot;{row.pk}&quot;)" in said
-    assert "No passage" in page(at_desk.get(f"/tool-results/{row.pk}/", {"about": "zebra"}))
+    assert "No passage" in html(admin.get(f"/tool-results/{row.pk}/", {"about": "zebra"}))
 
 
-def test_erasing_needs_confirmation(at_desk: Client, acme: Account) -> None:
+def test_erasing_needs_confirmation(admin: Client, acme: Account) -> None:
     [row] = kept(acme, "The kiln is hot.")
-    assert "Erase this tool result?" in page(at_desk.get(f"/tool-results/{row.pk}/erase/"))
-    assert at_desk.post(f"/tool-results/{row.pk}/erase/", {"reason": "old"}).status_code == 302
-    assert at_desk.get(f"/tool-results/{row.pk}/").status_code == 404
+    assert "Erase this tool result?" in html(admin.get(f"/tool-results/{row.pk}/erase/"))
+    assert admin.post(f"/tool-results/{row.pk}/erase/", {"reason": "old"}).status_code == 302
+    assert admin.get(f"/tool-results/{row.pk}/").status_code == 404
 
 
-def test_retention_that_erases_needs_confirmation(at_desk: Client, acme: Account) -> None:
+def test_retention_that_erases_needs_confirmation(admin: Client, acme: Account) -> None:
     [row] = kept(acme, "The kiln is hot.")
     with acting(acme):
         then = timezone.now() - timedelta(days=40)
         ToolResultArchive.objects.of(acme).update(created_at=then)
-    assert "Next to be erased" in page(at_desk.get("/tool-results/keeping/"))
-    asked = page(at_desk.post("/tool-results/keeping/set/", FORM))
+    assert "Next to be erased" in html(admin.get("/tool-results/keeping/"))
+    asked = html(admin.post("/tool-results/keeping/set/", FORM))
     assert "Save and erase 1 tool result" in asked
-    done = at_desk.post("/tool-results/keeping/set/", {**FORM, "count": "1"})
+    done = admin.post("/tool-results/keeping/set/", {**FORM, "count": "1"})
     assert done.status_code == 302
-    said = page(at_desk.get("/tool-results/keeping/"))
+    said = html(admin.get("/tool-results/keeping/"))
     assert "Next to be erased" not in said
     assert str(row.pk) in said
-    assert "will be erased within the hour" in page(at_desk.get("/tool-results/"))
+    assert "will be erased within the hour" in html(admin.get("/tool-results/"))
 
 
 @pytest.mark.parametrize(
@@ -101,32 +88,32 @@ def test_retention_that_erases_needs_confirmation(at_desk: Client, acme: Account
         ("language", "fr"),
     ],
 )
-def test_rejects_invalid_settings(at_desk: Client, field: str, value: str) -> None:
-    assert at_desk.post("/tool-results/keeping/set/", {**FORM, field: value}).status_code == 422
+def test_rejects_invalid_settings(admin: Client, field: str, value: str) -> None:
+    assert admin.post("/tool-results/keeping/set/", {**FORM, field: value}).status_code == 422
 
 
-def test_thresholds_per_tool_are_saved(at_desk: Client, acme: Account) -> None:
+def test_thresholds_per_tool_are_saved(admin: Client, acme: Account) -> None:
     form = {**FORM, "tool_thresholds": "look 900\n\nask me 20"}
-    assert at_desk.post("/tool-results/keeping/set/", form).status_code == 302
+    assert admin.post("/tool-results/keeping/set/", form).status_code == 302
     with acting(acme):
         settings = ContextSettings.objects.get_or_default(acme.pk)
         assert settings.tool_thresholds == {"look": 900, "ask me": 20}
-    assert "look 900" in page(at_desk.get("/tool-results/keeping/"))
-    assert at_desk.post("/tool-results/keeping/set/", form).status_code == 409
+    assert "look 900" in html(admin.get("/tool-results/keeping/"))
+    assert admin.post("/tool-results/keeping/set/", form).status_code == 409
 
 
 def test_reviewer_cannot_change_settings(client: Client, alice: User, acme: Account) -> None:
     client.force_login(alice)
     [row] = kept(acme, "The kiln is hot.")
-    assert "disabled" in page(client.get("/tool-results/keeping/"))
+    assert "disabled" in html(client.get("/tool-results/keeping/"))
     assert client.post("/tool-results/keeping/set/", FORM).status_code == 403
     assert client.post(f"/tool-results/{row.pk}/erase/").status_code == 403
 
 
 @pytest.mark.parametrize("path", ["/tool-results/", "/tool-results/keeping/"])
 def test_query_count_is_constant(
-    at_desk: Client, acme: Account, path: str, django_assert_max_num_queries: Callable[[int], Any]
+    admin: Client, acme: Account, path: str, django_assert_max_num_queries: Callable[[int], Any]
 ) -> None:
     kept(acme, *(f"Result {n}." for n in range(30)))
     with django_assert_max_num_queries(18):
-        assert at_desk.get(path).status_code == 200
+        assert admin.get(path).status_code == 200

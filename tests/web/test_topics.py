@@ -7,21 +7,16 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account, User
+from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from memory.actions.topic_growth import member_edges
 from memory.models import MemoryEntry, TopicSuggestion
 from tests.fake_provider import FakeProvider
 from tests.makers import settle
-from tests.memory.test_curating import topic
+from tests.memory.test_topic_actions import topic
+from tests.web.pages import HTMX
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def reviewer(client: Client, alice: User) -> Client:
-    client.force_login(alice)
-    return client
 
 
 def page(client: Client, address: str, **asked: Any) -> str:
@@ -122,7 +117,7 @@ def test_suggestions_are_accepted_and_declined(reviewer: Client, acme: Account) 
         new = MemoryEntry.objects.of(acme).filter(kind="topic").latest("pk")
     undo = f"/topics/{new.pk}/merge/?into={large.pk}"
     assert undo in said
-    back = reviewer.post(undo, headers={"HX-Request": "true"})
+    back = reviewer.post(undo, headers=HTMX)
     assert back.headers["HX-Redirect"] == f"/topics/{large.pk}/"
     with acting(acme):
         assert member_edges(acme.pk, large.pk).count() == 8

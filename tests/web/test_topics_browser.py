@@ -8,7 +8,7 @@ from kmapp.accounts.models import Account, User
 from memory.actions.topic_growth import member_edges
 from tests.fake_provider import FakeProvider
 from tests.makers import settle
-from tests.memory.test_curating import topic
+from tests.memory.test_topic_actions import topic
 from tests.web.browser import Visitor
 
 pytestmark = pytest.mark.browser

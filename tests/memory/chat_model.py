@@ -14,11 +14,11 @@ from memory.models import MemoryEntry
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 
-Said = Mapping[str, Any]
+RequestBody = Mapping[str, Any]
 FACTS, DECIDE, WORTH, REWRITE = "facts", "decisions", "should_store", "content"
 
 
-def asked_for(body: Said) -> str:
+def request_kind(body: RequestBody) -> str:
     """Which of our questions this is, by the form that its answer shall have."""
     form = body.get("response_format")
     if form is None:
@@ -37,19 +37,21 @@ def decision(item: int, event: str, memory: int | str | None = None, **more: Any
     return {**said, **more}
 
 
-def data_of(body: Said) -> dict[str, Any]:
+def request_data(body: RequestBody) -> dict[str, Any]:
     """What the model was given to decide about."""
     said = body["messages"][1]["content"]
     return dict(json.loads(said.removeprefix("<data>\n").removesuffix("\n</data>")))
 
 
-def script(facts: Sequence[Any], decisions: Sequence[Any] = ()) -> Callable[[Said], str]:
+def scripted_reply(
+    facts: Sequence[Any], decisions: Sequence[Any] = ()
+) -> Callable[[RequestBody], str]:
     """Answers with these facts and these decisions, whose memories are named by their texts."""
 
-    def reply(body: Said) -> str:
-        if asked_for(body) == FACTS:
+    def reply(body: RequestBody) -> str:
+        if request_kind(body) == FACTS:
             return json.dumps({"facts": list(facts)}, ensure_ascii=False)
-        numbers = {each["text"]: each["memory"] for each in data_of(body)["memories"]}
+        numbers = {each["text"]: each["memory"] for each in request_data(body)["memories"]}
         named = [
             {**each, "memory": numbers.get(each["memory"], each["memory"])} for each in decisions
         ]
@@ -58,28 +60,28 @@ def script(facts: Sequence[Any], decisions: Sequence[Any] = ()) -> Callable[[Sai
     return reply
 
 
-def with_chat(settings: Settings, provider: FakeProvider) -> None:
+def configure_chat(settings: Settings, provider: FakeProvider) -> None:
     settings.CHAT_MODEL = "talker"
     settings.OPENAI_BASE_URL = provider.url
     settings.OPENAI_API_KEY = "key"
 
 
-def work() -> None:
+def run_due_jobs() -> None:
     """Run the worker once over all that is due; what fails may fail."""
     resting.clear()
     for queue in QUEUES:
         deliver_due(queue)
 
 
-def told(agent: Agent, messages: Any, **ids: Any) -> dict[str, Any]:
+def add_conversation(agent: Agent, messages: Any, **ids: Any) -> dict[str, Any]:
     """Add a conversation, let the worker work, and ask what came of it."""
     body = {"messages": messages, **(ids or {"user_id": "mira"})}
     handed = agent.post("memory/add", body, 202)
-    work()
+    run_due_jobs()
     return dict(agent.get(f"events/{handed['event_id']}"))
 
 
-def known(account: Account, **more: Any) -> dict[str, str]:
+def current_memories(account: Account, **more: Any) -> dict[str, str]:
     """The texts that agents are told, with their kinds."""
     with acting(account):
         rows = MemoryEntry.objects.of(account).current().filter(**more)

@@ -48,9 +48,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("new", "old", "cosine", "relation"), PAIRS)
-def test_classifies_pairs(
-    new: str, old: str, cosine: float, relation: str | None
-) -> None:
+def test_classifies_pairs(new: str, old: str, cosine: float, relation: str | None) -> None:
     meaning = closeness(cosine, low=0.77, high=0.95)
     assert likeness(new, old, meaning=meaning).relation == relation
 

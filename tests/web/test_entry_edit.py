@@ -10,10 +10,8 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry, MemoryVersion
-from tests.web.test_entries import at_desk, page, remember
-
-__all__ = ["at_desk"]
-HTMX = {"HX-Request": "true"}
+from tests.web.pages import HTMX, html
+from tests.web.test_entries import remember
 
 
 @pytest.fixture
@@ -33,28 +31,28 @@ def now(account: Account, entry: MemoryEntry) -> MemoryEntry:
 
 
 def test_edit_changes_only_changed_fields(
-    at_desk: Client, acme: Account, entry: MemoryEntry
+    reviewer: Client, acme: Account, entry: MemoryEntry
 ) -> None:
     address = f"/memory/{entry.pk}/edit/"
-    assert 'name="version" value="1"' in page(at_desk.get(address))
-    assert at_desk.post(address, form(tags="gate, hours")).status_code == 302
+    assert 'name="version" value="1"' in html(reviewer.get(address))
+    assert reviewer.post(address, form(tags="gate, hours")).status_code == 302
     after = now(acme, entry)
     assert (after.tags, after.content, after.version) == (["gate", "hours"], entry.content, 2)
-    assert at_desk.post(address, form(tags="gate, hours", version=2)).status_code == 302
+    assert reviewer.post(address, form(tags="gate, hours", version=2)).status_code == 302
     assert now(acme, entry).version == 2  # the same again is no change
 
 
 def test_stale_edit_shows_a_three_way_diff(
-    at_desk: Client, acme: Account, entry: MemoryEntry
+    reviewer: Client, acme: Account, entry: MemoryEntry
 ) -> None:
     address = f"/memory/{entry.pk}/edit/"
     assert (
-        at_desk.post(address, form("The gate opens at ten.", tags="gate, new")).status_code == 302
+        reviewer.post(address, form("The gate opens at ten.", tags="gate, new")).status_code == 302
     )
-    answer = at_desk.post(
+    answer = reviewer.post(
         address, form("The gate opens at eleven.", title="Main gate", reason="heard")
     )
-    said = page(answer)
+    said = html(answer)
     assert answer.status_code == 409
     assert "Nothing was saved, and your input is still here." in said
     for shown in ("<ins>ten</ins>", "<ins>eleven</ins>", "both of you changed it", "Alice"):
@@ -70,18 +68,18 @@ def test_stale_edit_shows_a_three_way_diff(
         assert kept in said
     assert now(acme, entry).version == 2
     merged = form("The gate opens at eleven.", 2, title="Main gate", tags="gate, new")
-    assert at_desk.post(address, merged).status_code == 302
+    assert reviewer.post(address, merged).status_code == 302
     after = now(acme, entry)
     assert (after.title, after.tags, after.version) == ("Main gate", ["gate", "new"], 3)
 
 
 def test_edit_of_a_decided_entry_keeps_the_input(
-    at_desk: Client, acme: Account, entry: MemoryEntry
+    reviewer: Client, acme: Account, entry: MemoryEntry
 ) -> None:
-    at_desk.post(f"/memory/{entry.pk}/forget/", {"version": 1})
-    answer = at_desk.post(f"/memory/{entry.pk}/edit/", form("The gate is shut.", 2))
+    reviewer.post(f"/memory/{entry.pk}/forget/", {"version": 1})
+    answer = reviewer.post(f"/memory/{entry.pk}/edit/", form("The gate is shut.", 2))
     assert answer.status_code == 409
-    assert "The gate is shut.</textarea>" in page(answer)
+    assert "The gate is shut.</textarea>" in html(answer)
 
 
 @pytest.mark.parametrize(
@@ -89,27 +87,25 @@ def test_edit_of_a_decided_entry_keeps_the_input(
     [{"content": " "}, {"version": "x"}, {"version": 0}, {"kind": "odd"}, {"title": "x" * 501}],
 )
 def test_invalid_form_is_rejected(
-    at_desk: Client, acme: Account, entry: MemoryEntry, wrong: dict[str, Any]
+    reviewer: Client, acme: Account, entry: MemoryEntry, wrong: dict[str, Any]
 ) -> None:
-    answer = at_desk.post(f"/memory/{entry.pk}/edit/", form() | wrong)
+    answer = reviewer.post(f"/memory/{entry.pk}/edit/", form() | wrong)
     assert answer.status_code == 422
     assert now(acme, entry).version == 1
 
 
-def test_rejects_an_unknown_version(at_desk: Client, entry: MemoryEntry) -> None:
-    assert at_desk.post(f"/memory/{entry.pk}/edit/", form("Else.", 7)).status_code == 400
+def test_rejects_an_unknown_version(reviewer: Client, entry: MemoryEntry) -> None:
+    assert reviewer.post(f"/memory/{entry.pk}/edit/", form("Else.", 7)).status_code == 400
 
 
-def test_row_edit_returns_the_row(
-    at_desk: Client, entry: MemoryEntry
-) -> None:
+def test_row_edit_returns_the_row(reviewer: Client, entry: MemoryEntry) -> None:
     here = {**HTMX, "HX-Current-URL": "http://testserver/memory/?column=importance"}
     address = f"/memory/{entry.pk}/edit/?row"
-    asked = page(at_desk.get(address, headers=here))
+    asked = html(reviewer.get(address, headers=here))
     assert "<html" not in asked
     assert f'hx-post="{address}"' in asked
-    answer = at_desk.post(address, form("The gate opens at ten."), headers=here)
-    said = page(answer)
+    answer = reviewer.post(address, form("The gate opens at ten."), headers=here)
+    said = html(answer)
     assert answer.headers["HX-Retarget"] == f"#entry-{entry.pk}"
     assert 'data-label="Importance"' in said
     assert 'data-label="Status"' not in said
@@ -117,14 +113,12 @@ def test_row_edit_returns_the_row(
     assert "Undo" in said
 
 
-def test_page_edit_redirects_to_the_page(at_desk: Client, entry: MemoryEntry) -> None:
-    answer = at_desk.post(f"/memory/{entry.pk}/edit/", form("Else."), headers=HTMX)
+def test_page_edit_redirects_to_the_page(reviewer: Client, entry: MemoryEntry) -> None:
+    answer = reviewer.post(f"/memory/{entry.pk}/edit/", form("Else."), headers=HTMX)
     assert answer.headers["HX-Redirect"] == f"/memory/{entry.pk}/"
 
 
-def test_undo_restores_every_byte(
-    at_desk: Client, acme: Account, alice: User
-) -> None:
+def test_undo_restores_every_byte(reviewer: Client, acme: Account, alice: User) -> None:
     odd = "Tab\there, 茶, e\u0301, \u200b, two  spaces \n"
     [entry] = remember(acme, odd, title="T", metadata={"n": 1.5, "deep": {"a": [1, None]}})
     with acting(acme):
@@ -132,8 +126,8 @@ def test_undo_restores_every_byte(
         was = canonical(
             {**MemoryEntry.objects.get(pk=entry.pk).body(), "version": 0, "updated_at": 0}
         )
-    at_desk.post(f"/memory/{entry.pk}/edit/", form("Another text.", title="U", tags="x, y"))
-    back = at_desk.post(f"/memory/{entry.pk}/undo/?version=2")
+    reviewer.post(f"/memory/{entry.pk}/edit/", form("Another text.", title="U", tags="x, y"))
+    back = reviewer.post(f"/memory/{entry.pk}/undo/?version=2")
     assert back.status_code in (200, 302)
     with acting(acme):
         row = MemoryEntry.objects.get(pk=entry.pk)

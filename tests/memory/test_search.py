@@ -9,9 +9,10 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.outbox.models import Delivery
 from kmapp.search.models import Vector
-from kmapp.text import tokens
 from tests import makers
 from tests.agent import Agent
+
+pytestmark = pytest.mark.usefixtures("tokenizer")
 
 
 def write(agent: Agent, *texts: str, **more: str) -> None:
@@ -42,12 +43,6 @@ DOORS: list[tuple[str, str, dict[str, Any]]] = [
     ("inject", "memories", {"query": "pier", "min_score": 0.0}),
     ("recall_text", "seeds", {"query_text": "pier"}),
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def tokenizer() -> None:
-    """Its tables take seconds to load: done before a transaction stands idle meanwhile."""
-    tokens.count("tea")
 
 
 @pytest.fixture

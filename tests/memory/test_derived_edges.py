@@ -138,9 +138,7 @@ def test_written_edge_is_kept(agent: Agent, acme: Account) -> None:
         {"visibility": "account"},
     ],
 )
-def test_audiences_are_not_linked(
-    agent: Agent, acme: Account, other: dict[str, str]
-) -> None:
+def test_audiences_are_not_linked(agent: Agent, acme: Account, other: dict[str, str]) -> None:
     write(agent, TRAIN[0], **ANN)
     write(agent, "Ostrey", kind="entity", **ANN)
     with_admin = {"nodes": [{"text": TRAIN[1], **other}]}

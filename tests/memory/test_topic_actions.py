@@ -99,7 +99,7 @@ def state(account: Account) -> list[tuple[object, ...]]:
 
 
 def of(entry: MemoryEntry) -> Decision:
-    return Decision(account_id=entry.account_id, entry_id=entry.pk, actor=SYSTEM)
+    return makers.decision(entry)
 
 
 def number(entry: MemoryEntry) -> int:
@@ -116,7 +116,7 @@ def test_undo_restores_merged_topics(acme: Account) -> None:
         assert [each.pk for each in topics.list_merged_topics(acme.pk, large.pk)] == [small.pk]
         large.refresh_from_db()
         assert large.slots["member_count"] == 9
-        review.undo(Decision(account_id=acme.pk, entry_id=gone.pk, actor=SYSTEM))
+        review.undo(makers.decision(gone))
         assert [row[:4] for row in state(acme)] == [row[:4] for row in before]
         assert (number(small), number(large)) == (3, 6)
         assert Commit.objects.of(acme).count() == commits + 2
@@ -168,7 +168,7 @@ def test_rejects_invalid_topic_changes(acme: Account) -> None:
             topics.rename_topic(of(shared), "")
         with pytest.raises(Conflict):
             topics.promote_draft(of(shared))  # no draft
-        stale = Decision(account_id=acme.pk, entry_id=shared.pk, actor=SYSTEM, version=9)
+        stale = makers.decision(shared, version=9)
         with pytest.raises(Conflict):
             topics.rename_topic(stale, "Other")
 
@@ -194,9 +194,7 @@ def test_renamed_topic_keeps_its_name(agent: Agent, acme: Account, provider: Fak
     assert agent.get("memory/verify")["ok"]
 
 
-def test_topics_grow_after_embedding(
-    agent: Agent, acme: Account, provider: FakeProvider
-) -> None:
+def test_topics_grow_after_embedding(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     let_topics_grow()
     makers.settle()
     with acting(acme):

@@ -7,7 +7,6 @@ import psycopg
 from django.db import connection
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.search.models import Vector
 from memory.actions import review
@@ -29,7 +28,7 @@ def say(agent: Agent, *texts: str, **more: str) -> None:
 def decide(acme: Account, text: str, verb: Callable[[Decision], object]) -> None:
     with acting(acme):
         entry = MemoryEntry.objects.get(content=text)
-        verb(Decision(account_id=acme.pk, entry_id=entry.pk, actor=SYSTEM))
+        verb(makers.decision(entry))
     makers.settle()
 
 

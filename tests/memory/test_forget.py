@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
@@ -18,8 +17,7 @@ from tests.agent import Agent
 @pytest.fixture
 def plain(acme: Account) -> Agent:
     """An agent whose key is no admin's."""
-    secret = makers.key(acme, ("memory:read", "memory:write"))[1]
-    return Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    return makers.agent(acme, ("memory:read", "memory:write"))
 
 
 def store(agent: Agent, text: str, **whose: Any) -> str:
@@ -101,7 +99,7 @@ def test_run_id_alone_does_not_forget_user_memories(plain: Agent, acme: Account)
     store(plain, "Ann's, in a run of the same name.", user_id="ann", run_id="r")
     assert forget(plain, run_id="r")["count"] == 1
     assert statuses(acme)["Ann's, in a run of the same name."] == "active"
-    admin = Agent(APIClient(headers={"authorization": f"Bearer {makers.key(acme)[1]}"}))
+    admin = makers.agent(acme)
     assert forget(admin, run_id="r")["count"] == 1
 
 
@@ -144,7 +142,7 @@ def test_token_is_bound_to_its_selection(plain: Agent, acme: Account) -> None:
     other = plain.post("memory/forget", {"user_id": "bob", "confirm_token": token}, 409)
     assert other["error"] == "count_changed"
     erasure = {"user_id": "ann", "confirm_token": token}
-    admin = Agent(APIClient(headers={"authorization": f"Bearer {makers.key(acme)[1]}"}))
+    admin = makers.agent(acme)
     admin.post("memory/erase", erasure, 400)  # made for another act, and for somebody else
     plain.post("memory/forget", {"user_id": "ann", "confirm_token": "x"}, 400)
     assert set(statuses(acme).values()) == {"active"}

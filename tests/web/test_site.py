@@ -16,10 +16,10 @@ from kmapp.api.errors import is_api
 from kmapp.database.ids import uuid7
 from tests.kernel.test_api_routes import ROUTES
 from tests.makers import PASSWORD
+from tests.web.pages import HTMX, html
 from tests.web.staff import staff
 
 pytestmark = pytest.mark.urls("tests.web.urls")
-HTMX = {"HX-Request": "true"}
 POLICY = {
     "default-src 'none'",
     "script-src 'self'",
@@ -44,17 +44,6 @@ def policy_of(answer: Any) -> set[str]:
     return set(answer.headers["Content-Security-Policy"].split("; "))
 
 
-@pytest.fixture
-def at_desk(client: Client, alice: User) -> Client:
-    """Alice, signed in."""
-    client.force_login(alice)
-    return client
-
-
-def page(answer: Any) -> str:
-    return str(answer.content.decode())
-
-
 # --- Who gets in ----------------------------------------------------------------------------------
 
 
@@ -68,8 +57,8 @@ def test_sign_in_by_name_or_address(client: Client, alice: User, name: str) -> N
 def test_wrong_password_keeps_the_name(client: Client, alice: User) -> None:
     answer = client.post("/sign-in/", {"username": "alice", "password": "guess"})
     assert answer.status_code == 422
-    assert "do not match" in page(answer)
-    assert 'value="alice"' in page(answer)
+    assert "do not match" in html(answer)
+    assert 'value="alice"' in html(answer)
     assert SESSION_KEY not in client.session
 
 
@@ -102,10 +91,10 @@ def test_htmx_request_redirects_to_sign_in(client: Client) -> None:
     assert answer.headers["HX-Redirect"] == "/sign-in/?next=/memory/%3Fq%3Da"
 
 
-def test_sign_out_ends_the_session(at_desk: Client) -> None:
-    assert at_desk.get("/sign-out/").status_code == 405
-    assert at_desk.post("/sign-out/").headers["Location"] == "/sign-in/"
-    assert at_desk.get("/").status_code == 302
+def test_sign_out_ends_the_session(reviewer: Client) -> None:
+    assert reviewer.get("/sign-out/").status_code == 405
+    assert reviewer.post("/sign-out/").headers["Location"] == "/sign-in/"
+    assert reviewer.get("/").status_code == 302
 
 
 # --- In which account -----------------------------------------------------------------------------
@@ -115,100 +104,100 @@ def test_user_without_account_is_refused(client: Client, db: None) -> None:
     client.force_login(User.objects.create_user("loner", "loner@example.test"))
     answer = client.get("/")
     assert answer.status_code == 403
-    assert "Ask an admin" in page(answer)
+    assert "Ask an admin" in html(answer)
 
 
 def test_user_switches_accounts(
-    at_desk: Client, alice: User, acme: Account, rival: Account
+    reviewer: Client, alice: User, acme: Account, rival: Account
 ) -> None:
-    assert at_desk.post("/account/", {"account": str(rival.pk)}).status_code == 404
+    assert reviewer.post("/account/", {"account": str(rival.pk)}).status_code == 404
     with acting(rival):
         add_member(account_id=rival.pk, user=alice, role="admin", actor=SYSTEM)
-    assert at_desk.get("/admins/").status_code == 403
-    assert at_desk.post("/account/", {"account": str(rival.pk)}).status_code == 302
-    assert at_desk.get("/admins/").status_code == 200
-    assert at_desk.get("/").context["access"].name == "Rival"
+    assert reviewer.get("/admins/").status_code == 403
+    assert reviewer.post("/account/", {"account": str(rival.pk)}).status_code == 302
+    assert reviewer.get("/admins/").status_code == 200
+    assert reviewer.get("/").context["access"].name == "Rival"
 
 
 def test_reviewer_cannot_open_admin_pages(client: Client, alice: User, ada: User) -> None:
     client.force_login(alice)
-    assert "Only an admin" in page(client.get("/admins/"))
+    assert "Only an admin" in html(client.get("/admins/"))
     client.force_login(ada)
-    assert page(client.get("/admins/")) == "for admins"
+    assert html(client.get("/admins/")) == "for admins"
 
 
 # --- How it looks ---------------------------------------------------------------------------------
 
 
 def test_theme_is_set_in_the_html(client: Client, db: None) -> None:
-    assert "data-bs-theme" not in page(client.get("/sign-in/"))
+    assert "data-bs-theme" not in html(client.get("/sign-in/"))
     client.post("/preferences/", {"theme": "dark", "next": "/sign-in/"})
-    assert '<html lang="en" data-bs-theme="dark">' in page(client.get("/sign-in/"))
+    assert '<html lang="en" data-bs-theme="dark">' in html(client.get("/sign-in/"))
     assert client.post("/preferences/", {"theme": "<pink>"}).status_code == 400
     client.cookies["kmapp_theme"] = '"><script>'
-    assert "data-bs-theme" not in page(client.get("/sign-in/"))
+    assert "data-bs-theme" not in html(client.get("/sign-in/"))
 
 
-def test_preferences_are_stored_with_the_user(at_desk: Client, alice: User) -> None:
-    at_desk.post("/preferences/", {"language": "zh-hans"})
-    at_desk.post("/preferences/", {"theme": "dark"})
+def test_preferences_are_stored_with_the_user(reviewer: Client, alice: User) -> None:
+    reviewer.post("/preferences/", {"language": "zh-hans"})
+    reviewer.post("/preferences/", {"theme": "dark"})
     other = Client()
     other.post("/sign-in/", {"username": "alice", "password": PASSWORD})
-    assert '<html lang="zh-hans" data-bs-theme="dark">' in page(other.get("/"))
+    assert '<html lang="zh-hans" data-bs-theme="dark">' in html(other.get("/"))
 
 
-def test_keyboard_shortcuts_can_be_disabled(at_desk: Client) -> None:
-    assert 'data-keys="on"' in page(at_desk.get("/"))
-    at_desk.post("/preferences/", {"keyboard": "off"})
-    assert 'data-keys="off"' in page(at_desk.get("/"))
-    at_desk.post("/preferences/", {"theme": "dark"})
-    assert 'data-keys="off"' in page(at_desk.get("/"))
+def test_keyboard_shortcuts_can_be_disabled(reviewer: Client) -> None:
+    assert 'data-keys="on"' in html(reviewer.get("/"))
+    reviewer.post("/preferences/", {"keyboard": "off"})
+    assert 'data-keys="off"' in html(reviewer.get("/"))
+    reviewer.post("/preferences/", {"theme": "dark"})
+    assert 'data-keys="off"' in html(reviewer.get("/"))
 
 
-def test_navigation_links_work(at_desk: Client) -> None:
-    shown = re.findall(r'class="rail-link" href="([^"]+)"', page(at_desk.get("/")))
+def test_navigation_links_work(reviewer: Client) -> None:
+    shown = re.findall(r'class="rail-link" href="([^"]+)"', html(reviewer.get("/")))
     assert shown
     assert "/" in shown
-    assert all(at_desk.get(url).status_code == 200 for url in set(shown))
+    assert all(reviewer.get(url).status_code == 200 for url in set(shown))
 
 
 # --- What is said ---------------------------------------------------------------------------------
 
 
-def test_notice_comes_with_a_fragment(at_desk: Client) -> None:
-    answer = page(at_desk.get("/tells/", headers=HTMX))
+def test_notice_comes_with_a_fragment(reviewer: Client) -> None:
+    answer = html(reviewer.get("/tells/", headers=HTMX))
     assert answer.startswith("<p>part</p>")
     assert 'hx-swap-oob="beforeend:#notices"' in answer
     assert "Approved &lt;i&gt;it&lt;/i&gt;." in answer
     assert 'hx-post="/undo/"' in answer
-    assert "Approved" not in page(at_desk.get("/"))
+    assert "Approved" not in html(reviewer.get("/"))
 
 
-def test_error_is_a_page_or_a_notice(at_desk: Client) -> None:
-    whole = at_desk.get("/refuses/")
+def test_error_is_a_page_or_a_notice(reviewer: Client) -> None:
+    whole = reviewer.get("/refuses/")
     assert whole.status_code == 409
-    assert "Someone &lt;b&gt;approved&lt;/b&gt; it first." in page(whole)
-    part = at_desk.get("/refuses/", headers=HTMX)
+    assert "Someone &lt;b&gt;approved&lt;/b&gt; it first." in html(whole)
+    part = reviewer.get("/refuses/", headers=HTMX)
     assert (part.status_code, part.headers["HX-Retarget"]) == (409, "#notices")
-    assert page(part).lstrip().startswith('<div class="notice notice-error"')
+    assert html(part).lstrip().startswith('<div class="notice notice-error"')
 
 
-def test_every_status_carries_the_policy(at_desk: Client) -> None:
-    at_desk.raise_request_exception = False
+def test_every_status_carries_the_policy(reviewer: Client) -> None:
+    reviewer.raise_request_exception = False
     forger = Client(enforce_csrf_checks=True)
     answers = {
-        200: at_desk.get("/"),
-        404: at_desk.get("/nowhere/"),
-        409: at_desk.get("/refuses/"),
-        500: at_desk.get("/breaks/"),
+        200: reviewer.get("/"),
+        404: reviewer.get("/nowhere/"),
+        409: reviewer.get("/refuses/"),
+        500: reviewer.get("/breaks/"),
         403: forger.post("/sign-in/", {"username": "alice"}),
-        400: at_desk.get("/", headers={"Host": "bad host"}),
+        400: reviewer.get("/", headers={"Host": "bad host"}),
     }
     for status, answer in answers.items():
         assert answer.status_code == status
         assert policy_of(answer) == POLICY
         assert answer.headers["X-Frame-Options"] == "DENY"
-        assert "kmapp</title>" in page(answer)
+        assert "kmapp</title>" in html(answer)
 
 
 @pytest.mark.promise(35)
@@ -248,8 +237,8 @@ def test_error_page_needs_no_database(client: Client) -> None:
     client.cookies["sessionid"] = "whatever"
     answer = client.get("/breaks/", headers={"X-Request-Id": "r-17"})
     assert answer.status_code == 500
-    assert "Something went wrong" in page(answer)
-    assert "r-17" in page(answer)
+    assert "Something went wrong" in html(answer)
+    assert "r-17" in html(answer)
 
 
 @pytest.mark.promise(15)
@@ -259,10 +248,10 @@ def test_database_overload_responds_503(client: Client) -> None:
     answer = client.get("/busy/")
     assert answer.status_code == 503
     assert int(answer.headers["Retry-After"]) > 0
-    assert "Temporarily unavailable" in page(answer)
+    assert "Temporarily unavailable" in html(answer)
 
 
-def test_pages_are_not_cached_by_proxies(at_desk: Client) -> None:
-    answer = at_desk.get("/")
+def test_pages_are_not_cached_by_proxies(reviewer: Client) -> None:
+    answer = reviewer.get("/")
     assert "private" in answer.headers["Cache-Control"]
     assert "HX-Request" in answer.headers["Vary"]

@@ -3,7 +3,6 @@
 from itertools import count
 
 import pytest
-from rest_framework.test import APIClient
 
 from kmapp.accounts.models import Account
 from tests import makers
@@ -67,8 +66,7 @@ def test_list_filters(told: Agent) -> None:
 
 
 def test_key_lists_only_the_named_ids(told: Agent, acme: Account) -> None:
-    _, secret = makers.key(acme, ["memory:read"])
-    other = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    other = makers.agent(acme, ["memory:read"])
     assert other.post("memory/list", {})["results"] == []
     assert len(other.post("memory/list", {"user_id": "u"})["results"]) == 7
     assert other.post("memory/list", {"user_id": "v"})["results"] == []

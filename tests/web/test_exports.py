@@ -21,9 +21,7 @@ from memory.transfer.export import export
 from memory.transfer.jsonl import serialize_row
 from memory.transfer.spreadsheet import COLUMNS, cell
 from tests import makers
-from tests.web.test_entries import at_desk, remember
-
-__all__ = ["at_desk"]
+from tests.web.test_entries import remember
 
 
 def taken(desk: Client, form: str, query: str = "") -> bytes:
@@ -59,26 +57,24 @@ def test_cells_are_not_formulas(value: Any, said: str) -> None:
     assert cell(value) == said
 
 
-def test_csv_contains_filtered_entries(
-    committed: str, at_desk: Client, acme: Account
-) -> None:
+def test_csv_contains_filtered_entries(committed: str, reviewer: Client, acme: Account) -> None:
     odd = '=cmd|"/c calc"!A1, 茶\nsecond line'
     remember(acme, odd, "A fact.", kind="fact", tags=["@tag"], metadata={"a": 1})
     remember(acme, "An event.", kind="event")
     makers.settle()
-    raw = taken(at_desk, "csv", "kind=fact&sort=created_at")
+    raw = taken(reviewer, "csv", "kind=fact&sort=created_at")
     rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"))))
     assert list(rows[0]) == list(COLUMNS)
     assert [row["text"] for row in rows] == [f"'{odd}", "A fact."]
     assert rows[0]["tags"] == "'@tag"
     assert b"embedding" not in raw
-    found = list(csv.DictReader(io.StringIO(taken(at_desk, "csv", "q=event").decode("utf-8-sig"))))
+    found = list(csv.DictReader(io.StringIO(taken(reviewer, "csv", "q=event").decode("utf-8-sig"))))
     assert found[0]["text"] == "An event."
 
 
-def test_export_is_recorded(at_desk: Client, acme: Account, alice: User) -> None:
+def test_export_is_recorded(reviewer: Client, acme: Account, alice: User) -> None:
     remember(acme, "A fact.", "Another.")
-    taken(at_desk, "csv", "kind=fact")
+    taken(reviewer, "csv", "kind=fact")
     with acting(acme):
         export = MemoryExport.objects.get()
         assert (export.form, export.number, export.query) == ("csv", 2, "kind=fact")
@@ -90,16 +86,14 @@ def test_export_is_recorded(at_desk: Client, acme: Account, alice: User) -> None
 @pytest.mark.parametrize(
     ("query", "form"), [("colour=red", "csv"), ("", "xls"), ("", ""), ("kind=odd", "ndjson")]
 )
-def test_rejects_invalid_exports(
-    at_desk: Client, acme: Account, query: str, form: str
-) -> None:
-    assert at_desk.post(f"/memory/export/?{query}", {"form": form}).status_code == 400
+def test_rejects_invalid_exports(reviewer: Client, acme: Account, query: str, form: str) -> None:
+    assert reviewer.post(f"/memory/export/?{query}", {"form": form}).status_code == 400
     with acting(acme):
         assert not MemoryExport.objects.exists()
 
 
 def test_ndjson_can_be_imported(
-    committed: str, at_desk: Client, acme: Account, rival: Account, tmp_path: Path
+    committed: str, reviewer: Client, acme: Account, rival: Account, tmp_path: Path
 ) -> None:
     batch = Batch(
         entries=[
@@ -114,11 +108,11 @@ def test_ndjson_can_be_imported(
     )
     with acting(acme):
         write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch)
-    raw = taken(at_desk, "ndjson", "kind=fact")
+    raw = taken(reviewer, "ndjson", "kind=fact")
     lines = [json.loads(line) for line in raw.splitlines()]
     assert [line["object"] for line in lines] == ["memories", "entry", "entry", "edge"]
     # All of it, into an installation that has nothing yet.
-    whole = taken(at_desk, "ndjson", "sort=created_at")
+    whole = taken(reviewer, "ndjson", "sort=created_at")
     assert {*whole.splitlines()} == {*b"".join(export(acme.pk)).splitlines()}
     (tmp_path / "all.ndjson").write_bytes(whole)
     with acting(acme):

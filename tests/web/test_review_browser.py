@@ -9,7 +9,7 @@ from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry, MemoryVersion
 from tests import makers
 from tests.web.browser import Visitor
-from tests.web.reviewing import proposed
+from tests.web.proposals import propose
 
 pytestmark = pytest.mark.browser
 
@@ -28,7 +28,7 @@ def opened(page: Page, text: str) -> None:
 @pytest.mark.parametrize("number", [20, pytest.param(300, marks=pytest.mark.long)])
 def test_queue_is_decided_by_keyboard(reviewer: Visitor, acme: Account, number: int) -> None:
     texts = [f"Fact number {n} about warehouses." for n in range(number)]
-    proposed(acme, *texts)
+    propose(acme, *texts)
     with acting(acme):
         commits = Commit.objects.count()
     page = reviewer.page
@@ -53,13 +53,13 @@ def test_queue_is_decided_by_keyboard(reviewer: Visitor, acme: Account, number: 
 
 def test_proposals_are_merged_and_restored_by_keyboard(reviewer: Visitor, acme: Account) -> None:
     known = "Maren Holt prefers e-mail to phone calls."
-    proposed(acme, known)
+    propose(acme, known)
     page = reviewer.page
     reviewer.go("/review/")
     page.keyboard.press("a")
     expect(page.get_by_text("The review queue is empty")).to_be_visible()
     new = "Maren Holt would rather get an e-mail than a phone call."
-    proposed(acme, new)
+    propose(acme, new)
     makers.settle()
     reviewer.go("/review/")
     expect(page.locator(".proposal .badge-state", has_text="Near-duplicate")).to_be_visible()
@@ -77,10 +77,8 @@ def test_proposals_are_merged_and_restored_by_keyboard(reviewer: Visitor, acme: 
         assert MemoryEntry.objects.get(content=known).status == "active"
 
 
-def test_locked_proposal_can_be_taken_over(
-    reviewer: Visitor, acme: Account
-) -> None:
-    first, _second = proposed(acme, "First words.", "Second words.")
+def test_locked_proposal_can_be_taken_over(reviewer: Visitor, acme: Account) -> None:
+    first, _second = propose(acme, "First words.", "Second words.")
     reviewer.go("/review/")
     opened(reviewer.page, "First words.")
     bob = makers.member(acme, "bob", role="reviewer")
@@ -97,10 +95,8 @@ def test_locked_proposal_can_be_taken_over(
     assert reviewer.inspect("/review/") == []
 
 
-def test_bulk_and_merge_pages_are_accessible(
-    reviewer: Visitor, acme: Account
-) -> None:
-    one, _other = proposed(acme, "Dogs may come in.", "Dogs may not come in.\u200b")
+def test_bulk_and_merge_pages_are_accessible(reviewer: Visitor, acme: Account) -> None:
+    one, _other = propose(acme, "Dogs may come in.", "Dogs may not come in.\u200b")
     makers.settle()
     wrong = []
     for path in (
@@ -113,11 +109,9 @@ def test_bulk_and_merge_pages_are_accessible(
     assert wrong == []
 
 
-def test_bulk_rejection_and_undo_by_keyboard(
-    reviewer: Visitor, acme: Account
-) -> None:
+def test_bulk_rejection_and_undo_by_keyboard(reviewer: Visitor, acme: Account) -> None:
     first, second, third = "First words.", "Second words.", "Third words."
-    proposed(acme, first, second, third)
+    propose(acme, first, second, third)
     page = reviewer.page
     reviewer.go("/review/")
     opened(page, first)
@@ -140,7 +134,7 @@ def test_bulk_rejection_and_undo_by_keyboard(
 def test_key_works_while_a_dialog_closes(reviewer: Visitor, acme: Account) -> None:
     """The field that was typed in keeps the focus until the next frame."""
     first, second = "First words.", "Second words."
-    proposed(acme, first, second)
+    propose(acme, first, second)
     page = reviewer.page
     reviewer.go("/review/")
     opened(page, first)

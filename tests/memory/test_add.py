@@ -14,15 +14,14 @@ from memory.models import Extraction, MemoryEdge, MemoryEntry
 from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
-from tests.memory.talking import (
-    asked_for,
+from tests.memory.chat_model import (
+    add_conversation,
+    current_memories,
     decision,
     fact,
-    known,
-    script,
-    told,
-    with_chat,
-    work,
+    request_kind,
+    run_due_jobs,
+    scripted_reply,
 )
 
 TALK = [
@@ -45,7 +44,9 @@ PICTURE = {"type": "image_url", "image_url": {"url": "https://pictures.example/r
         ),
     ],
 )
-def test_infer_false_stores_messages_verbatim(agent: Agent, messages: Any, texts: list[str]) -> None:
+def test_infer_false_stores_messages_verbatim(
+    agent: Agent, messages: Any, texts: list[str]
+) -> None:
     body = {"messages": messages, "infer": False, "user_id": "mira", "metadata": {"a": 1}}
     answer = agent.post("memory/add", body, 201)
     assert [each["text"] for each in answer["results"]] == texts
@@ -83,13 +84,13 @@ def test_rejects_invalid_messages(agent: Agent, messages: Any) -> None:
 
 
 def test_extraction_waits_for_a_chat_model(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+    agent: Agent, acme: Account, settings: Settings, chat: FakeProvider
 ) -> None:
     settings.CHAT_MODEL = ""
     handed = agent.post("memory/add", {"messages": TALK, "user_id": "mira"}, 202)
     assert (handed["status"], handed["reason"]) == ("PENDING", "no_chat_model")
     assert [each["role"] for each in handed["results"]] == ["user", "assistant"]
-    work()
+    run_due_jobs()
     event = agent.get(f"events/{handed['event_id']}")
     assert (event["state"], event["reason"], event["attempts"]) == ("PENDING", "no_chat_model", 0)
     health = agent.get("health")
@@ -103,8 +104,7 @@ def test_extraction_waits_for_a_chat_model(
     hits = agent.post("memory/search", {"query": "roasted oolong", "user_id": "mira"})["results"]
     assert hits[0]["text"] == "My oolong must be lightly roasted."
     # Once there is one, it reads what waited; what it finds hangs on where it was said.
-    with_chat(settings, provider)
-    provider.become(reply=script([fact("The user wants oolong lightly roasted.")]))
+    chat.become(reply=scripted_reply([fact("The user wants oolong lightly roasted.")]))
     _make_due(acme)
     makers.settle()
     event = agent.get(f"events/{handed['event_id']}")
@@ -120,30 +120,24 @@ def _make_due(account: Account) -> None:
         Delivery.objects.of(account).open().update(due_at=Now())
 
 
-def test_redacted_values_are_not_sent_to_the_model(
-    agent: Agent, settings: Settings, provider: FakeProvider
-) -> None:
-    with_chat(settings, provider)
-    provider.become(reply=script([]))
-    event = told(agent, "Write to mira@example.test about 4111 1111 1111 1111.")
+def test_redacted_values_are_not_sent_to_the_model(agent: Agent, chat: FakeProvider) -> None:
+    chat.become(reply=scripted_reply([]))
+    event = add_conversation(agent, "Write to mira@example.test about 4111 1111 1111 1111.")
     assert (event["state"], event["result"]["results"]) == ("SUCCEEDED", [])
-    said = str(provider.seen[-1]["messages"])
+    said = str(chat.seen[-1]["messages"])
     assert "[email]" in said
     assert "mira@example.test" not in said
     assert "4111" not in said
 
 
-def test_agent_prompt_is_used_for_agent_messages(
-    agent: Agent, settings: Settings, provider: FakeProvider
-) -> None:
-    with_chat(settings, provider)
+def test_agent_prompt_is_used_for_agent_messages(agent: Agent, chat: FakeProvider) -> None:
     asked = []
 
     def reply(body: Any) -> str:
         asked.append(body["messages"])
         return '{"facts": []}'
 
-    provider.become(reply=reply)
+    chat.become(reply=reply)
     user = {"role": "user", "content": "Hello, who are you?"}
     both = [user, {"role": "assistant", "content": "I am Tindra."}]
     for messages, ids, whose in (
@@ -152,76 +146,69 @@ def test_agent_prompt_is_used_for_agent_messages(
         (both, {"agent_id": "bot"}, "about itself"),
     ):
         asked.clear()
-        told(agent, messages, **ids)
+        add_conversation(agent, messages, **ids)
         [system, said] = asked[0]
         assert whose in " ".join(system["content"].split())
         assert "Today is " in system["content"]
         assert "You sell tea" not in said["content"]
 
 
-def test_skips_roles_without_messages(
-    agent: Agent, settings: Settings, provider: FakeProvider
-) -> None:
-    with_chat(settings, provider)
-    before = provider.requests
-    event = told(agent, [{"role": "assistant", "content": "I like rain."}], user_id="mira")
+def test_skips_roles_without_messages(agent: Agent, chat: FakeProvider) -> None:
+    before = chat.requests
+    event = add_conversation(
+        agent, [{"role": "assistant", "content": "I like rain."}], user_id="mira"
+    )
     assert (event["state"], event["result"]["results"]) == ("SUCCEEDED", [])
-    assert provider.requests == before
+    assert chat.requests == before
 
 
 def test_images_are_described_or_rejected(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+    agent: Agent, acme: Account, settings: Settings, chat: FakeProvider
 ) -> None:
     body = {"messages": {"role": "user", "content": PICTURE}, "user_id": "mira"}
     assert agent.post("memory/add", body, 400)["error"] == "no_vision_model"
     settings.VISION_MODEL = "seer"
     unread = agent.post("memory/add", {**body, "infer": False}, 400)
     assert unread["error"] == "picture_without_infer"
-    with_chat(settings, provider)
 
     def reply(asked: Any) -> str:
         if asked["model"] == "seer":
             assert asked["messages"][0]["content"][1] == PICTURE
             return "A red roof in Vellmark."
         assert "A red roof in Vellmark." in asked["messages"][1]["content"]
-        return script([fact("The user's roof is red.")])(asked)
+        return scripted_reply([fact("The user's roof is red.")])(asked)
 
-    provider.become(reply=reply)
-    told(agent, body["messages"])
-    assert known(acme) == {"The user's roof is red.": "fact"}
+    chat.become(reply=reply)
+    add_conversation(agent, body["messages"])
+    assert current_memories(acme) == {"The user's roof is red.": "fact"}
 
 
-def test_stores_a_procedural_memory(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
-) -> None:
+def test_stores_a_procedural_memory(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     body = {"messages": TALK, "memory_type": "procedural_memory", "user_id": "mira"}
     assert agent.post("memory/add", body, 400)["issues"][0]["path"] == "agent_id"
-    with_chat(settings, provider)
     record = "**Task objective**: sell tea\n\n1. **Action**: asked\n   **Result**: oolong"
-    provider.become(reply=f"```markdown\n{record}\n```")
-    told(agent, TALK, memory_type="procedural_memory", agent_id="bot")
-    assert known(acme) == {record: "procedure"}
-    provider.become(reply="Whatever I am told.")
-    told(agent, TALK, memory_type="procedural_memory", agent_id="bot", prompt="One sentence.")
-    assert provider.seen[-1]["messages"][0]["content"] == "One sentence."
-    assert "Whatever I am told." in known(acme)
+    chat.become(reply=f"```markdown\n{record}\n```")
+    add_conversation(agent, TALK, memory_type="procedural_memory", agent_id="bot")
+    assert current_memories(acme) == {record: "procedure"}
+    chat.become(reply="Whatever I am told.")
+    add_conversation(
+        agent, TALK, memory_type="procedural_memory", agent_id="bot", prompt="One sentence."
+    )
+    assert chat.seen[-1]["messages"][0]["content"] == "One sentence."
+    assert "Whatever I am told." in current_memories(acme)
 
 
-def test_rejects_a_procedure_without_steps(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
-) -> None:
-    with_chat(settings, provider)
-    provider.become(reply="The agent sold some tea.")
-    event = told(agent, TALK, memory_type="procedural_memory", agent_id="bot")
+def test_rejects_a_procedure_without_steps(agent: Agent, acme: Account, chat: FakeProvider) -> None:
+    chat.become(reply="The agent sold some tea.")
+    event = add_conversation(agent, TALK, memory_type="procedural_memory", agent_id="bot")
     assert event["state"] == "FAILED"
     assert "no numbered steps" in event["last_error"]
-    assert known(acme) == {}
+    assert current_memories(acme) == {}
 
 
 def test_store_if_worthwhile_filters_by_importance(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+    agent: Agent, acme: Account, chat: FakeProvider
 ) -> None:
-    with_chat(settings, provider)
     worth = {"type": "skill", "tags": ["tea"], "entities": []}
     memories = [
         {**worth, "content": "Steep gyokuro at 50 degrees.", "importance": 0.9},
@@ -229,34 +216,33 @@ def test_store_if_worthwhile_filters_by_importance(
         {**worth, "type": "secret", "content": "Unknown kinds are refused.", "importance": 0.9},
     ]
     answer = {"should_store": True, "reasoning": "New.", "memories": memories}
-    provider.become(reply=lambda body: json.dumps(answer))
+    chat.become(reply=lambda body: json.dumps(answer))
     task = {"task_goal": "Brew gyokuro", "task_result": "Good at 50 °C", "execution_log": "1. boil"}
     handed = agent.post("memory/store_if_worthwhile", {**task, "user_id": "mira"}, 202)
-    work()
+    run_due_jobs()
     result = agent.get(f"events/{handed['event_id']}")["result"]
-    assert known(acme) == {"Steep gyokuro at 50 degrees.": "skill"}
+    assert current_memories(acme) == {"Steep gyokuro at 50 degrees.": "skill"}
     assert [each["item"] for each in result["dropped"]] == [1]
     assert [each["item"] for each in result["refused"]] == [2]
     endless = {"should_store": False, "reasoning": "Because " * 10_000}
-    provider.become(reply=lambda body: json.dumps({**answer, **endless}))
+    chat.become(reply=lambda body: json.dumps({**answer, **endless}))
     handed = agent.post("memory/store_if_worthwhile", task, 202)
-    work()
+    run_due_jobs()
     result = agent.get(f"events/{handed['event_id']}")["result"]
     assert (result["should_store"], len(result["reasoning"])) == (False, 500)
 
 
 def test_update_by_instruction_rewrites_the_memory(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+    agent: Agent, acme: Account, chat: FakeProvider
 ) -> None:
-    with_chat(settings, provider)
     pk = agent.post("memory/store", {"text": "Mira prefers Go.", "user_id": "mira"}, 201)["id"]
     both = {"id": pk, "instruction": "Rust now.", "text": "x"}
     assert agent.post("memory/update", both, 400)["issues"][0]["path"] == "instruction"
     stale = {"id": pk, "instruction": "Rust now.", "version": 7}
     assert agent.post("memory/update", stale, 409)["error"] == "stale_version"
-    provider.become(reply=json.dumps({"content": "Mira prefers Rust.", "importance": 7}))
+    chat.become(reply=json.dumps({"content": "Mira prefers Rust.", "importance": 7}))
     handed = agent.post("memory/update", {"id": pk, "instruction": "Rust now."}, 202)
-    work()
+    run_due_jobs()
     assert agent.get(f"events/{handed['event_id']}")["state"] == "SUCCEEDED"
     changed = agent.post("memory/get", {"id": pk})
     assert (changed["text"], changed["importance"]) == ("Mira prefers Rust.", 1.0)
@@ -265,20 +251,19 @@ def test_update_by_instruction_rewrites_the_memory(
 
 
 def test_account_wide_change_becomes_a_proposal(
-    agent: Agent, acme: Account, settings: Settings, provider: FakeProvider
+    agent: Agent, acme: Account, chat: FakeProvider
 ) -> None:
-    with_chat(settings, provider)
     with acting(acme):
         proposed = agent.post("memory/store", {"text": "The shop opens at nine."}, 201)
         MemoryEntry.objects.of(acme).filter(pk=proposed["id"]).update(status="active")
-    provider.become(
-        reply=script(
+    chat.become(
+        reply=scripted_reply(
             [fact("The shop opens at ten.")],
             [decision(0, "DELETE", "The shop opens at nine.")],
         )
     )
     for _ in range(2):  # said twice, it is proposed once
-        event = told(agent, "You open at ten now.", user_id="mira")
+        event = add_conversation(agent, "You open at ten now.", user_id="mira")
         assert event["state"] == "SUCCEEDED"
     with acting(acme):
         waiting = MemoryEntry.objects.of(acme).awaiting_review().get()
@@ -286,15 +271,12 @@ def test_account_wide_change_becomes_a_proposal(
     assert waiting.content == "The shop opens at ten."
     nine = "The shop opens at nine."
     assert edges == {("supersedes", waiting.pk, nine), ("contradicts", waiting.pk, nine)}
-    assert known(acme) == {nine: "fact"}
+    assert current_memories(acme) == {nine: "fact"}
 
 
-def test_each_request_has_its_response_schema(
-    agent: Agent, settings: Settings, provider: FakeProvider
-) -> None:
-    with_chat(settings, provider)
+def test_each_request_has_its_response_schema(agent: Agent, chat: FakeProvider) -> None:
     agent.post("memory/store", {"text": "Mira likes rain.", "user_id": "mira"}, 201)
-    provider.become(reply=script([fact("Mira likes rain and fog.")], [decision(0, "ADD")]))
-    told(agent, "I like fog too.")
-    asked = [asked_for(body) for body in provider.seen if "messages" in body]
+    chat.become(reply=scripted_reply([fact("Mira likes rain and fog.")], [decision(0, "ADD")]))
+    add_conversation(agent, "I like fog too.")
+    asked = [request_kind(body) for body in chat.seen if "messages" in body]
     assert asked == ["facts", "decisions"]

@@ -10,10 +10,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Commit
-from memory.actions.review import Decision, forget, pin
+from memory.actions.review import forget, pin
 from memory.models import MemoryEdge, MemoryEntry, MemoryVersion
 from memory.transfer.export import lines_of
 from tests import makers
@@ -50,7 +49,7 @@ def written(agent: Agent, acme: Account) -> None:
     with acting(acme):
         for client_id, decide in (("a", pin), ("b", forget)):
             entry = MemoryEntry.objects.get(client_id=client_id)
-            decide(Decision(account_id=acme.pk, entry_id=entry.pk, actor=SYSTEM))
+            decide(makers.decision(entry))
 
 
 @pytest.fixture
@@ -115,10 +114,8 @@ def test_imported_client_id_identifies_the_same_write(
     use_database(elsewhere)
     there = makers.account("Acme")
     command("import", str(out))
-    from rest_framework.test import APIClient
 
-    secret = makers.key(there)[1]
-    agent = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    agent = makers.agent(there)
     again = agent.post("memory/write", {"nodes": NODES[:2]}, 200)
     assert {node["id"] for node in again["nodes"]} == {
         line["id"] for line in lines(out) if line.get("client_id") in ("a", "b")

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import pytest
 from django.utils.dateparse import parse_datetime
-from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -52,9 +51,7 @@ def versions(account: Account, pk: str) -> list[MemoryVersion]:
         return list(MemoryVersion.objects.of(account).filter(entry_id=UUID(pk)).order_by("version"))
 
 
-def test_past_states_match_the_history(
-    agent: Agent, acme: Account, lived: list[str]
-) -> None:
+def test_past_states_match_the_history(agent: Agent, acme: Account, lived: list[str]) -> None:
     dice = random.Random(11)  # noqa: S311
     for _ in range(100):
         pk = dice.choice(lived)
@@ -138,8 +135,7 @@ def test_as_of_hides_forgotten_memories(agent: Agent, acme: Account) -> None:
     stored = agent.post("memory/store", {"text": "The vault code is 9.", "user_id": "u"}, 201)
     at = versions(acme, stored["id"])[0].created_at.isoformat()
     agent.post("memory/forget", {"id": stored["id"]})
-    _, secret = makers.key(acme, ["memory:read"])
-    other = Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    other = makers.agent(acme, ["memory:read"])
     other.post("memory/get", {"id": stored["id"], "as_of": at}, 404)
     for door, body in (("list", {}), ("search", {"query": "vault code"})):
         told = other.post(f"memory/{door}", {**body, "user_id": "u", "as_of": at})["results"]

@@ -14,57 +14,56 @@ from kmapp.search.models import Vector
 from memory.models import MemoryEntry
 from memory.retrieval.entry_list import USUAL, Listing
 from tests import makers
-from tests.web.test_entries import at_desk, page, remember
-
-__all__ = ["at_desk"]
+from tests.web.pages import HTMX, html
+from tests.web.test_entries import remember
 
 
 def shown(desk: Client, **query: Any) -> str:
-    return page(desk.get("/memory/", query, headers={"HX-Request": "true"}))
+    return html(desk.get("/memory/", query, headers=HTMX))
 
 
-def test_search_by_words_in_both_languages(at_desk: Client, acme: Account) -> None:
+def test_search_by_words_in_both_languages(reviewer: Client, acme: Account) -> None:
     remember(acme, "Lin likes oolong tea.", "林喜欢乌龙茶。", "Ben plays chess.")
-    assert "oolong" in shown(at_desk, q="oolong")
-    assert "Ben" not in shown(at_desk, q="oolong")
-    assert "林喜欢" in shown(at_desk, q="乌龙茶")
+    assert "oolong" in shown(reviewer, q="oolong")
+    assert "Ben" not in shown(reviewer, q="oolong")
+    assert "林喜欢" in shown(reviewer, q="乌龙茶")
 
 
-def test_search_by_meaning(committed: str, at_desk: Client, acme: Account) -> None:
+def test_search_by_meaning(committed: str, reviewer: Client, acme: Account) -> None:
     remember(acme, "The dog barked all night and nobody slept.", "Invoices are due on Friday.")
     makers.settle()
-    said = shown(at_desk, q="a noisy puppy kept everyone awake")
+    said = shown(reviewer, q="a noisy puppy kept everyone awake")
     assert "dog barked" in said
     assert "by keywords and meaning" in said
 
 
 def test_search_without_embedder_uses_keywords(
-    at_desk: Client, acme: Account, settings: Settings
+    reviewer: Client, acme: Account, settings: Settings
 ) -> None:
     settings.EMBEDDING_BASE_URL = "http://127.0.0.1:9/v1"
     remember(acme, "Lin likes oolong tea.")
-    said = shown(at_desk, q="oolong")
+    said = shown(reviewer, q="oolong")
     assert "oolong tea" in said
     assert "by keywords only" in said
 
 
-def test_search_covers_every_user_and_status(at_desk: Client, acme: Account) -> None:
+def test_search_covers_every_user_and_status(reviewer: Client, acme: Account) -> None:
     """Of every user and status: only the filters narrow."""
     [one] = remember(acme, "Ada keeps bees.", user_id="ada", client_id="bees-1")
     [two] = remember(acme, "Ben keeps bees.", user_id="ben", run_id="r", visibility="conversation")
     with acting(acme):
         MemoryEntry.objects.filter(pk=two.pk).update(status="forgotten")
-    said = shown(at_desk, q="bees")
+    said = shown(reviewer, q="bees")
     assert "Ada" in said
     assert "Ben" in said
-    assert "Ada" not in shown(at_desk, q="bees", status="forgotten")
+    assert "Ada" not in shown(reviewer, q="bees", status="forgotten")
     for name in (str(one.pk), "bees-1"):
-        said = shown(at_desk, q=name)
+        said = shown(reviewer, q=name)
         assert "Ada" in said
         assert "Ben" not in said
 
 
-def test_list_is_filtered(at_desk: Client, acme: Account) -> None:
+def test_list_is_filtered(reviewer: Client, acme: Account) -> None:
     [fact] = remember(acme, "A fact.", kind="fact", tags=["red"], agent_id="bot")
     remember(acme, "An event.", kind="event", user_id="u2", run_id="r2")
     with acting(acme):
@@ -86,25 +85,25 @@ def test_list_is_filtered(at_desk: Client, acme: Account) -> None:
         ({"since": "2026-01-02", "until": "2026-01-02"}, True),
         ({"since": "2026-01-03"}, False),
     ]:
-        said = shown(at_desk, **query)
+        said = shown(reviewer, **query)
         assert ("A fact." in said, "An event." in said) == (fact_is_shown, not fact_is_shown), query
-    assert "Nothing matches" in shown(at_desk, embedding="READY")
+    assert "Nothing matches" in shown(reviewer, embedding="READY")
 
 
-def test_fragment_and_page_differ(at_desk: Client, acme: Account) -> None:
+def test_fragment_and_page_differ(reviewer: Client, acme: Account) -> None:
     remember(acme, "A fact.")
-    part = at_desk.get("/memory/", headers={"HX-Request": "true"})
-    assert "<html" not in page(part)
-    assert "A fact." in page(part)
+    part = reviewer.get("/memory/", headers=HTMX)
+    assert "<html" not in html(part)
+    assert "A fact." in html(part)
     assert "HX-Request" in part.headers["Vary"]
     back = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
-    assert "<html" in page(at_desk.get("/memory/", headers=back))
+    assert "<html" in html(reviewer.get("/memory/", headers=back))
 
 
-def test_columns_are_selected(at_desk: Client, acme: Account) -> None:
+def test_columns_are_selected(reviewer: Client, acme: Account) -> None:
     remember(acme, "A fact.", agent_id="bot-7", run_id="run-7")
-    assert "run-7" not in shown(at_desk)
-    said = shown(at_desk, column=["run", "importance"])
+    assert "run-7" not in shown(reviewer)
+    said = shown(reviewer, column=["run", "importance"])
     assert "run-7" in said
     assert ">Importance<" in said
     assert ">Status<" not in said
@@ -132,17 +131,17 @@ def test_unknown_parameters_are_named(
         assert again.columns == USUAL
 
 
-def test_page_names_ignored_parameters(at_desk: Client, acme: Account) -> None:
+def test_page_names_ignored_parameters(reviewer: Client, acme: Account) -> None:
     remember(acme, "A fact.")
-    said = shown(at_desk, kind="odd", colour="<b>")
+    said = shown(reviewer, kind="odd", colour="<b>")
     assert "not recognized" in said
     assert "colour" in said
     assert "A fact." in said
 
 
 @pytest.mark.parametrize("word", ["\x00", "x" * 5000, "%", "' OR 1=1", "🙂", "\ufffd", "a:b&c|d!"])
-def test_any_search_text_is_accepted(at_desk: Client, acme: Account, word: str) -> None:
-    assert at_desk.get("/memory/", {"q": word, "tag": word, "user_id": word}).status_code == 200
+def test_any_search_text_is_accepted(reviewer: Client, acme: Account, word: str) -> None:
+    assert reviewer.get("/memory/", {"q": word, "tag": word, "user_id": word}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -154,33 +153,33 @@ def test_any_search_text_is_accepted(at_desk: Client, acme: Account, word: str) 
     ],
 )
 def test_query_count_is_constant(
-    at_desk: Client,
+    reviewer: Client,
     acme: Account,
     path: str,
     most: int,
     django_assert_max_num_queries: Callable[[int], Any],
 ) -> None:
     remember(acme, *(f"Tea number {n}." for n in range(60)))
-    at_desk.get(path)  # what is looked up once a minute is known
+    reviewer.get(path)  # what is looked up once a minute is known
     with django_assert_max_num_queries(most):
-        assert at_desk.get(path).status_code == 200
+        assert reviewer.get(path).status_code == 200
 
 
-def test_second_page(at_desk: Client, acme: Account) -> None:
+def test_second_page(reviewer: Client, acme: Account) -> None:
     remember(acme, *(f"Tea number {n}." for n in range(60)))
-    said = shown(at_desk, page="2", sort="created_at")
+    said = shown(reviewer, html="2", sort="created_at")
     assert "51 to 60 of 60" in said
     assert "Tea number 59." in said
     assert "Tea number 9." not in said
 
 
 def test_number_of_results_is_limited(
-    at_desk: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
+    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("memory.retrieval.admin_search", "memory.views.entry_list"):
         monkeypatch.setattr(f"{module}.MOST", 5)
     monkeypatch.setattr("memory.retrieval.admin_search.CANDIDATES", 3)
     remember(acme, *(f"Tea number {n}." for n in range(9)))
-    said = shown(at_desk, q="tea")
+    said = shown(reviewer, q="tea")
     assert "Only the top 5 results are shown." in said
     assert "1 to 5 of 5" in said

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -19,8 +18,7 @@ SCOPES = ("memory:read", "memory:write")
 
 def plain(account: Account) -> Agent:
     """An agent whose key is no admin's."""
-    secret = makers.key(account, SCOPES)[1]
-    return Agent(APIClient(headers={"authorization": f"Bearer {secret}"}))
+    return makers.agent(account, SCOPES)
 
 
 @pytest.fixture
@@ -89,9 +87,7 @@ def test_given_owner_must_match(writer: Agent, other: Agent) -> None:
     other.post("memory/forget", {"id": pk, "user_id": "bob"}, 404)
 
 
-def test_approved_memory_is_forgotten_only_by_reviewers(
-    writer: Agent, acme: Account
-) -> None:
+def test_approved_memory_is_forgotten_only_by_reviewers(writer: Agent, acme: Account) -> None:
     pk, own = store(writer), store(writer, dedupe=False)
     decide(acme, pk, review.approve)
     decide(acme, pk, review.pin)

@@ -56,9 +56,7 @@ def test_unused_memory_is_demoted_in_steps(agent: Agent, acme: Account) -> None:
     assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (0, "cold")
 
 
-def test_cold_memory_is_found_by_words_and_warms_up(
-    agent: Agent, acme: Account
-) -> None:
+def test_cold_memory_is_found_by_words_and_warms_up(agent: Agent, acme: Account) -> None:
     pk = store(agent)
     for days in (1.1 * HALF_LIFE_DAYS, 2.5 * HALF_LIFE_DAYS):
         age(acme, days)
@@ -104,9 +102,7 @@ def test_pinned_memory_is_not_demoted(agent: Agent, acme: Account) -> None:
     assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (0, "hot")
 
 
-def test_cold_memory_is_not_embedded(
-    agent: Agent, acme: Account
-) -> None:
+def test_cold_memory_is_not_embedded(agent: Agent, acme: Account) -> None:
     pk = store(agent, tier="cold")
     assert vectors(acme, pk) == 0
     assert agent.get("health")["pending_embeddings"] == 0

@@ -20,7 +20,7 @@ def small(settings: Any) -> None:
 
 def test_anonymous_user_cannot_upload(client: Client, settings: Any) -> None:
     """Not even to a form that everybody may send; nothing of it reaches the disk."""
-    settings.FILE_UPLOAD_HANDLERS = ["tests.web.test_bodies.Never"]
+    settings.FILE_UPLOAD_HANDLERS = ["tests.web.test_request_size.Never"]
     for path in ("/sign-in/", "/knowledge/upload/", "/nowhere/"):
         form = {"username": "a", "file": SimpleUploadedFile("a.txt", b"a" * LIMIT)}
         assert client.post(path, form).status_code == 413
@@ -33,9 +33,7 @@ class Never:
         raise AssertionError("a body was read")
 
 
-def test_member_uploads_up_to_the_limit(
-    client: Client, acme: Account, settings: Any
-) -> None:
+def test_member_uploads_up_to_the_limit(client: Client, acme: Account, settings: Any) -> None:
     client.force_login(makers.member(acme, "ada", role="admin"))
     settings.UPLOAD_MAX_BYTES = 2 * LIMIT
 
