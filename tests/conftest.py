@@ -166,6 +166,11 @@ def django_assert_max_num_queries(
 
 
 @pytest.fixture
+def max_queries(django_assert_max_num_queries: DjangoAssertNumQueries) -> DjangoAssertNumQueries:
+    return django_assert_max_num_queries
+
+
+@pytest.fixture
 def committed(
     django_db_setup: None, worker_database: str, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[str]:

@@ -44,9 +44,7 @@ PICTURE = {"type": "image_url", "image_url": {"url": "https://pictures.example/r
         ),
     ],
 )
-def test_infer_false_stores_messages_verbatim(
-    agent: Agent, messages: Any, texts: list[str]
-) -> None:
+def test_infer_false_stores_messages(agent: Agent, messages: Any, texts: list[str]) -> None:
     body = {"messages": messages, "infer": False, "user_id": "mira", "metadata": {"a": 1}}
     answer = agent.post("memory/add", body, 201)
     assert [each["text"] for each in answer["results"]] == texts
@@ -206,9 +204,7 @@ def test_rejects_a_procedure_without_steps(agent: Agent, acme: Account, chat: Fa
     assert current_memories(acme) == {}
 
 
-def test_store_if_worthwhile_filters_by_importance(
-    agent: Agent, acme: Account, chat: FakeProvider
-) -> None:
+def test_store_if_worthwhile_filters(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     worth = {"type": "skill", "tags": ["tea"], "entities": []}
     memories = [
         {**worth, "content": "Steep gyokuro at 50 degrees.", "importance": 0.9},
@@ -232,9 +228,7 @@ def test_store_if_worthwhile_filters_by_importance(
     assert (result["should_store"], len(result["reasoning"])) == (False, 500)
 
 
-def test_update_by_instruction_rewrites_the_memory(
-    agent: Agent, acme: Account, chat: FakeProvider
-) -> None:
+def test_update_by_instruction(agent: Agent, chat: FakeProvider) -> None:
     pk = agent.post("memory/store", {"text": "Mira prefers Go.", "user_id": "mira"}, 201)["id"]
     both = {"id": pk, "instruction": "Rust now.", "text": "x"}
     assert agent.post("memory/update", both, 400)["issues"][0]["path"] == "instruction"
@@ -250,9 +244,7 @@ def test_update_by_instruction_rewrites_the_memory(
     assert history[-1]["reason"] == "Rust now."
 
 
-def test_account_wide_change_becomes_a_proposal(
-    agent: Agent, acme: Account, chat: FakeProvider
-) -> None:
+def test_account_wide_change_is_proposed(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     with acting(acme):
         proposed = agent.post("memory/store", {"text": "The shop opens at nine."}, 201)
         MemoryEntry.objects.of(acme).filter(pk=proposed["id"]).update(status="active")

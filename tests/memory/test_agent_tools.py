@@ -59,9 +59,7 @@ def test_memory_tools_accept_null_for_optional_fields(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize(("scopes", "count"), [(["memory:read"], 2), (["memory:write"], 0)])
-def test_tools_depend_on_the_scopes_of_the_key(
-    acme: Account, scopes: list[str], count: int
-) -> None:
+def test_tools_depend_on_key_scopes(acme: Account, scopes: list[str], count: int) -> None:
     _, secret = makers.key(acme, scopes)
     client = APIClient(headers={"authorization": f"Bearer {secret}"})
     answer = client.get("/v1/agent-tools")

@@ -37,9 +37,7 @@ def test_covers_six_modes() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_bad_vector_fails_with_an_error(
-    mode: str, agent: Agent, acme: Account, provider: FakeProvider
-) -> None:
+def test_bad_vector_fails(mode: str, agent: Agent, acme: Account, provider: FakeProvider) -> None:
     nodes = [{"text": f"Note {n} of the day.", "user_id": "u"} for n in range(ENTRIES)]
     ids = [node["id"] for node in agent.post("memory/write", {"nodes": nodes}, 201)["nodes"]]
     provider.become(mode)
@@ -61,7 +59,7 @@ def test_bad_vector_fails_with_an_error(
         assert Vector.objects.of(acme).filter(state="READY").count() == ENTRIES
 
 
-def test_zero_vector_matches_nothing(
+def test_zero_vector_is_ignored(
     committed: str, agent: Agent, acme: Account, measured: Measured
 ) -> None:
     """100 searches with min_score 0.7 find what they should, and never the planted one."""

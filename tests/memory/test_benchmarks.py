@@ -75,9 +75,7 @@ def test_temporary_services_are_removed(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("kmapp-throwaway-*"))
 
 
-def test_seeding_next_to_real_data_asks_first(
-    acme: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_seeding_beside_data_asks_first(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     batch = Batch(entries=[NewEntry(text="Real.", user_id="u")])
     with acting(acme):
         write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch)

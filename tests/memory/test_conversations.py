@@ -17,13 +17,11 @@ from tests.memory.chat_model import (
     fact,
     scripted_reply,
 )
-from tests.memory.conversations import DOG, MOVED, CONVERSATIONS, WORK
+from tests.memory.conversations import CONVERSATIONS, DOG, MOVED, WORK
 
 
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_conversation_changes_memories_as_expected(
-    name: str, agent: Agent, acme: Account, chat: FakeProvider
-) -> None:
+def test_conversation(name: str, agent: Agent, acme: Account, chat: FakeProvider) -> None:
     expected = CONVERSATIONS[name]
     if expected.before:
         nodes = [{"text": text, "user_id": "mira"} for text in expected.before]
@@ -69,9 +67,7 @@ def test_pinned_memory_is_not_superseded(agent: Agent, acme: Account, chat: Fake
         assert MemoryEdge.objects.of(acme).get().type == "contradicts"
 
 
-def test_other_users_memories_are_not_sent_to_the_model(
-    agent: Agent, acme: Account, chat: FakeProvider
-) -> None:
+def test_model_sees_no_other_users(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     agent.post("memory/store", {"text": WORK, "user_id": "nils"}, 201)
     chat.become(reply=scripted_reply([fact(MOVED)], [decision(0, "DELETE", 0)]))
     event = add_conversation(agent, "Harrow Glass!")
@@ -90,9 +86,7 @@ def test_mentioned_entities_are_linked(agent: Agent, acme: Account, chat: FakePr
         assert (str(edge.dst_id), edge.src.entities) == (bolt, ["bolt", "Mira", "Bolt"])
 
 
-def test_account_instructions_and_categories_are_used(
-    agent: Agent, acme: Account, chat: FakeProvider
-) -> None:
+def test_account_settings_are_used(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     wanted = {"instructions": "Note order numbers.", "categories": {"orders": "what was bought"}}
     with acting(acme):
         update_policy(acme.pk, wanted, actor=SYSTEM)

@@ -47,7 +47,7 @@ def test_storing_the_same_text_returns_the_existing_memory(agent: Agent, acme: A
         {"dedupe": False},
     ],
 )
-def test_different_attributes_create_a_new_memory(
+def test_different_attributes_are_stored(
     agent: Agent, acme: Account, other: dict[str, Any]
 ) -> None:
     first = agent.post("memory/store", SAID, 201)

@@ -152,7 +152,7 @@ def test_audiences_are_not_linked(agent: Agent, acme: Account, other: dict[str, 
     assert (TRAIN[0], "Ann") not in edges(acme, "mentions")
 
 
-def test_recall_follows_derived_edges_and_search_does_not(agent: Agent, acme: Account) -> None:
+def test_recall_follows_derived_edges_and_search_does_not(agent: Agent) -> None:
     write(agent, *TRAIN, **ANN)
     asked = {"query_text": "train", "limit": 1, **ANN}
     told = agent.post("memory/recall_text", asked)

@@ -83,7 +83,7 @@ def context_of(account: Account, pk: str) -> list[str]:
         return [row.text_sha256 for row in rows]
 
 
-def test_erasure_removes_every_copy_of_the_text(
+def test_erasure_removes_every_copy(
     committed: str, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     [before] = context_of(acme, run[2])
@@ -128,9 +128,7 @@ def test_erasure_removes_the_reason_of_a_bulk_run(
     assert left(acme, MARK) == {}
 
 
-def test_erased_memory_responds_410_and_reserves_its_client_id(
-    agent: Agent, run: list[str], acme: Account
-) -> None:
+def test_erased_memory_reserves_its_client_id(agent: Agent, run: list[str]) -> None:
     erase(agent, client_ids=["secret-1"])
     node = {"text": "Another.", "client_id": "secret-1", "user_id": "u"}
     assert agent.post("memory/write", {"nodes": [node]}, 410)["error"] == "client_id_erased"
@@ -143,9 +141,7 @@ def test_erased_memory_responds_410_and_reserves_its_client_id(
     agent.post("memory/write", {"nodes": [node]}, 410, **{"Idempotency-Key": "k1"})
 
 
-def test_client_id_of_an_imported_memory_stays_reserved(
-    agent: Agent, acme: Account, tmp_path: Any
-) -> None:
+def test_imported_client_id_stays_reserved(agent: Agent, tmp_path: Any) -> None:
     line = (
         '{"object":"entry","id":"0199aaaa-0000-7000-8000-000000000001","client_id":"c","text":"x"}'
     )
@@ -176,9 +172,7 @@ def test_rejects_an_erasure_without_selection(agent: Agent, which: dict[str, Any
     agent.post("memory/erase", which, 400)
 
 
-def test_erasure_needs_the_scope_and_its_own_token(
-    agent: Agent, acme: Account, rival: Account
-) -> None:
+def test_erasure_needs_scope_and_own_token(agent: Agent, acme: Account, rival: Account) -> None:
     pk = agent.post("memory/store", {"text": "Mine.", "user_id": "u"}, 201)["id"]
     writer = makers.agent(acme, ["memory:read", "memory:write"])
     writer.post("memory/erase", {"ids": [pk]}, 403)
@@ -204,7 +198,7 @@ def field(page: str, name: str) -> str:
     return page.partition(f'name="{name}" value="')[2].partition('"')[0]
 
 
-def test_page_requires_the_typed_count(
+def test_page_needs_a_typed_count(
     admin: Client, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     address = f"/memory/erase/?id={run[1]}"
@@ -228,16 +222,14 @@ def test_page_requires_the_typed_count(
         assert len(named) >= 3, "written, changed, erased"
 
 
-def test_erased_page_does_not_scan_the_ledger(
-    admin: Client, agent: Agent, acme: Account, run: list[str]
-) -> None:
+def test_erased_page_scans_no_ledger(admin: Client, agent: Agent, run: list[str]) -> None:
     erase(agent, ids=[run[1]])
     with CaptureQueriesContext(connection) as asked:
         assert admin.get(f"/memory/{run[1]}/").status_code == 410
     assert not [each["sql"] for each in asked if "@>" in each["sql"]]
 
 
-def test_migration_restores_commits_of_erased_entries(
+def test_migration_restores_commits(
     admin: Client, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     erase(agent, ids=[run[1]])
@@ -250,7 +242,7 @@ def test_migration_restores_commits_of_erased_entries(
         assert ErasedEntry.objects.get(pk=run[1]).commits == before
 
 
-def test_page_erases_only_the_filtered_entries(
+def test_page_erases_filtered_entries(
     admin: Client, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     for nothing in ("/memory/erase/", "/memory/erase/?sort=created_at", "/memory/erase/?kind=odd"):

@@ -116,9 +116,7 @@ def send(client: APIClient, path: str, body: bytes) -> Any:
 
 
 @pytest.mark.parametrize("hostile", REFUSED, ids=lambda hostile: hostile.name)
-def test_invalid_values_are_rejected_in_every_field(
-    hostile: Hostile, agent: Agent, here: dict[str, Any]
-) -> None:
+def test_rejects_invalid_values(hostile: Hostile, agent: Agent, here: dict[str, Any]) -> None:
     wrong = []
     for path, body in PLACES:
         sent = body_with(hostile, body)
@@ -133,9 +131,7 @@ def test_invalid_values_are_rejected_in_every_field(
 
 
 @pytest.mark.parametrize("hostile", STORED, ids=lambda hostile: hostile.name)
-def test_hostile_values_cause_no_server_error(
-    hostile: Hostile, agent: Agent, here: dict[str, Any]
-) -> None:
+def test_no_hostile_value_is_an_error(hostile: Hostile, agent: Agent, here: dict[str, Any]) -> None:
     """The places that the next test does not fill, one at a time: what is refused is named."""
     wrong = []
     for path, body in RARER:
@@ -155,9 +151,7 @@ def _kept(name: str, text: str) -> str:
 
 
 @pytest.mark.parametrize("hostile", STORED, ids=lambda hostile: hostile.name)
-def test_storable_values_are_returned_unchanged(
-    hostile: Hostile, agent: Agent, unredacted: Account
-) -> None:
+def test_storable_values_are_unchanged(hostile: Hostile, agent: Agent, unredacted: Account) -> None:
     text = hostile.text or ""
     fits = [name for name, longest in LENGTHS.items() if len(text) <= longest]
     said: dict[str, Any] = {"client_id": "a", "text": "ok"}

@@ -105,7 +105,7 @@ def test_importing_twice_changes_nothing(written: None, acme: Account, tmp_path:
         assert Commit.objects.count() == before
 
 
-def test_imported_client_id_identifies_the_same_write(
+def test_imported_client_id_is_known(
     committed: str, elsewhere: str, written: None, tmp_path: Path
 ) -> None:
     """Ids are kept, so they are no longer what the account and the client id would make."""
@@ -132,7 +132,7 @@ def test_export_contains_no_embeddings(written: None, tmp_path: Path) -> None:
     assert "embedding" not in out.read_text()
 
 
-def test_import_keeps_the_order_of_a_run(
+def test_import_keeps_run_order(
     committed: str, elsewhere: str, agent: Agent, tmp_path: Path
 ) -> None:
     """Turns of one moment, written one by one: only the ledger knows what came first."""
@@ -183,9 +183,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("bad", "told"), BAD)
-def test_invalid_line_is_reported_and_skipped(
-    acme: Account, tmp_path: Path, bad: Any, told: str
-) -> None:
+def test_invalid_line_is_reported(acme: Account, tmp_path: Path, bad: Any, told: str) -> None:
     path = put(tmp_path / "in.jsonl", {"text": "Good."}, bad, {"text": "Good too."})
     problems = tmp_path / "problems"
     with pytest.raises(CommandError, match="1 lines were not imported; all others were"):
@@ -195,9 +193,7 @@ def test_invalid_line_is_reported_and_skipped(
         assert set(MemoryEntry.objects.values_list("content", flat=True)) == {"Good.", "Good too."}
 
 
-def test_conflicting_line_does_not_change_the_entry(
-    written: None, acme: Account, tmp_path: Path
-) -> None:
+def test_conflicting_line_changes_nothing(written: None, acme: Account, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     command("export", str(out))
     path = put(
@@ -215,9 +211,7 @@ def test_conflicting_line_does_not_change_the_entry(
         assert MemoryEntry.objects.get(client_id="a").content == "The cat sleeps."
 
 
-def test_rejects_ids_of_another_account(
-    written: None, acme: Account, rival: Account, tmp_path: Path
-) -> None:
+def test_rejects_ids_in_use(written: None, acme: Account, rival: Account, tmp_path: Path) -> None:
     out, problems = tmp_path / "out.jsonl", tmp_path / "problems"
     command("export", "--account=acme", str(out))
     path = put(tmp_path / "in.jsonl", *lines(out), {"text": "Rival's own."})
@@ -269,7 +263,7 @@ def test_reports_a_missing_file(acme: Account, tmp_path: Path) -> None:
         command("import", str(tmp_path / "nothing"))
 
 
-def test_failed_export_leaves_no_file(
+def test_failed_export_has_no_file(
     written: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(account_id: object) -> Iterator[bytes]:

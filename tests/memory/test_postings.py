@@ -56,7 +56,7 @@ def test_unindexing_leaves_nothing(acme: Account) -> None:
         assert not TermPosting.objects.filter(collection="c").exists()
 
 
-def test_frequency_of_common_terms_is_cached(
+def test_common_terms_are_cached(
     acme: Account, still: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queries, "SMALL", 2)

@@ -6,7 +6,7 @@ Each count includes the key's look-up, two savepoints and entering and leaving t
 from typing import Any
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from tests import makers
 from tests.agent import Agent
@@ -28,39 +28,37 @@ def warm(agent: Agent, still: None) -> Agent:
     return agent
 
 
-def test_batch_write(warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+def test_batch_write(warm: Agent, max_queries: MaxQueries) -> None:
     def write(number: int, name: str) -> object:
         ends = {"src": {"client_id": f"{name}0"}, "dst": {"client_id": f"{name}1"}}
         body = {"nodes": nodes(number, name), "edges": [{"type": "related_to", **ends}]}
         return warm.post("memory/write", {**body, "input_text": "said"}, 201)
 
     for number, name in ((2, "a"), (100, "b")):
-        with django_assert_max_num_queries(25):
+        with max_queries(25):
             write(number, name)
 
 
-def test_repeated_batch(warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+def test_repeated_batch(warm: Agent, max_queries: MaxQueries) -> None:
     body = {"nodes": nodes(50, "c")}
     warm.post("memory/write", body, 201)
-    with django_assert_max_num_queries(12) as queries:
+    with max_queries(12) as queries:
         warm.post("memory/write", body, 200)
     assert [each["sql"] for each in queries if each["sql"].startswith("INSERT")] == []
 
 
-def test_search(warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+def test_search(warm: Agent, max_queries: MaxQueries) -> None:
     asked = {"query": "thing", "user_id": "u", "limit": 50, "explain": True}
     for number in (2, 60):
         warm.post("memory/write", {"nodes": nodes(number, f"d{number}")}, 201)
         makers.settle()
         # Some of them ask what is then kept a while: the model, how many texts there are.
-        with django_assert_max_num_queries(17):
+        with max_queries(17):
             warm.post("memory/search", asked)
     assert len(warm.post("memory/search", asked)["results"]) == 50
 
 
-def test_search_with_missing_vectors(
-    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_search_with_missing_vectors(warm: Agent, max_queries: MaxQueries) -> None:
     asked = {"query": "thing", "user_id": "u", "limit": 50}
     counts = []
     for number in (0, 1, 20):
@@ -68,33 +66,29 @@ def test_search_with_missing_vectors(
             body = {"nodes": nodes(number, f"e{number}"), "auto_embed": False}
             warm.post("memory/write", body, 201)
         warm.post("memory/search", asked)
-        with django_assert_max_num_queries(17) as queries:
+        with max_queries(17) as queries:
             found = warm.post("memory/search", asked)["results"]
         assert len([hit for hit in found if hit["embedding_status"] == "NONE"]) >= number
         counts.append(len(queries))
     assert counts == [counts[0], counts[0] + 1, counts[0] + 1]
 
 
-def test_reading_a_long_history(
-    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_reading_a_long_history(warm: Agent, max_queries: MaxQueries) -> None:
     pk = warm.post("memory/get", {"client_id": "warm0"})["id"]
     for i in range(5):
         warm.post("memory/update", {"id": pk, "text": f"Thing {i}."}, 200)
-    with django_assert_max_num_queries(6):
+    with max_queries(6):
         assert warm.post("memory/get", {"id": pk})["version"] == 6
-    with django_assert_max_num_queries(8):
+    with max_queries(8):
         assert len(warm.get(f"memory/{pk}/history")["versions"]) == 6
-    with django_assert_max_num_queries(6):
+    with max_queries(6):
         assert len(warm.get("memory/commits")["commits"]) > 6
-    with django_assert_max_num_queries(12):
+    with max_queries(12):
         assert warm.get("memory/verify")["ok"]
 
 
-def test_update_and_forget(
-    warm: Agent, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
-    with django_assert_max_num_queries(26):
+def test_update_and_forget(warm: Agent, max_queries: MaxQueries) -> None:
+    with max_queries(26):
         warm.post("memory/update", {"client_id": "warm0", "text": "Another thing."}, 200)
-    with django_assert_max_num_queries(16):
+    with max_queries(16):
         warm.post("memory/forget", {"client_id": "warm0"})

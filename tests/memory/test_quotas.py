@@ -69,11 +69,8 @@ def test_open_proposals_are_limited_per_key(agent: Agent, acme: Account) -> None
 
 
 @pytest.mark.parametrize("limits", [{"open_proposals": 1}, {"daily_writes": 1}], ids=str)
-def test_extraction_over_quota_is_postponed(
-    agent: Agent,
-    acme: Account,
-    chat: FakeProvider,
-    limits: dict[str, int],
+def test_extraction_over_quota_waits(
+    agent: Agent, acme: Account, chat: FakeProvider, limits: dict[str, int]
 ) -> None:
     """A conversation whose facts go beyond a quota waits an hour, not a second."""
     chat.become(reply=scripted_reply([fact("Gates close at six."), fact("Dogs stay outside.")]))
@@ -96,7 +93,7 @@ def test_rejects_a_quota_below_one(acme: Account, values: dict[str, int]) -> Non
         allow(acme, **values)
 
 
-def test_keys_page_shows_usage(client: Client, ada: User, agent: Agent, acme: Account) -> None:
+def test_keys_page_shows_usage(client: Client, ada: User, agent: Agent) -> None:
     agent.post("memory/write", notes(3), 201)
     client.force_login(ada)
     page = client.get("/keys/").content.decode()

@@ -79,7 +79,7 @@ def race_batches(
 
 
 @pytest.mark.promise(3)
-def test_concurrent_writes_of_one_client_id_create_one_entry(
+def test_concurrent_writes_create_one_entry(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
     before = counts(acme)
@@ -96,7 +96,7 @@ def test_concurrent_writes_of_one_client_id_create_one_entry(
 
 
 @pytest.mark.promise(3)
-def test_concurrent_different_writes_have_one_winner(
+def test_concurrent_writes_have_one_winner(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
     """Nobody is told that what another said was theirs."""
@@ -108,7 +108,7 @@ def test_concurrent_different_writes_have_one_winner(
 
 
 @pytest.mark.promise(3)
-def test_concurrent_overlapping_batches_share_entries(
+def test_concurrent_batches_share_entries(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
     """Some of the same entries in twenty orders: no deadlock, no refusal, one row each."""

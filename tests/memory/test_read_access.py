@@ -45,9 +45,7 @@ def reads(agent: Agent, pk: str, status: int, **whose: str) -> None:
     agent.get(f"memory/{pk}/history", status, **whose)
 
 
-def test_proposal_is_visible_to_its_writer(
-    writer: Agent, other: Agent, agent: Agent, acme: Account
-) -> None:
+def test_writer_sees_its_proposal(writer: Agent, other: Agent, agent: Agent, acme: Account) -> None:
     pk = store(writer)
     reads(writer, pk, 200)
     reads(agent, pk, 200)  # an admin's key
@@ -58,9 +56,7 @@ def test_proposal_is_visible_to_its_writer(
     reads(other, pk, 404)
 
 
-def test_forgotten_memory_is_visible_to_its_writer(
-    writer: Agent, other: Agent, acme: Account
-) -> None:
+def test_writer_sees_forgotten_memory(writer: Agent, other: Agent, acme: Account) -> None:
     pk = store(writer, user_id="ann")
     reads(other, pk, 200)
     decide(acme, pk, review.forget)

@@ -72,7 +72,7 @@ def test_hit_states_the_embedding_status(
         assert agent.post("memory/get", {"id": pk})["embedding_status"] == state
 
 
-def test_embedding_status_without_query_vector(
+def test_status_without_query_vector(
     agent: Agent, pier: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory.retrieval.search.meaning_of", lambda *asked: None)

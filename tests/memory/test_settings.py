@@ -108,9 +108,7 @@ def test_every_column_can_be_set() -> None:
     assert {field.name for field in Account._meta.fields} >= ACCOUNT_FIELDS
 
 
-def test_account_chooses_what_needs_review(
-    agent: Agent, acme: Account, key: tuple[ApiKey, str]
-) -> None:
+def test_account_chooses_reviews(agent: Agent, acme: Account, key: tuple[ApiKey, str]) -> None:
     def waits(values: dict[str, Any], **said: Any) -> bool:
         with acting(acme):
             update_policy(acme.pk, values, actor=SYSTEM)

@@ -76,9 +76,7 @@ def test_cold_memory_is_found_by_words_and_warms_up(agent: Agent, acme: Account)
 
 
 @pytest.mark.parametrize("worth", [{"importance": 1.0}, {"half_life_days": 2000}])
-def test_important_memories_are_demoted_later(
-    agent: Agent, acme: Account, worth: dict[str, float]
-) -> None:
+def test_important_memory_stays_hot(agent: Agent, acme: Account, worth: dict[str, float]) -> None:
     pk, plain = store(agent, "Kept.", **worth), store(agent)
     age(acme, 1.1 * HALF_LIFE_DAYS)
     demote_unused_entries(acme.pk)

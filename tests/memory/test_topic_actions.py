@@ -213,7 +213,7 @@ def test_topics_grow_after_embedding(agent: Agent, acme: Account, provider: Fake
         assert Commit.objects.of(acme).count() == commits
 
 
-def test_entries_without_vector_get_no_topic(
+def test_entry_without_vector_is_skipped(
     agent: Agent, acme: Account, provider: FakeProvider
 ) -> None:
     nodes = [{"text": f"{sort} tea steeps", "user_id": "mira"} for sort in ("green", "white")]
@@ -232,9 +232,7 @@ def test_suggestions_for_merged_topics_are_hidden(acme: Account) -> None:
         assert [each.topic for each in topics.open_suggestions(acme.pk)] == [three]
 
 
-def test_declined_merge_stays_declined_in_both_directions(
-    acme: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_declined_merge_stays_declined(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two, three = topic(acme, "One", 3), topic(acme, "Two", 4), topic(acme, "Three", 5)
 
     def merge(smaller: MemoryEntry, larger: MemoryEntry) -> TopicSuggestion:
@@ -251,9 +249,7 @@ def test_declined_merge_stays_declined_in_both_directions(
         assert [each.other for each in topics.open_suggestions(acme.pk)] == [three]
 
 
-def test_suggestions_are_refreshed_accepted_and_declined(
-    agent: Agent, acme: Account, provider: FakeProvider
-) -> None:
+def test_suggestions_are_decided(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     small, large = topic(acme, "Oolong", 3), topic(acme, "Tea", 4)
     with acting(acme):
         open_one = TopicSuggestion.objects.create(

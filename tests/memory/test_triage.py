@@ -112,9 +112,7 @@ def test_flood_of_one_writer_is_flagged(agent: Agent, acme: Account, said: str) 
         assert [each.name for each in named] == ["flood"]
 
 
-def test_similar_proposals_of_several_writers_are_no_flood(
-    agent: Agent, acme: Account, agents: Sequence[Agent]
-) -> None:
+def test_several_writers_are_no_flood(agent: Agent, acme: Account, agents: Sequence[Agent]) -> None:
     pk = ""
     for number, other in enumerate([*agents, agent]):
         pk = propose(other, f"The gate code is {1001 + number} and it works.")

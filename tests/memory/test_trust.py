@@ -101,7 +101,7 @@ def private(agent: Agent) -> str:
     ],
     ids=str,
 )
-def test_update_does_not_widen_access(
+def test_update_widens_nothing(
     agent: Agent, acme: Account, private: str, more: dict[str, Any]
 ) -> None:
     [before] = entries(acme)

@@ -82,7 +82,7 @@ def race(base: str, cookies: Sequence[str], ids: Sequence[UUID]) -> list[list[tu
         return [[each.result() for each in pair] for pair in asked]
 
 
-def test_one_of_two_concurrent_edits_wins(
+def test_one_concurrent_edit_wins(
     committed: str, acme: Account, alice: User, measured: Measured
 ) -> None:
     ids = remember(acme)

@@ -76,9 +76,7 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("viewer", [{"user_id": "ann"}, {"user_id": "ann", "run_id": "r"}])
-def test_no_endpoint_returns_other_users_memories(
-    agent: Agent, two: dict[str, str], viewer: dict[str, str]
-) -> None:
+def test_users_are_separated(agent: Agent, two: dict[str, str], viewer: dict[str, str]) -> None:
     hidden = {pk for name, pk in two.items() if name not in ("ann", "run")}
     for door, asked in QUESTIONS:
         for past in ({}, {"as_of": timezone.now().isoformat()}):

@@ -117,7 +117,7 @@ def test_same_effective_values_are_the_same_write(agent: Agent) -> None:
     agent.post("memory/write", {"nodes": [said]}, 409)
 
 
-def test_memory_for_a_user_needs_no_review(agent: Agent, acme: Account) -> None:
+def test_memory_for_a_user_needs_no_review(agent: Agent) -> None:
     nodes = [{"text": f"Lamp {number}."} for number in range(3)]
     written = agent.post("memory/write", {"user_id": "ann", "nodes": nodes}, 201)
     assert [node["status"] for node in written["nodes"]] == ["active"] * 3

@@ -35,8 +35,6 @@ def entry_url(name: str, entry: MemoryEntry) -> str:
     return reverse(f"memory:{name}", args=[entry.pk])
 
 
-def submit(
-    client: Client, name: str, entry: MemoryEntry, headers: Any = None, **form: str
-) -> Any:
+def submit(client: Client, name: str, entry: MemoryEntry, headers: Any = None, **form: str) -> Any:
     """Post a form about the current version of an entry."""
     return client.post(entry_url(name, entry), version_form(entry, **form), headers=headers)

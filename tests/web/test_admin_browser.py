@@ -27,9 +27,7 @@ def boss(acme: Account) -> User:
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "Log out"), ("zh-hans", "注销")])
-def test_admin_works_under_the_policy(
-    visitor: Visitor, boss: User, language: str, word: str
-) -> None:
+def test_admin_works_under_policy(visitor: Visitor, boss: User, language: str, word: str) -> None:
     """The visitor fails when the browser refused anything of a page."""
     visitor.sign_in(boss)
     visitor.prefers(theme="auto", language=language)

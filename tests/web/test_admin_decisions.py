@@ -18,9 +18,7 @@ from tests.web.pages import html
 from tests.web.staff import MODELS, address, fill, staff
 
 
-def test_rows_cannot_be_changed_directly(
-    superuser: Client, acme: Account, subtests: pytest.Subtests
-) -> None:
+def test_rows_are_read_only(superuser: Client, acme: Account, subtests: pytest.Subtests) -> None:
     fill(acme)
     for model in MODELS:
         with subtests.test(model=model._meta.label):
@@ -75,9 +73,7 @@ def test_refused_rows_are_reported(superuser: Client, acme: Account) -> None:
     )
 
 
-def test_each_row_is_changed_in_its_own_transaction(
-    committed: str, superuser: Client, acme: Account
-) -> None:
+def test_each_row_has_its_transaction(committed: str, superuser: Client, acme: Account) -> None:
     """None holds the chain's lock, or its memory, while the others are made."""
     pks = [entry.pk for entry in fill(acme)]
     assert "2 rows were changed." in decide(superuser, MemoryEntry, "pin", pks)
@@ -88,9 +84,7 @@ def test_each_row_is_changed_in_its_own_transaction(
         assert cursor.fetchall() == [(2,)]
 
 
-def test_number_of_rows_is_limited(
-    superuser: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_row_limit(superuser: Client, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kmapp.web.admin.base.MAX_ROWS_PER_ACTION", 3)
     entries = fill(acme, 4)
     said = decide(superuser, MemoryEntry, "forget", [entry.pk for entry in entries])

@@ -136,7 +136,7 @@ def test_group_decision_needs_the_current_count(reviewer: Client, acme: Account)
     assert statuses(acme) == ["active", "proposed", "active", "active"]
 
 
-def test_workers_decide_many_with_progress(
+def test_workers_decide_many(
     reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("memory.actions.bulk_review", "memory.views.bulk_review"):
@@ -169,14 +169,12 @@ def test_workers_decide_many_with_progress(
         {"deed": "approve", "which": "marked", "pick": "\x00:\ud800"},
     ],
 )
-def test_rejects_invalid_forms(reviewer: Client, acme: Account, form: dict[str, str]) -> None:
+def test_rejects_invalid_forms(reviewer: Client, form: dict[str, str]) -> None:
     form = {name: value.encode("utf-8", "replace").decode() for name, value in form.items()}
     assert reviewer.post(BULK, form).status_code == 400
 
 
-def test_cannot_decide_other_accounts_proposals(
-    reviewer: Client, acme: Account, rival: Account
-) -> None:
+def test_cannot_decide_other_accounts(reviewer: Client, rival: Account) -> None:
     [secret] = propose(rival, "Rival's plan")
     form = {"pick": mark(secret), "deed": "approve", "which": "marked"}
     assert "0 approved" in html(reviewer.post(BULK, form, headers=REVIEW))

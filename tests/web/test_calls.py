@@ -1,10 +1,8 @@
 """The pages of calls: found, and looked into as long as what they were made of is kept."""
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from context.models import ContextCostReport, ContextInput
 from context.models.archives import ArchiveScope
@@ -84,12 +82,10 @@ def test_call_is_compared_with_the_previous_one(reviewer: Client, acme: Account)
     assert reviewer.get(f"/calls/{second.report_id}/", {"with": "x"}).status_code == 404
 
 
-def test_query_count_is_constant(
-    reviewer: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
-) -> None:
+def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
     made = [call(acme, talk(3)) for _ in range(12)]
     reviewer.get("/calls/")
-    with django_assert_max_num_queries(16):
+    with max_queries(16):
         assert reviewer.get("/calls/").status_code == 200
-    with django_assert_max_num_queries(20):
+    with max_queries(20):
         assert reviewer.get(f"/calls/{made[-1].report_id}/").status_code == 200

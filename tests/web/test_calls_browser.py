@@ -76,9 +76,7 @@ def test_comparison_pages_are_accessible(visitor: Visitor, acme: Account, alice:
     )
 
 
-def test_settings_and_variant_pages_are_accessible(
-    visitor: Visitor, acme: Account, ada: User
-) -> None:
+def test_settings_pages_are_accessible(visitor: Visitor, acme: Account, ada: User) -> None:
     visitor.sign_in(ada)
     assert visitor.inspect("/calls/variants/") == []
     fill_days(acme)

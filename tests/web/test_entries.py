@@ -1,11 +1,11 @@
 """The page of a memory: corrected, forgotten, proven."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM, Actor
@@ -126,16 +126,14 @@ def test_feedback_and_sources_are_shown(reviewer: Client, acme: Account, alice: 
         assert shown in said
 
 
-def test_query_count_is_constant(
-    reviewer: Client, acme: Account, django_assert_max_num_queries: Callable[[int], Any]
-) -> None:
+def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
     [entry] = remember(acme, "The gate opens at nine.")
     here = f"/memory/{entry.pk}/"
     for version in range(1, 8):
         form = {"version": version, "content": f"It opens at {version}.", "kind": "fact"}
         reviewer.post(f"{here}edit/", form)
     reviewer.get(here)
-    with django_assert_max_num_queries(20):
+    with max_queries(20):
         assert reviewer.get(here).status_code == 200
 
 

@@ -30,9 +30,7 @@ def now(account: Account, entry: MemoryEntry) -> MemoryEntry:
         return MemoryEntry.objects.get(pk=entry.pk)
 
 
-def test_edit_changes_only_changed_fields(
-    reviewer: Client, acme: Account, entry: MemoryEntry
-) -> None:
+def test_edit_changes_only_its_fields(reviewer: Client, acme: Account, entry: MemoryEntry) -> None:
     address = f"/memory/{entry.pk}/edit/"
     assert 'name="version" value="1"' in html(reviewer.get(address))
     assert reviewer.post(address, form(tags="gate, hours")).status_code == 302
@@ -42,9 +40,7 @@ def test_edit_changes_only_changed_fields(
     assert now(acme, entry).version == 2  # the same again is no change
 
 
-def test_stale_edit_shows_a_three_way_diff(
-    reviewer: Client, acme: Account, entry: MemoryEntry
-) -> None:
+def test_stale_edit_shows_a_diff(reviewer: Client, acme: Account, entry: MemoryEntry) -> None:
     address = f"/memory/{entry.pk}/edit/"
     assert (
         reviewer.post(address, form("The gate opens at ten.", tags="gate, new")).status_code == 302
@@ -73,9 +69,7 @@ def test_stale_edit_shows_a_three_way_diff(
     assert (after.title, after.tags, after.version) == ("Main gate", ["gate", "new"], 3)
 
 
-def test_edit_of_a_decided_entry_keeps_the_input(
-    reviewer: Client, acme: Account, entry: MemoryEntry
-) -> None:
+def test_refused_edit_keeps_the_input(reviewer: Client, entry: MemoryEntry) -> None:
     reviewer.post(f"/memory/{entry.pk}/forget/", {"version": 1})
     answer = reviewer.post(f"/memory/{entry.pk}/edit/", form("The gate is shut.", 2))
     assert answer.status_code == 409
@@ -86,7 +80,7 @@ def test_edit_of_a_decided_entry_keeps_the_input(
     "wrong",
     [{"content": " "}, {"version": "x"}, {"version": 0}, {"kind": "odd"}, {"title": "x" * 501}],
 )
-def test_invalid_form_is_rejected(
+def test_rejects_invalid_forms(
     reviewer: Client, acme: Account, entry: MemoryEntry, wrong: dict[str, Any]
 ) -> None:
     answer = reviewer.post(f"/memory/{entry.pk}/edit/", form() | wrong)

@@ -1,11 +1,11 @@
 """The list of memories: narrowed, sought by keywords and meaning, in the columns a person wants."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.http import QueryDict
 from django.test import Client
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
@@ -37,9 +37,7 @@ def test_search_by_meaning(committed: str, reviewer: Client, acme: Account) -> N
     assert "by keywords and meaning" in said
 
 
-def test_search_without_embedder_uses_keywords(
-    reviewer: Client, acme: Account, settings: Settings
-) -> None:
+def test_search_without_embedder(reviewer: Client, acme: Account, settings: Settings) -> None:
     settings.EMBEDDING_BASE_URL = "http://127.0.0.1:9/v1"
     remember(acme, "Lin likes oolong tea.")
     said = shown(reviewer, q="oolong")
@@ -120,7 +118,7 @@ def test_columns_are_selected(reviewer: Client, acme: Account) -> None:
         ("q=a%00b&sort=created_at&user_id=u", [], "user_id=u&q=ab&sort=created_at"),
     ],
 )
-def test_unknown_parameters_are_named(
+def test_unknown_filters_are_named(
     acme: Account, said: str, left_out: list[str], query: str
 ) -> None:
     listing = Listing.of(acme.pk, QueryDict(said))
@@ -140,7 +138,7 @@ def test_page_names_ignored_parameters(reviewer: Client, acme: Account) -> None:
 
 
 @pytest.mark.parametrize("word", ["\x00", "x" * 5000, "%", "' OR 1=1", "🙂", "\ufffd", "a:b&c|d!"])
-def test_any_search_text_is_accepted(reviewer: Client, acme: Account, word: str) -> None:
+def test_any_search_text_is_accepted(reviewer: Client, word: str) -> None:
     assert reviewer.get("/memory/", {"q": word, "tag": word, "user_id": word}).status_code == 200
 
 
@@ -152,16 +150,12 @@ def test_any_search_text_is_accepted(reviewer: Client, acme: Account, word: str)
         ("/memory/?q=tea", 24),
     ],
 )
-def test_query_count_is_constant(
-    reviewer: Client,
-    acme: Account,
-    path: str,
-    most: int,
-    django_assert_max_num_queries: Callable[[int], Any],
+def test_query_count(
+    reviewer: Client, acme: Account, path: str, most: int, max_queries: MaxQueries
 ) -> None:
     remember(acme, *(f"Tea number {n}." for n in range(60)))
     reviewer.get(path)  # what is looked up once a minute is known
-    with django_assert_max_num_queries(most):
+    with max_queries(most):
         assert reviewer.get(path).status_code == 200
 
 
@@ -173,9 +167,7 @@ def test_second_page(reviewer: Client, acme: Account) -> None:
     assert "Tea number 9." not in said
 
 
-def test_number_of_results_is_limited(
-    reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_result_limit(reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("memory.retrieval.admin_search", "memory.views.entry_list"):
         monkeypatch.setattr(f"{module}.MOST", 5)
     monkeypatch.setattr("memory.retrieval.admin_search.CANDIDATES", 3)

@@ -92,7 +92,7 @@ def test_rejects_invalid_exports(reviewer: Client, acme: Account, query: str, fo
         assert not MemoryExport.objects.exists()
 
 
-def test_ndjson_can_be_imported(
+def test_ndjson_round_trip(
     committed: str, reviewer: Client, acme: Account, rival: Account, tmp_path: Path
 ) -> None:
     batch = Batch(

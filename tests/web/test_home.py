@@ -2,7 +2,7 @@
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -35,16 +35,13 @@ def test_empty_account_shows_the_first_command(reviewer: Client) -> None:
 
 
 def test_panel_counts_pending_work(
-    reviewer: Client,
-    acme: Account,
-    provider: FakeProvider,
-    django_assert_max_num_queries: DjangoAssertNumQueries,
+    reviewer: Client, acme: Account, provider: FakeProvider, max_queries: MaxQueries
 ) -> None:
     with acting(acme):
         drafts = [NewEntry(text="<b>Tea</b> at noon.", user_id="ada"), NewEntry(text="Two.")]
         made = write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=drafts)).entries
         pin(makers.decision(made[0]))
-    with django_assert_max_num_queries(20):
+    with max_queries(20):
         shown = panel(reviewer)
     assert '<a href="/memory/?sort=-created_at">2</a>' in shown
     assert '<a href="/memory/?embedding=PENDING">2</a>' in shown
@@ -57,18 +54,15 @@ def test_panel_counts_pending_work(
 
 
 @pytest.mark.parametrize("number", [1, 20])
-def test_panel_counts_pending_rules(
-    reviewer: Client,
-    acme: Account,
-    number: int,
-    django_assert_max_num_queries: DjangoAssertNumQueries,
+def test_rule_panel_counts(
+    reviewer: Client, acme: Account, number: int, max_queries: MaxQueries
 ) -> None:
     assert (
         "No rules need your attention"
         in reviewer.get("/rules/summary/", headers=HTMX).content.decode()
     )
     fill_rules(acme, number)
-    with django_assert_max_num_queries(14):
+    with max_queries(14):
         shown = reviewer.get("/rules/summary/", headers=HTMX).content.decode()
     assert f'<a href="/rules/">{number}</a>' in shown
     assert f'<a href="/rules/?suggestion=promote">{number}</a>' in shown

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import DjangoAssertNumQueries as MaxQueries
+from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -54,9 +55,7 @@ def hit(*, score: float = 0.5, **said: Any) -> Hit:
         ({"score": 0.1, "status": "proposed"}, True, ["not approved", "below the minimum score"]),
     ],
 )
-def test_reasons_for_missing_entries(
-    said: dict[str, Any], *, visible: bool, why: list[str]
-) -> None:
+def test_reasons_for_near_misses(said: dict[str, Any], *, visible: bool, why: list[str]) -> None:
     found = reasons(hit(**said), Search(query="tea", min_score=0.2), visible=visible, now=NOW)
     assert [any(word in str(reason) for reason in found) for word in why] == [True] * len(why)
     assert len(found) == len(why)
@@ -163,7 +162,7 @@ def test_query_as_of_an_instant(reviewer: Client, stocked: dict[str, MemoryEntry
 
 
 @pytest.mark.parametrize("door", ["recall", "inject"])
-def test_page_offers_every_endpoint(
+def test_page_offers_endpoints(
     reviewer: Client, stocked: dict[str, MemoryEntry], door: str
 ) -> None:
     asked = {"query": "when is tea served", "user_id": "ada", "door": door}
@@ -199,15 +198,13 @@ def test_score_parts_on_the_page_add_up(reviewer: Client, stocked: dict[str, Mem
 
 
 def test_two_queries_are_compared(
-    reviewer: Client,
-    stocked: dict[str, MemoryEntry],
-    django_assert_max_num_queries: DjangoAssertNumQueries,
+    reviewer: Client, stocked: dict[str, MemoryEntry], max_queries: MaxQueries
 ) -> None:
     asked = {"query": "when is tea served", "user_id": "ada", "limit": "1", "compare": "on"}
     first = html(reviewer.get("/lab/", asked))
     assert 'name="b-user_id" value="ada"' in first, "at first both ways are the same"
     # Six searches: each way as agents ask, further down, and over what is kept back.
-    with django_assert_max_num_queries(100):
+    with max_queries(100):
         other = html(reviewer.get("/lab/", {**asked, "b-user_id": "lin", "b-limit": "3"}))
     assert "A · 1 memory returned" in other
     assert "B · 1 memory returned" in other
@@ -222,7 +219,7 @@ def test_rejects_invalid_queries(reviewer: Client, said: dict[str, str]) -> None
     assert reviewer.get("/lab/", {"query": "tea", **said}).status_code == 400
 
 
-def test_query_text_is_escaped(reviewer: Client, acme: Account, provider: FakeProvider) -> None:
+def test_query_text_is_escaped(reviewer: Client, provider: FakeProvider) -> None:
     text = html(reviewer.get("/lab/", {"query": "it's <b>tea</b>", "user_id": "<i>"}))
     assert "<b>tea</b>" not in text
     assert "it&#x27;\\&#x27;&#x27;s" in text, "a quote stays inside its string in a shell"

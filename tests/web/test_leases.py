@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
@@ -56,9 +56,7 @@ def test_locked_proposal_is_read_only(reviewer: Client, bobs: Client, acme: Acco
     assert reload(first).status == "proposed"
 
 
-def test_expired_lease_is_acquired_by_the_next_reviewer(
-    reviewer: Client, bobs: Client, acme: Account
-) -> None:
+def test_expired_lease_is_acquired_by_others(reviewer: Client, bobs: Client, acme: Account) -> None:
     [first] = propose(acme, "First words.")
     reviewer.get("/review/")
     with acting(acme):
@@ -136,14 +134,12 @@ def test_sources_are_shown_in_place(reviewer: Client, acme: Account) -> None:
     assert "Prefers e-mail." in html(reviewer.get(entry_url("review_sources", later)))
 
 
-def test_query_count(
-    reviewer: Client, acme: Account, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
     """Session, person, seats, lease, counts, rows, evidence, names, today; in any group."""
     propose(acme, *(f"Fact number {n} about warehouses." for n in range(60)))
     reviewer.get("/review/")
     for address in ("/review/", "/review/?need=new&page=2"):
-        with django_assert_max_num_queries(30) as queries:
+        with max_queries(30) as queries:
             reviewer.get(address)
         asked = [each["sql"] for each in queries if not each["sql"].startswith(BOOKKEEPING)]
         # Here `acting` is nested: it puts back what was, with one statement more.

@@ -178,9 +178,7 @@ def test_no_payload_becomes_markup(visitor: Visitor, watch: Watch, garden: Garde
 
 
 @pytest.mark.long
-def test_no_payload_becomes_markup_in_chinese(
-    visitor: Visitor, watch: Watch, garden: Garden
-) -> None:
+def test_no_markup_in_chinese(visitor: Visitor, watch: Watch, garden: Garden) -> None:
     visitor.sign_in(garden.boss)
     visitor.prefers(theme="dark", language="zh-hans")
     walk = Walk(visitor, watch, garden)

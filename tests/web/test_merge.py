@@ -39,9 +39,7 @@ def form(known: MemoryEntry, new: MemoryEntry, **picks: str) -> dict[str, str]:
     return {"with": str(known.pk), **versions, **picks}
 
 
-def test_merge_and_undo(
-    reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
-) -> None:
+def test_merge_undo(reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]) -> None:
     known, new = pair
     assert "do-merge" in html(reviewer.get(f"/review/?at={new.pk}"))
     shown = html(reviewer.get(entry_url("review_merge", new)))
@@ -68,9 +66,7 @@ def test_merge_and_undo(
         assert list(events.values_list("event", flat=True))[-2:] == ["MERGE", "UNDO"]
 
 
-def test_merge_of_a_changed_entry_is_refused(
-    reviewer: Client, pair: tuple[MemoryEntry, MemoryEntry]
-) -> None:
+def test_stale_merge_is_refused(reviewer: Client, pair: tuple[MemoryEntry, MemoryEntry]) -> None:
     known, new = pair
     stale = form(known, new, content="known")
     reviewer.post(f"/memory/{known.pk}/pin/", {"version": str(known.version)})
@@ -80,7 +76,7 @@ def test_merge_of_a_changed_entry_is_refused(
     assert (reload(new).status, reload(known).content) == ("proposed", known.content)
 
 
-def test_other_audiences_cannot_be_merged(
+def test_cannot_merge_audiences(
     reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
 ) -> None:
     _, new = pair

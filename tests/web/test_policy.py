@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
@@ -37,13 +37,10 @@ def written(account: Account, *texts: str, days_ago: int, kind: str = "event") -
 
 
 def test_reviewer_can_view_but_not_change(
-    client: Client,
-    alice: User,
-    acme: Account,
-    django_assert_max_num_queries: DjangoAssertNumQueries,
+    client: Client, alice: User, acme: Account, max_queries: MaxQueries
 ) -> None:
     client.force_login(alice)
-    with django_assert_max_num_queries(16):
+    with max_queries(16):
         shown = client.get("/policy/")
     assert shown.status_code == 200
     assert "<fieldset disabled>" in html(shown)

@@ -56,9 +56,7 @@ def test_changed_count_decides_nothing(reviewer: Visitor, acme: Account) -> None
         assert MemoryEntry.objects.awaiting_review().count() == 3
 
 
-def test_reviewer_cannot_open_foreign_or_admin_pages(
-    reviewer: Visitor, acme: Account, rival: Account
-) -> None:
+def test_reviewer_cannot_open_other_pages(reviewer: Visitor, acme: Account, rival: Account) -> None:
     [theirs] = propose(rival, "Rival words.")
     [ours] = propose(acme, "Our words.")
     page = reviewer.page

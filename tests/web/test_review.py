@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
@@ -269,14 +269,12 @@ def test_empty_queue_shows_a_command(reviewer: Client, acme: Account) -> None:
     assert "/v1/memory/write" not in done
 
 
-def test_queue_is_paginated_with_constant_queries(
-    reviewer: Client, acme: Account, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_queue_is_paginated(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
     propose(acme, *(f"Fact number {n} about warehouses." for n in range(60)))
-    with django_assert_max_num_queries(20):
+    with max_queries(20):
         answer = reviewer.get("/review/")
     assert len(answer.context["page"]) == PAGE
-    with django_assert_max_num_queries(20):
+    with max_queries(20):
         assert len(reviewer.get("/review/?page=3").context["page"]) == 60 - 2 * PAGE
 
 

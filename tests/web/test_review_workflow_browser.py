@@ -67,9 +67,7 @@ def verifies_the_ledger(page: Page) -> None:
     expect(page.locator("#checked .badge-state")).to_have_text("Verified")
 
 
-def test_reviewer_decides_and_verifies_by_keyboard(
-    reviewer: Visitor, acme: Account, agent: Agent
-) -> None:
+def test_reviewer_decides_by_keyboard(reviewer: Visitor, acme: Account, agent: Agent) -> None:
     write(agent, KETTLE, MAIL, LYON)
     page = reviewer.page
     page.reload()

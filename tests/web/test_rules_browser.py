@@ -92,9 +92,7 @@ def is_rolled_back(page: Page) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
-def test_rule_from_draft_to_active_and_back(
-    visitor: Visitor, acme: Account, ada: User, language: str
-) -> None:
+def test_rule_life_cycle(visitor: Visitor, acme: Account, ada: User, language: str) -> None:
     gate(acme, min_seen=3, min_changed=3, max_against=1.0)
     decides(acme, 4)
     visitor.sign_in(ada)

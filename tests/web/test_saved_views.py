@@ -23,9 +23,7 @@ def view_of(account: Account, owner: User, name: str, **more: Any) -> SavedView:
         return SavedView.objects.create(account=account, owner=owner, name=name, **more)
 
 
-def test_view_is_created_opened_changed_and_deleted(
-    reviewer: Client, acme: Account, alice: User
-) -> None:
+def test_view_is_saved_changed_and_deleted(reviewer: Client, acme: Account) -> None:
     remember(acme, "A fact.")
     said = {"name": " Facts ", "query": "kind=fact&page=9&colour=red", "shared": "yes"}
     kept = reviewer.post("/memory/views/", said)
@@ -50,9 +48,7 @@ def test_view_is_created_opened_changed_and_deleted(
         assert not SavedView.objects.exists()
 
 
-def test_outdated_view_names_ignored_parameters(
-    reviewer: Client, acme: Account, alice: User
-) -> None:
+def test_view_names_ignored_parameters(reviewer: Client, acme: Account, alice: User) -> None:
     remember(acme, "A fact.")
     view = view_of(acme, alice, "Old", query="kind=fact&mood=good&column=gone")
     link = f"/memory/?{view.query}&view={view.pk}"
@@ -78,13 +74,11 @@ def test_user_sees_own_and_shared_views(reviewer: Client, acme: Account, ada: Us
 
 
 @pytest.mark.parametrize("name", ["", " ", "\x00"])
-def test_view_needs_a_name(reviewer: Client, acme: Account, name: str) -> None:
+def test_view_needs_a_name(reviewer: Client, name: str) -> None:
     assert reviewer.post("/memory/views/", {"name": name, "query": ""}).status_code == 400
 
 
-def test_erased_user_is_removed_from_views_and_exports(
-    acme: Account, alice: User, ada: User
-) -> None:
+def test_erased_user_leaves_views_and_exports(acme: Account, alice: User, ada: User) -> None:
     remember(acme, "Ann likes tea.", user_id="ann")
     remember(acme, "Anna likes tea.", user_id="anna")
     kept = {"Everybody": "status=active", "Hers": "user_id=anna", "Annals": "q=tea"}

@@ -107,9 +107,7 @@ def test_user_without_account_is_refused(client: Client, db: None) -> None:
     assert "Ask an admin" in html(answer)
 
 
-def test_user_switches_accounts(
-    reviewer: Client, alice: User, acme: Account, rival: Account
-) -> None:
+def test_user_changes_account(reviewer: Client, alice: User, rival: Account) -> None:
     assert reviewer.post("/account/", {"account": str(rival.pk)}).status_code == 404
     with acting(rival):
         add_member(account_id=rival.pk, user=alice, role="admin", actor=SYSTEM)
@@ -138,7 +136,7 @@ def test_theme_is_set_in_the_html(client: Client, db: None) -> None:
     assert "data-bs-theme" not in html(client.get("/sign-in/"))
 
 
-def test_preferences_are_stored_with_the_user(reviewer: Client, alice: User) -> None:
+def test_preferences_are_stored_with_the_user(reviewer: Client) -> None:
     reviewer.post("/preferences/", {"language": "zh-hans"})
     reviewer.post("/preferences/", {"theme": "dark"})
     other = Client()

@@ -1,12 +1,12 @@
 """The pages of tool results: found, read, erased, and kept no longer than somebody wants."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from context.actions.archives import store_archives
 from context.models import ContextSettings, ToolResultArchive
@@ -111,9 +111,7 @@ def test_reviewer_cannot_change_settings(client: Client, alice: User, acme: Acco
 
 
 @pytest.mark.parametrize("path", ["/tool-results/", "/tool-results/keeping/"])
-def test_query_count_is_constant(
-    admin: Client, acme: Account, path: str, django_assert_max_num_queries: Callable[[int], Any]
-) -> None:
+def test_query_count(admin: Client, acme: Account, path: str, max_queries: MaxQueries) -> None:
     kept(acme, *(f"Result {n}." for n in range(30)))
-    with django_assert_max_num_queries(18):
+    with max_queries(18):
         assert admin.get(path).status_code == 200
