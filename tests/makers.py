@@ -1,8 +1,9 @@
 """State for tests, made with the product's own actions."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from django.db.models import Manager, Model
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -16,9 +17,10 @@ from kmapp.outbox.registry import QUEUES
 from memory.actions.entries import write_batch
 from memory.actions.review import Decision
 from memory.models import MemoryEntry
-from memory.models.entry_input import Batch, NewEdge, NewEntry
+from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests.agent import Agent
 
+M = TypeVar("M", bound=Model)
 PASSWORD = "correct horse battery"
 
 
@@ -68,6 +70,11 @@ def write(
         return list(write_batch(account_id=account.pk, actor=actor, batch=batch).entries)
 
 
+def edge(kind: str, src: str, dst: str) -> NewEdge:
+    """An edge between entries with these client ids."""
+    return NewEdge(type=kind, src=EdgeEnd(client_id=src), dst=EdgeEnd(client_id=dst))
+
+
 def decision(entry: MemoryEntry, **more: Any) -> Decision:
     return Decision(account_id=entry.account_id, entry_id=entry.pk, actor=SYSTEM, **more)
 
@@ -75,6 +82,26 @@ def decision(entry: MemoryEntry, **more: Any) -> Decision:
 def reload(entry: MemoryEntry) -> MemoryEntry:
     with acting(entry.account_id):
         return MemoryEntry.objects.get(pk=entry.pk)
+
+
+def manager_of(model: type[M]) -> "Manager[M]":
+    manager: Manager[M] | None = model._meta.default_manager
+    assert manager
+    return manager
+
+
+def rows(model: type[M], account: Account, **conditions: Any) -> list[M]:
+    with acting(account):
+        return list(manager_of(model).filter(**conditions))
+
+
+def get(model: type[M], account: Account, **conditions: Any) -> M:
+    with acting(account):
+        return manager_of(model).get(**conditions)
+
+
+def count(model: type[Model], account: Account, **conditions: Any) -> int:
+    return len(rows(model, account, **conditions))
 
 
 def settle(seconds: float = 60) -> int:

@@ -13,6 +13,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.outbox.actions import replay
 from kmapp.outbox.models import Delivery
 from memory.models import Extraction, MemoryEntry
+from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.memory.chat_model import (
@@ -65,8 +66,7 @@ def test_rejects_invalid_responses(
     assert (event["state"], event["attempts"]) == ("FAILED", 1)
     assert event["result"] is None
     assert current_memories(acme) == {DOG: "fact"}
-    with acting(acme):
-        kept = Extraction.objects.get()
+    kept = makers.get(Extraction, acme)
     assert kept.answer == ANSWERS[name][:20_000]
     assert kept.said["messages"][0]["text"] == "I have a cat."
     # It was asked to mend its answer, once.
@@ -141,8 +141,7 @@ def test_response_without_usable_facts_is_stored_for_review(
     assert (event["state"], event["attempts"], event["result"]) == ("FAILED", 1, None)
     assert problem in event["last_error"]
     assert current_memories(acme) == {DOG: "fact"}
-    with acting(acme):
-        kept = Extraction.objects.get()
+    kept = makers.get(Extraction, acme)
     assert json.loads(kept.answer) == {"facts": facts}
     assert kept.said["messages"][0]["text"] == IGNORE
 
@@ -198,8 +197,7 @@ def test_rejects_a_rewrite_with_instructions(
     assert event["state"] == state
     assert ("it speaks to the model" in (event["last_error"] or "")) is (state == "FAILED")
     assert set(current_memories(acme)) == {after}
-    with acting(acme):
-        assert bool(Extraction.objects.get().answer) is (state == "FAILED")
+    assert bool(makers.get(Extraction, acme).answer) is (state == "FAILED")
 
 
 def test_names_of_examples_are_accepted(model: FakeProvider, agent: Agent, acme: Account) -> None:
@@ -263,8 +261,7 @@ def test_reviewer_sees_the_response(
 ) -> None:
     model.become(reply="Sure! <b>Here</b> are the facts.")
     event = add_conversation(agent, "I have a cat.")
-    with acting(acme):
-        pk = Delivery.objects.of(acme).get(event=event["id"]).pk
+    pk = makers.get(Delivery, acme, event=event["id"]).pk
     client.force_login(alice)
     page = client.get(f"/operations/{pk}/").content.decode()
     assert "Sure! &lt;b&gt;Here&lt;/b&gt; are the facts." in page
@@ -278,10 +275,8 @@ def test_erasure_deletes_extractions(model: FakeProvider, agent: Agent, acme: Ac
     run_due_jobs()
     counted = agent.post("memory/erase", {"ids": [pk]})
     agent.post("memory/erase", {"ids": [pk], "confirm_token": counted["confirm_token"]})
-    with acting(acme):
-        assert not Extraction.objects.of(acme).exists()
+    assert not makers.rows(Extraction, acme)
 
 
 def _only(account: Account) -> str:
-    with acting(account):
-        return str(MemoryEntry.objects.of(account).get().pk)
+    return str(makers.get(MemoryEntry, account).pk)

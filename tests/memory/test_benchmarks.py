@@ -10,11 +10,8 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.entries import write_batch
-from memory.models.entry_input import Batch, NewEntry
+from tests import makers
 
 
 def perf(*words: str) -> str:
@@ -76,9 +73,7 @@ def test_temporary_services_are_removed(tmp_path: Path) -> None:
 
 
 def test_seeding_beside_data_asks_first(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = Batch(entries=[NewEntry(text="Real.", user_id="u")])
-    with acting(acme):
-        write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch)
+    makers.write(acme, "Real.", user_id="u")
     asked: list[str] = []
 
     def no(question: str) -> str:

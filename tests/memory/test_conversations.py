@@ -7,6 +7,7 @@ from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
 from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
+from tests import makers
 from tests.agent import Agent
 from tests.fake_provider import FakeProvider
 from tests.memory.chat_model import (
@@ -63,8 +64,7 @@ def test_pinned_memory_is_not_superseded(agent: Agent, acme: Account, chat: Fake
     chat.become(reply=scripted_reply([fact(MOVED)], [decision(0, "DELETE", WORK)]))
     add_conversation(agent, "Harrow Glass!")
     assert set(current_memories(acme)) == {WORK, MOVED}
-    with acting(acme):
-        assert MemoryEdge.objects.of(acme).get().type == "contradicts"
+    assert makers.get(MemoryEdge, acme).type == "contradicts"
 
 
 def test_model_sees_no_other_users(agent: Agent, acme: Account, chat: FakeProvider) -> None:

@@ -15,15 +15,13 @@ SAID = {"text": "Ann takes the train to Ostrey on Mondays.", "user_id": "ann", "
 
 
 def count(account: Account) -> int:
-    with acting(account):
-        return MemoryEntry.objects.count()
+    return makers.count(MemoryEntry, account)
 
 
 def test_storing_the_same_text_returns_the_existing_memory(agent: Agent, acme: Account) -> None:
     first = agent.post("memory/store", SAID, 201)
     assert first["decisions"] == []
-    with acting(acme):
-        commits = Commit.objects.count()
+    commits = makers.count(Commit, acme)
     again = agent.post("memory/store", SAID, 200)
     assert again["id"] == first["id"]
     assert again["decisions"] == [{"code": "already_known", "memory_id": first["id"]}]

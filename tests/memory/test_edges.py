@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import MemoryEdge
 from tests import makers
@@ -61,7 +60,6 @@ def test_written_edge_replaces_a_derived_one(agent: Agent, acme: Account) -> Non
     late = nodes("c", **said, observed_at="2021-01-01T00:00:00Z")
     agent.post("memory/write", {"nodes": late}, 201)
     makers.settle()
-    with acting(acme):
-        kept = MemoryEdge.objects.get(src__client_id="a", dst__client_id="b", type="next")
+    kept = makers.get(MemoryEdge, acme, src__client_id="a", dst__client_id="b", type="next")
     assert (str(kept.pk), str(kept.commit_id)) == (answer["edges"][0]["id"], answer["commit_id"])
     assert (kept.origin, kept.weight) == ("written", 0.9)

@@ -191,9 +191,6 @@ def client_with(secret: str) -> Any:
     return APIClient(headers={"authorization": f"Bearer {secret}"})
 
 
-# --- The page -------------------------------------------------------------------------------------
-
-
 def field(page: str, name: str) -> str:
     return page.partition(f'name="{name}" value="')[2].partition('"')[0]
 
@@ -251,8 +248,7 @@ def test_page_erases_filtered_entries(
     form = {"ticket": field(page, "ticket"), "count": "3", "typed": "erase 3"}
     assert admin.post("/memory/erase/?user_id=u&kind=event", form).status_code == 404
     assert admin.post("/memory/erase/?user_id=u", form).status_code == 302
-    with acting(acme):
-        assert not MemoryEntry.objects.of(acme).exists()
+    assert not makers.rows(MemoryEntry, acme)
 
 
 def test_reviewer_cannot_erase(client: Client, alice: User, run: list[str]) -> None:

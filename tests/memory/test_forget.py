@@ -43,8 +43,7 @@ def test_user_reset_keeps_other_memories(plain: Agent, acme: Account) -> None:
     counted = plain.post("memory/forget", {"user_id": "ann"}, 200)
     assert (counted["count"], counted["needs_review"]) == (2, 0)
     assert set(statuses(acme).values()) == {"active"}  # nothing has happened yet
-    with acting(acme):
-        commits = Commit.objects.count()
+    commits = makers.count(Commit, acme)
     token = {"confirm_token": counted["confirm_token"]}
     done = plain.post("memory/forget", {"user_id": "ann", **token, "reason": "They left."}, 200)
     assert done == {"forgotten": True, "count": 2, "status": "SUCCEEDED", "event_ids": []}
@@ -54,8 +53,7 @@ def test_user_reset_keeps_other_memories(plain: Agent, acme: Account) -> None:
         "Bob likes plums.": "active",
         "The bill was paid.": "active",
     }
-    with acting(acme):
-        assert Commit.objects.count() == commits + 1
+    assert makers.count(Commit, acme) == commits + 1
     assert plain.post("memory/search", {"query": "figs", "user_id": "ann"})["results"] == []
     assert plain.post("memory/forget", {"user_id": "ann", **token}, 409)["error"] == "count_changed"
 
@@ -169,8 +167,7 @@ def test_workers_forget_many_and_undo_restores_all(
     for event in started["event_ids"]:
         assert plain.get(f"events/{event}")["state"] == "SUCCEEDED"
     assert set(statuses(acme).values()) == {"forgotten"}
-    with acting(acme):
-        run = BulkRun.objects.get()
+    run = makers.get(BulkRun, acme)
     client.force_login(alice)
     page = client.get(f"/review/bulk/{run.pk}/").content.decode()
     assert "Forget 201 memories" in page

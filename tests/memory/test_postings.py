@@ -20,8 +20,7 @@ from tests import makers
 
 
 def store(account: Account, text: str) -> MemoryEntry:
-    batch = Batch(entries=[NewEntry(text=text, user_id="u")])
-    return write_batch(account_id=account.pk, actor=SYSTEM, batch=batch).entries[0]
+    return makers.write(account, text, user_id="u")[0]
 
 
 def words(entry: MemoryEntry) -> set[str]:

@@ -24,6 +24,7 @@ from kmapp.outbox.models import Delivery, OutboxEvent
 from memory.actions.entries import write_batch
 from memory.models import MemoryEdge, MemoryEntry
 from memory.models.entry_input import Batch, NewEntry
+from tests import makers
 from tests.web.browser import served
 
 RACERS = 20
@@ -103,8 +104,7 @@ def test_concurrent_writes_have_one_winner(
     answers = race(site, key[1], [f"Guess {racer}." for racer in range(RACERS)])
     statuses = [status for status, _ in answers]
     assert sorted(statuses) == [201] + [409] * (RACERS - 1)
-    with acting(acme):
-        assert MemoryEntry.objects.get().content == f"Guess {statuses.index(201)}."
+    assert makers.get(MemoryEntry, acme).content == f"Guess {statuses.index(201)}."
 
 
 @pytest.mark.promise(3)

@@ -22,5 +22,4 @@ def test_terms_vectors_and_order_are_rebuilt(agent: Agent, acme: Account) -> Non
     makers.settle()
     [hit, *_] = agent.post("memory/search", {"query": "tea", "user_id": "u"})["results"]
     assert (hit["text"], hit["embedding_status"]) == ("Tea at nine.", "READY")
-    with acting(acme):
-        assert MemoryEdge.objects.of(acme).filter(type="next").count() == 1
+    assert makers.count(MemoryEdge, acme, type="next") == 1

@@ -14,6 +14,7 @@ from memory.actions.tiers import flush_access_counts
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
 from memory.retrieval.text_budget import BlockEntry, block
+from tests import makers
 from tests.agent import Agent
 
 HOUR = timedelta(hours=1)
@@ -149,19 +150,16 @@ def test_duplicate_texts_are_returned_once(agent: Agent) -> None:
 
 def test_access_counts_are_flushed_together(told: Agent, acme: Account) -> None:
     take_counts(acme.pk)
-    with acting(acme):
-        before = MemoryEntry.objects.get(client_id="trip")
+    before = makers.get(MemoryEntry, acme, client_id="trip")
     told.post("memory/update", {"client_id": "trip", "text": before.content, "reason": "same"})
     with acting(acme):
         MemoryEntry.objects.filter(client_id="trip").update(access_count=0)
     for _ in range(3):
         told.post("memory/search", {"query": "Lisbon", "user_id": "u", "limit": 1})
-    with acting(acme):
-        assert MemoryEntry.objects.get(client_id="trip").access_count == 0
+    assert makers.get(MemoryEntry, acme, client_id="trip").access_count == 0
     assert flush_access_counts(acme.pk) == 1
     assert flush_access_counts(acme.pk) == 0
-    with acting(acme):
-        after = MemoryEntry.objects.get(client_id="trip")
+    after = makers.get(MemoryEntry, acme, client_id="trip")
     assert after.access_count == 3
     assert after.last_accessed_at
     assert told.get("memory/verify")["ok"]

@@ -32,13 +32,11 @@ def age(account: Account, days: float) -> None:
 
 
 def tier(account: Account, pk: str) -> str:
-    with acting(account):
-        return MemoryEntry.objects.get(pk=pk).tier
+    return makers.get(MemoryEntry, account, pk=pk).tier
 
 
 def vectors(account: Account, pk: str) -> int:
-    with acting(account):
-        return Vector.objects.of(account).filter(object_id=pk, state="READY").count()
+    return makers.count(Vector, account, object_id=pk, state="READY")
 
 
 def test_unused_memory_is_demoted_in_steps(agent: Agent, acme: Account) -> None:

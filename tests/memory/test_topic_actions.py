@@ -197,8 +197,7 @@ def test_renamed_topic_keeps_its_name(agent: Agent, acme: Account, provider: Fak
 def test_topics_grow_after_embedding(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     let_topics_grow()
     makers.settle()
-    with acting(acme):
-        assert not MemoryEntry.objects.of(acme).filter(kind="topic").exists()
+    assert not makers.rows(MemoryEntry, acme, kind="topic")
     texts = [f"{sort} tea steeps" for sort in ("oolong", "green", "white", "black")]
     agent.post("memory/write", {"nodes": [{"text": t, "user_id": "m"} for t in texts]}, 201)
     makers.settle()
@@ -209,8 +208,7 @@ def test_topics_grow_after_embedding(agent: Agent, acme: Account, provider: Fake
         commits = Commit.objects.of(acme).count()
         enqueue_topic_growth(acme.pk)
     assert makers.settle() == 0
-    with acting(acme):
-        assert Commit.objects.of(acme).count() == commits
+    assert makers.count(Commit, acme) == commits
 
 
 def test_entry_without_vector_is_skipped(
@@ -276,5 +274,4 @@ def test_suggestions_are_decided(agent: Agent, acme: Account, provider: FakeProv
         asked.refresh_from_db()
         assert asked.state == "followed"
     refresh_suggestions(acme.pk, ())
-    with acting(acme):
-        assert not TopicSuggestion.objects.of(acme).filter(state="followed").exists()
+    assert not makers.rows(TopicSuggestion, acme, state="followed")

@@ -141,14 +141,12 @@ def test_labels_are_computed_before_locking(
 def test_erased_topic_is_not_recreated(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     write(agent, TEA, user_id="mira")
     assert grow_topics(acme.pk, SYSTEM).created == 1
-    with acting(acme):
-        topic = MemoryEntry.objects.of(acme).get(kind="topic")
+    topic = makers.get(MemoryEntry, acme, kind="topic")
     counted = agent.post("memory/erase", {"ids": [str(topic.pk)]})
     agent.post("memory/erase", {"ids": [str(topic.pk)], "confirm_token": counted["confirm_token"]})
     write(agent, BIKE, user_id="ada")
     assert grow_topics(acme.pk, SYSTEM).created == 1
-    with acting(acme):
-        assert MemoryEntry.objects.of(acme).get(kind="topic").user_id == "ada"
+    assert makers.get(MemoryEntry, acme, kind="topic").user_id == "ada"
 
 
 def test_label_length_is_limited() -> None:
@@ -159,8 +157,7 @@ def test_label_length_is_limited() -> None:
 def test_draft_topic_becomes_active(agent: Agent, acme: Account, provider: FakeProvider) -> None:
     write(agent, TEA[:4], user_id="mira")
     grow_topics(acme.pk, SYSTEM)
-    with acting(acme):
-        topic = MemoryEntry.objects.of(acme).get(kind="topic")
+    topic = makers.get(MemoryEntry, acme, kind="topic")
     assert (topic.status, topic.slots["member_count"]) == ("draft", 4)
     asked = {"query": topic.title, "user_id": "mira", "kinds": ["topic"]}
     assert agent.post("memory/search", asked)["results"] == []

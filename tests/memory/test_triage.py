@@ -45,8 +45,7 @@ def decision(account: Account, pk: str) -> Decision:
 
 
 def need(account: Account, pk: str) -> str:
-    with acting(account):
-        return str(Triage.objects.of(account).get(entry=UUID(pk)).need)
+    return str(makers.get(Triage, account, entry=UUID(pk)).need)
 
 
 def findings(account: Account, pk: str) -> dict[str, Finding]:
@@ -150,8 +149,7 @@ def test_triage_works_before_embedding(agent: Agent, acme: Account, provider: Fa
     approved(agent, acme, LYON)
     pk = propose(agent, f"{LYON} ")
     deliver_due("clustering")
-    with acting(acme):
-        found = Triage.objects.of(acme).get(entry=UUID(pk))
+    found = makers.get(Triage, acme, entry=UUID(pk))
     assert (found.need, found.by_meaning) == ("duplicate", False)
 
 

@@ -16,12 +16,9 @@ from django.core.management import call_command
 from django.test import Client
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
-from memory.actions.entries import write_batch
 from memory.models import MemoryEntry, MemoryVersion
-from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.promises.plugin import Measured
 from tests.web.browser import served
@@ -31,13 +28,6 @@ pytestmark = pytest.mark.promise(6)
 PAIRS = 50
 AT_ONCE = 10  # pairs
 TOKEN = "t" * 64
-
-
-def remember(account: Account) -> list[UUID]:
-    drafts = [NewEntry(text=f"Gate {n} opens at nine.", user_id="u") for n in range(PAIRS)]
-    with acting(account):
-        written = write_batch(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=drafts))
-    return [entry.pk for entry in written.entries]
 
 
 def cookie_of(user: User) -> str:
@@ -85,10 +75,10 @@ def race(base: str, cookies: Sequence[str], ids: Sequence[UUID]) -> list[list[tu
 def test_one_concurrent_edit_wins(
     committed: str, acme: Account, alice: User, measured: Measured
 ) -> None:
-    ids = remember(acme)
+    texts = [f"Gate {n} opens at nine." for n in range(PAIRS)]
+    ids = [entry.pk for entry in makers.write(acme, *texts, user_id="u")]
     bob = makers.member(acme, "bob", role="reviewer")
-    with acting(acme):
-        before = Commit.objects.of(acme).count()
+    before = makers.count(Commit, acme)
     with served() as base:
         answers = race(base, [cookie_of(alice), cookie_of(bob)], ids)
 

@@ -36,7 +36,7 @@ from memory.models import (
     TopicSuggestion,
     Triage,
 )
-from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
+from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.context.calling import fill_calls
 from tests.knowledge.made import fill_knowledge
@@ -61,12 +61,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
     drafts = [
         NewEntry(text=f"{account.name} keeps thing {i}.", client_id=f"c{i}") for i in range(number)
     ]
-    edges = [
-        NewEdge(
-            type="related_to", src=EdgeEnd(client_id=f"c{i}"), dst=EdgeEnd(client_id=f"c{i - 1}")
-        )
-        for i in range(1, number)
-    ]
+    edges = [makers.edge("related_to", f"c{i}", f"c{i - 1}") for i in range(1, number)]
     name = f"viewer-{account.slug}"
     viewer = User.objects.filter(username=name).first() or makers.member(
         account, name, role="reviewer"

@@ -37,8 +37,7 @@ def test_selected_proposals_are_rejected_and_restored(reviewer: Client, acme: Ac
     before = [reload(entry).body() for entry in entries]
     asked = html(reviewer.get(BULK, {"pick": [mark(each) for each in entries[:2]]}, headers=HTMX))
     assert "2 selected proposals" in asked
-    with acting(acme):
-        commits = Commit.objects.count()
+    commits = makers.count(Commit, acme)
     form = {"pick": [mark(each) for each in entries[:2]], "deed": "reject", "which": "marked"}
     answer = html(reviewer.post(BULK, {**form, "reason": "Spam."}, headers=REVIEW))
     assert "2 rejected." in answer
@@ -74,7 +73,8 @@ def test_undo_restores_superseded_entries(reviewer: Client, acme: Account) -> No
     new, newer = propose(acme, "New words.", "Newer words.")
     with acting(acme):
         for src, dst in ((new, old), (newer, other), (newer, older)):
-            supersedes(acme, src, dst)
+            common = {"origin": "derived", "created_at": timezone.now()}
+            MemoryEdge.objects.create(account=acme, src=src, dst=dst, type="supersedes", **common)
     form = {"pick": [mark(new), mark(newer)], "deed": "approve", "which": "marked"}
     reviewer.post(BULK, form, headers=REVIEW)
     assert statuses(acme) == ["superseded"] * 3 + ["active"] * 2
@@ -82,17 +82,6 @@ def test_undo_restores_superseded_entries(reviewer: Client, acme: Account) -> No
     assert statuses(acme) == ["active", "superseded", "superseded", "proposed", "active"]
     reviewer.post(f"{entry_url('undo', other)}?version=3")
     assert statuses(acme) == ["active"] * 3 + ["proposed"] * 2
-
-
-def supersedes(account: Account, src: MemoryEntry, dst: MemoryEntry) -> None:
-    MemoryEdge.objects.create(
-        account=account,
-        src=src,
-        dst=dst,
-        type="supersedes",
-        origin="derived",
-        created_at=timezone.now(),
-    )
 
 
 def test_undo_after_erased_note_affects_one_entry(reviewer: Client, acme: Account) -> None:

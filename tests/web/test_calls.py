@@ -7,10 +7,8 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 from context.models import ContextCostReport, ContextInput
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.entries import write_batch
-from memory.models.entry_input import Batch, NewEntry
+from tests import makers
 from tests.context.calling import call, fill_calls, talk
 from tests.web.pages import html
 
@@ -48,8 +46,7 @@ def test_list_is_filtered(reviewer: Client, acme: Account) -> None:
 
 def test_call_page_shows_decisions(reviewer: Client, acme: Account) -> None:
     fill_calls(acme, 1)
-    with acting(acme):
-        row = ContextCostReport.objects.of(acme).get()
+    row = makers.get(ContextCostReport, acme)
     said = html(reviewer.get(f"/calls/{row.pk}/"))
     assert "Older turns summarized" in said
     assert "Summary of 5 earlier turns" in said
@@ -63,10 +60,7 @@ def test_call_page_shows_decisions(reviewer: Client, acme: Account) -> None:
 
 
 def test_retrieved_text_is_shown(reviewer: Client, acme: Account) -> None:
-    with acting(acme):
-        draft = NewEntry(text="The kiln is <b>by</b> the pond.", user_id="u")
-        batch = Batch(entries=[draft], edges=[], input="", reason="")
-        [entry] = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
+    [entry] = makers.write(acme, "The kiln is <b>by</b> the pond.", user_id="u")
     made = call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
     said = html(reviewer.get(f"/calls/{made.report_id}/"))
     assert f"/memory/{entry.pk}/" in said

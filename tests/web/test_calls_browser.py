@@ -15,8 +15,7 @@ from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from memory.actions.entries import write_batch
-from memory.models.entry_input import Batch, NewEntry
+from tests import makers
 from tests.context.calling import call, fill_calls, priced, talk, tool
 from tests.web.browser import Visitor
 
@@ -31,9 +30,7 @@ def test_call_pages_are_accessible(visitor: Visitor, acme: Account, alice: User)
     visitor.sign_in(alice)
     assert visitor.inspect("/calls/") == []
     fill_calls(acme, 2)
-    with acting(acme):
-        draft = NewEntry(text="The kiln is by the pond.", user_id="u")
-        write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[draft]))
+    makers.write(acme, "The kiln is by the pond.", user_id="u")
     within = ArchiveScope(user_id="u", conversation_id="c")
     call(acme, talk(1), sources=("memory",), within=within, tools=[TOOL], model="small")
     made = call(acme, talk(2), sources=("memory",), within=within, tools=[TOOL], agent_id="desk")

@@ -5,11 +5,8 @@ from django.test import Client
 
 from context.models import ContextComparison
 from context.models.archives import ArchiveScope
-from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.entries import write_batch
-from memory.models.entry_input import Batch, NewEntry
+from tests import makers
 from tests.context.calling import call, talk
 from tests.makers import settle
 from tests.web.pages import page
@@ -22,9 +19,7 @@ def test_empty_list_explains_comparisons(reviewer: Client) -> None:
 
 
 def test_comparison_is_started_followed_and_shown(reviewer: Client, acme: Account) -> None:
-    with acting(acme):
-        batch = Batch(entries=[NewEntry(text="The kiln is by the pond.", user_id="u")], edges=[])
-        [entry] = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
+    [entry] = makers.write(acme, "The kiln is by the pond.", user_id="u")
     for _ in range(2):
         call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
     form = {"calls": "100", "right-snippet_tokens": "0", "right-most_snippet_tokens": "0"}
@@ -50,5 +45,4 @@ def test_invalid_fields_are_reported(reviewer: Client, acme: Account) -> None:
     form = {"calls": "100", "left-protected_turns": "0", "right-min_score": "2"}
     said = page(reviewer.post("/calls/comparisons/new/", form), 422)
     assert said.count("field-error") == 2
-    with acting(acme):
-        assert not ContextComparison.objects.of(acme).exists()
+    assert not makers.rows(ContextComparison, acme)

@@ -4,12 +4,10 @@ import pytest
 from playwright.sync_api import expect
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from memory.actions.entries import write_batch
 from memory.actions.review import edit
 from memory.models import MemoryEntry
-from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
+from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.web.browser import Visitor
 
@@ -18,15 +16,12 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def entries(acme: Account) -> list[MemoryEntry]:
-    batch = Batch(
-        entries=[
-            NewEntry(text="The gate opens at nine.", user_id="u", client_id="a", tags=["gate"]),
-            NewEntry(text="Ben plays chess.", user_id="u", kind="event", client_id="b"),
-        ],
-        edges=[NewEdge(type="mentions", src=EdgeEnd(client_id="b"), dst=EdgeEnd(client_id="a"))],
+    return makers.write(
+        acme,
+        NewEntry(text="The gate opens at nine.", user_id="u", client_id="a", tags=["gate"]),
+        NewEntry(text="Ben plays chess.", user_id="u", kind="event", client_id="b"),
+        edges=[makers.edge("mentions", "b", "a")],
     )
-    with acting(acme):
-        return list(write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries)
 
 
 def said_by_another(account: Account, entry: MemoryEntry, text: str) -> None:
@@ -67,8 +62,7 @@ def test_memory_is_found_and_edited_with_a_conflict(
     expect(gate).to_contain_text("at eleven.")
     page.keyboard.press("u")
     expect(page.locator("#notices")).to_contain_text("Undone")
-    with acting(acme):
-        assert MemoryEntry.objects.get(pk=entries[0].pk).content == "The gate opens at ten."
+    assert makers.get(MemoryEntry, acme, pk=entries[0].pk).content == "The gate opens at ten."
 
 
 def test_memory_pages_are_accessible(

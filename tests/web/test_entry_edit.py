@@ -10,6 +10,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.canonical import canonical
 from kmapp.ledger.models import Commit
 from memory.models import MemoryEntry, MemoryVersion
+from tests import makers
 from tests.web.pages import HTMX, html
 from tests.web.test_entries import remember
 
@@ -26,8 +27,7 @@ def form(content: str = "The gate opens at nine.", version: int = 1, **more: Any
 
 
 def now(account: Account, entry: MemoryEntry) -> MemoryEntry:
-    with acting(account):
-        return MemoryEntry.objects.get(pk=entry.pk)
+    return makers.get(MemoryEntry, account, pk=entry.pk)
 
 
 def test_edit_changes_only_its_fields(reviewer: Client, acme: Account, entry: MemoryEntry) -> None:

@@ -11,12 +11,10 @@ from django.core.management import call_command
 from django.test import Client
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
-from memory.actions.entries import write_batch
 from memory.models import MemoryEdge, MemoryEntry, MemoryExport
-from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
+from memory.models.entry_input import NewEntry
 from memory.transfer.export import export
 from memory.transfer.jsonl import serialize_row
 from memory.transfer.spreadsheet import COLUMNS, cell
@@ -88,26 +86,19 @@ def test_export_is_recorded(reviewer: Client, acme: Account, alice: User) -> Non
 )
 def test_rejects_invalid_exports(reviewer: Client, acme: Account, query: str, form: str) -> None:
     assert reviewer.post(f"/memory/export/?{query}", {"form": form}).status_code == 400
-    with acting(acme):
-        assert not MemoryExport.objects.exists()
+    assert not makers.rows(MemoryExport, acme)
 
 
 def test_ndjson_round_trip(
     committed: str, reviewer: Client, acme: Account, rival: Account, tmp_path: Path
 ) -> None:
-    batch = Batch(
-        entries=[
-            NewEntry(text="One 茶.", client_id="a", user_id="u", tags=["t"], metadata={"n": 1.5}),
-            NewEntry(text="Two.", client_id="b", user_id="u", run_id="r"),
-            NewEntry(text="Three.", client_id="c", user_id="u", kind="event"),
-        ],
-        edges=[
-            NewEdge(type="part_of", src=EdgeEnd(client_id="a"), dst=EdgeEnd(client_id="b")),
-            NewEdge(type="mentions", src=EdgeEnd(client_id="a"), dst=EdgeEnd(client_id="c")),
-        ],
+    makers.write(
+        acme,
+        NewEntry(text="One 茶.", client_id="a", user_id="u", tags=["t"], metadata={"n": 1.5}),
+        NewEntry(text="Two.", client_id="b", user_id="u", run_id="r"),
+        NewEntry(text="Three.", client_id="c", user_id="u", kind="event"),
+        edges=[makers.edge("part_of", "a", "b"), makers.edge("mentions", "a", "c")],
     )
-    with acting(acme):
-        write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch)
     raw = taken(reviewer, "ndjson", "kind=fact")
     lines = [json.loads(line) for line in raw.splitlines()]
     assert [line["object"] for line in lines] == ["memories", "entry", "entry", "edge"]

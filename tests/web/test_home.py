@@ -5,11 +5,9 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.entries import write_batch
 from memory.actions.review import pin
-from memory.models.entry_input import Batch, NewEntry
+from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.rules.filling import fill_rules
@@ -37,10 +35,9 @@ def test_empty_account_shows_the_first_command(reviewer: Client) -> None:
 def test_panel_counts_pending_work(
     reviewer: Client, acme: Account, provider: FakeProvider, max_queries: MaxQueries
 ) -> None:
+    tea, _two = makers.write(acme, NewEntry(text="<b>Tea</b> at noon.", user_id="ada"), "Two.")
     with acting(acme):
-        drafts = [NewEntry(text="<b>Tea</b> at noon.", user_id="ada"), NewEntry(text="Two.")]
-        made = write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=drafts)).entries
-        pin(makers.decision(made[0]))
+        pin(makers.decision(tea))
     with max_queries(20):
         shown = panel(reviewer)
     assert '<a href="/memory/?sort=-created_at">2</a>' in shown
@@ -76,7 +73,5 @@ def test_unchanged_panel_responds_304(reviewer: Client, acme: Account, address: 
     again = reviewer.get(address, headers=HTMX | tag)
     assert (again.status_code, again.content) == (304, b"")
     fill_rules(acme, 1)
-    with acting(acme):
-        batch = Batch(entries=[NewEntry(text="News.", user_id="ada")])
-        write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch)
+    makers.write(acme, "News.", user_id="ada")
     assert reviewer.get(address, headers=HTMX | tag).status_code == 200

@@ -13,12 +13,10 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 from pytest_django import Settings
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from memory.actions.entries import write_batch
 from memory.actions.review import forget
 from memory.models import MemoryEntry, MemoryRating, Viewer
-from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
+from memory.models.entry_input import EdgeEnd, NewEdge, NewEntry
 from memory.retrieval.lab import Endpoint, Question, reasons, try_out
 from memory.retrieval.prompt_block import inject
 from memory.retrieval.recall import Recall, recall
@@ -85,21 +83,17 @@ def stocked(
 ) -> dict[str, MemoryEntry]:
     """What agents know of tea, and some things they are not told."""
     settings.EMBEDDING_DEADLINE = 30  # on a busy machine, too, the question has a meaning
-    with acting(rival):
-        text = NewEntry(text="Rival tea is served at noon.", user_id="ada")
-        write_batch(account_id=rival.pk, actor=SYSTEM, batch=Batch(entries=[text]))
+    makers.write(rival, "Rival tea is served at noon.", user_id="ada")
+    new = {
+        "noon": NewEntry(text="Tea is served at noon.", user_id="ada"),
+        "green": NewEntry(text="Green tea is kept cold.", user_id="ada"),
+        "far": NewEntry(text="Tea leaves go to the garden.", user_id="ada"),
+        "lins": NewEntry(text="Tea is served at noon for Lin.", user_id="lin"),
+        "gone": NewEntry(text="Tea is served at one.", user_id="ada"),
+        "late": NewEntry(text="Tea is free.", user_id="ada", expires_at=NOW - DAY),
+    }
+    names = dict(zip(new, makers.write(acme, *new.values()), strict=True))
     with acting(acme):
-        drafts = {
-            "noon": NewEntry(text="Tea is served at noon.", user_id="ada"),
-            "green": NewEntry(text="Green tea is kept cold.", user_id="ada"),
-            "far": NewEntry(text="Tea leaves go to the garden.", user_id="ada"),
-            "lins": NewEntry(text="Tea is served at noon for Lin.", user_id="lin"),
-            "gone": NewEntry(text="Tea is served at one.", user_id="ada"),
-            "late": NewEntry(text="Tea is free.", user_id="ada", expires_at=NOW - DAY),
-        }
-        batch = Batch(entries=list(drafts.values()))
-        made = write_batch(account_id=acme.pk, actor=SYSTEM, batch=batch).entries
-        names = dict(zip(drafts, made, strict=True))
         forget(makers.decision(names["gone"]))
     makers.settle()
     return names
@@ -125,14 +119,8 @@ def test_lab_search_matches_the_api(acme: Account, stocked: dict[str, MemoryEntr
 
 
 def test_lab_endpoints_match_the_api(acme: Account, stocked: dict[str, MemoryEntry]) -> None:
-    with acting(acme):
-        link = NewEdge(
-            type="related_to",
-            src=EdgeEnd(id=stocked["noon"].pk),
-            dst=EdgeEnd(id=stocked["far"].pk),
-            weight=1,
-        )
-        write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[], edges=[link]))
+    noon, far = (EdgeEnd(id=stocked[name].pk) for name in ("noon", "far"))
+    makers.write(acme, edges=[NewEdge(type="related_to", src=noon, dst=far, weight=1)])
     asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"))
     block = inject(acme.pk, asked, most=2)
     trial = try_out(acme.pk, Question(search=asked, endpoint=Endpoint.INJECT, most=2))
@@ -243,8 +231,7 @@ def test_result_is_rated_and_unrated(
         assert MemoryEntry.objects.get(pk=noon.pk).salience < noon.salience
     back = reviewer.post(address, {"outcome": "neutral", "next": "/lab/?query=tea"})
     assert back.headers["Location"] == "/lab/?query=tea"
-    with acting(acme):
-        assert MemoryEntry.objects.get(pk=noon.pk).salience == pytest.approx(noon.salience)
+    assert makers.get(MemoryEntry, acme, pk=noon.pk).salience == pytest.approx(noon.salience)
     assert reviewer.post(address, {"outcome": "splendid"}).status_code == 400
     assert (
         reviewer.post(f"/memory/{stocked['gone'].pk}/rate/", {"outcome": "negative"}).status_code

@@ -13,12 +13,10 @@ from django.urls import reverse
 from playwright.sync_api import Route
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
 from kmapp.api.errors import is_api
-from memory.actions.entries import write_batch
 from memory.models import MemoryEntry
-from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
+from memory.models.entry_input import NewEntry
 from tests import makers
 from tests.context.calling import call, talk, tool
 from tests.fake_provider import FakeProvider
@@ -61,9 +59,6 @@ def watch(visitor: Visitor) -> Watch:
     return watch
 
 
-# --- The payloads ---------------------------------------------------------------------------------
-
-
 def test_every_payload_works_on_a_vulnerable_page(visitor: Visitor, watch: Watch) -> None:
     """Or the pages of ours would prove nothing by being quiet."""
     policy = visitor.page.request.get(f"{visitor.base}/sign-in/").headers["content-security-policy"]
@@ -97,9 +92,6 @@ def waited(visitor: Visitor, watch: Watch) -> list[str]:
     return []
 
 
-# --- The pages ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def garden(committed: str, provider: FakeProvider) -> Iterator[Garden]:
     made = estate("Acme")
@@ -129,14 +121,8 @@ def grow(account: Account, word: str) -> None:
         makers.key(account)
     rule(account, f"One {word}", "active", when={})
     rule(account, f"Other {word}", "active", when={}, then={"tool": {"prefer": ["curl"]}})
-    with acting(account):
-        draft = NewEntry(text=f"What {word} is.", kind="topic", title=word, client_id="topic")
-        of_it = NewEdge(
-            type="part_of", src=EdgeEnd(client_id=f"{word}-1"), dst=EdgeEnd(client_id="topic")
-        )
-        write_batch(
-            account_id=account.pk, actor=SYSTEM, batch=Batch(entries=[draft], edges=[of_it])
-        )
+    topic = NewEntry(text=f"What {word} is.", kind="topic", title=word, client_id="topic")
+    makers.write(account, topic, edges=[makers.edge("part_of", f"{word}-1", "topic")])
     select(account, {"n": 0, "word": word})
     call(account, talk(1, word=word), sources=("memory",), tools=[tool(word)], model=word)
 

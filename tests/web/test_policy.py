@@ -11,12 +11,10 @@ from pytest_django import DjangoAssertNumQueries as MaxQueries
 from kmapp.accounts.acting import acting
 from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, ApiKey, User
-from memory.actions.entries import write_batch
 from memory.actions.review import pin, undo
 from memory.actions.settings import update_policy
 from memory.jobs.tasks import forget_expired_memories
 from memory.models import MemoryEntry, MemorySettings, MemoryVersion
-from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.web.pages import html
 
@@ -28,12 +26,11 @@ def settings_of(account: Account) -> MemorySettings:
 
 def written(account: Account, *texts: str, days_ago: int, kind: str = "event") -> list[MemoryEntry]:
     """Memories that nobody changed for so long."""
-    drafts = [NewEntry(text=text, kind=kind, user_id="ada") for text in texts]
-    made = write_batch(account_id=account.pk, actor=SYSTEM, batch=Batch(entries=drafts)).entries
+    made = makers.write(account, *texts, kind=kind, user_id="ada")
     then = timezone.now() - timedelta(days=days_ago)
     ids = [entry.pk for entry in made]
     MemoryEntry.objects.of(account).filter(pk__in=ids).update(created_at=then, updated_at=then)
-    return list(made)
+    return made
 
 
 def test_reviewer_can_view_but_not_change(
@@ -155,8 +152,7 @@ def test_retention_forgets_only_expired_entries(acme: Account, rival: Account) -
         assert {entry.pk for entry in kept} == {pinned.pk, fact.pk}
         undo(makers.decision(old))
     assert forget_expired_memories() == 0, "taken back, it has as long again"
-    with acting(rival):
-        assert MemoryEntry.objects.get(pk=others.pk).status == "active"
+    assert makers.get(MemoryEntry, rival, pk=others.pk).status == "active"
 
 
 def test_expired_entry_can_be_restored_alone(acme: Account) -> None:

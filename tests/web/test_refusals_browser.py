@@ -4,11 +4,8 @@ import pytest
 from playwright.sync_api import expect
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account, User
-from memory.actions.entries import write_batch
 from memory.models import ErasedEntry, MemoryEntry, MemoryRating
-from memory.models.entry_input import Batch, NewEntry
 from tests import makers
 from tests.fake_provider import FakeProvider
 from tests.web.browser import Visitor
@@ -24,9 +21,7 @@ def reviewer(visitor: Visitor, alice: User) -> Visitor:
 
 
 def test_lab_result_is_rated(reviewer: Visitor, acme: Account, provider: FakeProvider) -> None:
-    draft = NewEntry(text="The tea room opens at nine.", user_id="u")
-    with acting(acme):
-        write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=[draft]))
+    makers.write(acme, "The tea room opens at nine.", user_id="u")
     makers.settle()
     page = reviewer.page
     reviewer.go("/lab/")
@@ -36,8 +31,7 @@ def test_lab_result_is_rated(reviewer: Visitor, acme: Account, provider: FakePro
     expect(page.get_by_role("heading", name="1 memory returned")).to_be_visible()
     page.get_by_role("button", name="outdated").click()
     expect(page.get_by_role("button", name="outdated")).to_have_attribute("aria-pressed", "true")
-    with acting(acme):
-        assert MemoryRating.objects.of(acme).get().outcome == "negative"
+    assert makers.get(MemoryRating, acme).outcome == "negative"
 
 
 def test_changed_count_decides_nothing(reviewer: Visitor, acme: Account) -> None:
@@ -86,8 +80,7 @@ def test_erasure_needs_the_typed_count(visitor: Visitor, ada: User, acme: Accoun
     page.locator("#typed").fill("erase 1")
     page.keyboard.press("Enter")
     page.wait_for_url("**/ledger/**")
-    with acting(acme):
-        assert ErasedEntry.objects.of(acme).filter(pk=entry.pk).exists()
+    assert makers.rows(ErasedEntry, acme, pk=entry.pk)
     answer = page.goto(f"{visitor.base}/memory/{entry.pk}/")
     assert answer
     assert answer.status == 410

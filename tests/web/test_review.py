@@ -54,9 +54,6 @@ def test_every_action_needs_a_csrf_token(alice: User, acme: Account) -> None:
     assert reload(entry).version == 1
 
 
-# --- Deciding -------------------------------------------------------------------------------------
-
-
 def test_decision_opens_the_next_proposal(reviewer: Client, acme: Account) -> None:
     first, second = propose(acme, "First words.", "Second words.")
     assert opened_id(reviewer.get("/review/")) == str(first.pk)
@@ -79,8 +76,7 @@ def test_rejection_stores_its_reason(reviewer: Client, acme: Account, alice: Use
     [entry] = propose(acme, "The moon is cheese.")
     assert "Reason" in html(reviewer.get(entry_url("reject", entry), headers=HTMX))
     submit(reviewer, "reject", entry, reason=" not so ")
-    with acting(acme):
-        version = MemoryVersion.objects.get(entry=entry, version=2)
+    version = makers.get(MemoryVersion, acme, entry=entry, version=2)
     assert (version.event, version.reason) == ("REJECT", "not so")
     assert version.actor == f"user:{alice.pk}"
     assert reload(entry).status == "rejected"
@@ -159,9 +155,6 @@ def test_update_shows_the_difference_and_supersedes(reviewer: Client, acme: Acco
     assert (reload(old).status, reload(update).status) == ("superseded", "active")
 
 
-# --- Taking back ----------------------------------------------------------------------------------
-
-
 def test_undo_reopens_the_proposal(reviewer: Client, acme: Account) -> None:
     first, _second = propose(acme, "First words.", "Second words.")
     submit(reviewer, "approve", first)
@@ -191,9 +184,6 @@ def test_stale_undo_changes_nothing(reviewer: Client, acme: Account) -> None:
     assert "Not undone" in html(answer)
     assert (reload(entry).status, reload(entry).version) == ("active", 3)
     assert reviewer.post(entry_url("undo", entry)).status_code == 400
-
-
-# --- Two at once ----------------------------------------------------------------------------------
 
 
 def test_second_reviewer_sees_the_first_decision(reviewer: Client, acme: Account) -> None:
@@ -226,9 +216,6 @@ def test_decided_proposal_says_so(reviewer: Client, acme: Account) -> None:
     answer = reviewer.get(f"/review/?at={entry.pk}")
     assert answer.status_code == 200
     assert "This proposal was already decided." in html(answer)
-
-
-# --- What is shown --------------------------------------------------------------------------------
 
 
 def test_hostile_text_is_escaped(reviewer: Client, acme: Account) -> None:

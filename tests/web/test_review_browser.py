@@ -29,8 +29,7 @@ def opened(page: Page, text: str) -> None:
 def test_queue_is_decided_by_keyboard(reviewer: Visitor, acme: Account, number: int) -> None:
     texts = [f"Fact number {n} about warehouses." for n in range(number)]
     propose(acme, *texts)
-    with acting(acme):
-        commits = Commit.objects.count()
+    commits = makers.count(Commit, acme)
     page = reviewer.page
     reviewer.go("/review/")
     for turn, text in enumerate(texts):
@@ -69,12 +68,10 @@ def test_proposals_are_merged_and_restored_by_keyboard(reviewer: Visitor, acme: 
     expect(page.locator("#preview ins")).to_have_count(0)
     page.get_by_role("button", name="Merge").press("Enter")
     expect(page.get_by_text("Merged.")).to_be_visible()
-    with acting(acme):
-        assert MemoryEntry.objects.get(content=new).status == "superseded"
+    assert makers.get(MemoryEntry, acme, content=new).status == "superseded"
     page.keyboard.press("u")
     opened(page, new)
-    with acting(acme):
-        assert MemoryEntry.objects.get(content=known).status == "active"
+    assert makers.get(MemoryEntry, acme, content=known).status == "active"
 
 
 def test_locked_proposal_can_be_taken_over(reviewer: Visitor, acme: Account) -> None:

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account, User
 from rules.models import Rule, RuleDecision, RuleVersion
+from tests import makers
 from tests.makers import settle
 from tests.rules.filling import fill_rules
 from tests.rules.making import gate, rate, rule, select
@@ -20,8 +21,7 @@ FETCH = {"intent": "fetch", "amount": 120}
 
 
 def made_of(account: Account) -> Rule:
-    with acting(account):
-        return Rule.objects.of(account).get(name="No grep 规则")
+    return makers.get(Rule, account, name="No grep 规则")
 
 
 def decides(account: Account, number: int, outcome: str = "") -> None:

@@ -27,8 +27,7 @@ def test_view_is_saved_changed_and_deleted(reviewer: Client, acme: Account) -> N
     remember(acme, "A fact.")
     said = {"name": " Facts ", "query": "kind=fact&page=9&colour=red", "shared": "yes"}
     kept = reviewer.post("/memory/views/", said)
-    with acting(acme):
-        view = SavedView.objects.get()
+    view = makers.get(SavedView, acme)
     assert (view.name, view.query, view.shared) == ("Facts", "kind=fact", True)
     assert kept.headers["Location"] == f"/memory/?kind=fact&view={view.pk}"
     opened = html(reviewer.get(kept.headers["Location"]))
@@ -44,8 +43,7 @@ def test_view_is_saved_changed_and_deleted(reviewer: Client, acme: Account) -> N
     with acting(acme):
         assert [(v.query, v.shared) for v in SavedView.objects.all()] == [("kind=event", False)]
     reviewer.post(f"/memory/views/{view.pk}/delete/")
-    with acting(acme):
-        assert not SavedView.objects.exists()
+    assert not makers.rows(SavedView, acme)
 
 
 def test_view_names_ignored_parameters(reviewer: Client, acme: Account, alice: User) -> None:

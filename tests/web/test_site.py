@@ -44,9 +44,6 @@ def policy_of(answer: Any) -> set[str]:
     return set(answer.headers["Content-Security-Policy"].split("; "))
 
 
-# --- Who gets in ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["alice", "alice@example.test", "ALICE@example.test"])
 def test_sign_in_by_name_or_address(client: Client, alice: User, name: str) -> None:
     answer = client.post("/sign-in/", {"username": name, "password": PASSWORD, "next": "/tells/"})
@@ -97,9 +94,6 @@ def test_sign_out_ends_the_session(reviewer: Client) -> None:
     assert reviewer.get("/").status_code == 302
 
 
-# --- In which account -----------------------------------------------------------------------------
-
-
 def test_user_without_account_is_refused(client: Client, db: None) -> None:
     client.force_login(User.objects.create_user("loner", "loner@example.test"))
     answer = client.get("/")
@@ -122,9 +116,6 @@ def test_reviewer_cannot_open_admin_pages(client: Client, alice: User, ada: User
     assert "Only an admin" in html(client.get("/admins/"))
     client.force_login(ada)
     assert html(client.get("/admins/")) == "for admins"
-
-
-# --- How it looks ---------------------------------------------------------------------------------
 
 
 def test_theme_is_set_in_the_html(client: Client, db: None) -> None:
@@ -157,9 +148,6 @@ def test_navigation_links_work(reviewer: Client) -> None:
     assert shown
     assert "/" in shown
     assert all(reviewer.get(url).status_code == 200 for url in set(shown))
-
-
-# --- What is said ---------------------------------------------------------------------------------
 
 
 def test_notice_comes_with_a_fragment(reviewer: Client) -> None:

@@ -32,9 +32,6 @@ def presses(page: Page) -> Any:
     return page.evaluate("window.presses")
 
 
-# --- Keys -----------------------------------------------------------------------------------------
-
-
 def test_shortcut_presses_its_button(desk: Visitor) -> None:
     desk.page.keyboard.press("a")
     desk.page.keyboard.press("x")  # hidden: not pressed
@@ -131,9 +128,6 @@ def test_next_row_gets_the_focus(desk: Visitor) -> None:
     expect(page.locator("#row-3 a")).to_be_focused()
 
 
-# --- Notices --------------------------------------------------------------------------------------
-
-
 def test_notice_offers_undo_and_disappears(desk: Visitor) -> None:
     page = desk.page
     page.clock.install()
@@ -216,9 +210,6 @@ def test_polling_pauses_under_the_pointer(desk: Visitor) -> None:
     page.mouse.move(0, 0)
     page.clock.run_for(2_000)
     expect(polled).to_have_text("news")
-
-
-# --- For everyone ---------------------------------------------------------------------------------
 
 
 def test_sign_in_needs_no_javascript(browser: Browser, site: str, alice: User) -> None:
