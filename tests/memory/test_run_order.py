@@ -1,14 +1,15 @@
-"""What follows what in a run: as people see it now, and as they may see it."""
+"""The order of turns in a run, and rebuilding derived data."""
 
 from collections.abc import Callable
 from uuid import UUID, uuid4
 
 import psycopg
+from django.core.management import call_command
 from django.db import connection
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
-from kmapp.search.models import Vector
+from kmapp.search.models import TermPosting, Vector
 from memory.actions import review
 from memory.actions.derived_edges import derive_run_order
 from memory.actions.review import Decision
@@ -95,3 +96,18 @@ def test_run_order_takes_an_advisory_lock(committed: str, agent: Agent, acme: Ac
                 [f"run\x1f{acme.pk}\x1fu\x1fr"],
             ).fetchone()
     assert row == (False,)
+
+
+def test_terms_vectors_and_order_are_rebuilt(agent: Agent, acme: Account) -> None:
+    nodes = [{"text": text, "user_id": "u", "run_id": "r"} for text in ("Tea at nine.", "And ten.")]
+    agent.post("memory/write", {"nodes": nodes}, 201)
+    makers.settle()
+    with acting(acme):
+        for derived in (TermPosting, Vector, MemoryEdge):
+            derived.objects.of(acme).delete()
+    assert agent.post("memory/search", {"query": "tea", "user_id": "u"})["results"] == []
+    call_command("memories", "rebuild", "--account", acme.slug)
+    makers.settle()
+    [hit, *_] = agent.post("memory/search", {"query": "tea", "user_id": "u"})["results"]
+    assert (hit["text"], hit["embedding_status"]) == ("Tea at nine.", "READY")
+    assert makers.count(MemoryEdge, acme, type="next") == 1

@@ -1,12 +1,11 @@
-"""How two texts stand to each other: pairs as agents write them, with cosines as e5 gives them.
-
-The cosines are of passages with their dates, half a year apart.
-"""
+"""Similarity of texts, three-way diffs and the layout of neighbours."""
 
 import pytest
 
 from memory.review.contradictions import contrast, subject_of
 from memory.review.similarity import closeness, likeness
+from memory.review.three_way_diff import Moved, diff_three_way
+from memory.topics.layout import HEIGHT, MOST, WIDTH, place_on_circle, shortened
 
 # New, known, the cosine of their passages, what the one is to the other.
 PAIRS = [
@@ -83,3 +82,35 @@ def test_rare_words_weigh_more() -> None:
     common = likeness(new, old, meaning=None, weights=dict.fromkeys(("borealis", "aurora"), 1.0))
     names = {"boreali": 9.0, "aurora": 9.0, "kettl": 0.5, "need": 0.5, "descal": 0.5}
     assert likeness(new, old, meaning=None, weights=names).words < common.words / 2
+
+
+@pytest.mark.parametrize(
+    ("base", "theirs", "mine", "moved", "offered"),
+    [
+        ("a", "a", "a", Moved.NOBODY, "a"),
+        ("a", "a", "b", Moved.ME, "b"),
+        ("a", "b", "a", Moved.THEM, "b"),
+        ("a", "b", "b", Moved.ALIKE, "b"),
+        ("a", "b", "c", Moved.BOTH, "c"),
+        ([], ["x"], [], Moved.THEM, ["x"]),
+    ],
+)
+def test_three_way_diff(
+    base: object, theirs: object, mine: object, moved: Moved, offered: object
+) -> None:
+    [field] = diff_three_way(["f"], base={"f": base}, theirs={"f": theirs}, mine={"f": mine})
+    assert (field.moved, field.offered) == (moved, offered)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7, MOST, MOST + 20])
+def test_neighbours_do_not_overlap(number: int) -> None:
+    spots = place_on_circle([(f"n{i}", "next", True) for i in range(number)])
+    assert len({(spot.x, spot.y) for spot in spots}) == len(spots) == min(number, MOST)
+    assert all(0 < spot.x < WIDTH and 0 < spot.y < HEIGHT for spot in spots)
+
+
+def test_chinese_characters_take_two_columns() -> None:
+    assert shortened("a" * 26) == "a" * 26
+    assert shortened("a" * 27) == "a" * 26 + "…"
+    assert shortened("茶" * 14) == "茶" * 13 + "…"
+    assert shortened("one\n two") == "one two"

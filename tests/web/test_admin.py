@@ -1,9 +1,10 @@
-"""The stock admin: everything is there to be read, of one account at a time."""
+"""The Django admin: lists, rows and users of one account at a time."""
 
 from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.db.models import Model
 from django.test import Client
@@ -11,13 +12,16 @@ from django.test.utils import CaptureQueriesContext
 
 from context.models import ContextSettings
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account, AccountOwned, User
+from kmapp.accounts.actions import add_member
+from kmapp.accounts.actors import SYSTEM
+from kmapp.accounts.models import Account, AccountOwned, Membership, User
+from kmapp.ledger.models import Commit
 from kmapp.providers.models import EmbeddingModel
-from memory.models import MemorySettings
+from memory.models import MemoryEntry, MemorySettings
 from rules.models import RuleBook
 from tests import makers
 from tests.web.pages import html
-from tests.web.staff import MODELS, address, fill
+from tests.web.staff import MODELS, address, fill, staff
 
 IDS = [model._meta.label for model in MODELS]
 # Tables that have one row, or the same rows for every account.
@@ -90,3 +94,97 @@ def look(client: Client, model: type[Model]) -> tuple[int, int]:
     with CaptureQueriesContext(connection) as queries:
         answer = client.get(address(model))
     return len(answer.context["cl"].result_list), len(queries)
+
+
+def test_anonymous_user_is_sent_to_sign_in(client: Client, db: None) -> None:
+    for path in ("/admin/", "/admin/login/"):
+        answer = client.get(path, follow=True)
+        assert answer.redirect_chain[-1][0] == "/sign-in/?next=/admin/"
+
+
+def test_user_without_staff_status_is_refused(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    assert client.get("/admin/").status_code == 403
+    assert client.get("/admin/login/", follow=True).status_code == 403
+
+
+def test_staff_without_account_are_refused(client: Client, db: None) -> None:
+    user = User.objects.create_superuser("root", "root@example.test", makers.PASSWORD)
+    client.force_login(user)
+    answer = client.get("/admin/")
+    assert answer.status_code == 403
+    assert "not a member" in html(answer)
+
+
+@pytest.fixture
+def in_both(superuser: Client, rival: Account) -> Client:
+    boss = User.objects.get(username="boss")
+    with acting(rival):
+        add_member(account_id=rival.pk, user=boss, role="reviewer", actor=SYSTEM)
+    return superuser
+
+
+def test_account_is_selected_in_the_header(in_both: Client, rival: Account) -> None:
+    fill(rival)
+    assert in_both.get(address(MemoryEntry)).context["cl"].result_count == 0
+    chosen = {"account": str(rival.pk), "next": "/admin/"}
+    answer = in_both.post("/account/", chosen, follow=True)
+    assert answer.redirect_chain == [("/admin/", 302)]
+    assert f'<option value="{rival.pk}" selected>Rival</option>' in html(answer)
+    assert in_both.get(address(MemoryEntry)).context["cl"].result_count == 2
+
+
+def test_new_user_becomes_a_reviewer(superuser: Client, acme: Account) -> None:
+    body = {
+        "username": "nia",
+        "email": "nia@example.test",
+        "usable_password": "true",
+        "password1": "a long good password",
+        "password2": "a long good password",
+    }
+    answer = superuser.post(address(User, "add/"), body, follow=True)
+    assert answer.status_code == 200
+    with acting(acme):
+        member = Membership.objects.of(acme).get(user__username="nia")
+        assert member.role == "reviewer"
+        assert Commit.objects.of(acme).get(pk=member.commit_id).actor.startswith("user:")
+
+
+def test_staff_cannot_become_superusers(client: Client, acme: Account) -> None:
+    boss = staff(acme, "boss")
+    clerk = staff(acme, "clerk")
+    User.objects.filter(pk=clerk.pk).update(is_superuser=False)
+    clerk.user_permissions.set(Permission.objects.filter(content_type__model="user"))
+    client.force_login(User.objects.get(pk=clerk.pk))
+    assert client.post(address(User, f"{boss.pk}/change/"), {}).status_code == 403
+    assert client.post(address(User, f"{boss.pk}/password/"), {}).status_code == 403
+    form = client.get(address(User, f"{clerk.pk}/change/")).context["adminform"].form
+    assert "is_superuser" not in form.fields
+    assert "email" in form.fields
+
+
+def test_staff_cannot_change_other_logins(client: Client, acme: Account, alice: User) -> None:
+    clerk = staff(acme, "clerk")
+    User.objects.filter(pk=clerk.pk).update(is_superuser=False)
+    clerk.user_permissions.set(Permission.objects.filter(content_type__model="user"))
+    client.force_login(User.objects.get(pk=clerk.pk))
+    form = client.get(address(User, f"{alice.pk}/change/")).context["adminform"].form
+    assert not {"username", "email", "is_active"} & set(form.fields)
+    new = "another long good one"
+    body = {"usable_password": "true", "password1": new, "password2": new}
+    assert client.post(address(User, f"{alice.pk}/password/"), body).status_code == 403
+    assert User.objects.get(pk=alice.pk).check_password(makers.PASSWORD)
+
+
+def test_user_changes_own_password(superuser: Client) -> None:
+    new = "another long good one"
+    body = {"old_password": makers.PASSWORD, "new_password1": new, "new_password2": new}
+    answer = superuser.post("/admin/password_change/", body)
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/password_change/done/")
+    assert superuser.get("/admin/").status_code == 200, "and stay signed in"
+    assert User.objects.get(username="boss").check_password(new)
+
+
+def test_sign_out_leads_to_sign_in(superuser: Client) -> None:
+    assert superuser.post("/admin/logout/").headers["Location"] == "/sign-in/"
+    assert superuser.get("/admin/").status_code == 302

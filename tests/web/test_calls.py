@@ -1,16 +1,21 @@
-"""The pages of calls: found, and looked into as long as what they were made of is kept."""
+"""Pages of calls, costs, comparisons and call settings."""
+
+from typing import Any
 
 import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries as MaxQueries
 
-from context.models import ContextCostReport, ContextInput
+from context.actions.record_call import record_outcome
+from context.models import ContextComparison, ContextCostReport, ContextInput, ContextSettings
 from context.models.archives import ArchiveScope
 from kmapp.accounts.acting import acting
-from kmapp.accounts.models import Account
+from kmapp.accounts.models import Account, User
+from kmapp.ledger.models import Commit
 from tests import makers
-from tests.context.calling import call, fill_calls, talk
-from tests.web.pages import html
+from tests.context.calling import call, fill_calls, priced, talk, tool
+from tests.makers import settle
+from tests.web.pages import html, page
 
 pytestmark = pytest.mark.usefixtures("tokenizer")
 
@@ -83,3 +88,149 @@ def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -
         assert reviewer.get("/calls/").status_code == 200
     with max_queries(20):
         assert reviewer.get(f"/calls/{made[-1].report_id}/").status_code == 200
+
+
+def test_empty_list_explains_comparisons(reviewer: Client) -> None:
+    assert "No comparisons yet" in page(reviewer.get("/calls/comparisons/"))
+
+
+def test_comparison_is_started_followed_and_shown(reviewer: Client, acme: Account) -> None:
+    [entry] = makers.write(acme, "The kiln is by the pond.", user_id="u")
+    for _ in range(2):
+        call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
+    form = {"calls": "100", "right-snippet_tokens": "0", "right-most_snippet_tokens": "0"}
+    answer = reviewer.post("/calls/comparisons/new/", form)
+    assert answer.status_code == 302
+    place = answer["Location"]
+    said = page(reviewer.get(place))
+    assert "data-poll" in said
+    settle()
+    said = page(reviewer.get(place))
+    assert "data-poll" not in said
+    assert "Maximum tokens for retrieved texts: " in said
+    assert f"memory:{entry.pk}" in said
+    assert "No calls match this filter." in page(reviewer.get(place, {"show": "no_longer_fitting"}))
+    followed = reviewer.get(f"{place}progress/")
+    assert "calls losing evidence" in page(followed)
+    again = reviewer.get(f"{place}progress/", headers={"if-none-match": followed["ETag"]})
+    assert again.status_code == 304
+    assert place in page(reviewer.get("/calls/comparisons/"))
+
+
+def test_invalid_fields_are_reported(reviewer: Client, acme: Account) -> None:
+    form = {"calls": "100", "left-protected_turns": "0", "right-min_score": "2"}
+    said = page(reviewer.post("/calls/comparisons/new/", form), 422)
+    assert said.count("field-error") == 2
+    assert not makers.rows(ContextComparison, acme)
+
+
+def test_empty_period(reviewer: Client, acme: Account) -> None:
+    assert "No calls in this period" in page(reviewer.get("/calls/costs/"))
+    call(acme, talk(1), agent_id="shop")
+    assert "Nothing matches" in page(reviewer.get("/calls/costs/", {"agent_id": "desk"}))
+
+
+def test_every_breakdown_is_shown(reviewer: Client, acme: Account) -> None:
+    priced(acme, small={"input": 2})
+    call(acme, talk(1), agent_id="<shop>", model="small", tools=[tool("read_file")])
+    for by, said in (
+        ("section", "Conversation"),
+        ("agent", "&lt;shop&gt;"),
+        ("tool", "read_file"),
+        ("model", "/calls/?model=small"),
+        ("variant", "v1"),
+    ):
+        assert said in page(reviewer.get("/calls/costs/", {"by": by}))
+
+
+def test_agents_are_paginated(reviewer: Client, acme: Account) -> None:
+    for number in range(52):
+        call(acme, talk(1), agent_id=f"agent-{number}")
+    said = page(reviewer.get("/calls/costs/", {"by": "agent"}))
+    assert "1 to 50 of 52" in said
+    assert "all others" in said
+    assert "51 to 52 of 52" in page(reviewer.get("/calls/costs/", {"by": "agent", "page": "2"}))
+
+
+def test_savings_are_listed(reviewer: Client, acme: Account) -> None:
+    for number in range(20):
+        call(acme, talk(1), within=ArchiveScope(conversation_id=f"c{number}"), tools=[tool("dig")])
+    said = page(reviewer.get("/calls/costs/"))
+    assert "Offered in 20 calls but never called." in said
+
+
+def test_rejects_an_invalid_period(reviewer: Client) -> None:
+    assert "field-error" in page(reviewer.get("/calls/costs/", {"days": "13"}))
+
+
+def test_period_is_translated(reviewer: Client) -> None:
+    for language, said in (("en", "30 days"), ("zh-hans", "30 天")):
+        reviewer.cookies["django_language"] = language
+        assert said in page(reviewer.get("/calls/costs/"))
+
+
+def kept(account: Account) -> ContextSettings:
+    with acting(account):
+        return ContextSettings.objects.get_or_default(account.pk)
+
+
+def saved(admin: Client, section: str, version: int, **said: Any) -> Any:
+    form = {"section": section, "version": str(version), "reason": "Because.", **said}
+    return admin.post("/calls/settings/set/", form)
+
+
+def test_every_section_can_be_saved(admin: Client, acme: Account) -> None:
+    policy = {"protected_turns": "4", "prune": "none", "compact": "no", "min_score": "0.5"}
+    assert saved(admin, "policy", 0, **policy).status_code == 302
+    assert saved(admin, "inputs", 1, inputs_days="7").status_code == 302
+    assert saved(admin, "prices", 2, prices="small 0.25 2 0.025\nlarge 3\n").status_code == 302
+    assert saved(admin, "variants", 3, v1="60", v2="40").status_code == 302
+    row = kept(acme)
+    assert row.policy == {"protected_turns": 4, "prune": [], "compact": False, "min_score": 0.5}
+    assert row.inputs_days == 7
+    assert row.prices == {
+        "small": {"input": 0.25, "output": 2, "cached": 0.025},
+        "large": {"input": 3},
+    }
+    assert row.variants == {"v1": 60, "v2": 40}
+    said = page(admin.get("/calls/settings/"))
+    for shown in ("small 0.25 2 0.025", 'value="60"', 'value="4"', "Because."):
+        assert shown in said
+    for changed in ("v1 60 %, v2 40 %", "large 3; small 0.25 2 0.025", "Old tool results:"):
+        assert changed in said
+    assert makers.count(Commit, acme) >= 4
+    assert saved(admin, "policy", 4).status_code == 302
+    assert kept(acme).policy == {}
+
+
+def test_invalid_settings_are_rejected(admin: Client, acme: Account) -> None:
+    for section, said in (
+        ("policy", {"protected_turns": "0"}),
+        ("inputs", {"inputs_days": "0"}),
+        ("prices", {"prices": "small cheap"}),
+        ("prices", {"prices": "small -1"}),
+        ("variants", {"v1": "60"}),
+    ):
+        assert "field-error" in page(saved(admin, section, 0, **said), 422)
+    assert saved(admin, "weather", 0).status_code == 400
+    assert saved(admin, "inputs", 3, inputs_days="7").status_code == 409
+    assert kept(acme).version == 0
+
+
+def test_reviewer_cannot_change_settings(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    assert "You can view these settings" in page(client.get("/calls/settings/"))
+    assert saved(client, "inputs", 0, inputs_days="7").status_code == 403
+
+
+def test_variants_are_compared(admin: Client, acme: Account) -> None:
+
+    assert "Variants split and rank documents" in page(admin.get("/calls/variants/"))
+    made = call(acme, talk(1))
+    assert "No outcomes reported yet" in page(admin.get("/calls/variants/"))
+    with acting(acme):
+        record_outcome(acme.pk, made.report_id, {"success": True, "latency_ms": 1_234})
+    said = page(admin.get("/calls/variants/"))
+    assert "1 of 1" in said
+    assert "1,234" in said
+    assert "Nothing matches" in page(admin.get("/calls/variants/", {"agent_id": "x"}))

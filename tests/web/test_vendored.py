@@ -1,8 +1,9 @@
-"""What is vendored is what its makers published, with their licences."""
+"""Vendored files, icons and templates."""
 
 import json
 import re
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -43,3 +44,29 @@ def test_every_package_has_a_licence() -> None:
 def test_navigation_and_badges_have_icons() -> None:
     names = {place.icon for place in NAV_ITEMS} | {badge.icon for badge in BADGES.values()}
     assert all(icons.load_drawing(name) for name in names)
+
+
+ROOT = settings.BASE_DIR / "templates"
+TEMPLATES = sorted(ROOT.rglob("*.html"))
+FORBIDDEN = {
+    "inline style": r"\sstyle=|<style",
+    "inline script": r"<script(?![^>]*\ssrc=)",
+    "inline handler": r"\son[a-z]+=|hx-on",
+    "evaluated by htmx": r"hx-trigger=\"[^\"]*\[|hx-(vals|headers|vars)=[\"']js:",
+    "unescaped": r"\|safe\b|autoescape off",
+    "from elsewhere": r"(src|href)=\"(https?:)?//",
+    "a button that says not what it does": r"<button(?![^>]*\stype=)",
+    "a link that only htmx can follow": r"<a(?![^>]*\shref=)[^>]*hx-",
+}
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_template_contains_nothing_forbidden(path: Path, what: str) -> None:
+    assert re.findall(FORBIDDEN[what], path.read_text()) == []
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_htmx_form_works_without_javascript(path: Path) -> None:
+    for form in re.findall(r"<form[^>]*hx-post[^>]*>", path.read_text()):
+        assert 'method="post"' in form
