@@ -161,7 +161,7 @@ def test_query_count(
 
 def test_second_page(reviewer: Client, acme: Account) -> None:
     remember(acme, *(f"Tea number {n}." for n in range(60)))
-    said = shown(reviewer, html="2", sort="created_at")
+    said = shown(reviewer, page="2", sort="created_at")
     assert "51 to 60 of 60" in said
     assert "Tea number 59." in said
     assert "Tea number 9." not in said
