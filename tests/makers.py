@@ -1,6 +1,6 @@
 """State for tests, made with the product's own actions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.db.models import Manager, Model
@@ -16,6 +16,7 @@ from kmapp.outbox.models import Delivery
 from kmapp.outbox.registry import QUEUES
 from memory.actions.entries import write_batch
 from memory.actions.review import Decision
+from memory.actions.settings import update_policy
 from memory.models import MemoryEntry
 from memory.models.entry_input import Batch, EdgeEnd, NewEdge, NewEntry
 from tests.agent import Agent
@@ -102,6 +103,23 @@ def get(model: type[M], account: Account, **conditions: Any) -> M:
 
 def count(model: type[Model], account: Account, **conditions: Any) -> int:
     return len(rows(model, account, **conditions))
+
+
+def update(
+    model: type[Model], account: Account, conditions: Mapping[str, Any], **values: Any
+) -> None:
+    with acting(account):
+        manager_of(model).filter(**conditions).update(**values)
+
+
+def set_policy(account: Account, values: Mapping[str, Any]) -> None:
+    with acting(account):
+        update_policy(account.pk, values, actor=SYSTEM)
+
+
+def missing(text: str, *parts: str) -> list[str]:
+    """The parts that the text does not contain."""
+    return [part for part in parts if part not in text]
 
 
 def settle(seconds: float = 60) -> int:

@@ -51,8 +51,7 @@ def test_bad_vector_fails(mode: str, agent: Agent, acme: Account, provider: Fake
         assert owed.exclude(last_error="").count() == ENTRIES
     for each in ids:
         assert agent.post("memory/get", {"id": each})["embedding_status"] == "FAILED"
-    with acting(acme):
-        Delivery.objects.of(acme).update(due_at=Now(), last_error="")
+    makers.update(Delivery, acme, {}, due_at=Now(), last_error="")
     provider.become("ok")
     makers.settle()
     assert makers.count(Vector, acme, state="READY") == ENTRIES

@@ -3,9 +3,7 @@
 import pytest
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.settings import update_policy
 from memory.models import MemoryEdge, MemoryEntry
 from tests import makers
 from tests.agent import Agent
@@ -59,8 +57,7 @@ def test_contradicted_memory_is_superseded(agent: Agent, acme: Account, chat: Fa
 
 def test_pinned_memory_is_not_superseded(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     old = agent.post("memory/store", {"text": WORK, "user_id": "mira"}, 201)["id"]
-    with acting(acme):
-        MemoryEntry.objects.filter(pk=old).update(pinned=True)
+    makers.update(MemoryEntry, acme, {"pk": old}, pinned=True)
     chat.become(reply=scripted_reply([fact(MOVED)], [decision(0, "DELETE", WORK)]))
     add_conversation(agent, "Harrow Glass!")
     assert set(current_memories(acme)) == {WORK, MOVED}
@@ -88,8 +85,7 @@ def test_mentioned_entities_are_linked(agent: Agent, acme: Account, chat: FakePr
 
 def test_account_settings_are_used(agent: Agent, acme: Account, chat: FakeProvider) -> None:
     wanted = {"instructions": "Note order numbers.", "categories": {"orders": "what was bought"}}
-    with acting(acme):
-        update_policy(acme.pk, wanted, actor=SYSTEM)
+    makers.set_policy(acme, wanted)
     systems: list[str] = []
     answer = scripted_reply(
         [fact("Order 7 was a kettle.", category="orders"), fact("Mira is tall.")]

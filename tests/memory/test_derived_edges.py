@@ -144,8 +144,7 @@ def test_audiences_are_not_linked(agent: Agent, acme: Account, other: dict[str, 
     with_admin = {"nodes": [{"text": TRAIN[1], **other}]}
     agent.post("memory/write", with_admin, 201)
     agent.post("memory/write", {"nodes": [{"text": "Ann", "kind": "entity", **other}]}, 201)
-    with acting(acme):
-        MemoryEntry.objects.filter(status="proposed").update(status="active")
+    makers.update(MemoryEntry, acme, {"status": "proposed"}, status="active")
     makers.settle()
     assert pairs_of(acme, "related_to") == set()
     assert (TRAIN[1], "Ostrey") not in edges(acme, "mentions")

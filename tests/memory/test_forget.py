@@ -120,8 +120,7 @@ def test_owner_can_be_given_in_the_filter(plain: Agent, acme: Account) -> None:
 def test_account_wide_memories_need_review(plain: Agent, acme: Account) -> None:
     pk = store(plain, "The office is in Ostrey.")
     own = store(plain, "The office has a garden.")
-    with acting(acme):
-        MemoryEntry.objects.filter(pk=pk).update(status="active")
+    makers.update(MemoryEntry, acme, {"pk": pk}, status="active")
     asked = {"filters": {"text": {"contains": "office"}}}
     counted = plain.post("memory/forget", asked, 200)
     assert (counted["count"], counted["needs_review"]) == (1, 1)

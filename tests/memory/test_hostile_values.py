@@ -14,6 +14,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from kmapp.ledger.models import Note
 from kmapp.text.terms import normalise
+from tests import makers
 from tests.agent import Agent
 from tests.hostile import MARK, REFUSED, STORED, Hostile, body_with
 
@@ -100,8 +101,7 @@ PLACES = [*_nodes(OPEN), *RARER]
 @pytest.fixture
 def unredacted(acme: Account) -> Account:
     """What is blacked out on purpose does not come back."""
-    with acting(acme):
-        Account.objects.filter(pk=acme.pk).update(redact=[])
+    makers.update(Account, acme, {"pk": acme.pk}, redact=[])
     return acme
 
 

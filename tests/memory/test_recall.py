@@ -7,9 +7,7 @@ import pytest
 from django.utils import timezone
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM
 from kmapp.accounts.models import Account
-from memory.actions.settings import update_policy
 from memory.actions.tiers import flush_access_counts
 from memory.models import MemoryEdge, MemoryEntry
 from memory.retrieval.access_counters import take_counts
@@ -131,11 +129,9 @@ def test_prompt_block_mixes_run_and_other_memories(agent: Agent) -> None:
 
 def test_policy_limits_or_disables_injection(told: Agent, acme: Account) -> None:
     asked = {"query": "Lisbon trip Aurora cook tax", "user_id": "u"}
-    with acting(acme):
-        update_policy(acme.pk, {"inject_max_memories": 2}, actor=SYSTEM)
+    makers.set_policy(acme, {"inject_max_memories": 2})
     assert len(told.post("memory/inject", asked)["memories"]) == 2
-    with acting(acme):
-        update_policy(acme.pk, {"memory_enabled": False}, actor=SYSTEM)
+    makers.set_policy(acme, {"memory_enabled": False})
     made = told.post("memory/inject", asked)
     assert made["memories"] == []
     assert made["decisions"][0]["code"] == "km_memory_off"
@@ -152,8 +148,7 @@ def test_access_counts_are_flushed_together(told: Agent, acme: Account) -> None:
     take_counts(acme.pk)
     before = makers.get(MemoryEntry, acme, client_id="trip")
     told.post("memory/update", {"client_id": "trip", "text": before.content, "reason": "same"})
-    with acting(acme):
-        MemoryEntry.objects.filter(client_id="trip").update(access_count=0)
+    makers.update(MemoryEntry, acme, {"client_id": "trip"}, access_count=0)
     for _ in range(3):
         told.post("memory/search", {"query": "Lisbon", "user_id": "u", "limit": 1})
     assert makers.get(MemoryEntry, acme, client_id="trip").access_count == 0

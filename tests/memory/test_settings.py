@@ -138,15 +138,13 @@ def test_account_chooses_reviews(agent: Agent, acme: Account, key: tuple[ApiKey,
 def test_update_needing_review_is_proposed(agent: Agent, acme: Account) -> None:
     node = {"text": "Ring twice.", "user_id": "ada", "kind": "procedure"}
     made = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
-    with acting(acme):
-        update_policy(acme.pk, {"review_kinds": ["procedure"]}, actor=SYSTEM)
+    makers.set_policy(acme, {"review_kinds": ["procedure"]})
     answer = agent.post("memory/update", {"id": made, "text": "Ring three times."}, 202)
     assert answer["supersedes"] == made
 
 
 def test_change_to_a_reviewed_kind_is_proposed(agent: Agent, acme: Account) -> None:
-    with acting(acme):
-        update_policy(acme.pk, {"review_kinds": ["procedure"]}, actor=SYSTEM)
+    makers.set_policy(acme, {"review_kinds": ["procedure"]})
     node = {"text": "Ring twice.", "user_id": "ada", "kind": "fact"}
     made = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
     answer = agent.post("memory/update", {"id": made, "kind": "procedure"}, 202)
@@ -154,8 +152,7 @@ def test_change_to_a_reviewed_kind_is_proposed(agent: Agent, acme: Account) -> N
 
 
 def allow(account: Account, **values: Any) -> None:
-    with acting(account):
-        update_policy(account.pk, values, actor=SYSTEM)
+    makers.set_policy(account, values)
 
 
 def notes(number: int, **more: Any) -> dict[str, Any]:

@@ -83,8 +83,7 @@ def test_important_memory_stays_hot(agent: Agent, acme: Account, worth: dict[str
 
 def test_half_life_of_zero_means_default(agent: Agent, acme: Account) -> None:
     odd, plain = store(agent), store(agent, "Another.")
-    with acting(acme):
-        MemoryEntry.objects.filter(pk=odd).update(half_life_days=0)
+    makers.update(MemoryEntry, acme, {"pk": odd}, half_life_days=0)
     age(acme, 1.1 * HALF_LIFE_DAYS)
     demote_unused_entries(acme.pk)
     assert (tier(acme, odd), tier(acme, plain)) == ("warm", "warm")
@@ -92,8 +91,7 @@ def test_half_life_of_zero_means_default(agent: Agent, acme: Account) -> None:
 
 def test_pinned_memory_is_not_demoted(agent: Agent, acme: Account) -> None:
     pk = store(agent)
-    with acting(acme):
-        MemoryEntry.objects.filter(pk=pk).update(pinned=True)
+    makers.update(MemoryEntry, acme, {"pk": pk}, pinned=True)
     age(acme, 10 * HALF_LIFE_DAYS)
     assert (demote_unused_entries(acme.pk), tier(acme, pk)) == (0, "hot")
 

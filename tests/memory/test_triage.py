@@ -9,14 +9,13 @@ import pytest
 from rest_framework.test import APIClient
 
 from kmapp.accounts.acting import acting
-from kmapp.accounts.actors import SYSTEM, Actor
+from kmapp.accounts.actors import Actor
 from kmapp.accounts.models import Account
 from kmapp.database.ids import uuid7
 from kmapp.outbox.actions import deliver_due
 from memory.actions import review
 from memory.actions.entries import propose_update
 from memory.actions.review import Decision
-from memory.actions.settings import update_policy
 from memory.models import Finding, MemoryEntry, Triage
 from tests import makers
 from tests.agent import Agent
@@ -154,8 +153,7 @@ def test_triage_works_before_embedding(agent: Agent, acme: Account, provider: Fa
 
 
 def test_personal_data_is_reported(agent: Agent, acme: Account) -> None:
-    with acting(acme):
-        Account.objects.filter(pk=acme.pk).update(redact=[])
+    makers.update(Account, acme, {"pk": acme.pk}, redact=[])
     pk = propose(agent, "Write to lin.xu@example.com or to wei@example.com.")
     settle()
     found = findings(acme, pk)["personal"]
@@ -211,7 +209,6 @@ def test_policy_change_triages_again(agent: Agent, acme: Account) -> None:
     waits = propose(agent, "Customers may return unopened tins for 30 days.")
     settle()
     assert need(acme, waits) == "duplicate"
-    with acting(acme):
-        update_policy(acme.pk, {"duplicate_score": 1.0}, actor=SYSTEM)
+    makers.set_policy(acme, {"duplicate_score": 1.0})
     settle()
     assert need(acme, waits) == "new"

@@ -172,8 +172,7 @@ def test_hidden_entries_are_not_reached_over_edges(agent: Agent, acme: Account) 
     ]
     agent.post("memory/write", {"nodes": nodes, "edges": edges}, 201)
     agent.post("memory/forget", {"client_id": "bell"})
-    with acting(acme):
-        MemoryEntry.objects.filter(client_id="rope").update(status="proposed")
+    makers.update(MemoryEntry, acme, {"client_id": "rope"}, status="proposed")
     found = agent.post("memory/recall_text", {"query_text": "lamp", "user_id": "u", "limit": 1})
     assert {node["text_summary"] for node in found["subgraph"]["nodes"]} == {
         "The lamp of the pier.",

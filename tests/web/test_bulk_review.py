@@ -88,8 +88,7 @@ def test_undo_after_erased_note_affects_one_entry(reviewer: Client, acme: Accoun
     entries = propose(acme, "First words.", "Second words.")
     form = {"pick": [mark(each) for each in entries], "deed": "reject", "which": "marked"}
     reviewer.post(BULK, form, headers=REVIEW)
-    with acting(acme):
-        Note.objects.of(acme).update(salt=None, input=None, reason="")
+    makers.update(Note, acme, {}, salt=None, input=None, reason="")
     reviewer.post(f"{entry_url('undo', entries[0])}?version=2")
     assert statuses(acme) == ["proposed", "rejected"]
 

@@ -14,7 +14,7 @@ from kmapp.accounts.models import Account, User
 from kmapp.ledger.models import Commit
 from tests import makers
 from tests.context.calling import call, fill_calls, priced, talk, tool
-from tests.makers import settle
+from tests.makers import missing, settle
 from tests.web.pages import html, page
 
 pytestmark = pytest.mark.usefixtures("tokenizer")
@@ -35,8 +35,7 @@ def test_list_is_filtered(reviewer: Client, acme: Account) -> None:
         said = html(reviewer.get("/calls/", query))
         assert f">{shown}<" in said
         assert f"<bdi hx-disable>{hidden}<" not in said
-    with acting(acme):
-        ContextCostReport.objects.of(acme).filter(agent_id="desk").update(cost="0.0125")
+    makers.update(ContextCostReport, acme, {"agent_id": "desk"}, cost="0.0125")
     said = html(reviewer.get("/calls/", {"cost": "0.012"}))
     assert ">desk<" in said
     assert ">shop<" not in said, "of which nobody knows the cost"
@@ -54,9 +53,7 @@ def test_call_page_shows_decisions(reviewer: Client, acme: Account) -> None:
     row = makers.get(ContextCostReport, acme)
     said = html(reviewer.get(f"/calls/{row.pk}/"))
     assert "Older turns summarized" in said
-    assert "Summary of 5 earlier turns" in said
-    assert "Stable prefix" in said
-    assert "And the kiln0 now?" in said
+    assert missing(said, "Summary of 5 earlier turns", "Stable prefix", "And the kiln0 now?") == []
     with acting(acme):
         ContextInput.objects.of(acme).delete()
     said = html(reviewer.get(f"/calls/{row.pk}/"))
@@ -107,8 +104,7 @@ def test_comparison_is_started_followed_and_shown(reviewer: Client, acme: Accoun
     settle()
     said = page(reviewer.get(place))
     assert "data-poll" not in said
-    assert "Maximum tokens for retrieved texts: " in said
-    assert f"memory:{entry.pk}" in said
+    assert missing(said, "Maximum tokens for retrieved texts: ", f"memory:{entry.pk}") == []
     assert "No calls match this filter." in page(reviewer.get(place, {"show": "no_longer_fitting"}))
     followed = reviewer.get(f"{place}progress/")
     assert "calls losing evidence" in page(followed)
@@ -147,8 +143,7 @@ def test_agents_are_paginated(reviewer: Client, acme: Account) -> None:
     for number in range(52):
         call(acme, talk(1), agent_id=f"agent-{number}")
     said = page(reviewer.get("/calls/costs/", {"by": "agent"}))
-    assert "1 to 50 of 52" in said
-    assert "all others" in said
+    assert missing(said, "1 to 50 of 52", "all others") == []
     assert "51 to 52 of 52" in page(reviewer.get("/calls/costs/", {"by": "agent", "page": "2"}))
 
 
@@ -194,8 +189,7 @@ def test_every_section_can_be_saved(admin: Client, acme: Account) -> None:
     }
     assert row.variants == {"v1": 60, "v2": 40}
     said = page(admin.get("/calls/settings/"))
-    for shown in ("small 0.25 2 0.025", 'value="60"', 'value="4"', "Because."):
-        assert shown in said
+    assert missing(said, "small 0.25 2 0.025", 'value="60"', 'value="4"', "Because.") == []
     for changed in ("v1 60 %, v2 40 %", "large 3; small 0.25 2 0.025", "Old tool results:"):
         assert changed in said
     assert makers.count(Commit, acme) >= 4
@@ -231,6 +225,5 @@ def test_variants_are_compared(admin: Client, acme: Account) -> None:
     with acting(acme):
         record_outcome(acme.pk, made.report_id, {"success": True, "latency_ms": 1_234})
     said = page(admin.get("/calls/variants/"))
-    assert "1 of 1" in said
-    assert "1,234" in said
+    assert missing(said, "1 of 1", "1,234") == []
     assert "Nothing matches" in page(admin.get("/calls/variants/", {"agent_id": "x"}))

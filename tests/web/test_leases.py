@@ -12,7 +12,7 @@ from kmapp.accounts.acting import acting
 from kmapp.accounts.models import Account
 from memory.models import ReviewLease
 from tests import makers
-from tests.makers import reload
+from tests.makers import missing, reload
 from tests.web.pages import HTMX, html
 from tests.web.proposals import REVIEW, entry_url, opened_id, propose, submit, version_form
 
@@ -59,8 +59,7 @@ def test_locked_proposal_is_read_only(reviewer: Client, bobs: Client, acme: Acco
 def test_expired_lease_is_acquired_by_others(reviewer: Client, bobs: Client, acme: Account) -> None:
     [first] = propose(acme, "First words.")
     reviewer.get("/review/")
-    with acting(acme):
-        ReviewLease.objects.of(acme).update(until=timezone.now() - timedelta(seconds=1))
+    makers.update(ReviewLease, acme, {}, until=timezone.now() - timedelta(seconds=1))
     assert opened_id(bobs.get("/review/")) == str(first.pk)
     answer = submit(reviewer, "reject", first, REVIEW)
     assert (answer.status_code, "Bob took over this proposal" in html(answer)) == (409, True)
@@ -126,9 +125,7 @@ def test_sources_are_shown_in_place(reviewer: Client, acme: Account) -> None:
     [entry] = propose(acme, "Prefers e-mail.", sources=[{"memory": str(turn.pk)}], run_id="4821")
     part = html(reviewer.get(entry_url("review_sources", entry), headers=HTMX))
     assert "<html" not in part
-    assert "Derived from" in part
-    assert "Please never call me." in part
-    assert "Good bye." in part
+    assert missing(part, "Derived from", "Please never call me.", "Good bye.") == []
     assert "Prefers e-mail." in html(reviewer.get(entry_url("review_sources", later)))
 
 

@@ -80,8 +80,7 @@ def test_cannot_merge_audiences(
     reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]
 ) -> None:
     _, new = pair
-    with acting(acme):
-        MemoryEntry.objects.filter(pk=pair[0].pk).update(visibility="user", user_id="maren")
+    makers.update(MemoryEntry, acme, {"pk": pair[0].pk}, visibility="user", user_id="maren")
     assert (
         reviewer.get(entry_url("review_merge", new), {"with": str(pair[0].pk)}).status_code == 400
     )

@@ -16,6 +16,7 @@ from memory.actions.settings import update_policy
 from memory.jobs.tasks import forget_expired_memories
 from memory.models import MemoryEntry, MemorySettings, MemoryVersion
 from tests import makers
+from tests.makers import missing
 from tests.web.pages import html
 
 
@@ -72,8 +73,7 @@ def test_admin_changes_every_section(admin: Client, acme: Account, key: tuple[Ap
     assert found.instructions == "Note the numbers of orders."
     assert found.categories == {"orders": "what was bought", "客诉": "抱怨了什么"}
     text = html(admin.get("/policy/"))
-    for words in ("Why use.", "event 90 days", "skill", "test key", "Ada", "commit "):
-        assert words in text
+    assert missing(text, "Why use.", "event 90 days", "skill", "test key", "Ada", "commit ") == []
     for before, after in (("0.5", "0.6"), ("on", "off"), ("no limit", "event 90 days")):
         assert f"<del><bdi hx-disable>{before}</bdi></del>" in text
         assert f"<ins><bdi hx-disable>{after}</bdi></ins>" in text
@@ -108,8 +108,7 @@ def test_rejects_invalid_forms(
 
 
 def test_rejects_a_stale_version(admin: Client, acme: Account) -> None:
-    with acting(acme):
-        update_policy(acme.pk, {"min_score": 0.1}, actor=SYSTEM)
+    makers.set_policy(acme, {"min_score": 0.1})
     form = {"section": "redaction", "version": "0", "redact": []}
     answer = admin.post("/policy/set/", form)
     assert answer.status_code == 409

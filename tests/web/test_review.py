@@ -17,7 +17,7 @@ from memory.models import MemoryVersion
 from memory.review.evidence import WARNINGS
 from memory.views.review_queue import PAGE
 from tests import makers
-from tests.makers import reload
+from tests.makers import missing, reload
 from tests.web.pages import HTMX, html
 from tests.web.proposals import AGENT, REVIEW, entry_url, opened_id, propose, submit, version_form
 
@@ -149,8 +149,7 @@ def test_update_shows_the_difference_and_supersedes(reviewer: Client, acme: Acco
         wish = Decision(account_id=acme.pk, entry_id=old.pk, actor=AGENT)
         update = propose_update(wish, {"content": "Prefers e-mail calls."})
     shown = html(reviewer.get(f"/review/?at={update.pk}"))
-    assert "<del>phone</del>" in shown
-    assert "Would replace" in shown
+    assert missing(shown, "<del>phone</del>", "Would replace") == []
     submit(reviewer, "approve", update)
     assert (reload(old).status, reload(update).status) == ("superseded", "active")
 
@@ -223,8 +222,7 @@ def test_hostile_text_is_escaped(reviewer: Client, acme: Account) -> None:
     propose(acme, hostile, title="<i>", metadata={"a": "</pre><b>"}, sources=[{"<u>": "<u>"}])
     shown = html(reviewer.get("/review/"))
     assert [mark for mark in ("<b ", "<b>", "<i>", "<u>", "\u202e") if mark in shown] == []
-    assert "U+202E" in shown
-    assert "Contains instructions to the model" in shown
+    assert missing(shown, "U+202E", "Contains instructions to the model") == []
 
 
 def test_every_flag_has_a_warning() -> None:
