@@ -1,4 +1,4 @@
-"""A chat model that says what a test wants, to whom it wants: it speaks HTTP on loopback."""
+"""A scripted chat model on loopback, and conversations with it."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ FACTS, DECIDE, WORTH, REWRITE = "facts", "decisions", "should_store", "content"
 
 
 def request_kind(body: RequestBody) -> str:
-    """Which of our questions this is, by the form that its answer shall have."""
+    """The kind of request, by the required fields of its response schema."""
     form = body.get("response_format")
     if form is None:
         return "text"
@@ -33,20 +33,20 @@ def fact(text: str, **more: Any) -> dict[str, Any]:
 
 
 def decision(item: int, event: str, memory: int | str | None = None, **more: Any) -> dict[str, Any]:
-    said = {"fact": item, "event": event, "memory": memory, "text": None, "reason": "Because."}
-    return {**said, **more}
+    content = {"fact": item, "event": event, "memory": memory, "text": None, "reason": "Because."}
+    return {**content, **more}
 
 
 def request_data(body: RequestBody) -> dict[str, Any]:
-    """What the model was given to decide about."""
-    said = body["messages"][1]["content"]
-    return dict(json.loads(said.removeprefix("<data>\n").removesuffix("\n</data>")))
+    """The data in the prompt of a decision request."""
+    content = body["messages"][1]["content"]
+    return dict(json.loads(content.removeprefix("<data>\n").removesuffix("\n</data>")))
 
 
 def scripted_reply(
     facts: Sequence[Any], decisions: Sequence[Any] = ()
 ) -> Callable[[RequestBody], str]:
-    """Answers with these facts and these decisions, whose memories are named by their texts."""
+    """Reply with these facts and decisions; decisions name memories by their texts."""
 
     def reply(body: RequestBody) -> str:
         if request_kind(body) == FACTS:
@@ -67,14 +67,14 @@ def configure_chat(settings: Settings, provider: FakeProvider) -> None:
 
 
 def run_due_jobs() -> None:
-    """Run the worker once over all that is due; what fails may fail."""
+    """Run the worker once over all due jobs; jobs may fail."""
     resting.clear()
     for queue in QUEUES:
         deliver_due(queue)
 
 
 def add_conversation(agent: Agent, messages: Any, **ids: Any) -> dict[str, Any]:
-    """Add a conversation, let the worker work, and ask what came of it."""
+    """Add a conversation, run the worker and return the event."""
     body = {"messages": messages, **(ids or {"user_id": "mira"})}
     handed = agent.post("memory/add", body, 202)
     run_due_jobs()
@@ -82,7 +82,7 @@ def add_conversation(agent: Agent, messages: Any, **ids: Any) -> dict[str, Any]:
 
 
 def current_memories(account: Account, **more: Any) -> dict[str, str]:
-    """The texts that agents are told, with their kinds."""
+    """The texts and kinds of the active memories."""
     with acting(account):
         rows = MemoryEntry.objects.of(account).current().filter(**more)
         return dict(rows.values_list("content", "kind"))

@@ -1,4 +1,4 @@
-"""A small account among large ones gets all of its rows, and the right ones."""
+"""Small accounts among large ones get complete results."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ BY_INDEX = "enable_sort = off"  # only the index gives vectors in order
 
 
 def search(account: Account, meaning: Meaning, setting: str = "") -> set[str]:
-    """The first ten, as the app role finds them; a setting may bend how."""
+    """The first ten results of the app role; `setting` changes the plan."""
     collection = Collection(account_id=account.pk, name=COLLECTION)
     with acting(account):
         if setting:
@@ -47,13 +47,13 @@ def questions(number: int) -> Iterator[Meaning]:
 
 
 def searched(number: int, account: Account, setting: str = "", *, after: Account) -> float:
-    """Each search finds ten, right after another account's on one connection. Gives recall@10."""
+    """Return recall@10; each search runs after one of another account on the same connection."""
     right = 0
     for meaning in questions(number):
         assert len(search(after, meaning)) == FIRST
-        found = search(account, meaning, setting)
-        assert len(found) == FIRST
-        right += len(found & search(account, meaning, EXACT))
+        result = search(account, meaning, setting)
+        assert len(result) == FIRST
+        right += len(result & search(account, meaning, EXACT))
     return right / (number * FIRST)
 
 
@@ -62,22 +62,21 @@ def searched(number: int, account: Account, setting: str = "", *, after: Account
 def test_small_accounts_get_complete_results(
     committed: str, monkeypatch: pytest.MonkeyPatch, number: int, measured: Measured
 ) -> None:
-    """One test, because the seed takes its time."""
     shares = [LARGE, SMALL, TINY, *OTHERS]
     seed(number, shares, report_progress=lambda done: None, report_line=lambda text: None)
     assert len(every_account()) == 100
-    asked = 100 if number >= 20_000 else 30
+    query = 100 if number >= 20_000 else 30
     large, small, tiny = (account_named(slug_of(share)) for share in (LARGE, SMALL, TINY))
 
     # As the product searches: few rows are measured one by one, many are found by the index.
     recall = {
-        "large": searched(asked, large, after=small),
-        "small": searched(asked, small, after=large),
-        "tiny": searched(asked, tiny, after=large),
+        "large": searched(query, large, after=small),
+        "small": searched(query, small, after=large),
+        "tiny": searched(query, tiny, after=large),
     }
     # By the index although few rows count: it goes on until it has enough of them.
     monkeypatch.setattr(queries, "FEW", 0)
-    recall["small, by the index"] = searched(asked, small, BY_INDEX, after=large)
-    recall["tiny, by the index"] = searched(asked, tiny, BY_INDEX, after=large)
+    recall["small, by the index"] = searched(query, small, BY_INDEX, after=large)
+    recall["tiny, by the index"] = searched(query, tiny, BY_INDEX, after=large)
     measured(f"{number:,} rows: all ten each time, recall@10 {min(recall.values()):.3f}")
     assert min(recall.values()) >= 0.95, recall

@@ -1,4 +1,4 @@
-"""Conversations are handed over: kept as they are, or read by a model now or later."""
+"""Adding conversations: stored verbatim or extracted by a model."""
 
 import json
 from typing import Any
@@ -51,9 +51,9 @@ def test_infer_false_stores_messages(agent: Agent, messages: Any, texts: list[st
     assert (answer["status"], answer["event_id"]) == ("SUCCEEDED", None)
     roles = {each["role"] for each in answer["results"]}
     assert roles <= {"user", "assistant"}
-    kept = agent.post("memory/get", {"id": answer["results"][-1]["id"]})
-    assert kept["metadata"]["a"] == 1
-    assert (kept["kind"], kept["visibility"], kept["user_id"]) == ("event", "user", "mira")
+    saved = agent.post("memory/get", {"id": answer["results"][-1]["id"]})
+    assert saved["metadata"]["a"] == 1
+    assert (saved["kind"], saved["visibility"], saved["user_id"]) == ("event", "user", "mira")
 
 
 @pytest.mark.parametrize(
@@ -122,33 +122,33 @@ def test_redacted_values_are_not_sent_to_the_model(agent: Agent, chat: FakeProvi
     chat.become(reply=scripted_reply([]))
     event = add_conversation(agent, "Write to mira@example.test about 4111 1111 1111 1111.")
     assert (event["state"], event["result"]["results"]) == ("SUCCEEDED", [])
-    said = str(chat.seen[-1]["messages"])
-    assert "[email]" in said
-    assert "mira@example.test" not in said
-    assert "4111" not in said
+    text = str(chat.seen[-1]["messages"])
+    assert "[email]" in text
+    assert "mira@example.test" not in text
+    assert "4111" not in text
 
 
 def test_agent_prompt_is_used_for_agent_messages(agent: Agent, chat: FakeProvider) -> None:
-    asked = []
+    query = []
 
     def reply(body: Any) -> str:
-        asked.append(body["messages"])
+        query.append(body["messages"])
         return '{"facts": []}'
 
     chat.become(reply=reply)
     user = {"role": "user", "content": "Hello, who are you?"}
     both = [user, {"role": "assistant", "content": "I am Tindra."}]
-    for messages, ids, whose in (
+    for messages, ids, owner in (
         (both, {"user_id": "mira"}, "about the user"),
         ([user], {"agent_id": "bot"}, "about the user"),
         (both, {"agent_id": "bot"}, "about itself"),
     ):
-        asked.clear()
+        query.clear()
         add_conversation(agent, messages, **ids)
-        [system, said] = asked[0]
-        assert whose in " ".join(system["content"].split())
+        [system, text] = query[0]
+        assert owner in " ".join(system["content"].split())
         assert "Today is " in system["content"]
-        assert "You sell tea" not in said["content"]
+        assert "You sell tea" not in text["content"]
 
 
 def test_skips_roles_without_messages(agent: Agent, chat: FakeProvider) -> None:
@@ -169,12 +169,12 @@ def test_images_are_described_or_rejected(
     unread = agent.post("memory/add", {**body, "infer": False}, 400)
     assert unread["error"] == "picture_without_infer"
 
-    def reply(asked: Any) -> str:
-        if asked["model"] == "seer":
-            assert asked["messages"][0]["content"][1] == PICTURE
+    def reply(query: Any) -> str:
+        if query["model"] == "seer":
+            assert query["messages"][0]["content"][1] == PICTURE
             return "A red roof in Vellmark."
-        assert "A red roof in Vellmark." in asked["messages"][1]["content"]
-        return scripted_reply([fact("The user's roof is red.")])(asked)
+        assert "A red roof in Vellmark." in query["messages"][1]["content"]
+        return scripted_reply([fact("The user's roof is red.")])(query)
 
     chat.become(reply=reply)
     add_conversation(agent, body["messages"])
@@ -270,5 +270,5 @@ def test_each_request_has_its_response_schema(agent: Agent, chat: FakeProvider) 
     agent.post("memory/store", {"text": "Mira likes rain.", "user_id": "mira"}, 201)
     chat.become(reply=scripted_reply([fact("Mira likes rain and fog.")], [decision(0, "ADD")]))
     add_conversation(agent, "I like fog too.")
-    asked = [request_kind(body) for body in chat.seen if "messages" in body]
-    assert asked == ["facts", "decisions"]
+    query = [request_kind(body) for body in chat.seen if "messages" in body]
+    assert query == ["facts", "decisions"]

@@ -21,7 +21,7 @@ ALLOWED = {"type", "description", "enum", "items", "properties", "required", "ad
 
 
 def strict(schema: Any) -> None:
-    """The rules of strict mode, as OpenAI's documentation gives them."""
+    """Check the rules of OpenAI's strict mode."""
     assert set(schema) <= ALLOWED
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     assert set(kinds) <= {"object", "string", "integer", "number", "boolean", "array", "null"}
@@ -54,9 +54,9 @@ def test_memory_tools_accept_null_for_optional_fields(agent: Agent) -> None:
     offered = agent.get("agent-tools")
     functions = {tool["function"]["name"]: tool["function"] for tool in offered["tools"]}
 
-    def call(name: str, **said: Any) -> Any:
-        known = functions[name]["parameters"]["properties"]
-        body = dict.fromkeys(known) | said
+    def call(name: str, **text: Any) -> Any:
+        existing = functions[name]["parameters"]["properties"]
+        body = dict.fromkeys(existing) | text
         return agent.post(offered["paths"][name].removeprefix("/v1/"), body)
 
     stored = call("memory_store", text="Bea likes plums.", user_id="u")
@@ -88,7 +88,7 @@ WORTH = {
 
 
 def reply(body: RequestBody) -> str:
-    """The assistant's answer; and, asked by a worker, what is worth keeping of it."""
+    """The assistant's answer, or for a worker the memories worth storing."""
     return json.dumps(WORTH) if body.get("response_format") else "A table without meat is booked."
 
 
@@ -116,8 +116,8 @@ def test_documented_loop_recalls_the_previous_task(
         loop: dict[str, Any] = {}
         exec(compile(code, str(PAGE), "exec"), loop)  # noqa: S102 - the page is ours
         try:
-            told = "A table without meat is booked."
-            assert loop["work"]("Book a table for Mira.", user_id="mira") == told
+            result = "A table without meat is booked."
+            assert loop["work"]("Book a table for Mira.", user_id="mira") == result
             run_due_jobs()
             assert current_memories(acme) == {"Mira eats no meat": "preference"}
             loop["work"]("What meat does Mira eat?", user_id="mira")
@@ -125,8 +125,8 @@ def test_documented_loop_recalls_the_previous_task(
         finally:
             loop["kmapp"].close()
             loop["model"].close()
-        asked = [each for each in chat.seen if "messages" in each and "response_format" not in each]
-    first, second, other = (json.dumps(each["messages"]) for each in asked)
+        query = [each for each in chat.seen if "messages" in each and "response_format" not in each]
+    first, second, other = (json.dumps(each["messages"]) for each in query)
     assert "Mira eats no meat" in second
     assert "Mira eats no meat" not in first
     assert "Mira eats no meat" not in other

@@ -1,4 +1,4 @@
-"""The schema tells the truth: what memory's endpoints answer is what it says they answer."""
+"""Responses of the memory endpoints match the published schema."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ EDGE = {"type": "related_to", "src": {"client_id": "a"}, "dst": {"client_id": "b
 
 @pytest.fixture
 def schema(agent: Agent) -> dict[str, Any]:
-    """The published schema, read strictly: a field that it does not name is a mistake."""
+    """The published schema, with unnamed fields forbidden."""
     schema: dict[str, Any] = agent.get("schema")
     for component in schema["components"]["schemas"].values():
         if "properties" in component:
@@ -26,7 +26,7 @@ def schema(agent: Agent) -> dict[str, Any]:
 
 
 def check(schema: dict[str, Any], path: str, status: int | str, answer: Any) -> None:
-    """The answer is as the schema says; `path` names the operation."""
+    """Validate a response; `path` names the operation."""
     method, _, address = path.partition(" ")
     response = schema["paths"][address][method]["responses"][str(status)]
     shape = response["content"]["application/json"]["schema"]
@@ -48,13 +48,13 @@ def test_write_responses_match_the_schema(agent: Agent, schema: dict[str, Any]) 
 
 def test_read_responses_match_the_schema(agent: Agent, schema: dict[str, Any]) -> None:
     agent.post("memory/write", {"nodes": NODES}, 201)
-    asked = {"query": "oolong", "user_id": "lin", "explain": True}
-    by_words = agent.post("memory/search", asked)
+    query = {"query": "oolong", "user_id": "lin", "explain": True}
+    by_words = agent.post("memory/search", query)
     makers.settle()
-    found = agent.post("memory/search", asked)
+    result = agent.post("memory/search", query)
     assert by_words["results"]
-    assert found["results"]
-    for answer in (by_words, found):
+    assert result["results"]
+    for answer in (by_words, result):
         check(schema, "post /v1/memory/search", 200, answer)
     got = agent.post("memory/get", {"client_id": "a"})
     check(schema, "post /v1/memory/get", 200, got)

@@ -1,4 +1,4 @@
-"""What a broken embedder answers never counts as a vector."""
+"""Invalid vectors of an embedder are never stored."""
 
 import pytest
 from django.db import connections
@@ -60,7 +60,6 @@ def test_bad_vector_fails(mode: str, agent: Agent, acme: Account, provider: Fake
 def test_zero_vector_is_ignored(
     committed: str, agent: Agent, acme: Account, measured: Measured
 ) -> None:
-    """100 searches with min_score 0.7 find what they should, and never the planted one."""
     planted = "Zinc prices fell sharply."
     nodes = [{"text": text, "user_id": "u"} for text in [planted, *TEXTS]]
     agent.post("memory/write", {"nodes": nodes}, 201)
@@ -75,9 +74,9 @@ def test_zero_vector_is_ignored(
     right = 0
     for number in range(100):
         text = TEXTS[number % len(TEXTS)]
-        asked = {"query": f"{text} {number}", "user_id": "u", "min_score": 0.7, "limit": 100}
-        found = [hit["text"] for hit in agent.post("memory/search", asked)["results"]]
-        assert planted not in found
-        right += text in found
+        query = {"query": f"{text} {number}", "user_id": "u", "min_score": 0.7, "limit": 100}
+        result = [hit["text"] for hit in agent.post("memory/search", query)["results"]]
+        assert planted not in result
+        right += text in result
     assert right > 50
     measured("0 READY; a zero in 0 of 100 searches")

@@ -1,4 +1,4 @@
-"""Measuring tools say something, on data small enough for a test."""
+"""The perf command, on small data."""
 
 import io
 import os
@@ -23,20 +23,20 @@ def perf(*words: str) -> str:
 def test_bench_writes_a_table(committed: str, tmp_path: Path) -> None:
     page, others = tmp_path / "b.md", "\n## Rules\n\nTheir own figures.\n"
     page.write_text("# Older figures\n" + others)
-    told = perf("bench", "--here", "--sizes=400", "--number=3", f"--out={page}")
-    assert page.read_text() == told + others
-    rows = [line for line in told.splitlines() if line.startswith("| 400 |")]
+    result = perf("bench", "--here", "--sizes=400", "--number=3", f"--out={page}")
+    assert page.read_text() == result + others
+    rows = [line for line in result.splitlines() if line.startswith("| 400 |")]
     assert len(rows) == 4
-    assert "make bench" in told
+    assert "make bench" in result
 
 
 def test_explain_prints_plans(committed: str) -> None:
     perf("seed", "300")
-    told = perf("explain", "--account=perf-90", "--user=user-0001")
+    result = perf("explain", "--account=perf-90", "--user=user-0001")
     for name in ("best_by_words", "nearest", "load_exact_scores", "list page", "outbox head"):
-        assert name in told
-    assert "One-Time Filter" in told, "the wall between accounts is part of the plan"
-    assert "$1" not in told, "values, not parameters"
+        assert name in result
+    assert "One-Time Filter" in result, "the wall between accounts is part of the plan"
+    assert "$1" not in result, "values, not parameters"
     only = perf("explain", "--only=nearest")
     assert "perf-0-1: nearest" in only
     assert "list page" not in only
@@ -74,16 +74,16 @@ def test_temporary_services_are_removed(tmp_path: Path) -> None:
 
 def test_seeding_beside_data_asks_first(acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     makers.write(acme, "Real.", user_id="u")
-    asked: list[str] = []
+    query: list[str] = []
 
     def no(question: str) -> str:
-        asked.append(question)
+        query.append(question)
         return "n"
 
     monkeypatch.setattr("builtins.input", no)
     with pytest.raises(CommandError, match="Nothing was changed"):
         perf("seed", "100")
-    assert "1 other memories" in asked[0]
+    assert "1 memories of others" in query[0]
 
 
 @pytest.mark.parametrize("shares", ["90,20", "0,1", "-1"])

@@ -1,4 +1,4 @@
-"""Forty conversations with a scripted model: what it decides, and what is remembered after."""
+"""Forty conversations with a scripted model."""
 
 import pytest
 
@@ -84,8 +84,8 @@ def test_mentioned_entities_are_linked(agent: Agent, acme: Account, chat: FakePr
 
 
 def test_account_settings_are_used(agent: Agent, acme: Account, chat: FakeProvider) -> None:
-    wanted = {"instructions": "Note order numbers.", "categories": {"orders": "what was bought"}}
-    makers.set_policy(acme, wanted)
+    required = {"instructions": "Note order numbers.", "categories": {"orders": "what was bought"}}
+    makers.set_policy(acme, required)
     systems: list[str] = []
     answer = scripted_reply(
         [fact("Order 7 was a kettle.", category="orders"), fact("Mira is tall.")]
@@ -104,5 +104,5 @@ def test_account_settings_are_used(agent: Agent, acme: Account, chat: FakeProvid
         "has none of the configured categories"
     ]
     with acting(acme):
-        [kept] = MemoryEntry.objects.all()
-    assert (kept.content, kept.tags) == ("Order 7 was a kettle.", ["orders"])
+        [saved] = MemoryEntry.objects.all()
+    assert (saved.content, saved.tags) == ("Order 7 was a kettle.", ["orders"])

@@ -1,4 +1,4 @@
-"""Embeddings leave by one door, for admins, a little at a time."""
+"""Embeddings are returned only to admins, and shortened."""
 
 import json
 import re
@@ -46,11 +46,11 @@ def assert_shut(text: str) -> None:
 def test_embeddings_need_the_admin_scope(filled: Agent, acme: Account) -> None:
     client = reader(acme, "memory:read", "debug")
     for name in NAMES:
-        for said in TRUE:
-            for door, asked in DOORS.items():
-                body = {**asked, "user_id": "u", name: said, "return_debug": True, "limit": 5}
-                answer = client.post(f"/v1/memory/{door}", body, format="json")
-                assert answer.status_code in {200, 400, 403}, (name, said, door)
+        for content in TRUE:
+            for endpoint, query in DOORS.items():
+                body = {**query, "user_id": "u", name: content, "return_debug": True, "limit": 5}
+                answer = client.post(f"/v1/memory/{endpoint}", body, format="json")
+                assert answer.status_code in {200, 400, 403}, (name, content, endpoint)
                 assert_shut(answer.content.decode())
     listed = filled.post("memory/list", {"user_id": "u"})["results"]
     for path in (f"memory/{listed[0]['id']}/history", "memory/commits", "health", "schema"):
@@ -58,9 +58,9 @@ def test_embeddings_need_the_admin_scope(filled: Agent, acme: Account) -> None:
 
 
 def test_debug_returns_short_previews_only(filled: Agent) -> None:
-    asked = {"query_text": "kettle", "user_id": "u", "return_debug": True, "limit": 20}
-    assert "embeddings" not in filled.post("memory/recall_text", asked)["debug"]
-    wide = {**asked, "include_embeddings": True}
+    query = {"query_text": "kettle", "user_id": "u", "return_debug": True, "limit": 20}
+    assert "embeddings" not in filled.post("memory/recall_text", query)["debug"]
+    wide = {**query, "include_embeddings": True}
     seen = filled.post("memory/recall_text", wide)["debug"]["embeddings"]
     assert 0 < len(seen) <= 5
     assert all(each["dims"] == 384 and len(each["preview"]) == 8 for each in seen)
@@ -71,7 +71,7 @@ def test_debug_returns_short_previews_only(filled: Agent) -> None:
 
 def test_debug_embeddings_are_throttled(filled: Agent, settings: Any) -> None:
     settings.THROTTLES = {**settings.THROTTLES, "debug": 2}
-    asked = {"query_text": "kettle", "return_debug": True, "include_embeddings": True, "limit": 5}
+    query = {"query_text": "kettle", "return_debug": True, "include_embeddings": True, "limit": 5}
     for status in (200, 200, 429):
-        filled.post("memory/recall_text", asked, status)
-    filled.post("memory/recall_text", {**asked, "include_embeddings": False})
+        filled.post("memory/recall_text", query, status)
+    filled.post("memory/recall_text", {**query, "include_embeddings": False})

@@ -1,4 +1,4 @@
-"""The demo shows each kind of thing once, through the product's own doors."""
+"""The demo contains every kind of entry."""
 
 import io
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class LoadedDemo:
 
 @pytest.fixture(scope="module")
 def loaded(module_database: None, django_db_blocker: DjangoDbBlocker) -> LoadedDemo:
-    """The demo's rows, loaded once for all tests of this module that only add to them."""
+    """The demo data, loaded once for all tests of this module."""
     with django_db_blocker.unblock():
         account = makers.account("Acme")
         reviewer = makers.member(account, "ada", role="admin")
@@ -62,12 +62,12 @@ def test_demo_contains_every_kind_of_entry(loaded: LoadedDemo) -> None:
 
 @pytest.mark.django_db
 def test_output_states_counts_and_addresses(loaded: LoadedDemo) -> None:
-    acme, shown = loaded.account, loaded.output
+    acme, page = loaded.account, loaded.output
     with acting(acme):
         total = MemoryEntry.objects.of(acme).count()
         waiting = MemoryEntry.objects.of(acme).awaiting_review().count()
-    assert f"{total} memories are new in Acme, 0 were there already" in shown
-    assert missing(shown, f"{waiting} proposals wait", "/review/") == []
+    assert f"{total} memories are new in Acme, 0 were there already" in page
+    assert missing(page, f"{waiting} proposals wait", "/review/") == []
 
 
 @pytest.mark.django_db
@@ -94,9 +94,9 @@ QUESTIONS = [
 def test_demo_queries_are_answered(committed: str, acme: Account) -> None:
     demo()
     makers.settle()
-    for question, user, wanted in QUESTIONS:
-        found = search(acme.pk, Search(query=question, viewer=Viewer(user_id=user), limit=3))
-        assert any(wanted in hit.entry.content for hit in found.hits), question
+    for question, user, expected in QUESTIONS:
+        result = search(acme.pk, Search(query=question, viewer=Viewer(user_id=user), limit=3))
+        assert any(expected in hit.entry.content for hit in result.hits), question
 
 
 def test_system_decides_without_a_reviewer(committed: str, acme: Account) -> None:

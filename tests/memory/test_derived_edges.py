@@ -1,4 +1,4 @@
-"""What workers join: near meanings and names; once, and for the same people only."""
+"""Edges that workers derive from meanings and names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -52,10 +52,10 @@ def test_similar_memories_are_linked_once(agent: Agent, acme: Account) -> None:
     assert len(related) == len(pairs_of(acme, "related_to"))  # never both ways
     before = rows(acme)
     with acting(acme):
-        known = list(MemoryEntry.objects.values_list("pk", flat=True))
-    assert len(known) == len(ids)
-    derive_edges(acme.pk, known)
-    derive_edges(acme.pk, known[::-1])
+        existing = list(MemoryEntry.objects.values_list("pk", flat=True))
+    assert len(existing) == len(ids)
+    derive_edges(acme.pk, existing)
+    derive_edges(acme.pk, existing[::-1])
     assert rows(acme) == before
 
 
@@ -74,8 +74,8 @@ def test_edge_is_removed_when_a_text_changes(agent: Agent, acme: Account) -> Non
 
 def test_approved_memory_is_linked(agent: Agent, acme: Account) -> None:
     with acting(acme):
-        wanted = {"review_visibilities": ["user"]}
-        update_policy(acme.pk, wanted, actor=SYSTEM)
+        expected = {"review_visibilities": ["user"]}
+        update_policy(acme.pk, expected, actor=SYSTEM)
     for pk in write(agent, *TRAIN, **ANN):
         assert edges(acme, "related_to") == []
         with acting(acme):
@@ -103,17 +103,17 @@ def test_entities_are_linked_to_their_mentions(agent: Agent, acme: Account) -> N
     write(agent, "Perpetua Quill", "琅屿岛", kind="entity", **ANN)
     write(agent, "Ask perpetua quill's sister.", "Quillings are another thing.", **ANN)
     write(agent, "She called.", entities=["Perpetua Quill"], **ANN)
-    wanted = [
+    expected = [
         ("Ask perpetua quill's sister.", "Perpetua Quill"),
         ("Perpetua Quill repairs organs.", "Perpetua Quill"),
         ("She called.", "Perpetua Quill"),
         ("用户下个月去琅屿岛。", "琅屿岛"),
     ]
-    assert edges(acme, "mentions") == wanted
+    assert edges(acme, "mentions") == expected
     with acting(acme):
-        known = list(MemoryEntry.objects.values_list("pk", flat=True))
+        existing = list(MemoryEntry.objects.values_list("pk", flat=True))
     before = rows(acme)
-    derive_edges(acme.pk, known)
+    derive_edges(acme.pk, existing)
     assert rows(acme) == before
 
 
@@ -153,10 +153,10 @@ def test_audiences_are_not_linked(agent: Agent, acme: Account, other: dict[str, 
 
 def test_recall_follows_derived_edges_and_search_does_not(agent: Agent) -> None:
     write(agent, *TRAIN, **ANN)
-    asked = {"query_text": "train", "limit": 1, **ANN}
-    told = agent.post("memory/recall_text", asked)
-    assert len(told["subgraph"]["nodes"]) == 2
-    assert [edge["type"] for edge in told["subgraph"]["edges"]] == ["related_to"]
+    query = {"query_text": "train", "limit": 1, **ANN}
+    result = agent.post("memory/recall_text", query)
+    assert len(result["subgraph"]["nodes"]) == 2
+    assert [edge["type"] for edge in result["subgraph"]["edges"]] == ["related_to"]
     before = agent.post("memory/search", {"query": "train", **ANN, "explain": True})["results"]
     assert all(hit["explain"]["parts"]["linked"] == 0 for hit in before)
 

@@ -1,4 +1,4 @@
-"""Agents say how memories hang together."""
+"""Edges written by agents."""
 
 from typing import Any
 
@@ -43,23 +43,23 @@ def test_edge_between_existing_memories_is_created(agent: Agent) -> None:
 def test_batch_scope_applies_to_edge_ends(agent: Agent) -> None:
     for scope in ("", "work"):
         agent.post("memory/write", {"scope": scope, "nodes": nodes("a", "b", user_id="u")}, 201)
-    wanted = agent.post("memory/get", {"client_id": "a", "scope": "work"})["id"]
+    expected = agent.post("memory/get", {"client_id": "a", "scope": "work"})["id"]
     body = {"scope": "work", "edges": [edge("a", "b", "related_to")]}
-    assert agent.post("memory/write", body, 201)["edges"][0]["src_id"] == wanted
+    assert agent.post("memory/write", body, 201)["edges"][0]["src_id"] == expected
 
 
 def test_written_edge_replaces_a_derived_one(agent: Agent, acme: Account) -> None:
-    said = {"user_id": "u", "run_id": "r"}
+    text = {"user_id": "u", "run_id": "r"}
     for name, year in (("a", 2020), ("b", 2022)):
         when = f"{year}-01-01T00:00:00Z"
-        agent.post("memory/write", {"nodes": nodes(name, **said, observed_at=when)}, 201)
+        agent.post("memory/write", {"nodes": nodes(name, **text, observed_at=when)}, 201)
     makers.settle()
     body = {"edges": [{**edge("a", "b", "next"), "weight": 0.9}]}
     answer = agent.post("memory/write", body, 201)
     # A turn between them that comes late is no reason to take back what the agent said.
-    late = nodes("c", **said, observed_at="2021-01-01T00:00:00Z")
+    late = nodes("c", **text, observed_at="2021-01-01T00:00:00Z")
     agent.post("memory/write", {"nodes": late}, 201)
     makers.settle()
-    kept = makers.get(MemoryEdge, acme, src__client_id="a", dst__client_id="b", type="next")
-    assert (str(kept.pk), str(kept.commit_id)) == (answer["edges"][0]["id"], answer["commit_id"])
-    assert (kept.origin, kept.weight) == ("written", 0.9)
+    saved = makers.get(MemoryEdge, acme, src__client_id="a", dst__client_id="b", type="next")
+    assert (str(saved.pk), str(saved.commit_id)) == (answer["edges"][0]["id"], answer["commit_id"])
+    assert (saved.origin, saved.weight) == ("written", 0.9)

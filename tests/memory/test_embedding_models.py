@@ -1,4 +1,4 @@
-"""Another embedding model takes over while everything goes on."""
+"""Switching to another embedding model while the product runs."""
 
 import io
 import re
@@ -67,15 +67,15 @@ def test_second_model_is_filled_compared_and_activated(agent: Agent) -> None:
     command("backfill", str(second))
     assert vectors(second) == vectors(first) == {"READY": 3}
 
-    told = command("compare", str(first), str(second))
-    assert "has vectors of 100.0 % of 3 texts" in told
-    assert told.count(": 3 of 3") == 2
+    result = command("compare", str(first), str(second))
+    assert "has vectors of 100.0 % of 3 texts" in result
+    assert result.count(": 3 of 3") == 2
 
     command("activate", str(second))
     assert active_model().pk == second
-    found = agent.post("memory/search", {"query": "a pet naps on the couch", "user_id": "u"})
-    assert found["results"][0]["text"] in (TEXTS[0], TEXTS[2])
-    assert found["results"][0]["embedding_status"] == "READY"
+    hits = agent.post("memory/search", {"query": "a pet naps on the couch", "user_id": "u"})
+    assert hits["results"][0]["text"] in (TEXTS[0], TEXTS[2])
+    assert hits["results"][0]["embedding_status"] == "READY"
 
     command("drop", str(first), "--yes")
     assert not EmbeddingModel.objects.filter(pk=first).exists()
@@ -140,8 +140,8 @@ def test_reactivated_model_has_no_stale_vectors(agent: Agent) -> None:
     assert vectors(first) == {"READY": 2}
     command("backfill", str(first))
     command("activate", str(first))
-    found = agent.post("memory/search", {"query": "a noisy hound", "user_id": "u"})["results"]
-    assert found[0]["text"].startswith("The dog")
+    hits = agent.post("memory/search", {"query": "a noisy hound", "user_id": "u"})["results"]
+    assert hits[0]["text"].startswith("The dog")
 
 
 def test_only_retired_models_are_dropped() -> None:
@@ -171,17 +171,17 @@ def test_dropping_asks_for_confirmation(agent: Agent, monkeypatch: pytest.Monkey
     makers.settle()
     first, second = active_model().pk, add()
     command("activate", str(second), "--force")
-    asked: list[str] = []
+    query: list[str] = []
 
     def no(question: str) -> str:
-        asked.append(question)
+        query.append(question)
         return "n"
 
     monkeypatch.setattr("builtins.input", no)
     with pytest.raises(CommandError, match="Nothing was deleted"):
         command("drop", str(first))
-    assert len(asked) == 1
-    assert "3 vectors" in asked[0]
+    assert len(query) == 1
+    assert "3 vectors" in query[0]
     assert vectors(first) == {"READY": 3}
 
 

@@ -1,4 +1,4 @@
-"""Erasing for good: nothing of the words is left anywhere, and the ledger still proves the rest."""
+"""Erasure removes every copy of a text, and the ledger still verifies."""
 
 import io
 from importlib import import_module
@@ -27,8 +27,8 @@ MARK = "quetzalmarker"
 
 
 def left(account: Account, *words: str) -> dict[str, int]:
-    """The tables that still hold one of these words, in any column."""
-    found = {}
+    """The tables that contain one of these words, and how many rows."""
+    result = {}
     with acting(account), connection.cursor() as cursor:
         for table, column in account_tables().items():
             cursor.execute(
@@ -37,8 +37,8 @@ def left(account: Account, *words: str) -> dict[str, int]:
                 [account.pk, [f"%{word.lower()}%" for word in words]],
             )
             if number := cursor.fetchone()[0]:
-                found[table] = number
-    return found
+                result[table] = number
+    return result
 
 
 def erase(agent: Agent, **which: Any) -> Any:
@@ -49,7 +49,7 @@ def erase(agent: Agent, **which: Any) -> Any:
 
 @pytest.fixture
 def run(agent: Agent) -> list[str]:
-    """Three turns of a run; the second one says the marker, in every place that there is."""
+    """Three turns of a run; the second contains the marker in every field."""
     nodes = [
         {"text": "The kettle is on.", "run_id": "r", "user_id": "u"},
         {
@@ -66,8 +66,8 @@ def run(agent: Agent) -> list[str]:
         },
         {"text": "The tea is ready.", "run_id": "r", "user_id": "u"},
     ]
-    said = {"nodes": nodes, "input_text": f"They said {MARK} five."}
-    written = agent.post("memory/write", said, 201, **{"Idempotency-Key": "k1"})
+    text = {"nodes": nodes, "input_text": f"They said {MARK} five."}
+    written = agent.post("memory/write", text, 201, **{"Idempotency-Key": "k1"})
     ids = [node["id"] for node in written["nodes"]]
     change = {"id": ids[1], "text": f"{MARK} six.", "reason": f"{MARK} seven"}
     agent.post("memory/update", change, 200, **{"Idempotency-Key": "k2"})
@@ -106,14 +106,13 @@ def test_erasure_removes_every_copy(
     assert agent.get("memory/verify")["ok"]
     assert [hit["id"] for hit in agent.post("memory/search", {"query": MARK})["results"]] == []
     # The order of the run closes over the gap.
-    found = agent.post("memory/search", {"query": "tea ready", "user_id": "u", "run_id": "r"})
-    assert run[2] in {hit["id"] for hit in found["results"]}
+    result = agent.post("memory/search", {"query": "tea ready", "user_id": "u", "run_id": "r"})
+    assert run[2] in {hit["id"] for hit in result["results"]}
 
 
 def test_erasure_removes_the_reason_of_a_bulk_run(
     committed: str, agent: Agent, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was given once, and stands in each of the commits that the run was done in."""
     monkeypatch.setattr(bulk_review, "PART_SIZE", 2)
     texts = [{"text": f"Box {n} is full.", "visibility": "account"} for n in range(5)]
     nodes = agent.post("memory/write", {"nodes": texts}, 201)["nodes"]
@@ -208,34 +207,34 @@ def test_page_needs_a_typed_count(
     done = admin.post(address, {**form, "typed": " Erase  1 "})
     assert done.status_code == 302
     assert "/ledger/" in done.headers["Location"]
-    gone = admin.get(f"/memory/{run[1]}/")
-    assert gone.status_code == 410
-    assert "This memory was erased" in gone.content.decode()
+    removed = admin.get(f"/memory/{run[1]}/")
+    assert removed.status_code == 410
+    assert "This memory was erased" in removed.content.decode()
     assert left(acme, MARK) == {}
     with acting(acme):
         name = f"memory.memoryentry:{run[1]}"
         named = Commit.objects.of(acme).filter(diff__contains=[{"object": name}]).order_by("seq")
-        assert [each.pk for each in gone.context["commits"]] == [each.pk for each in named]
+        assert [each.pk for each in removed.context["commits"]] == [each.pk for each in named]
         assert len(named) >= 3, "written, changed, erased"
 
 
 def test_erased_page_scans_no_ledger(admin: Client, agent: Agent, run: list[str]) -> None:
     erase(agent, ids=[run[1]])
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as query:
         assert admin.get(f"/memory/{run[1]}/").status_code == 410
-    assert not [each["sql"] for each in asked if "@>" in each["sql"]]
+    assert not [each["sql"] for each in query if "@>" in each["sql"]]
 
 
 def test_migration_restores_commits(
     admin: Client, agent: Agent, acme: Account, run: list[str]
 ) -> None:
     erase(agent, ids=[run[1]])
-    known = import_module("memory.migrations.0003_later_indexes").KNOWN_COMMITS
+    existing = import_module("memory.migrations.0003_later_indexes").KNOWN_COMMITS
     with acting(acme), connection.cursor() as cursor:
         before = ErasedEntry.objects.get(pk=run[1]).commits
         assert before
         ErasedEntry.objects.of(acme).update(commits=[])
-        cursor.execute(known.replace("%", "%%"))
+        cursor.execute(existing.replace("%", "%%"))
         assert ErasedEntry.objects.get(pk=run[1]).commits == before
 
 

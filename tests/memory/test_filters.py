@@ -61,17 +61,17 @@ CASES: list[tuple[Any, set[str]]] = [
 def test_filters_select_the_expected_memories(agent: Agent) -> None:
     nodes = [{"text": text, "user_id": "u", **more} for text, more in MEMORIES.items()]
     agent.post("memory/write", {"nodes": nodes}, 201)
-    for filters, wanted in CASES:
+    for filters, expected in CASES:
         listed = agent.post("memory/list", {"user_id": "u", "filters": filters})["results"]
-        assert {each["text"] for each in listed} == wanted, filters
+        assert {each["text"] for each in listed} == expected, filters
     searches: list[tuple[Any, set[str]]] = [
         ({"tags": "drink"}, {"tea", "milk"}),
         ({"id": []}, set()),
     ]
-    for filters, wanted in searches:
-        asked = {"query": "tea milk bread", "user_id": "u", "filters": filters}
-        found = agent.post("memory/search", asked)["results"]
-        assert {hit["text"] for hit in found} == wanted
+    for filters, expected in searches:
+        query = {"query": "tea milk bread", "user_id": "u", "filters": filters}
+        result = agent.post("memory/search", query)["results"]
+        assert {hit["text"] for hit in result} == expected
 
 
 def nested(depth: int) -> Any:
@@ -150,7 +150,7 @@ def test_fixed_ids_reads_only_unambiguous_filters(filters: Any, fixed: dict[str,
 
 
 @pytest.fixture
-def told(agent: Agent) -> Agent:
+def filled(agent: Agent) -> Agent:
     nodes = [
         {
             "text": f"Thing {i}.",
@@ -164,10 +164,10 @@ def told(agent: Agent) -> Agent:
     return agent
 
 
-def test_pages_cover_all_entries(told: Agent) -> None:
+def test_pages_cover_all_entries(filled: Agent) -> None:
     seen, cursor = [], None
     for _ in count():
-        page = told.post("memory/list", {"user_id": "u", "limit": 3, "cursor": cursor})
+        page = filled.post("memory/list", {"user_id": "u", "limit": 3, "cursor": cursor})
         seen += [each["client_id"] for each in page["results"]]
         cursor = page["next_cursor"]
         if not cursor:
@@ -175,18 +175,18 @@ def test_pages_cover_all_entries(told: Agent) -> None:
     assert sorted(seen) == [str(i) for i in range(7)]
 
 
-def test_page_is_stable_during_writes(told: Agent) -> None:
-    first = told.post("memory/list", {"user_id": "u", "limit": 4})
-    told.post("memory/store", {"text": "Newer.", "user_id": "u"}, 201)
-    rest = told.post("memory/list", {"user_id": "u", "cursor": first["next_cursor"]})
+def test_page_is_stable_during_writes(filled: Agent) -> None:
+    first = filled.post("memory/list", {"user_id": "u", "limit": 4})
+    filled.post("memory/store", {"text": "Newer.", "user_id": "u"}, 201)
+    rest = filled.post("memory/list", {"user_id": "u", "cursor": first["next_cursor"]})
     assert len(rest["results"]) == 3
     assert {each["text"] for each in rest["results"]}.isdisjoint({"Newer."})
 
 
-def test_list_filters(told: Agent) -> None:
-    pk = told.post("memory/get", {"client_id": "3"})["id"]
-    told.post("memory/forget", {"client_id": "4"})
-    for asked, number in (
+def test_list_filters(filled: Agent) -> None:
+    pk = filled.post("memory/get", {"client_id": "3"})["id"]
+    filled.post("memory/forget", {"client_id": "4"})
+    for query, number in (
         ({"tags": ["odd"]}, 3),
         ({"ids": [pk]}, 1),
         ({"client_ids": ["1", "2", "nobody"]}, 2),
@@ -201,23 +201,23 @@ def test_list_filters(told: Agent) -> None:
         ({"pinned": True}, 0),
         ({"pinned": False, "status": "active"}, 6),
     ):
-        listed = told.post("memory/list", {"user_id": "u", "status": "active", **asked})
-        assert len(listed["results"]) == number, asked
+        listed = filled.post("memory/list", {"user_id": "u", "status": "active", **query})
+        assert len(listed["results"]) == number, query
 
 
-def test_key_lists_only_the_named_ids(told: Agent, acme: Account) -> None:
+def test_key_lists_only_the_named_ids(filled: Agent, acme: Account) -> None:
     other = makers.agent(acme, ["memory:read"])
     assert other.post("memory/list", {})["results"] == []
     assert len(other.post("memory/list", {"user_id": "u"})["results"]) == 7
     assert other.post("memory/list", {"user_id": "v"})["results"] == []
 
 
-def test_filter_narrows_an_admin_list(told: Agent) -> None:
-    said = {"text": "Said in r.", "user_id": "u", "run_id": "r", "visibility": "conversation"}
-    told.post("memory/store", said, 201)
-    listed = told.post("memory/list", {"filters": {"user_id": "u"}})["results"]
+def test_filter_narrows_an_admin_list(filled: Agent) -> None:
+    content = {"text": "Said in r.", "user_id": "u", "run_id": "r", "visibility": "conversation"}
+    filled.post("memory/store", content, 201)
+    listed = filled.post("memory/list", {"filters": {"user_id": "u"}})["results"]
     assert len(listed) == 8
-    assert len(told.post("memory/list", {"user_id": "u"})["results"]) == 7
+    assert len(filled.post("memory/list", {"user_id": "u"})["results"]) == 7
 
 
 @pytest.mark.parametrize("cursor", ["x", "AAAA", "MjAyNi0wMS0wMSB4", "🍵" * 20, "=" * 99])

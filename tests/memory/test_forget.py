@@ -1,4 +1,4 @@
-"""Forgetting many: counted first, whole, and taken back."""
+"""Forgetting many memories: counted first, complete and undoable."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from tests.agent import Agent
 
 
 @pytest.fixture
-def plain(acme: Account) -> Agent:
-    """An agent whose key is no admin's."""
+def member(acme: Account) -> Agent:
+    """An agent without admin scope."""
     return makers.agent(acme, ("memory:read", "memory:write"))
 
 
-def store(agent: Agent, text: str, **whose: Any) -> str:
-    return str(agent.post("memory/store", {"text": text, **whose}, 201)["id"])
+def store(agent: Agent, text: str, **owner: Any) -> str:
+    return str(agent.post("memory/store", {"text": text, **owner}, 201)["id"])
 
 
 def forget(agent: Agent, **which: Any) -> Any:
@@ -35,17 +35,17 @@ def statuses(account: Account) -> dict[str, str]:
         return dict(MemoryEntry.objects.order_by("pk").values_list("content", "status"))
 
 
-def test_user_reset_keeps_other_memories(plain: Agent, acme: Account) -> None:
-    store(plain, "Ann likes figs.", user_id="ann")
-    store(plain, "Ann asked for the bill.", user_id="ann", run_id="r", visibility="conversation")
-    store(plain, "Bob likes plums.", user_id="bob")
-    store(plain, "The bill was paid.", run_id="r")
-    counted = plain.post("memory/forget", {"user_id": "ann"}, 200)
+def test_user_reset_keeps_other_memories(member: Agent, acme: Account) -> None:
+    store(member, "Ann likes figs.", user_id="ann")
+    store(member, "Ann asked for the bill.", user_id="ann", run_id="r", visibility="conversation")
+    store(member, "Bob likes plums.", user_id="bob")
+    store(member, "The bill was paid.", run_id="r")
+    counted = member.post("memory/forget", {"user_id": "ann"}, 200)
     assert (counted["count"], counted["needs_review"]) == (2, 0)
     assert set(statuses(acme).values()) == {"active"}  # nothing has happened yet
     commits = makers.count(Commit, acme)
     token = {"confirm_token": counted["confirm_token"]}
-    done = plain.post("memory/forget", {"user_id": "ann", **token, "reason": "They left."}, 200)
+    done = member.post("memory/forget", {"user_id": "ann", **token, "reason": "They left."}, 200)
     assert done == {"forgotten": True, "count": 2, "status": "SUCCEEDED", "event_ids": []}
     assert statuses(acme) == {
         "Ann likes figs.": "forgotten",
@@ -54,117 +54,122 @@ def test_user_reset_keeps_other_memories(plain: Agent, acme: Account) -> None:
         "The bill was paid.": "active",
     }
     assert makers.count(Commit, acme) == commits + 1
-    assert plain.post("memory/search", {"query": "figs", "user_id": "ann"})["results"] == []
-    assert plain.post("memory/forget", {"user_id": "ann", **token}, 409)["error"] == "count_changed"
+    assert member.post("memory/search", {"query": "figs", "user_id": "ann"})["results"] == []
+    assert (
+        member.post("memory/forget", {"user_id": "ann", **token}, 409)["error"] == "count_changed"
+    )
 
 
-def test_conditions_are_combined(plain: Agent, acme: Account) -> None:
-    store(plain, "Tea.", user_id="ann", kind="preference", tags=["food", "hot"])
-    store(plain, "Ice.", user_id="ann", kind="preference", tags=["food"])
-    store(plain, "Key.", user_id="ann", kind="fact", tags=["food", "hot"], importance=0.9)
-    asked: dict[str, Any] = {"user_id": "ann", "kinds": ["preference"], "tags": ["hot"]}
-    assert forget(plain, **asked)["count"] == 1
+def test_conditions_are_combined(member: Agent, acme: Account) -> None:
+    store(member, "Tea.", user_id="ann", kind="preference", tags=["food", "hot"])
+    store(member, "Ice.", user_id="ann", kind="preference", tags=["food"])
+    store(member, "Key.", user_id="ann", kind="fact", tags=["food", "hot"], importance=0.9)
+    query: dict[str, Any] = {"user_id": "ann", "kinds": ["preference"], "tags": ["hot"]}
+    assert forget(member, **query)["count"] == 1
     assert statuses(acme) == {"Tea.": "forgotten", "Ice.": "active", "Key.": "active"}
-    assert forget(plain, user_id="ann", filters={"importance": {"gte": 0.8}})["count"] == 1
+    assert forget(member, user_id="ann", filters={"importance": {"gte": 0.8}})["count"] == 1
     assert statuses(acme)["Key."] == "forgotten"
 
 
-def test_condition_aliases_are_accepted(plain: Agent, acme: Account) -> None:
-    store(plain, "Tea.", user_id="ann", kind="preference", tags=["hot"])
-    store(plain, "Key.", user_id="ann", kind="fact")
-    assert forget(plain, user_id="ann", kind="preference", tags="hot")["count"] == 1
+def test_condition_aliases_are_accepted(member: Agent, acme: Account) -> None:
+    store(member, "Tea.", user_id="ann", kind="preference", tags=["hot"])
+    store(member, "Key.", user_id="ann", kind="fact")
+    assert forget(member, user_id="ann", kind="preference", tags="hot")["count"] == 1
     assert statuses(acme) == {"Tea.": "forgotten", "Key.": "active"}
 
 
-def test_unknown_condition_changes_nothing(plain: Agent, agent: Agent, acme: Account) -> None:
-    store(plain, "Key.", user_id="ann")
-    for asked, by, word in (
-        ("memory/forget", plain, "kindz"),
-        ("memory/forget", plain, "min_score"),
+def test_unknown_condition_changes_nothing(member: Agent, agent: Agent, acme: Account) -> None:
+    store(member, "Key.", user_id="ann")
+    for query, by, word in (
+        ("memory/forget", member, "kindz"),
+        ("memory/forget", member, "min_score"),
         ("memory/erase", agent, "kinds"),
         ("memory/erase", agent, "written_befor"),
     ):
-        answer = by.post(asked, {"user_id": "ann", word: "x"}, 400)
+        answer = by.post(query, {"user_id": "ann", word: "x"}, 400)
         assert [issue["path"] for issue in answer["issues"]] == [word]
     account = {"account_id": str(acme.pk)}
-    assert plain.post("memory/forget", {"user_id": "ann", **account})["count"] == 1
+    assert member.post("memory/forget", {"user_id": "ann", **account})["count"] == 1
 
 
-def test_run_id_alone_does_not_forget_user_memories(plain: Agent, acme: Account) -> None:
-    store(plain, "Said in r.", run_id="r")
-    store(plain, "Ann's, in a run of the same name.", user_id="ann", run_id="r")
-    assert forget(plain, run_id="r")["count"] == 1
+def test_run_id_alone_does_not_forget_user_memories(member: Agent, acme: Account) -> None:
+    store(member, "Said in r.", run_id="r")
+    store(member, "Ann's, in a run of the same name.", user_id="ann", run_id="r")
+    assert forget(member, run_id="r")["count"] == 1
     assert statuses(acme)["Ann's, in a run of the same name."] == "active"
     admin = makers.agent(acme)
     assert forget(admin, run_id="r")["count"] == 1
 
 
-def test_owner_can_be_given_in_the_filter(plain: Agent, acme: Account) -> None:
-    store(plain, "Tea.", user_id="ann", tags=["hot"])
-    store(plain, "Ice.", user_id="ann")
-    store(plain, "Bob's.", user_id="bob", tags=["hot"])
+def test_owner_can_be_given_in_the_filter(member: Agent, acme: Account) -> None:
+    store(member, "Tea.", user_id="ann", tags=["hot"])
+    store(member, "Ice.", user_id="ann")
+    store(member, "Bob's.", user_id="bob", tags=["hot"])
     ann: dict[str, Any] = {"AND": [{"user_id": "ann"}, {"tags": "hot"}]}
     for others in ({"user_id": "bob"}, {"agent_id": "bot"}):
-        assert plain.post("memory/forget", {**others, "filters": ann}, 200)["count"] == 0
+        assert member.post("memory/forget", {**others, "filters": ann}, 200)["count"] == 0
     anyone: list[dict[str, Any]] = [{"OR": [ann]}, {"user_id": ["ann"]}, {"user_id": "*"}]
     for filters in anyone:
-        assert plain.post("memory/forget", {"filters": filters}, 200)["count"] == 0
-    assert forget(plain, filters=ann)["count"] == 1
+        assert member.post("memory/forget", {"filters": filters}, 200)["count"] == 0
+    assert forget(member, filters=ann)["count"] == 1
     assert statuses(acme) == {"Tea.": "forgotten", "Ice.": "active", "Bob's.": "active"}
-    store(plain, "Said in r.", run_id="r")
-    store(plain, "Ann's, in a run of the same name.", user_id="ann", run_id="r")
-    assert forget(plain, filters={"session_id": "r"})["count"] == 1
+    store(member, "Said in r.", run_id="r")
+    store(member, "Ann's, in a run of the same name.", user_id="ann", run_id="r")
+    assert forget(member, filters={"session_id": "r"})["count"] == 1
     assert statuses(acme)["Ann's, in a run of the same name."] == "active"
 
 
-def test_account_wide_memories_need_review(plain: Agent, acme: Account) -> None:
-    pk = store(plain, "The office is in Ostrey.")
-    own = store(plain, "The office has a garden.")
+def test_account_wide_memories_need_review(member: Agent, acme: Account) -> None:
+    pk = store(member, "The office is in Ostrey.")
+    own = store(member, "The office has a garden.")
     makers.update(MemoryEntry, acme, {"pk": pk}, status="active")
-    asked = {"filters": {"text": {"contains": "office"}}}
-    counted = plain.post("memory/forget", asked, 200)
+    query = {"filters": {"text": {"contains": "office"}}}
+    counted = member.post("memory/forget", query, 200)
     assert (counted["count"], counted["needs_review"]) == (1, 1)
-    forget(plain, **asked)
+    forget(member, **query)
     with acting(acme):
-        found = dict(MemoryEntry.objects.values_list("pk", "status"))
-    assert {str(key): said for key, said in found.items()} == {pk: "active", own: "forgotten"}
+        result = dict(MemoryEntry.objects.values_list("pk", "status"))
+    assert {str(key): content for key, content in result.items()} == {
+        pk: "active",
+        own: "forgotten",
+    }
 
 
-def test_token_is_bound_to_its_selection(plain: Agent, acme: Account) -> None:
-    store(plain, "Figs.", user_id="ann")
-    store(plain, "Plums.", user_id="bob")
-    token = plain.post("memory/forget", {"user_id": "ann"}, 200)["confirm_token"]
-    other = plain.post("memory/forget", {"user_id": "bob", "confirm_token": token}, 409)
+def test_token_is_bound_to_its_selection(member: Agent, acme: Account) -> None:
+    store(member, "Figs.", user_id="ann")
+    store(member, "Plums.", user_id="bob")
+    token = member.post("memory/forget", {"user_id": "ann"}, 200)["confirm_token"]
+    other = member.post("memory/forget", {"user_id": "bob", "confirm_token": token}, 409)
     assert other["error"] == "count_changed"
     erasure = {"user_id": "ann", "confirm_token": token}
     admin = makers.agent(acme)
     admin.post("memory/erase", erasure, 400)  # made for another act, and for somebody else
-    plain.post("memory/forget", {"user_id": "ann", "confirm_token": "x"}, 400)
+    member.post("memory/forget", {"user_id": "ann", "confirm_token": "x"}, 400)
     assert set(statuses(acme).values()) == {"active"}
 
 
-def test_rejects_a_selection_without_owner(plain: Agent) -> None:
-    store(plain, "Figs.", user_id="ann")
+def test_rejects_a_selection_without_owner(member: Agent) -> None:
+    store(member, "Figs.", user_id="ann")
     nobody: list[dict[str, Any]] = [{}, {"reason": "Because."}, {"user_id": ""}, {"filters": {}}]
-    for said in nobody:
-        plain.post("memory/forget", said, 400)
-    nothing = plain.post("memory/forget", {"user_id": "zoe"}, 200)
+    for content in nobody:
+        member.post("memory/forget", content, 400)
+    nothing = member.post("memory/forget", {"user_id": "zoe"}, 200)
     assert (nothing["count"], nothing["confirm_token"]) == (0, None)
 
 
 def test_workers_forget_many_and_undo_restores_all(
-    committed: str, plain: Agent, acme: Account, alice: User, client: Client
+    committed: str, member: Agent, acme: Account, alice: User, client: Client
 ) -> None:
     nodes = [
         {"text": f"Fact {n} of Ann's.", "user_id": "ann"} for n in range(bulk_review.PART_SIZE + 1)
     ]
-    plain.post("memory/write", {"nodes": nodes, "auto_embed": False}, 201)
-    started = forget(plain, user_id="ann")
+    member.post("memory/write", {"nodes": nodes, "auto_embed": False}, 201)
+    started = forget(member, user_id="ann")
     assert (started["forgotten"], started["status"]) == (False, "PENDING")
     assert len(started["event_ids"]) == 2
     makers.settle()
     for event in started["event_ids"]:
-        assert plain.get(f"events/{event}")["state"] == "SUCCEEDED"
+        assert member.get(f"events/{event}")["state"] == "SUCCEEDED"
     assert set(statuses(acme).values()) == {"forgotten"}
     run = makers.get(BulkRun, acme)
     client.force_login(alice)
@@ -176,10 +181,10 @@ def test_workers_forget_many_and_undo_restores_all(
 
 
 def test_reviewer_forgets_by_filter(
-    client: Client, alice: User, plain: Agent, acme: Account
+    client: Client, alice: User, member: Agent, acme: Account
 ) -> None:
     for fruit, user in (("figs", "ann"), ("plums", "ann"), ("figs", "bob")):
-        store(plain, f"Likes {fruit}.", user_id=user)
+        store(member, f"Likes {fruit}.", user_id=user)
     client.force_login(alice)
     listed = client.get("/memory/?user_id=ann").content.decode()
     assert "/memory/forget/?user_id=ann" in listed

@@ -27,20 +27,8 @@ NAMES = dict.fromkeys(["client_id", "user_id", "agent_id", "app_id", "run_id", "
 LISTS = {"tags": 100, "entities": 200}
 LENGTHS = {**TEXTS, **NAMES, **LISTS}
 # What is no free text: every payload is refused there, also what could be stored elsewhere.
-CLOSED = [
-    "id",
-    "kind",
-    "tier",
-    "visibility",
-    "importance",
-    "confidence",
-    "salience",
-    "half_life_days",
-    "observed_at",
-    "valid_from",
-    "valid_to",
-    "expires_at",
-]
+CLOSED = ["id", "kind", "tier", "visibility", "importance", "confidence", "salience"]
+CLOSED += ["half_life_days", "observed_at", "valid_from", "valid_to", "expires_at"]
 NUMBERS = ("weight", "confidence", "decay_rate")
 ENDS = {"src": {"client_id": "a"}, "dst": {"client_id": "b"}}
 EDGE = {"type": "related_to", **ENDS}
@@ -52,7 +40,7 @@ def _node(**more: Any) -> dict[str, Any]:
 
 
 def _values(name: str) -> Iterator[Any]:
-    """The payload as the field, and inside it."""
+    """The payload as the field, and nested in it."""
     if name in LISTS:
         yield [MARK]
     elif name == "metadata":
@@ -71,8 +59,8 @@ def _nodes(names: Iterable[str]) -> Iterator[Place]:
 
 def _batches() -> Iterator[Place]:
     nodes = [_node(), _node(client_id="b")]
-    whose = ("user_id", "agent_id", "app_id", "run_id", "visibility", "scope")
-    for name in (*whose, "actor", "input_text", "input_sha256", "auto_embed", "force_reembed"):
+    owner = ("user_id", "agent_id", "app_id", "run_id", "visibility", "scope")
+    for name in (*owner, "actor", "input_text", "input_sha256", "auto_embed", "force_reembed"):
         yield "memory/write", {"nodes": nodes, name: MARK}
     for name in ("id", "type", *NUMBERS, *ENDS):
         yield "memory/write", {"nodes": nodes, "edges": [{**EDGE, name: MARK}]}
@@ -82,11 +70,11 @@ def _batches() -> Iterator[Place]:
 
 
 def _others() -> Iterator[Place]:
-    whose = ["id", *NAMES]
-    for name in ["text", "title", "kind", "metadata", "tags", "version", "reason", *whose]:
+    owner = ["id", *NAMES]
+    for name in ["text", "title", "kind", "metadata", "tags", "version", "reason", *owner]:
         for value in _values(name):
             yield "memory/update", {"client_id": "here", "title": "new", name: value}
-    for name in ["reason", *whose]:
+    for name in ["reason", *owner]:
         yield "memory/forget", {"client_id": "here", name: MARK}
         yield "memory/get", {"client_id": "here", name: MARK}
     for name in ["query", "kinds", "tags", "limit", "observed_after", *NAMES]:
@@ -100,15 +88,15 @@ PLACES = [*_nodes(OPEN), *RARER]
 
 @pytest.fixture
 def unredacted(acme: Account) -> Account:
-    """What is blacked out on purpose does not come back."""
+    """An account that stores personal data unchanged."""
     makers.update(Account, acme, {"pk": acme.pk}, redact=[])
     return acme
 
 
 @pytest.fixture
 def here(agent: Agent, unredacted: Account) -> dict[str, Any]:
-    said = {"text": "ok", "client_id": "here", "user_id": "u"}
-    return dict(agent.post("memory/store", said, 201))
+    content = {"text": "ok", "client_id": "here", "user_id": "u"}
+    return dict(agent.post("memory/store", content, 201))
 
 
 def send(client: APIClient, path: str, body: bytes) -> Any:
@@ -117,31 +105,31 @@ def send(client: APIClient, path: str, body: bytes) -> Any:
 
 @pytest.mark.parametrize("hostile", REFUSED, ids=lambda hostile: hostile.name)
 def test_rejects_invalid_values(hostile: Hostile, agent: Agent, here: dict[str, Any]) -> None:
-    wrong = []
+    errors = []
     for path, body in PLACES:
         sent = body_with(hostile, body)
         if not hostile.raw and b"[]" in sent:
             continue  # nothing in a list is an empty list
         answer = send(agent.client, path, sent)
-        said = answer.json()
-        if answer.status_code != 400 or said.keys() != SHAPE or not said["issues"]:
-            wrong.append((path, body, answer.status_code, said))
-    assert wrong == []
+        content = answer.json()
+        if answer.status_code != 400 or content.keys() != SHAPE or not content["issues"]:
+            errors.append((path, body, answer.status_code, content))
+    assert errors == []
     assert agent.post("memory/get", {"client_id": "here"})["version"] == here["version"]
 
 
 @pytest.mark.parametrize("hostile", STORED, ids=lambda hostile: hostile.name)
 def test_no_hostile_value_is_an_error(hostile: Hostile, agent: Agent, here: dict[str, Any]) -> None:
-    """The places that the next test does not fill, one at a time: what is refused is named."""
-    wrong = []
+    """Send each payload in the places that the next test does not cover."""
+    errors = []
     for path, body in RARER:
         answer = send(agent.client, path, body_with(hostile, body))
-        said = answer.json()
+        content = answer.json()
         if answer.status_code in (200, 201, 404, 409, 410):
             continue
-        if answer.status_code != 400 or said.keys() != SHAPE or not said["issues"]:
-            wrong.append((path, body, answer.status_code, said))
-    assert wrong == []
+        if answer.status_code != 400 or content.keys() != SHAPE or not content["issues"]:
+            errors.append((path, body, answer.status_code, content))
+    assert errors == []
 
 
 def _kept(name: str, text: str) -> str:
@@ -154,24 +142,30 @@ def _kept(name: str, text: str) -> str:
 def test_storable_values_are_unchanged(hostile: Hostile, agent: Agent, unredacted: Account) -> None:
     text = hostile.text or ""
     fits = [name for name, longest in LENGTHS.items() if len(text) <= longest]
-    said: dict[str, Any] = {"client_id": "a", "text": "ok"}
-    said |= {name: [text] if name in LISTS else text for name in fits}
-    said |= {"metadata": {text: [text, {text: text}]}, "sources": [{text: text}]}
-    other = {"client_id": "b", "text": "ok", "scope": said.get("scope", "")}
-    ends = {"src": {"client_id": said["client_id"]}, "dst": {"client_id": "b"}}
-    body = {"nodes": [said, other], "edges": [{"type": "related_to", **ends}], "input_text": text}
+    content: dict[str, Any] = {"client_id": "a", "text": "ok"}
+    content |= {name: [text] if name in LISTS else text for name in fits}
+    content |= {"metadata": {text: [text, {text: text}]}, "sources": [{text: text}]}
+    other = {"client_id": "b", "text": "ok", "scope": content.get("scope", "")}
+    ends = {"src": {"client_id": content["client_id"]}, "dst": {"client_id": "b"}}
+    body = {
+        "nodes": [content, other],
+        "edges": [{"type": "related_to", **ends}],
+        "input_text": text,
+    }
     written = agent.post("memory/write", body, 201)
     assert written["edges"][0]["src_id"] == written["nodes"][0]["id"]
 
-    which = {"client_id": said["client_id"], "scope": said.get("scope", "")}
+    which = {"client_id": content["client_id"], "scope": content.get("scope", "")}
     got = agent.post("memory/get", which)
     assert got["id"] == written["nodes"][0]["id"]
     for name in fits:
-        kept = _kept(name, text)
-        assert got[name] == ([kept] if name in LISTS else kept), name
-    assert (got["metadata"], got["sources"]) == (said["metadata"], said["sources"])
+        saved = _kept(name, text)
+        assert got[name] == ([saved] if name in LISTS else saved), name
+    assert (got["metadata"], got["sources"]) == (content["metadata"], content["sources"])
 
-    news = {name: said[name] for name in ("text", "title", "metadata", "tags") if name in said}
+    news = {
+        name: content[name] for name in ("text", "title", "metadata", "tags") if name in content
+    }
     changed = agent.post("memory/update", {**which, **news, "kind": "preference", "reason": text})
     assert {name: changed[name] for name in news} == {name: got[name] for name in news}
     agent.post("memory/forget", {**which, "reason": text})

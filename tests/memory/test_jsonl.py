@@ -1,4 +1,4 @@
-"""What is exported is imported again without a difference, and what is not understood is told."""
+"""Export and import of JSON lines."""
 
 import io
 import json
@@ -54,7 +54,7 @@ def written(agent: Agent, acme: Account) -> None:
 
 @pytest.fixture
 def elsewhere(committed: str) -> Iterator[str]:
-    """A second deployment: another database, nothing in it yet."""
+    """A second, empty database."""
     name = f"{committed}_elsewhere"
     clone(name)
     yield name
@@ -70,8 +70,8 @@ def test_export_and_import_preserve_everything(
     use_database(elsewhere)
     there = makers.account("Acme")
     assert there.pk != acme.pk
-    told = command("import", str(out))
-    assert told.startswith("4 memories and 1 edges are new here, 0 were here already.")
+    result = command("import", str(out))
+    assert result.startswith("4 memories and 1 edges are new here, 0 were here already.")
     command("export", str(again))
     assert again.read_bytes() == out.read_bytes()
     assert lines_of(there.pk) == len(out.read_text().splitlines())
@@ -106,7 +106,7 @@ def test_importing_twice_changes_nothing(written: None, acme: Account, tmp_path:
 def test_imported_client_id_is_known(
     committed: str, elsewhere: str, written: None, tmp_path: Path
 ) -> None:
-    """Ids are kept, so they are no longer what the account and the client id would make."""
+    """Imported ids are not derived from the account and the client id."""
     out = tmp_path / "out.jsonl"
     command("export", str(out))
     use_database(elsewhere)
@@ -133,7 +133,7 @@ def test_export_contains_no_embeddings(written: None, tmp_path: Path) -> None:
 def test_import_keeps_run_order(
     committed: str, elsewhere: str, agent: Agent, tmp_path: Path
 ) -> None:
-    """Turns of one moment, written one by one: only the ledger knows what came first."""
+    """Turns of one instant: only the ledger knows their order."""
     for text in ("One.", "Two.", "Three."):
         turn = {"text": text, "user_id": "u", "run_id": "r", "observed_at": "2026-01-01T00:00:00Z"}
         agent.post("memory/store", turn, 201)
@@ -180,13 +180,13 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("bad", "told"), BAD)
-def test_invalid_line_is_reported(acme: Account, tmp_path: Path, bad: Any, told: str) -> None:
+@pytest.mark.parametrize(("bad", "result"), BAD)
+def test_invalid_line_is_reported(acme: Account, tmp_path: Path, bad: Any, result: str) -> None:
     path = put(tmp_path / "in.jsonl", {"text": "Good."}, bad, {"text": "Good too."})
     problems = tmp_path / "problems"
     with pytest.raises(CommandError, match="1 lines were not imported; all others were"):
         command("import", str(path), f"--problems={problems}")
-    assert problems.read_text().startswith(told)
+    assert problems.read_text().startswith(result)
     with acting(acme):
         assert set(MemoryEntry.objects.values_list("content", flat=True)) == {"Good.", "Good too."}
 
@@ -219,10 +219,10 @@ def test_rejects_ids_in_use(written: None, acme: Account, rival: Account, tmp_pa
 
 
 def test_reports_a_client_id_in_use(written: None, acme: Account, tmp_path: Path) -> None:
-    taken = {"id": str(Account().pk), "client_id": "a", "text": "Another cat."}
+    in_use = {"id": str(Account().pk), "client_id": "a", "text": "Another cat."}
     problems = tmp_path / "problems"
     with pytest.raises(CommandError, match="1 lines"):
-        command("import", str(put(tmp_path / "in", taken)), f"--problems={problems}")
+        command("import", str(put(tmp_path / "in", in_use)), f"--problems={problems}")
     assert "client_id a belongs to" in problems.read_text()
 
 

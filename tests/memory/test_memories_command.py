@@ -1,4 +1,4 @@
-"""manage.py memories: a table for people, the same as JSON for machines."""
+"""The memories command: tables and JSON."""
 
 import json
 from io import StringIO
@@ -40,8 +40,8 @@ def test_commands_print_json(stored: str) -> None:
 
 
 def test_add_stores_all_options(acme: Account) -> None:
-    said = ("--agent", "a", "--kind", "skill", "--importance", "0.8", "--title", "Kilns")
-    [added] = rows("add", "Glaze twice.", *said)
+    text = ("--agent", "a", "--kind", "skill", "--importance", "0.8", "--title", "Kilns")
+    [added] = rows("add", "Glaze twice.", *text)
     [row] = rows("get", added["id"])
     assert (row["agent_id"], row["kind"], row["importance"]) == ("a", "skill", 0.8)
     assert [each["id"] for each in rows("list", "--agent", "a")] == [added["id"]]

@@ -41,14 +41,14 @@ WANTED = {
 
 
 def scans_of(account: Account, viewer: Viewer) -> dict[str, list[query_plans.Scan]]:
-    found = {}
+    result = {}
     for statement in query_plans.hot_statements(account, viewer):
         with acting(account):
-            found[statement.name] = query_plans.scans(statement)
-    return found
+            result[statement.name] = query_plans.scans(statement)
+    return result
 
 
-def asked(model_cloud: Cloud) -> Meaning:
+def query(model_cloud: Cloud) -> Meaning:
     return Meaning.of(active_model(), model_cloud.draw(1)[0].tolist())
 
 
@@ -62,7 +62,6 @@ def found_by(account: Account, meaning: Meaning, viewer: Viewer | None = None) -
 
 @pytest.mark.timeout(1800)
 def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One test, because the seed takes its time."""
     seed(NUMBER, SHARES, report_progress=lambda done: None, report_line=lambda text: None)
     accounts = {slug: account_named(slug) for slug in (LARGE, SMALL, TINY)}
 
@@ -81,14 +80,14 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
     # A tiny account asked right after a large one on the same connection has all of its rows.
     cloud = Cloud(active_model().dimensions, np.random.default_rng(1))
     for _ in range(10):
-        meaning = asked(cloud)
+        meaning = query(cloud)
         assert len(found_by(accounts[LARGE], meaning)) == CANDIDATES
         assert len(found_by(accounts[TINY], meaning)) == min(CANDIDATES, NUMBER // 1000)
 
     # Measured one by one or found by the index: the same ten come first.
     shared = 0
     for eyes in (HEAVY, None) * 5:
-        meaning = asked(cloud)
+        meaning = query(cloud)
         by_index = found_by(accounts[LARGE], meaning, eyes)
         monkeypatch.setattr(queries, "FEW", NUMBER)  # so everything is few
         one_by_one = found_by(accounts[LARGE], meaning, eyes)
@@ -98,7 +97,7 @@ def test_query_plans_use_indexes(committed: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_seeded_accounts_pass_fsck(committed: str) -> None:
-    """And hold what was asked for; seeding again adds to them."""
+    """Seeding again adds to the accounts."""
     for _ in range(2):
         seed(1_000, SHARES, report_progress=lambda done: None, report_line=lambda text: None)
     call_command("fsck", stdout=io.StringIO())

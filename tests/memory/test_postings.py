@@ -1,4 +1,4 @@
-"""Postings follow what a memory says."""
+"""Term postings follow the text of a memory."""
 
 import pytest
 from django.db import connection
@@ -76,13 +76,12 @@ def test_common_terms_are_cached(
 
 @pytest.mark.parametrize("number", [1, 50])
 def test_query_count_is_independent_of_batch_size(acme: Account, number: int, still: None) -> None:
-    """A query budget: what grows with the batch would show here."""
     entries = [
         NewEntry(text=f"Text {i}.", user_id="u", run_id="r", client_id=f"c{i}")
         for i in range(number)
     ]
     with acting(acme):
         store(acme, "The models in use are remembered from now on.")
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as request:
             write_batch(account_id=acme.pk, actor=SYSTEM, batch=Batch(entries=entries))
-    assert len(asked) <= 17, "\n".join(query["sql"][:100] for query in asked)
+    assert len(request) <= 17, "\n".join(query["sql"][:100] for query in request)

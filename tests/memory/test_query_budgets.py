@@ -21,7 +21,7 @@ def nodes(number: int, name: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def warm(agent: Agent, still: None) -> Agent:
-    """What is looked up once a minute, or once a process, is known."""
+    """An agent after the first requests, which fill caches."""
     agent.post("memory/write", {"nodes": nodes(2, "warm")}, 201)
     makers.settle()
     agent.post("memory/search", {"query": "thing", "user_id": "u"})
@@ -48,27 +48,27 @@ def test_repeated_batch(warm: Agent, max_queries: MaxQueries) -> None:
 
 
 def test_search(warm: Agent, max_queries: MaxQueries) -> None:
-    asked = {"query": "thing", "user_id": "u", "limit": 50, "explain": True}
+    query = {"query": "thing", "user_id": "u", "limit": 50, "explain": True}
     for number in (2, 60):
         warm.post("memory/write", {"nodes": nodes(number, f"d{number}")}, 201)
         makers.settle()
         # Some of them ask what is then kept a while: the model, how many texts there are.
         with max_queries(17):
-            warm.post("memory/search", asked)
-    assert len(warm.post("memory/search", asked)["results"]) == 50
+            warm.post("memory/search", query)
+    assert len(warm.post("memory/search", query)["results"]) == 50
 
 
 def test_search_with_missing_vectors(warm: Agent, max_queries: MaxQueries) -> None:
-    asked = {"query": "thing", "user_id": "u", "limit": 50}
+    query = {"query": "thing", "user_id": "u", "limit": 50}
     counts = []
     for number in (0, 1, 20):
         if number:
             body = {"nodes": nodes(number, f"e{number}"), "auto_embed": False}
             warm.post("memory/write", body, 201)
-        warm.post("memory/search", asked)
+        warm.post("memory/search", query)
         with max_queries(17) as queries:
-            found = warm.post("memory/search", asked)["results"]
-        assert len([hit for hit in found if hit["embedding_status"] == "NONE"]) >= number
+            result = warm.post("memory/search", query)["results"]
+        assert len([hit for hit in result if hit["embedding_status"] == "NONE"]) >= number
         counts.append(len(queries))
     assert counts == [counts[0], counts[0] + 1, counts[0] + 1]
 

@@ -1,4 +1,4 @@
-"""Writes that race are one write; writes that fail owe nothing."""
+"""Concurrent writes, and writes that are rolled back."""
 
 import json
 import random
@@ -41,7 +41,7 @@ def site(committed: str) -> Iterator[str]:
 
 @pytest.fixture
 def woken(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
-    """Each time that a worker would have been woken."""
+    """The queues of each wake-up of a worker."""
     times: list[set[str]] = []
     monkeypatch.setattr(actions, "wake", times.append)
     return times
@@ -53,7 +53,7 @@ def counts(account: Account) -> dict[type[Model], int]:
 
 
 def race(base: str, secret: str, texts: Sequence[str]) -> list[tuple[int, Any]]:
-    """One client id with all of these at once."""
+    """Write one client id with all of these texts at once."""
     return race_batches(
         base, secret, [[{"client_id": "c1", "text": text, "user_id": "u"}] for text in texts]
     )
@@ -62,7 +62,7 @@ def race(base: str, secret: str, texts: Sequence[str]) -> list[tuple[int, Any]]:
 def race_batches(
     base: str, secret: str, batches: Sequence[Sequence[dict[str, str]]]
 ) -> list[tuple[int, Any]]:
-    """All of these at once, each over a connection of its own."""
+    """Write all batches at once, each over its own connection."""
     start = threading.Barrier(len(batches))
 
     def post(nodes: Sequence[dict[str, str]]) -> tuple[int, Any]:
@@ -100,7 +100,6 @@ def test_concurrent_writes_create_one_entry(
 def test_concurrent_writes_have_one_winner(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
-    """Nobody is told that what another said was theirs."""
     answers = race(site, key[1], [f"Guess {racer}." for racer in range(RACERS)])
     statuses = [status for status, _ in answers]
     assert sorted(statuses) == [201] + [409] * (RACERS - 1)
@@ -111,23 +110,23 @@ def test_concurrent_writes_have_one_winner(
 def test_concurrent_batches_share_entries(
     site: str, acme: Account, key: tuple[ApiKey, str]
 ) -> None:
-    """Some of the same entries in twenty orders: no deadlock, no refusal, one row each."""
+    """Twenty overlapping batches in random order: no deadlock and no refusal."""
     nodes = [{"text": f"Note {n}.", "client_id": f"n{n}", "user_id": "u"} for n in range(12)]
     order = random.Random(7)  # noqa: S311 - repeatable
     batches = [order.sample(nodes, order.choice([6, 12])) for _racer in range(RACERS)]
     answers = race_batches(site, key[1], batches)
     assert {status for status, _ in answers} <= {200, 201}
-    said = {(node["client_id"], node["id"]) for _, body in answers for node in body["nodes"]}
-    assert len(said) == len(nodes)
+    content = {(node["client_id"], node["id"]) for _, body in answers for node in body["nodes"]}
+    assert len(content) == len(nodes)
     assert counts(acme)[MemoryEntry] == len(nodes)
 
 
 class Failed(Exception):
-    """Anything that goes wrong after the work is done."""
+    """An error after the write."""
 
 
 def do(account: Account, number: int) -> None:
-    """What a door does: write, and owe something more."""
+    """Write an entry and enqueue a job."""
     batch = Batch(entries=[NewEntry(text=f"Note {number}.", client_id=f"c{number}")])
     written = write_batch(account_id=account.pk, actor=SYSTEM, batch=batch)
     assert written.commit is not None
@@ -142,7 +141,7 @@ def fails_outside(account: Account, number: int) -> None:
 
 
 def fails_inside(account: Account, number: int) -> None:
-    """The savepoint is undone; the transaction around it goes on and commits."""
+    """Roll back the savepoint and commit the transaction around it."""
     with acting(account):
         try:
             with acting(account):
@@ -154,7 +153,7 @@ def fails_inside(account: Account, number: int) -> None:
 
 
 def fails_at_commit(account: Account, number: int) -> None:
-    """Everything went well until Postgres looked at the references."""
+    """Violate a deferred foreign key."""
     with acting(account):
         do(account, number)
         entry = MemoryEntry.objects.of(account).get()

@@ -16,19 +16,19 @@ from tests.agent import Agent
 SCOPES = ("memory:read", "memory:write")
 
 
-def plain(account: Account) -> Agent:
-    """An agent whose key is no admin's."""
+def member(account: Account) -> Agent:
+    """An agent without admin scope."""
     return makers.agent(account, SCOPES)
 
 
 @pytest.fixture
 def writer(acme: Account) -> Agent:
-    return plain(acme)
+    return member(acme)
 
 
 @pytest.fixture
 def other(acme: Account) -> Agent:
-    return plain(acme)
+    return member(acme)
 
 
 def store(agent: Agent, **more: object) -> str:
@@ -40,9 +40,9 @@ def decide(acme: Account, pk: str, verb: Callable[[Decision], MemoryEntry]) -> N
         verb(Decision(account_id=acme.pk, entry_id=MemoryEntry.objects.get(pk=pk).pk, actor=SYSTEM))
 
 
-def reads(agent: Agent, pk: str, status: int, **whose: str) -> None:
-    agent.post("memory/get", {"id": pk, **whose}, status)
-    agent.get(f"memory/{pk}/history", status, **whose)
+def reads(agent: Agent, pk: str, status: int, **owner: str) -> None:
+    agent.post("memory/get", {"id": pk, **owner}, status)
+    agent.get(f"memory/{pk}/history", status, **owner)
 
 
 def test_writer_sees_its_proposal(writer: Agent, other: Agent, agent: Agent, acme: Account) -> None:
@@ -94,13 +94,13 @@ def test_approved_memory_is_forgotten_only_by_reviewers(writer: Agent, acme: Acc
     assert writer.post("memory/forget", {"id": own}, 200)["status"] == "forgotten"
 
 
-def found(agent: Agent, **ids: str) -> set[str]:
+def result(agent: Agent, **ids: str) -> set[str]:
     hits = agent.post("memory/search", {"query": "locker", **ids})["results"]
     return {hit["text"] for hit in hits}
 
 
 @pytest.fixture
-def told(agent: Agent) -> Agent:
+def filled(agent: Agent) -> Agent:
     for text, ids in {
         "Ann's locker.": {"user_id": "ann", "run_id": "r"},
         "Bob's locker.": {"user_id": "bob", "run_id": "r"},
@@ -112,22 +112,22 @@ def told(agent: Agent) -> Agent:
     return agent
 
 
-def test_run_id_alone_shows_no_user_memories(told: Agent) -> None:
-    assert found(told, run_id="r") == {"Nobody's locker.", "Ann said locker."}
-    assert found(told, run_id="r", agent_id="bot") == set()
+def test_run_id_alone_shows_no_user_memories(filled: Agent) -> None:
+    assert result(filled, run_id="r") == {"Nobody's locker.", "Ann said locker."}
+    assert result(filled, run_id="r", agent_id="bot") == set()
 
 
-def test_user_sees_own_memories_of_a_run(told: Agent) -> None:
+def test_user_sees_own_memories_of_a_run(filled: Agent) -> None:
     anns = {"Ann's locker.", "A bot's locker."}
-    assert found(told, run_id="r", user_id="ann") == {*anns, "Ann said locker."}
-    assert found(told, user_id="ann") == anns
+    assert result(filled, run_id="r", user_id="ann") == {*anns, "Ann said locker."}
+    assert result(filled, user_id="ann") == anns
 
 
 def test_future_memory_is_hidden(agent: Agent) -> None:
     for text, year in (("New locker.", 2999), ("Old locker.", 1999)):
         since = {"valid_from": f"{year}-01-01T00:00:00Z", "user_id": "u"}
         agent.post("memory/store", {"text": text, **since}, 201)
-    assert found(agent, user_id="u") == {"Old locker."}
+    assert result(agent, user_id="u") == {"Old locker."}
 
 
 def test_private_lane_is_visible_to_its_owner(agent: Agent) -> None:
@@ -140,8 +140,8 @@ def test_private_lane_is_visible_to_its_owner(agent: Agent) -> None:
     refused = agent.post("memory/write", batch, 400)
     assert [issue["path"] for issue in refused["issues"]] == ["owner_agent_id"]
     agent.post("memory/write", {**batch, "owner_agent_id": "bot"}, 201)
-    assert found(agent) == set()
-    assert found(agent, run_id="r") == set()
-    assert found(agent, agent_id="other") == set()
-    assert found(agent, agent_id="bot") == {"My locker.", "My locker of this run."}
-    assert found(agent, user_id="ann") == {"Ann's locker."}
+    assert result(agent) == set()
+    assert result(agent, run_id="r") == set()
+    assert result(agent, agent_id="other") == set()
+    assert result(agent, agent_id="bot") == {"My locker.", "My locker of this run."}
+    assert result(agent, user_id="ann") == {"Ann's locker."}

@@ -1,4 +1,4 @@
-"""Recall and injection: what is known around a question, in the shapes that clients read."""
+"""Recall and injection around a query."""
 
 from datetime import timedelta
 from typing import Any
@@ -19,7 +19,7 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def told(agent: Agent) -> Agent:
+def filled(agent: Agent) -> Agent:
     nodes: list[dict[str, Any]] = [
         {"client_id": "trip", "text": "Ann plans a trip to Lisbon in May.", "user_id": "u"},
         {"client_id": "hotel", "text": "The Aurora has a roof terrace.", "user_id": "u"},
@@ -43,12 +43,12 @@ def texts(nodes: list[dict[str, Any]]) -> set[str]:
     return {node["text_summary"].split()[1] for node in nodes}
 
 
-def test_recall_includes_linked_memories(told: Agent) -> None:
-    asked = {"query_text": "Lisbon trip", "user_id": "u", "limit": 1}
-    one = told.post("memory/recall_text", {**asked, "neighborhood_hops": 1})
+def test_recall_includes_linked_memories(filled: Agent) -> None:
+    query = {"query_text": "Lisbon trip", "user_id": "u", "limit": 1}
+    one = filled.post("memory/recall_text", {**query, "neighborhood_hops": 1})
     assert texts(one["seeds"]) == {"plans"}
     assert texts(one["subgraph"]["nodes"]) == {"plans", "Aurora"}
-    two = told.post("memory/recall_text", asked)
+    two = filled.post("memory/recall_text", query)
     assert texts(two["subgraph"]["nodes"]) == {"plans", "Aurora", "cook"}
     assert {edge["type"] for edge in two["subgraph"]["edges"]} == {"related_to", "part_of"}
     activations = [each["activation"] for each in two["ranked"]]
@@ -59,58 +59,58 @@ def test_recall_includes_linked_memories(told: Agent) -> None:
     ]
 
 
-def test_weak_edges_are_not_followed(told: Agent) -> None:
-    asked = {"query_text": "Lisbon trip", "user_id": "u", "limit": 1, "min_edge_weight": 0.95}
-    found = told.post("memory/recall_text", asked)
-    assert texts(found["subgraph"]["nodes"]) == {"plans"}
+def test_weak_edges_are_not_followed(filled: Agent) -> None:
+    query = {"query_text": "Lisbon trip", "user_id": "u", "limit": 1, "min_edge_weight": 0.95}
+    result = filled.post("memory/recall_text", query)
+    assert texts(result["subgraph"]["nodes"]) == {"plans"}
 
 
-def test_node_and_text_budgets_are_respected(told: Agent) -> None:
-    asked = {"query_text": "Lisbon trip", "user_id": "u"}
-    few = told.post("memory/recall_text", {**asked, "max_nodes": 2, "max_edges": 0})
+def test_node_and_text_budgets_are_respected(filled: Agent) -> None:
+    query = {"query_text": "Lisbon trip", "user_id": "u"}
+    few = filled.post("memory/recall_text", {**query, "max_nodes": 2, "max_edges": 0})
     assert len(few["subgraph"]["nodes"]) == 2
     assert few["subgraph"]["edges"] == []
-    short = told.post("memory/recall_text", {**asked, "context_char_budget": 50})
+    short = filled.post("memory/recall_text", {**query, "context_char_budget": 50})
     assert 0 < len(short["context"]["text"]) <= 50
-    counted = told.post("memory/recall_text", {**asked, "context_token_budget": 15})
+    counted = filled.post("memory/recall_text", {**query, "context_token_budget": 15})
     assert 0 < counted["context"]["selection_stats"]["tokens"] <= 15
 
 
-def test_metadata_and_slots_are_optional(told: Agent) -> None:
-    asked = {"query_text": "tax returns", "user_id": "u", "limit": 1}
-    [bare] = told.post("memory/recall_text", asked)["seeds"]
+def test_metadata_and_slots_are_optional(filled: Agent) -> None:
+    query = {"query_text": "tax returns", "user_id": "u", "limit": 1}
+    [bare] = filled.post("memory/recall_text", query)["seeds"]
     assert not {"created_at", "updated_at", "commit_id", "slots", "slots_preview"} & bare.keys()
-    wide = told.post("memory/recall_text", {**asked, "include_meta": True, "include_slots": True})
+    wide = filled.post("memory/recall_text", {**query, "include_meta": True, "include_slots": True})
     assert wide["seeds"][0]["slots"] == {"a": 1}
     assert wide["seeds"][0]["commit_id"]
 
 
-def test_recall_by_query_vector(told: Agent) -> None:
+def test_recall_by_query_vector(filled: Agent) -> None:
     body = {"query_embedding": [0.1] * 384, "user_id": "u"}
-    assert told.post("memory/recall", body)["seeds"] == []  # nothing has a vector yet
-    for wrong in ([0.1] * 3, [0.0] * 384, [], [1e6] * 384):
-        told.post("memory/recall", {**body, "query_embedding": wrong}, 400)
+    assert filled.post("memory/recall", body)["seeds"] == []  # nothing has a vector yet
+    for errors in ([0.1] * 3, [0.0] * 384, [], [1e6] * 384):
+        filled.post("memory/recall", {**body, "query_embedding": errors}, 400)
 
 
-def test_prompt_block_format(told: Agent) -> None:
-    made = told.post("memory/inject", {"query": "Lisbon trip", "user_id": "u", "max_memories": 1})
-    [memory] = made["memories"]
-    assert made["text"] == (
+def test_prompt_block_format(filled: Agent) -> None:
+    new = filled.post("memory/inject", {"query": "Lisbon trip", "user_id": "u", "max_memories": 1})
+    [memory] = new["memories"]
+    assert new["text"] == (
         "## Relevant Memory\n\n"
         f"[1] [fact] (score: {memory['score']:.2f})\nAnn plans a trip to Lisbon in May.\n\n"
     )
-    assert (made["query"], made["threshold"]) == ("Lisbon trip", 0.0)
-    assert made["tokens"] > 10
-    high = told.post("memory/inject", {"query": "Lisbon", "user_id": "u", "min_score": 1.0})
+    assert (new["query"], new["threshold"]) == ("Lisbon trip", 0.0)
+    assert new["tokens"] > 10
+    high = filled.post("memory/inject", {"query": "Lisbon", "user_id": "u", "min_score": 1.0})
     assert (high["text"], high["memories"], high["has_relevant"]) == ("", [], False)
 
 
-def test_prompt_block_respects_its_token_budget(told: Agent) -> None:
-    made = told.post(
+def test_prompt_block_respects_its_token_budget(filled: Agent) -> None:
+    new = filled.post(
         "memory/inject", {"query": "Lisbon trip Aurora cook", "user_id": "u", "token_budget": 60}
     )
-    assert 0 < made["tokens"] <= 60
-    assert 0 < len(made["memories"]) < 3
+    assert 0 < new["tokens"] <= 60
+    assert 0 < len(new["memories"]) < 3
 
 
 def test_prompt_block_mixes_run_and_other_memories(agent: Agent) -> None:
@@ -120,59 +120,59 @@ def test_prompt_block_mixes_run_and_other_memories(agent: Agent) -> None:
         for i in range(6)
     ]
     agent.post("memory/write", {"nodes": nodes}, 201)
-    asked = {"query": "ferry", "user_id": "u", "run_id": "r1", "max_memories": 4}
-    made = agent.post("memory/inject", asked)["memories"]
-    assert len(made) == 4
-    assert sum(memory["run_id"] == "r1" for memory in made) >= 2
-    assert len({memory["id"] for memory in made}) == 4
+    query = {"query": "ferry", "user_id": "u", "run_id": "r1", "max_memories": 4}
+    new = agent.post("memory/inject", query)["memories"]
+    assert len(new) == 4
+    assert sum(memory["run_id"] == "r1" for memory in new) >= 2
+    assert len({memory["id"] for memory in new}) == 4
 
 
-def test_policy_limits_or_disables_injection(told: Agent, acme: Account) -> None:
-    asked = {"query": "Lisbon trip Aurora cook tax", "user_id": "u"}
+def test_policy_limits_or_disables_injection(filled: Agent, acme: Account) -> None:
+    query = {"query": "Lisbon trip Aurora cook tax", "user_id": "u"}
     makers.set_policy(acme, {"inject_max_memories": 2})
-    assert len(told.post("memory/inject", asked)["memories"]) == 2
+    assert len(filled.post("memory/inject", query)["memories"]) == 2
     makers.set_policy(acme, {"memory_enabled": False})
-    made = told.post("memory/inject", asked)
-    assert made["memories"] == []
-    assert made["decisions"][0]["code"] == "km_memory_off"
+    new = filled.post("memory/inject", query)
+    assert new["memories"] == []
+    assert new["decisions"][0]["code"] == "km_memory_off"
 
 
 def test_duplicate_texts_are_returned_once(agent: Agent) -> None:
     for text in ("The door code is 42.", "the door code is 42", "The door code is 43."):
         agent.post("memory/store", {"text": text, "user_id": "u"}, 201)
-    found = agent.post("memory/search", {"query": "door code", "user_id": "u"})["results"]
-    assert len(found) == 2
+    result = agent.post("memory/search", {"query": "door code", "user_id": "u"})["results"]
+    assert len(result) == 2
 
 
-def test_access_counts_are_flushed_together(told: Agent, acme: Account) -> None:
+def test_access_counts_are_flushed_together(filled: Agent, acme: Account) -> None:
     take_counts(acme.pk)
     before = makers.get(MemoryEntry, acme, client_id="trip")
-    told.post("memory/update", {"client_id": "trip", "text": before.content, "reason": "same"})
+    filled.post("memory/update", {"client_id": "trip", "text": before.content, "reason": "same"})
     makers.update(MemoryEntry, acme, {"client_id": "trip"}, access_count=0)
     for _ in range(3):
-        told.post("memory/search", {"query": "Lisbon", "user_id": "u", "limit": 1})
+        filled.post("memory/search", {"query": "Lisbon", "user_id": "u", "limit": 1})
     assert makers.get(MemoryEntry, acme, client_id="trip").access_count == 0
     assert flush_access_counts(acme.pk) == 1
     assert flush_access_counts(acme.pk) == 0
     after = makers.get(MemoryEntry, acme, client_id="trip")
     assert after.access_count == 3
     assert after.last_accessed_at
-    assert told.get("memory/verify")["ok"]
+    assert filled.get("memory/verify")["ok"]
 
 
-def test_activated_edges_are_recorded(told: Agent, acme: Account) -> None:
-    told.post("memory/search", {"query": "Aurora", "user_id": "u", "limit": 1})
+def test_activated_edges_are_recorded(filled: Agent, acme: Account) -> None:
+    filled.post("memory/search", {"query": "Aurora", "user_id": "u", "limit": 1})
     flush_access_counts(acme.pk)  # whatever was told before
     with acting(acme):
         MemoryEdge.objects.update(last_activated_at=None, created_at=timezone.now() - 2 * HOUR)
-    told.post("memory/recall_text", {"query_text": "Lisbon", "user_id": "u", "limit": 1})
+    filled.post("memory/recall_text", {"query_text": "Lisbon", "user_id": "u", "limit": 1})
     flush_access_counts(acme.pk)
     with acting(acme):
         [trip, tax] = (MemoryEntry.objects.get(client_id=name) for name in ("trip", "tax"))
         edges = MemoryEdge.objects.all()
         assert edges.filter(src=trip, last_activated_at__isnull=False).exists()
         assert not edges.filter(src=tax, last_activated_at__isnull=False).exists()
-    assert told.get("memory/verify")["ok"]
+    assert filled.get("memory/verify")["ok"]
 
 
 def test_access_makes_a_cold_memory_warm(agent: Agent, acme: Account) -> None:
@@ -189,8 +189,8 @@ def test_prompt_block_omits_entries_that_do_not_fit() -> None:
     memories = [
         BlockEntry(kind="fact", text=text, score=0.5) for text in ("a" * 40, "b" * 400, "c" * 40)
     ]
-    made = block(memories, most_tokens=200, count=len)
-    assert made.places == [0, 2]
-    assert "[2] [fact] (score: 0.50)\nccc" in made.text
-    assert made.tokens == len(made.text) <= 200
+    new = block(memories, most_tokens=200, count=len)
+    assert new.places == [0, 2]
+    assert "[2] [fact] (score: 0.50)\nccc" in new.text
+    assert new.tokens == len(new.text) <= 200
     assert block([], most_tokens=None, count=len).text == ""

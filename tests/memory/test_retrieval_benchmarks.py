@@ -1,4 +1,4 @@
-"""The measuring of search, on a file small enough to know the answers."""
+"""Evaluation of search on a small data set."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ ASKED = [("Where did Bob go in May?", ["a2"]), ("What is broken?", ["b1"]), ("Ma
 
 
 class Counting:
-    """An embedder that remembers what it was asked for."""
+    """An embedder that records its texts."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -62,15 +62,15 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def asked(file: Path, tmp_path: Path) -> list[EvaluatedQuestion]:
+def query(file: Path, tmp_path: Path) -> list[EvaluatedQuestion]:
     return questions(file, TEMPLATE, Vectors(tmp_path / "vectors.sqlite", Counting()))
 
 
-def test_question_has_candidates_with_context(asked: list[EvaluatedQuestion]) -> None:
-    first = asked[0]
-    assert (len(asked), first.group, first.gold_count, len(first.gold)) == (6, "first", 1, 1)
-    assert not asked[2].gold  # an answer that is not among the items counts as not found
-    assert asked[2].gold_count == 1
+def test_question_has_candidates_with_context(query: list[EvaluatedQuestion]) -> None:
+    first = query[0]
+    assert (len(query), first.group, first.gold_count, len(first.gold)) == (6, "first", 1, 1)
+    assert not query[2].gold  # an answer that is not among the items counts as not found
+    assert query[2].gold_count == 1
     [right] = [each for each in first.candidates if each.id in first.gold]
     assert right.head.startswith("Bob: to the lighthouse")
     assert right.run == "one"
@@ -86,22 +86,22 @@ def test_question_has_candidates_with_context(asked: list[EvaluatedQuestion]) ->
 
 def test_vectors_are_computed_once(file: Path, tmp_path: Path) -> None:
     embed = Counting()
-    kept = Vectors(tmp_path / "vectors.sqlite", embed)
-    questions(file, TEMPLATE, kept)
+    saved = Vectors(tmp_path / "vectors.sqlite", embed)
+    questions(file, TEMPLATE, saved)
     number = len(embed.texts)
     assert number == len(set(embed.texts))  # equal texts of two collections are one
-    questions(file, TEMPLATE, kept)
+    questions(file, TEMPLATE, saved)
     assert len(embed.texts) == number
-    made = kept.of(["one", "two"], "query")
-    assert np.allclose(np.linalg.norm(made, axis=1), 1, atol=1e-3)
+    new = saved.of(["one", "two"], "query")
+    assert np.allclose(np.linalg.norm(new, axis=1), 1, atol=1e-3)
 
 
-def test_learned_weights_rank_answers_first(asked: list[EvaluatedQuestion]) -> None:
-    given = examples(asked)
+def test_learned_weights_rank_answers_first(query: list[EvaluatedQuestion]) -> None:
+    given = examples(query)
     weights = learn(given)
     assert weights.min() >= 0
     assert weights.sum() == pytest.approx(1)
-    source = Source("small", given, weight_tuning.lone(asked))
+    source = Source("small", given, weight_tuning.lone(query))
     figures = with_weights(source, weights).named_shares()
     assert figures["hit@10"] == pytest.approx(2 / 3, abs=1e-3)  # nobody finds what is not there
     assert figures["MRR"] > 0.5
@@ -109,8 +109,8 @@ def test_learned_weights_rank_answers_first(asked: list[EvaluatedQuestion]) -> N
     assert learn(given, frozenset({"dense"}))[NAMES.index("dense")] == 0
 
 
-def test_held_out_groups_are_not_learned_from(asked: list[EvaluatedQuestion]) -> None:
-    given = examples(asked)
+def test_held_out_groups_are_not_learned_from(query: list[EvaluatedQuestion]) -> None:
+    given = examples(query)
     source = Source("small", given, [])
     [first, second] = source.folds()
     assert [n for n in range(6) if first(n)] == [0, 1, 2]
@@ -127,8 +127,8 @@ def test_held_out_groups_are_not_learned_from(asked: list[EvaluatedQuestion]) ->
     }
 
 
-def test_report_lists_every_signal_and_the_scale(asked: list[EvaluatedQuestion]) -> None:
-    page = ablation_table.page([Source("small", examples(asked), weight_tuning.lone(asked))])
+def test_report_lists_every_signal_and_the_scale(query: list[EvaluatedQuestion]) -> None:
+    page = ablation_table.page([Source("small", examples(query), weight_tuning.lone(query))])
     assert "## small: 6 questions" in page
     for name in NAMES:
         assert f"| {name}: " in page

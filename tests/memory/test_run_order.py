@@ -40,7 +40,7 @@ def order(acme: Account) -> set[str]:
 
 
 def contexts(acme: Account) -> dict[str, str]:
-    """The digest of what each entry is read as together with its predecessor."""
+    """The digest of the text each entry is embedded with, by its content."""
     with acting(acme):
         rows = Vector.objects.filter(collection=CONTEXT_COLLECTION)
         shas = dict(rows.values_list("object_id", "text_sha256"))

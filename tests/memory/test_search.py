@@ -1,4 +1,4 @@
-"""What was written is found again, by those who may see it."""
+"""Search finds written memories for those who may see them."""
 
 from typing import Any
 
@@ -25,9 +25,9 @@ def test_finds_by_meaning_after_embedding(agent: Agent) -> None:
         agent, "The cat sleeps on the sofa.", "Quarterly revenue rose by ten percent.", user_id="u"
     )
     makers.settle()
-    found = agent.post("memory/search", {"query": "a pet naps on the couch", "user_id": "u"})
-    assert found["results"][0]["text"].startswith("The cat")
-    assert found["results"][0]["embedding_status"] == "READY"
+    result = agent.post("memory/search", {"query": "a pet naps on the couch", "user_id": "u"})
+    assert result["results"][0]["text"].startswith("The cat")
+    assert result["results"][0]["embedding_status"] == "READY"
     assert agent.get("health")["pending_embeddings"] == 0
 
 
@@ -46,8 +46,8 @@ DOORS: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def pier(agent: Agent, acme: Account) -> dict[str, str]:
-    """A memory in each state that a vector may be in; the state by its id."""
+def states(agent: Agent, acme: Account) -> dict[str, str]:
+    """A memory in each embedding state; the state by id."""
     ids = {}
     for state, text in STATES.items():
         node = {"text": text, "user_id": "u", "tier": "cold" if state == "COLD" else "hot"}
@@ -62,22 +62,22 @@ def pier(agent: Agent, acme: Account) -> dict[str, str]:
     return ids
 
 
-@pytest.mark.parametrize(("door", "name", "asked"), DOORS, ids=[each[0] for each in DOORS])
+@pytest.mark.parametrize(("endpoint", "name", "query"), DOORS, ids=[each[0] for each in DOORS])
 def test_hit_states_the_embedding_status(
-    door: str, name: str, asked: dict[str, Any], agent: Agent, pier: dict[str, str]
+    endpoint: str, name: str, query: dict[str, Any], agent: Agent, states: dict[str, str]
 ) -> None:
-    hits = agent.post(f"memory/{door}", {**asked, "user_id": "u"})[name]
-    assert {hit["id"]: hit["embedding_status"] for hit in hits} == pier
-    for pk, state in pier.items():
+    hits = agent.post(f"memory/{endpoint}", {**query, "user_id": "u"})[name]
+    assert {hit["id"]: hit["embedding_status"] for hit in hits} == states
+    for pk, state in states.items():
         assert agent.post("memory/get", {"id": pk})["embedding_status"] == state
 
 
 def test_status_without_query_vector(
-    agent: Agent, pier: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    agent: Agent, states: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory.retrieval.search.meaning_of", lambda *asked: None)
+    monkeypatch.setattr("memory.retrieval.search.meaning_of", lambda *query: None)
     hits = agent.post("memory/search", {"query": "pier", "user_id": "u"})["results"]
-    assert {hit["id"]: hit["embedding_status"] for hit in hits} == pier
+    assert {hit["id"]: hit["embedding_status"] for hit in hits} == states
 
 
 def test_users_do_not_see_each_others_memories(agent: Agent) -> None:
@@ -88,8 +88,8 @@ def test_users_do_not_see_each_others_memories(agent: Agent) -> None:
 def test_user_search_spans_runs(agent: Agent) -> None:
     write(agent, "We met in Lisbon.", user_id="ann", run_id="r1")
     write(agent, "We met in Porto.", user_id="ann", run_id="r2")
-    found = agent.post("memory/search", {"query": "met", "user_id": "ann"})["results"]
-    assert {hit["run_id"] for hit in found} == {"r1", "r2"}
+    result = agent.post("memory/search", {"query": "met", "user_id": "ann"})["results"]
+    assert {hit["run_id"] for hit in result} == {"r1", "r2"}
 
 
 def test_account_wide_memory_needs_review(agent: Agent) -> None:

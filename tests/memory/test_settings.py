@@ -24,8 +24,8 @@ from tests.fake_provider import FakeProvider
 from tests.memory.chat_model import fact, run_due_jobs, scripted_reply
 
 
-def status(agent: Agent, **said: Any) -> str:
-    written = agent.post("memory/write", {"nodes": [{"text": "It opens at nine.", **said}]}, 201)
+def status(agent: Agent, **text: Any) -> str:
+    written = agent.post("memory/write", {"nodes": [{"text": "It opens at nine.", **text}]}, 201)
     return str(MemoryEntry.objects.get(pk=written["nodes"][0]["id"]).status)
 
 
@@ -118,10 +118,10 @@ def test_every_column_can_be_set() -> None:
 
 
 def test_account_chooses_reviews(agent: Agent, acme: Account, key: tuple[ApiKey, str]) -> None:
-    def waits(values: dict[str, Any], **said: Any) -> bool:
+    def waits(values: dict[str, Any], **text: Any) -> bool:
         with acting(acme):
             update_policy(acme.pk, values, actor=SYSTEM)
-            return status(agent, **said) == MemoryEntry.Status.PROPOSED
+            return status(agent, **text) == MemoryEntry.Status.PROPOSED
 
     with acting(acme):
         assert status(agent, user_id="ada") == MemoryEntry.Status.ACTIVE
@@ -137,18 +137,18 @@ def test_account_chooses_reviews(agent: Agent, acme: Account, key: tuple[ApiKey,
 
 def test_update_needing_review_is_proposed(agent: Agent, acme: Account) -> None:
     node = {"text": "Ring twice.", "user_id": "ada", "kind": "procedure"}
-    made = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
+    new = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
     makers.set_policy(acme, {"review_kinds": ["procedure"]})
-    answer = agent.post("memory/update", {"id": made, "text": "Ring three times."}, 202)
-    assert answer["supersedes"] == made
+    answer = agent.post("memory/update", {"id": new, "text": "Ring three times."}, 202)
+    assert answer["supersedes"] == new
 
 
 def test_change_to_a_reviewed_kind_is_proposed(agent: Agent, acme: Account) -> None:
     makers.set_policy(acme, {"review_kinds": ["procedure"]})
     node = {"text": "Ring twice.", "user_id": "ada", "kind": "fact"}
-    made = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
-    answer = agent.post("memory/update", {"id": made, "kind": "procedure"}, 202)
-    assert answer["supersedes"] == made
+    new = agent.post("memory/write", {"nodes": [node]}, 201)["nodes"][0]["id"]
+    answer = agent.post("memory/update", {"id": new, "kind": "procedure"}, 202)
+    assert answer["supersedes"] == new
 
 
 def allow(account: Account, **values: Any) -> None:
@@ -179,9 +179,9 @@ def test_daily_writes_are_limited_per_key(agent: Agent, acme: Account) -> None:
 
 def test_retry_counts_once(agent: Agent, acme: Account) -> None:
     allow(acme, daily_writes=1)
-    said = {"text": "Once.", "user_id": "u", "client_id": "c"}
-    first = agent.post("memory/store", said, 201)
-    assert agent.post("memory/store", said, 200)["id"] == first["id"]
+    text = {"text": "Once.", "user_id": "u", "client_id": "c"}
+    first = agent.post("memory/store", text, 201)
+    assert agent.post("memory/store", text, 200)["id"] == first["id"]
 
 
 def test_open_proposals_are_limited_per_key(agent: Agent, acme: Account) -> None:
@@ -200,7 +200,7 @@ def test_open_proposals_are_limited_per_key(agent: Agent, acme: Account) -> None
 def test_extraction_over_quota_waits(
     agent: Agent, acme: Account, chat: FakeProvider, limits: dict[str, int]
 ) -> None:
-    """A conversation whose facts go beyond a quota waits an hour, not a second."""
+    """An extraction over quota is retried after an hour, not a second."""
     chat.become(reply=scripted_reply([fact("Gates close at six."), fact("Dogs stay outside.")]))
     allow(acme, **limits)
     before = timezone.now()

@@ -53,14 +53,14 @@ def test_classifies_pairs(new: str, old: str, cosine: float, relation: str | Non
 
 
 def test_words_alone_never_contradict_the_relation() -> None:
-    """Without a vector a pair may pass for similar, or for nothing; not for its opposite."""
+    """Without a vector a pair may be similar or unrelated, never the opposite."""
     for new, old, _, relation in PAIRS:
         assert likeness(new, old, meaning=None).relation in {relation, "similar", None}, new
 
 
 def test_contrast_lists_the_differing_words() -> None:
-    found = contrast("Open until six on Fridays.", "Open until 5 on Mondays.")
-    assert set(found.pairs()) == {("six", "5"), ("Fridays", "Mondays")}
+    result = contrast("Open until six on Fridays.", "Open until 5 on Mondays.")
+    assert set(result.pairs()) == {("six", "5"), ("Fridays", "Mondays")}
     assert contrast("周日两点开门。", "周日十二点开门。").pairs() == [("两点", "十二点")]
     assert contrast("Do not call.", "Call.").negated == "new"
     assert contrast("可以退。", "不可以退。").negated == "old"

@@ -1,4 +1,4 @@
-"""Activation spreads from seeds along edges, fades on the way, and stops at its budgets."""
+"""Spreading activation along edges, within budgets."""
 
 from uuid import UUID
 

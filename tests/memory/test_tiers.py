@@ -1,4 +1,4 @@
-"""What nobody is told for long cools; told again, it is found by its meaning again."""
+"""Unused memories are demoted, and warm up when they are used."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -25,7 +25,7 @@ def store(agent: Agent, text: str = TEXT, **more: object) -> str:
 
 
 def age(account: Account, days: float) -> None:
-    """Let time pass for all memories."""
+    """Move all memories back by this many days."""
     with acting(account):
         then = timezone.now() - timedelta(days=days)
         MemoryEntry.objects.update(created_at=then, last_accessed_at=None, last_activated_at=None)
@@ -62,31 +62,31 @@ def test_cold_memory_is_found_by_words_and_warms_up(agent: Agent, acme: Account)
     makers.settle()
     assert vectors(acme, pk) == 0
     assert agent.get("health")["pending_embeddings"] == 0
-    asked = {"query": "ferry Ostrey", "user_id": "ann"}
-    [hit] = agent.post("memory/search", asked)["results"]
+    query = {"query": "ferry Ostrey", "user_id": "ann"}
+    [hit] = agent.post("memory/search", query)["results"]
     assert hit["embedding_status"] == "COLD"
     accessed(acme.pk, [MemoryEntry(pk=pk).pk])
     flush_access_counts(acme.pk)
     makers.settle()
     assert tier(acme, pk) == "warm"
-    [hit] = agent.post("memory/search", asked)["results"]
+    [hit] = agent.post("memory/search", query)["results"]
     assert hit["embedding_status"] == "READY"
 
 
 @pytest.mark.parametrize("worth", [{"importance": 1.0}, {"half_life_days": 2000}])
 def test_important_memory_stays_hot(agent: Agent, acme: Account, worth: dict[str, float]) -> None:
-    pk, plain = store(agent, "Kept.", **worth), store(agent)
+    pk, member = store(agent, "Kept.", **worth), store(agent)
     age(acme, 1.1 * HALF_LIFE_DAYS)
     demote_unused_entries(acme.pk)
-    assert (tier(acme, pk), tier(acme, plain)) == ("hot", "warm")
+    assert (tier(acme, pk), tier(acme, member)) == ("hot", "warm")
 
 
 def test_half_life_of_zero_means_default(agent: Agent, acme: Account) -> None:
-    odd, plain = store(agent), store(agent, "Another.")
+    odd, member = store(agent), store(agent, "Another.")
     makers.update(MemoryEntry, acme, {"pk": odd}, half_life_days=0)
     age(acme, 1.1 * HALF_LIFE_DAYS)
     demote_unused_entries(acme.pk)
-    assert (tier(acme, odd), tier(acme, plain)) == ("warm", "warm")
+    assert (tier(acme, odd), tier(acme, member)) == ("warm", "warm")
 
 
 def test_pinned_memory_is_not_demoted(agent: Agent, acme: Account) -> None:

@@ -1,4 +1,4 @@
-"""What people make of topics, what is suggested about them, and that it can be taken back."""
+"""Topic actions, suggestions and their undo."""
 
 from typing import Any
 from unittest import mock
@@ -33,25 +33,25 @@ pytestmark = pytest.mark.django_db
 
 
 def clouds(number: int, each: int, *, apart: float = 1.0) -> "np.ndarray":
-    dice = np.random.default_rng(7)
-    middles = apart * dice.normal(size=(number, 64))
-    points = np.repeat(middles, each, axis=0) + 0.35 * dice.normal(size=(number * each, 64)) + 3
+    rng = np.random.default_rng(7)
+    middles = apart * rng.normal(size=(number, 64))
+    points = np.repeat(middles, each, axis=0) + 0.35 * rng.normal(size=(number * each, 64)) + 3
     return points.astype(np.float32)
 
 
 def test_suggests_merging_two_halves_of_a_cluster() -> None:
     points = clouds(4, 20)
     topics = [0] * 10 + [1] * 10 + [2] * 20 + [3] * 20 + [4] * 20
-    [found] = suggestions(neighbours(points), topics)
-    assert (found.topic, found.other, found.leaving) == (0, 1, ())
-    assert 0.2 <= found.score <= 1
+    [result] = suggestions(neighbours(points), topics)
+    assert (result.topic, result.other, result.leaving) == (0, 1, ())
+    assert 0.2 <= result.score <= 1
 
 
 def test_suggests_splitting_two_clusters() -> None:
     points = clouds(4, 20)
-    [found] = suggestions(neighbours(points), [0] * 40 + [1] * 20 + [2] * 20)
-    assert (found.topic, found.other) == (0, NONE)
-    assert set(found.leaving) in ({*range(20)}, {*range(20, 40)})
+    [result] = suggestions(neighbours(points), [0] * 40 + [1] * 20 + [2] * 20)
+    assert (result.topic, result.other) == (0, NONE)
+    assert set(result.leaving) in ({*range(20)}, {*range(20, 40)})
 
 
 def test_suggests_nothing_for_good_clusters() -> None:
@@ -84,13 +84,13 @@ def written(account: Account, texts: list[str], **more: Any) -> list[MemoryEntry
 
 
 def topic(account: Account, name: str, members: int, **ids: str) -> MemoryEntry:
-    """One with so many memories of its own."""
+    """A topic with this many memories."""
     with acting(account):
         entries = written(account, [f"{name} memory {n}" for n in range(members)], **ids)
         held = {"member_count": members}
-        [made] = written(account, [name], kind="topic", metadata=held, **ids)
-        create_member_edges(account.pk, made.pk, [entry.pk for entry in entries])
-    return made
+        [created] = written(account, [name], kind="topic", metadata=held, **ids)
+        create_member_edges(account.pk, created.pk, [entry.pk for entry in entries])
+    return created
 
 
 def state(account: Account) -> list[tuple[object, ...]]:
@@ -111,12 +111,12 @@ def test_undo_restores_merged_topics(acme: Account) -> None:
     with acting(acme):
         before = state(acme)
         commits = Commit.objects.of(acme).count()
-        gone = topics.merge_topics(of(small), large.pk)
-        assert (gone.status, number(large)) == ("superseded", 9)
+        removed = topics.merge_topics(of(small), large.pk)
+        assert (removed.status, number(large)) == ("superseded", 9)
         assert [each.pk for each in topics.list_merged_topics(acme.pk, large.pk)] == [small.pk]
         large.refresh_from_db()
         assert large.slots["member_count"] == 9
-        review.undo(makers.decision(gone))
+        review.undo(makers.decision(removed))
         assert [row[:4] for row in state(acme)] == [row[:4] for row in before]
         assert (number(small), number(large)) == (3, 6)
         assert Commit.objects.of(acme).count() == commits + 2
@@ -180,17 +180,17 @@ def test_renamed_topic_keeps_its_name(agent: Agent, acme: Account, provider: Fak
     makers.settle()
     grow_topics(acme.pk, SYSTEM)
     with acting(acme):
-        found = MemoryEntry.objects.of(acme).get(kind="topic")
-        assert found.status == "draft"
-        topics.rename_topic(of(found), "Steeping")
-        topics.promote_draft(of(found))
+        result = MemoryEntry.objects.of(acme).get(kind="topic")
+        assert result.status == "draft"
+        topics.rename_topic(of(result), "Steeping")
+        topics.promote_draft(of(result))
     nodes = [{"text": "red tea steeps", "user_id": "mira"}]
     agent.post("memory/write", {"nodes": nodes}, 201)
     makers.settle()
     grow_topics(acme.pk, SYSTEM)
     with acting(acme):
-        found.refresh_from_db()
-        assert (found.title, found.content, found.status) == ("Steeping", "Steeping", "active")
+        result.refresh_from_db()
+        assert (result.title, result.content, result.status) == ("Steeping", "Steeping", "active")
     assert agent.get("memory/verify")["ok"]
 
 
@@ -240,8 +240,8 @@ def test_declined_merge_stays_declined(acme: Account, monkeypatch: pytest.Monkey
         open_one = merge(one, two)
         open_one.save()
         topics.decline_suggestion(acme.pk, open_one.pk, SYSTEM)
-    found = [merge(two, one), merge(two, three)]
-    monkeypatch.setattr(topics, "_suggest", lambda *_: found)
+    result = [merge(two, one), merge(two, three)]
+    monkeypatch.setattr(topics, "_suggest", lambda *_: result)
     assert refresh_suggestions(acme.pk, [mock.sentinel.group]) == 1
     with acting(acme):
         assert [each.other for each in topics.open_suggestions(acme.pk)] == [three]
@@ -258,20 +258,20 @@ def test_suggestions_are_decided(agent: Agent, acme: Account, provider: FakeProv
             topics.accept_suggestion(acme.pk, open_one.pk, SYSTEM)
     assert refresh_suggestions(acme.pk, grow_topics(acme.pk, SYSTEM).groups) == 0
     with acting(acme):
-        kept = TopicSuggestion.objects.of(acme).get()
-        assert (kept.state, kept.decided_by) == ("declined", "system")
+        saved = TopicSuggestion.objects.of(acme).get()
+        assert (saved.state, saved.decided_by) == ("declined", "system")
         more = topic(acme, "More tea", 6)
         there = member_edges(acme.pk, more.pk).values_list("src_id", flat=True)
         ids = sorted(str(pk) for pk in there)
-        asked = TopicSuggestion.objects.create(
+        query = TopicSuggestion.objects.create(
             account=acme, kind="split", topic=more, members=ids[:3], score=0.5
         )
-        said, new = topics.accept_suggestion(acme.pk, asked.pk, SYSTEM)
-        assert (said.topic_id, number(new), number(more)) == (more.pk, 3, 3)
+        content, new = topics.accept_suggestion(acme.pk, query.pk, SYSTEM)
+        assert (content.topic_id, number(new), number(more)) == (more.pk, 3, 3)
         assert {UUID(each) for each in ids[:3]} == set(
             member_edges(acme.pk, new.pk).values_list("src_id", flat=True)
         )
-        asked.refresh_from_db()
-        assert asked.state == "followed"
+        query.refresh_from_db()
+        assert query.state == "followed"
     refresh_suggestions(acme.pk, ())
     assert not makers.rows(TopicSuggestion, acme, state="followed")

@@ -1,4 +1,4 @@
-"""Topics grow out of what is remembered, the same ones however often they are looked for."""
+"""Topics are derived from memories, deterministically."""
 
 import io
 import json
@@ -28,19 +28,19 @@ BIKE += ["bike saddle needs care", "a bike needs lights", "bike gears need care"
 
 
 def clouds(number: int, each: int, *, seed: int = 5) -> tuple["np.ndarray", list[int]]:
-    """Points around so many middles, shuffled, with what they belong to."""
-    dice = np.random.default_rng(seed)
-    middles = dice.normal(size=(number, 64))
-    of = dice.permutation(np.repeat(np.arange(number), each))
-    points = middles[of] + 0.35 * dice.normal(size=(len(of), 64)) + 3
+    """Points around so many centres, shuffled, and their clusters."""
+    rng = np.random.default_rng(seed)
+    middles = rng.normal(size=(number, 64))
+    of = rng.permutation(np.repeat(np.arange(number), each))
+    points = middles[of] + 0.35 * rng.normal(size=(len(of), 64)) + 3
     return points.astype(np.float32), of.tolist()
 
 
 def test_finds_clusters() -> None:
     points, of = clouds(12, 20)
-    found = grow(neighbours(points), [NONE] * len(of))
-    assert agreement(of, found.topics) > 0.9
-    assert found.topics.count(NONE) / len(of) < 0.1
+    hits = grow(neighbours(points), [NONE] * len(of))
+    assert agreement(of, hits.topics) > 0.9
+    assert hits.topics.count(NONE) / len(of) < 0.1
 
 
 def test_clustering_is_deterministic() -> None:
@@ -159,15 +159,15 @@ def test_draft_topic_becomes_active(agent: Agent, acme: Account, provider: FakeP
     grow_topics(acme.pk, SYSTEM)
     topic = makers.get(MemoryEntry, acme, kind="topic")
     assert (topic.status, topic.slots["member_count"]) == ("draft", 4)
-    asked = {"query": topic.title, "user_id": "mira", "kinds": ["topic"]}
-    assert agent.post("memory/search", asked)["results"] == []
+    query = {"query": topic.title, "user_id": "mira", "kinds": ["topic"]}
+    assert agent.post("memory/search", query)["results"] == []
     write(agent, TEA[4:], user_id="mira")
     assert grow_topics(acme.pk, SYSTEM).created == 0
     with acting(acme):
         topic.refresh_from_db()
     assert topic.status == "active"
     assert topic.slots["member_count"] >= 5
-    assert [hit["id"] for hit in agent.post("memory/search", asked)["results"]] == [str(topic.pk)]
+    assert [hit["id"] for hit in agent.post("memory/search", query)["results"]] == [str(topic.pk)]
 
 
 def test_users_do_not_share_topics(agent: Agent, acme: Account, provider: FakeProvider) -> None:
@@ -184,9 +184,9 @@ def test_command_lists_topics(agent: Agent, acme: Account, provider: FakeProvide
     write(agent, TEA, user_id="mira")
     out = io.StringIO()
     call_command("memories", "topics", "--account", acme.slug, "--json", stdout=out)
-    [told] = json.loads(out.getvalue())
-    state = "active" if told["members"] >= 5 else "draft"
-    assert (told["members"] >= 3, told["state"], told["user_id"]) == (True, state, "mira")
+    [result] = json.loads(out.getvalue())
+    state = "active" if result["members"] >= 5 else "draft"
+    assert (result["members"] >= 3, result["state"], result["user_id"]) == (True, state, "mira")
     out = io.StringIO()
     call_command("memories", "topics", "--account", acme.slug, stdout=out)
     assert "0 new topics, 0 memories joined a topic," in out.getvalue()

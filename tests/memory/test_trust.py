@@ -1,4 +1,4 @@
-"""Whatever an agent says of what it writes, it gains no reach and no trust of its own making."""
+"""Agents cannot give their own writes more reach or trust."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -38,10 +38,10 @@ POISON = INJECTIONS[0]
 DOORS = ("memory/write", "memory/store", "memory/add")
 
 
-def body(door: str, text: str, **more: Any) -> dict[str, Any]:
-    if door == "memory/write":
+def body(endpoint: str, text: str, **more: Any) -> dict[str, Any]:
+    if endpoint == "memory/write":
         return {"nodes": [{"text": text, **more}], **more}
-    if door == "memory/add":
+    if endpoint == "memory/add":
         return {"messages": [{"role": "user", "content": text}], "infer": False, **more}
     return {"text": text, **more}
 
@@ -51,42 +51,43 @@ def entries(account: Account) -> list[MemoryEntry]:
         return list(MemoryEntry.objects.of(account).order_by("pk"))
 
 
-def send(agent: Agent, door: str, said: dict[str, Any]) -> int:
-    """Written or refused; never a failure."""
-    answer = agent.client.post(f"/v1/{door}", said, format="json")
+def send(agent: Agent, endpoint: str, content: dict[str, Any]) -> int:
+    """Post a memory, which is written or refused."""
+    answer = agent.client.post(f"/v1/{endpoint}", content, format="json")
     assert answer.status_code in {200, 201, 202, 400, 403}, answer.json()
     return int(answer.status_code)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("endpoint", DOORS)
 @pytest.mark.parametrize("name", [*WISHED, "all"])
 def test_writer_cannot_approve_its_own_entry(
-    agent: Agent, acme: Account, key: tuple[ApiKey, str], door: str, name: str
+    agent: Agent, acme: Account, key: tuple[ApiKey, str], endpoint: str, name: str
 ) -> None:
-    """Nothing is promoted or widened in scope without a person."""
     wished = WISHED if name == "all" else {name: WISHED[name]}
-    send(agent, door, body(door, POISON, visibility="account", **wished))
+    send(agent, endpoint, body(endpoint, POISON, visibility="account", **wished))
     for entry in entries(acme):
         assert entry.status == MemoryEntry.Status.PROPOSED
         assert not entry.pinned
         assert entry.created_by == f"key:{key[0].pk}"
         assert (entry.version, entry.access_count) == (1, 0)
         assert "instructions" in entry.flags
-    told = agent.post("memory/search", {"query": POISON}, 200)
-    assert told["results"] == []
+    result = agent.post("memory/search", {"query": POISON}, 200)
+    assert result["results"] == []
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("endpoint", DOORS)
 @pytest.mark.parametrize("name", TOO_MUCH)
-def test_weights_stay_between_0_and_1(agent: Agent, acme: Account, door: str, name: str) -> None:
-    send(agent, door, body(door, "Tea.", user_id="u", **{name: TOO_MUCH[name]}))
+def test_weights_stay_between_0_and_1(
+    agent: Agent, acme: Account, endpoint: str, name: str
+) -> None:
+    send(agent, endpoint, body(endpoint, "Tea.", user_id="u", **{name: TOO_MUCH[name]}))
     assert all(0 <= getattr(entry, name) <= 1 for entry in entries(acme))
 
 
 @pytest.fixture
 def private(agent: Agent) -> str:
-    said = {"text": POISON, "user_id": "u", "run_id": "r", "visibility": "conversation"}
-    return str(agent.post("memory/store", said, 201)["id"])
+    content = {"text": POISON, "user_id": "u", "run_id": "r", "visibility": "conversation"}
+    return str(agent.post("memory/store", content, 201)["id"])
 
 
 @pytest.mark.parametrize(
@@ -110,8 +111,8 @@ def test_update_widens_nothing(
     )
     for entry in entries(acme):
         if entry.pk == before.pk:
-            kept = ("visibility", "user_id", "run_id", "status", "pinned", "created_by", "scope")
-            assert [getattr(entry, n) for n in kept] == [getattr(before, n) for n in kept]
+            saved = ("visibility", "user_id", "run_id", "status", "pinned", "created_by", "scope")
+            assert [getattr(entry, n) for n in saved] == [getattr(before, n) for n in saved]
         else:  # a proposal, for a person to decide
             assert entry.status == MemoryEntry.Status.PROPOSED
 
@@ -131,7 +132,7 @@ def test_update_of_account_wide_memory_is_a_proposal(agent: Agent, acme: Account
 
 
 def decisions() -> Iterator[str]:
-    """Where people decide: every page of memory that takes a POST."""
+    """The URLs of all memory pages that accept POST."""
     for each in urlpatterns:
         yield "/" + str(each.pattern).replace("<uuid:pk>", "{pk}")
 
@@ -153,7 +154,6 @@ def test_api_key_cannot_use_review_pages(
 
 
 def test_hostile_text_is_returned_unchanged(agent: Agent) -> None:
-    """What is markup or an order to somebody is told as the text that it is."""
     text = f"{PAYLOADS[0].text} {POISON}"
     agent.post("memory/store", {"text": text, "user_id": "u"}, 201)
     [hit] = agent.post("memory/search", {"query": POISON, "user_id": "u"}, 200)["results"]

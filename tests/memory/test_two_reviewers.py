@@ -1,4 +1,4 @@
-"""Two people correct one memory at once: one does, the other is shown both."""
+"""Two reviewers edit one memory at once: one succeeds, the other sees both."""
 
 import re
 import threading
@@ -40,7 +40,7 @@ def cookie_of(user: User) -> str:
 def correct(
     base: str, cookie: str, pk: UUID, text: str, start: threading.Barrier
 ) -> tuple[int, str]:
-    """Send the form as a browser does, once both have connected: the status and the page."""
+    """Submit the edit form as a browser does, once both have connected."""
     form = urlencode({"content": text, "title": "", "kind": "fact", "tags": "", "version": "1"})
     headers = {
         "Cookie": cookie,
@@ -55,21 +55,21 @@ def correct(
         return answer.status, answer.read().decode()
 
 
-def said(pk: UUID, who: str) -> str:
+def edited(pk: UUID, who: str) -> str:
     return f"Gate {pk} opens at ten, says {who}."
 
 
 def race(base: str, cookies: Sequence[str], ids: Sequence[UUID]) -> list[list[tuple[int, str]]]:
-    """For each memory what the first and the second person were answered."""
+    """Write one client id with all of these texts at once."""
     with ThreadPoolExecutor(2 * AT_ONCE) as people:
-        asked = []
+        query = []
         for pk in ids:
             start = threading.Barrier(2)
             both = zip(cookies, ("the first", "the second"), strict=True)
-            asked.append(
-                [people.submit(correct, base, c, pk, said(pk, who), start) for c, who in both]
+            query.append(
+                [people.submit(correct, base, c, pk, edited(pk, who), start) for c, who in both]
             )
-        return [[each.result() for each in pair] for pair in asked]
+        return [[each.result() for each in pair] for pair in query]
 
 
 def test_one_concurrent_edit_wins(
@@ -89,11 +89,11 @@ def test_one_concurrent_edit_wins(
         for pk, pair in zip(ids, answers, strict=True):
             first_won = pair[0][0] == 302
             won, lost = ("the first", "the second") if first_won else ("the second", "the first")
-            assert (rows[pk].content, rows[pk].version) == (said(pk, won), 2)
-            shown = pair[1 if first_won else 0][1]
-            assert f"{said(pk, lost)}</textarea>" in shown  # what was typed is kept
-            assert f"says {won}" in re.sub("<[^>]*>", "", shown)  # beside what is there now
-            assert 'name="version" value="2"' in shown
+            assert (rows[pk].content, rows[pk].version) == (edited(pk, won), 2)
+            page = pair[1 if first_won else 0][1]
+            assert f"{edited(pk, lost)}</textarea>" in page  # what was typed is kept
+            assert f"says {won}" in re.sub("<[^>]*>", "", page)  # beside what is there now
+            assert 'name="version" value="2"' in page
         assert MemoryVersion.objects.filter(entry_id__in=ids, event="UPDATE").count() == PAIRS
         assert Commit.objects.of(acme).count() == before + PAIRS
     call_command("fsck", stdout=StringIO())

@@ -1,4 +1,4 @@
-"""Two users of one account: no door, over no edge of any kind, tells one what is the other's."""
+"""No endpoint returns another user's memories, over any type of edge."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ Type = MemoryEdge.Type
 
 @pytest.fixture
 def two(agent: Agent, acme: Account) -> dict[str, str]:
-    """Ann's and Bob's memories, joined by every kind of edge, both ways, as no writer could."""
+    """Ann's and Bob's memories, linked by every type of edge in both directions."""
     nodes: list[dict[str, Any]] = [
         {"client_id": "ann", "text": "Ann keeps the lighthouse.", "user_id": "ann", "run_id": "r"},
         {"client_id": "run", "text": "In the lighthouse run.", "run_id": "r"},
@@ -78,11 +78,11 @@ QUESTIONS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("viewer", [{"user_id": "ann"}, {"user_id": "ann", "run_id": "r"}])
 def test_users_are_separated(agent: Agent, two: dict[str, str], viewer: dict[str, str]) -> None:
     hidden = {pk for name, pk in two.items() if name not in ("ann", "run")}
-    for door, asked in QUESTIONS:
+    for endpoint, query in QUESTIONS:
         for past in ({}, {"as_of": timezone.now().isoformat()}):
-            told = json.dumps(agent.post(f"memory/{door}", {**asked, **viewer, **past}))
-            assert f"Bob's {SECRET}" not in told, (door, viewer)
-            assert not [pk for pk in hidden if pk in told], (door, viewer)
+            result = json.dumps(agent.post(f"memory/{endpoint}", {**query, **viewer, **past}))
+            assert f"Bob's {SECRET}" not in result, (endpoint, viewer)
+            assert not [pk for pk in hidden if pk in result], (endpoint, viewer)
 
 
 # What each door is asked in the filter alone, and who is meant by it.
@@ -109,41 +109,40 @@ DOORS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def plain(acme: Account) -> Agent:
-    """An agent whose key is no admin's: what it names decides what it sees."""
+def member(acme: Account) -> Agent:
+    """An agent without admin scope."""
     return makers.agent(acme, ("memory:read",))
 
 
-@pytest.mark.parametrize("door", DOORS, ids=lambda door: door[0])
+@pytest.mark.parametrize("endpoint", DOORS, ids=lambda endpoint: endpoint[0])
 def test_owner_in_the_filter_grants_no_more(
-    plain: Agent, two: dict[str, str], door: tuple[str, dict[str, Any]]
+    member: Agent, two: dict[str, str], endpoint: tuple[str, dict[str, Any]]
 ) -> None:
-    path, asked = f"memory/{door[0]}", door[1]
+    path, query = f"memory/{endpoint[0]}", endpoint[1]
 
-    def told(**more: Any) -> set[str]:
-        whole = json.dumps(plain.post(path, {**asked, **more}))
+    def result(**more: Any) -> set[str]:
+        whole = json.dumps(member.post(path, {**query, **more}))
         return {name for name, pk in two.items() if pk in whole}
 
     for filters, named in FIXED:
-        found = told(filters=filters)
-        assert found == ({"ann"} if "user_id" in named else {"run"}), filters
-        assert found <= told(**named)
-        assert found == told(filters=filters, **named)
+        hits = result(filters=filters)
+        assert hits == ({"ann"} if "user_id" in named else {"run"}), filters
+        assert hits <= result(**named)
+        assert hits == result(filters=filters, **named)
         # Who is named beside the filter counts, and the filter narrows.
-        assert told(filters=filters, user_id="zoe") == set()
-        assert told(filters=filters, agent_id="zoe") == set()
+        assert result(filters=filters, user_id="zoe") == set()
+        assert result(filters=filters, agent_id="zoe") == set()
     for filters in NOBODY:
-        assert told(filters=filters) == set(), filters
+        assert result(filters=filters) == set(), filters
 
 
 def test_assembled_call_excludes_other_users_memories(agent: Agent, two: dict[str, str]) -> None:
-    """A model is given what its user is told, however it is asked."""
-    asked = {"role": "user", "content": f"Who keeps the lighthouse, and what of the {SECRET}?"}
-    body = {"messages": [asked], "sources": ["memory"], "user_id": "ann", "run_id": "r"}
-    made = json.dumps(agent.post("context/assemble", body, 201))
-    assert "Ann keeps the lighthouse." in made
-    assert f"Bob's {SECRET}" not in made
-    assert not [pk for name, pk in two.items() if name not in ("ann", "run") and pk in made]
+    query = {"role": "user", "content": f"Who keeps the lighthouse, and what of the {SECRET}?"}
+    body = {"messages": [query], "sources": ["memory"], "user_id": "ann", "run_id": "r"}
+    new = json.dumps(agent.post("context/assemble", body, 201))
+    assert "Ann keeps the lighthouse." in new
+    assert f"Bob's {SECRET}" not in new
+    assert not [pk for name, pk in two.items() if name not in ("ann", "run") and pk in new]
 
 
 def test_no_get_history_or_rating_for_other_users(agent: Agent, two: dict[str, str]) -> None:
@@ -156,9 +155,9 @@ def test_no_get_history_or_rating_for_other_users(agent: Agent, two: dict[str, s
 
 
 def test_owner_sees_own_memories(agent: Agent, two: dict[str, str]) -> None:
-    """So that the tests above do not pass because nothing is told at all."""
-    told = agent.post("memory/recall_text", {"query_text": "lighthouse", "user_id": "ann"})
-    assert [node["id"] for node in told["subgraph"]["nodes"]] == [two["ann"]]
+    """Prove that the tests above do not pass on empty responses."""
+    result = agent.post("memory/recall_text", {"query_text": "lighthouse", "user_id": "ann"})
+    assert [node["id"] for node in result["subgraph"]["nodes"]] == [two["ann"]]
 
 
 def test_hidden_entries_are_not_reached_over_edges(agent: Agent, acme: Account) -> None:
@@ -173,8 +172,8 @@ def test_hidden_entries_are_not_reached_over_edges(agent: Agent, acme: Account) 
     agent.post("memory/write", {"nodes": nodes, "edges": edges}, 201)
     agent.post("memory/forget", {"client_id": "bell"})
     makers.update(MemoryEntry, acme, {"client_id": "rope"}, status="proposed")
-    found = agent.post("memory/recall_text", {"query_text": "lamp", "user_id": "u", "limit": 1})
-    assert {node["text_summary"] for node in found["subgraph"]["nodes"]} == {
+    hits = agent.post("memory/recall_text", {"query_text": "lamp", "user_id": "u", "limit": 1})
+    assert {node["text_summary"] for node in hits["subgraph"]["nodes"]} == {
         "The lamp of the pier.",
         "The mast of the pier.",
     }

@@ -1,4 +1,4 @@
-"""`X-KM-Variant` on calls of memory: it ranks, and every answer names it."""
+"""`X-KM-Variant` selects the ranking, and every response names it."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ SAID = ["When does the kiln fire?", "At dawn, when the bread is done.", "Who bri
 def client(key: tuple[ApiKey, str], provider: FakeProvider) -> APIClient:
     client = APIClient(headers={"authorization": f"Bearer {key[1]}"})
     for text in SAID:
-        said = {"text": text, "user_id": "mira", "run_id": "r1"}
-        assert client.post("/v1/memory/store", said, format="json").status_code == 201
+        content = {"text": text, "user_id": "mira", "run_id": "r1"}
+        assert client.post("/v1/memory/store", content, format="json").status_code == 201
     run_due_jobs()  # the order of what was said
     return client
 
@@ -63,8 +63,8 @@ def test_recall_and_inject_state_their_variant(client: APIClient, path: str) -> 
 
 
 def test_assembled_call_uses_the_variant(client: APIClient) -> None:
-    said = {"messages": [{"role": "user", "content": "When does the kiln fire?"}]}
-    cost = ask(client, "context/assemble", "v4", **said)["context_cost"]
+    content = {"messages": [{"role": "user", "content": "When does the kiln fire?"}]}
+    cost = ask(client, "context/assemble", "v4", **content)["context_cost"]
     cited = [each for each in cost["citations"] if each["kind"] == "memory_entry"]
     assert cited
     assert {each["algo_version"] for each in cited} == {"3"}

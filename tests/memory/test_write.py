@@ -56,7 +56,7 @@ WHOSE = ("user_id", "agent_id", "app_id", "run_id", "visibility")
 
 
 @pytest.mark.parametrize(
-    ("of_all", "node", "kept"),
+    ("of_all", "node", "saved"),
     [
         ({"user_id": "ann"}, {}, ("ann", "", "", "", "user")),
         ({"run_id": "r", "app_id": "a"}, {}, ("", "", "a", "r", "conversation")),
@@ -78,13 +78,17 @@ WHOSE = ("user_id", "agent_id", "app_id", "run_id", "visibility")
     ],
 )  # fmt: skip
 def test_batch_values_are_defaults_for_nodes(
-    of_all: dict[str, Any], node: dict[str, Any], kept: tuple[str, ...], agent: Agent, acme: Account
+    of_all: dict[str, Any],
+    node: dict[str, Any],
+    saved: tuple[str, ...],
+    agent: Agent,
+    acme: Account,
 ) -> None:
-    said = {"client_id": "a", "text": "The lamp is lit.", **node}
-    body = {**of_all, "nodes": [said]}
+    text = {"client_id": "a", "text": "The lamp is lit.", **node}
+    body = {**of_all, "nodes": [text]}
     first = agent.post("memory/write", body, 201)
     with acting(acme):
-        assert MemoryEntry.objects.values_list(*WHOSE).get() == kept
+        assert MemoryEntry.objects.values_list(*WHOSE).get() == saved
     assert agent.post("memory/write", body, 200)["nodes"] == first["nodes"]
     other = agent.post("memory/write", {**body, "app_id": "another"}, 409)
     assert other["error"] == "client_id_conflict"
@@ -111,12 +115,12 @@ def test_invalid_defaults_are_reported_on_the_node(
 
 
 def test_same_effective_values_are_the_same_write(agent: Agent) -> None:
-    said = {"client_id": "a", "text": "The lamp is lit."}
+    text = {"client_id": "a", "text": "The lamp is lit."}
     ann = {"user_id": "ann", "session_id": "r", "visibility": "conversation"}
-    agent.post("memory/write", {"nodes": [{**said, **ann}]}, 201)
-    agent.post("memory/write", {**ann, "nodes": [said]}, 200)
-    agent.post("memory/write", {**ann, "user_id": "bob", "nodes": [said]}, 409)
-    agent.post("memory/write", {"nodes": [said]}, 409)
+    agent.post("memory/write", {"nodes": [{**text, **ann}]}, 201)
+    agent.post("memory/write", {**ann, "nodes": [text]}, 200)
+    agent.post("memory/write", {**ann, "user_id": "bob", "nodes": [text]}, 409)
+    agent.post("memory/write", {"nodes": [text]}, 409)
 
 
 def test_memory_for_a_user_needs_no_review(agent: Agent) -> None:
@@ -129,11 +133,11 @@ def test_memory_for_a_user_needs_no_review(agent: Agent) -> None:
 
 def test_words_are_found_before_embedding(agent: Agent) -> None:
     agent.post("memory/write", {"nodes": [NODE]}, 201)
-    found = agent.post("memory/search", {"query": "oolong", "user_id": "u1", "explain": True})
-    assert found["results"][0]["client_id"] == "c1"
-    assert found["results"][0]["embedding_status"] == "PENDING"
-    parts = found["results"][0]["explain"]["parts"]
-    assert abs(sum(parts.values()) - found["results"][0]["score"]) < 1e-6
+    hits = agent.post("memory/search", {"query": "oolong", "user_id": "u1", "explain": True})
+    assert hits["results"][0]["client_id"] == "c1"
+    assert hits["results"][0]["embedding_status"] == "PENDING"
+    parts = hits["results"][0]["explain"]["parts"]
+    assert abs(sum(parts.values()) - hits["results"][0]["score"]) < 1e-6
 
 
 def test_rejects_a_node_of_another_account(agent: Agent) -> None:
@@ -152,11 +156,11 @@ def test_redaction_settings_do_not_change_the_digest(agent: Agent, acme: Account
 
 
 def test_digest_depends_on_the_secret_key() -> None:
-    said = NewEntry(text="Lin's number is 555.")
-    before = said.sha256()
+    text = NewEntry(text="Lin's number is 555.")
+    before = text.sha256()
     with override_settings(SECRET_KEY="another"):
-        assert said.sha256() != before
-        assert not said.matches_digest(before)
+        assert text.sha256() != before
+        assert not text.matches_digest(before)
 
 
 def test_write_is_recognised_after_key_rotation(agent: Agent) -> None:
@@ -178,8 +182,8 @@ def test_id_must_match_the_client_id(agent: Agent) -> None:
 
 
 def test_cannot_take_an_id_of_another_account(agent: Agent, rival: Account) -> None:
-    taken = str(uuid5(rival.pk, "\x1fc1"))
-    refused = agent.post("memory/store", {"text": "Mine.", "id": taken}, 400)
+    in_use = str(uuid5(rival.pk, "\x1fc1"))
+    refused = agent.post("memory/store", {"text": "Mine.", "id": in_use}, 400)
     assert refused["issues"][0]["path"] == "nodes.0.id"
     agent.post("memory/store", {"text": "Mine.", "id": str(uuid4())}, 201)
 
@@ -187,8 +191,8 @@ def test_cannot_take_an_id_of_another_account(agent: Agent, rival: Account) -> N
 def test_auto_embed_false_creates_no_vector(agent: Agent) -> None:
     nodes = [{"text": "Unsaid.", "user_id": "u"}]
     written = agent.post("memory/write", {"nodes": nodes, "auto_embed": False}, 201)
-    told = agent.post("memory/get", {"id": written["nodes"][0]["id"]})
-    assert told["embedding_status"] == "NONE"
+    result = agent.post("memory/get", {"id": written["nodes"][0]["id"]})
+    assert result["embedding_status"] == "NONE"
 
 
 SAID = {"text": "Ann takes the train to Ostrey on Mondays.", "user_id": "ann", "tags": ["travel"]}
@@ -243,22 +247,22 @@ def test_inactive_memories_are_not_duplicates(agent: Agent, acme: Account) -> No
 
 
 def test_batch_is_deduplicated_on_request(agent: Agent, acme: Account) -> None:
-    known = agent.post("memory/store", SAID, 201)["id"]
+    existing = agent.post("memory/store", SAID, 201)["id"]
     nodes = {"nodes": [SAID, {"text": "New.", "user_id": "ann"}]}
     written = agent.post("memory/write", {**nodes, "dedupe": True}, 201)
-    assert written["nodes"][0]["id"] == known
+    assert written["nodes"][0]["id"] == existing
     assert count(acme) == 2
     turns = agent.post("memory/write", nodes, 201)  # a turn said twice was said twice
-    assert known not in {node["id"] for node in turns["nodes"]}
+    assert existing not in {node["id"] for node in turns["nodes"]}
     assert count(acme) == 4
 
 
 def test_similar_text_is_stored_and_reported(agent: Agent, acme: Account) -> None:
-    known = agent.post("memory/store", SAID, 201)["id"]
+    existing = agent.post("memory/store", SAID, 201)["id"]
     near = {**SAID, "text": "Ann takes the train to Ostrey on Fridays."}
     [decision] = agent.post("memory/store", near, 201)["decisions"]
     assert decision["code"] == "near_contradiction"
-    assert decision["memory_id"] == known
+    assert decision["memory_id"] == existing
     assert 0 < decision["score"] <= 1
     assert count(acme) == 2
     other = {**near, "user_id": "bob"}
@@ -266,8 +270,8 @@ def test_similar_text_is_stored_and_reported(agent: Agent, acme: Account) -> Non
 
 
 def test_proposals_of_other_keys_are_not_reported(agent: Agent, acme: Account) -> None:
-    said = {"text": "The office is in Ostrey."}  # everyone would see it: it waits for a person
-    first = agent.post("memory/store", said, 201)
+    text = {"text": "The office is in Ostrey."}  # everyone would see it: it waits for a person
+    first = agent.post("memory/store", text, 201)
     other = makers.agent(acme, ("memory:read", "memory:write"))
-    assert other.post("memory/store", said, 201)["id"] != first["id"]
-    assert agent.post("memory/store", said, 200)["id"] == first["id"]
+    assert other.post("memory/store", text, 201)["id"] != first["id"]
+    assert agent.post("memory/store", text, 200)["id"] == first["id"]

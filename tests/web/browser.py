@@ -1,4 +1,4 @@
-"""A real browser at a real server: what our policy refused, what a blind reader would miss."""
+"""A Chromium browser at a served application, with policy and accessibility checks."""
 
 import os
 import shutil
@@ -39,11 +39,11 @@ document.addEventListener("securitypolicyviolation", (event) => {
 
 
 def chromium() -> str:
-    """Where a Chromium is, or skip and say what to install."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
-    if not found:
+    """Return the path of Chromium, or skip the test."""
+    result = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+    if not result:
         pytest.skip("No Chromium: install one (apt-get install chromium) or name it in CHROMIUM.")
-    return found
+    return result
 
 
 @contextmanager
@@ -62,12 +62,12 @@ def launched() -> Iterator[Browser]:
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
-        """Requests are not test output."""
+        """Log nothing."""
 
 
 @contextmanager
 def served() -> Iterator[str]:
-    """The application on a port of its own, each request in a thread of its own."""
+    """Serve the application on a free port, one thread per request."""
     server = ThreadedWSGIServer(("127.0.0.1", 0), _Quiet)
     server.set_app(get_wsgi_application())
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -82,7 +82,7 @@ def served() -> Iterator[str]:
 
 @dataclass
 class Visitor:
-    """One person at one browser."""
+    """A browser page and the errors it reported."""
 
     page: Page
     base: str
@@ -94,7 +94,7 @@ class Visitor:
         assert answer is None or answer.status < HTTPStatus.INTERNAL_SERVER_ERROR, path
 
     def sign_in(self, user: User) -> None:
-        """With the session that the sign-in page would have made."""
+        """Set the session cookie of a user."""
         session = SessionStore()
         session[SESSION_KEY] = str(user.pk)
         session[BACKEND_SESSION_KEY] = settings.AUTHENTICATION_BACKENDS[0]
@@ -114,16 +114,16 @@ class Visitor:
 
         In one theme and language, pages taking turns; in both of both for `make browser`.
         """
-        wrong = []
+        errors = []
         for theme, language in MATRIX if WHOLE_MATRIX else [next(IN_TURN)]:
             self.prefers(theme=theme, language=language)
             self.go(path)
-            wrong += [f"{path} {theme} {language} {one}" for one in self._barriers()]
-            wrong += [f"{path} {language} {one}" for one in self._overflows()]
-        return wrong
+            errors += [f"{path} {theme} {language} {one}" for one in self._barriers()]
+            errors += [f"{path} {language} {one}" for one in self._overflows()]
+        return errors
 
     def shoot(self, **places: str) -> None:
-        """Pictures of these pages for whoever asks for them: SHOTS names a folder."""
+        """Save screenshots of these pages to the folder in SHOTS."""
         folder = os.environ.get("SHOTS")
         for name, path in places.items() if folder else ():
             for theme, language, width in LOOKS:
@@ -134,19 +134,19 @@ class Visitor:
                 self.page.screenshot(path=shot, full_page=True)
 
     def _barriers(self) -> list[str]:
-        """What axe finds on this page, one line for each element."""
-        found = Axe().run(self.page).response["violations"]
-        return [f"{rule['id']}: {node['html'][:160]}" for rule in found for node in rule["nodes"]]
+        """The accessibility violations found by axe."""
+        result = Axe().run(self.page).response["violations"]
+        return [f"{rule['id']}: {node['html'][:160]}" for rule in result for node in rule["nodes"]]
 
     def _overflows(self) -> list[str]:
-        """Where something sticks out sideways."""
+        """The widths at which the page scrolls sideways."""
         excess = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        wrong = []
+        errors = []
         for width in WIDTHS:
             self.page.set_viewport_size({"width": width, "height": HEIGHT})
             if (pixels := self.page.evaluate(excess)) > 0:
-                wrong.append(f"{pixels} px too wide for {width}")
-        return wrong
+                errors.append(f"{pixels} px too wide for {width}")
+        return errors
 
 
 @contextmanager
@@ -155,8 +155,8 @@ def visiting(browser: Browser, base: str, *, width: int = 1280) -> Iterator[Visi
     page = context.new_page()
     visitor = Visitor(page, base)
 
-    def note(said: str) -> None:  # not the bound method: the library writes on what it is given
-        visitor.violations.append(said)
+    def note(text: str) -> None:  # not the bound method: the library writes on what it is given
+        visitor.violations.append(text)
 
     page.expose_function("tellViolation", note)
     page.add_init_script(TELL_VIOLATIONS)

@@ -29,7 +29,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def site(committed: str) -> Iterator[str]:
-    """The address of the product, over a database of this test's own."""
+    """The address of a server over its own database."""
     with served() as base:
         yield base
 
@@ -60,5 +60,5 @@ def admin(ada: User) -> Client:
 
 @pytest.fixture
 def superuser(acme: Account) -> Client:
-    """A superuser of Acme's in the Django admin."""
+    """A superuser of Acme in the Django admin."""
     return makers.signed_in(staff(acme, "boss"))

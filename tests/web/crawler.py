@@ -1,4 +1,4 @@
-"""A walk over all pages in a browser, with an eye on whatever a page should not do."""
+"""A walk over all pages in a browser."""
 
 import re
 from collections import deque
@@ -58,7 +58,7 @@ LEADS = """
 
 @dataclass
 class Watch:
-    """What a page did that none of ours does."""
+    """Dialogs and foreign requests of a page."""
 
     base: str
     dialogs: list[str] = field(default_factory=list)
@@ -73,24 +73,24 @@ class Watch:
         dialog.dismiss()
 
     def _request(self, request: Request) -> None:
-        asked = urlsplit(request.url)
-        ours = f"{asked.scheme}://{asked.netloc}" == self.base or asked.scheme == "data"
-        if not ours or "canary" in asked.path:
+        query = urlsplit(request.url)
+        ours = f"{query.scheme}://{query.netloc}" == self.base or query.scheme == "data"
+        if not ours or "canary" in query.path:
             self.requests.append(request.url)
 
     def noticed(self, visitor: Visitor) -> list[str]:
-        """All of it, and what the policy refused; forgotten then."""
+        """Return and reset everything recorded, including policy violations."""
         with suppress(Error):  # it left the page
             visitor.page.evaluate("1")  # what was under way has been told
-        found = [*self.dialogs, *self.requests, *visitor.violations, *visitor.mistakes]
+        result = [*self.dialogs, *self.requests, *visitor.violations, *visitor.mistakes]
         for each in (self.dialogs, self.requests, visitor.violations, visitor.mistakes):
             each.clear()
-        return found
+        return result
 
 
 @dataclass(frozen=True)
 class Garden:
-    """An account in which the payloads stand, and whoever may see all of its pages."""
+    """An account that contains the payloads, and a user who can open all pages."""
 
     account: Account
     boss: User
@@ -101,22 +101,22 @@ class Garden:
 
 @dataclass
 class Met:
-    """What has been opened: of each kind of page, with which words in the query."""
+    """The kinds of pages opened so far, with their query parameters."""
 
     keys: dict[str, set[str]] = field(default_factory=dict)
 
     def is_new(self, where: str) -> bool:
-        """Pages of one kind differ by their ids, and by the values of what is asked."""
+        """Whether a page of this kind or one of its parameters is new."""
         parts = urlsplit(where)
-        kind, asked = AN_ID.sub("", parts.path), set(parse_qs(parts.query, keep_blank_values=True))
-        new = kind not in self.keys or not asked <= self.keys[kind]
-        self.keys[kind] = self.keys.get(kind, set()) | asked
+        kind, query = AN_ID.sub("", parts.path), set(parse_qs(parts.query, keep_blank_values=True))
+        new = kind not in self.keys or not query <= self.keys[kind]
+        self.keys[kind] = self.keys.get(kind, set()) | query
         return new
 
 
 @dataclass
 class Walk:
-    """One person who opens page after page."""
+    """A user who opens page after page."""
 
     visitor: Visitor
     watch: Watch
@@ -125,13 +125,13 @@ class Walk:
     harm: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> int:
-        """The status. The name of the account and of the person are another payload each time."""
+        """Return the status. The names of account and user change on each page."""
         self.opened += 1
         self.garden.planter.name(self.garden.account, self.garden.boss, self.opened)
         where = self.visitor.base + path
         answer = self.visitor.page.goto(where, wait_until="domcontentloaded")
-        found = [*self.visitor.page.evaluate(STRANGE), *self.watch.noticed(self.visitor)]
-        self.harm += [f"{path}: {each}" for each in found]
+        result = [*self.visitor.page.evaluate(STRANGE), *self.watch.noticed(self.visitor)]
+        self.harm += [f"{path}: {each}" for each in result]
         assert answer is not None
         policy = answer.headers["content-security-policy"].split("; ")
         assert {"script-src 'self'", "default-src 'none'"} <= {*policy}, path
@@ -139,7 +139,7 @@ class Walk:
         return answer.status
 
     def go_everywhere(self, all_pages: Mapping[str, str]) -> set[str]:
-        """All of these, and wherever they lead. Returns the names of those that were shown."""
+        """Open these pages and every page they link to; return the names of the pages shown."""
         todo, met, seen = deque(all_pages.values()), Met(), set[str]()
         assert all(met.is_new(path) for path in todo)
         while todo:
@@ -151,7 +151,7 @@ class Walk:
         return seen
 
     def approve(self, pk: UUID) -> None:
-        """By the key: the notice says what was done, and offers the way back."""
+        """Approve a proposal by keyboard."""
         self.open(f"/review/?at={pk}")
         page = self.visitor.page
         page.wait_for_load_state()
@@ -160,7 +160,7 @@ class Walk:
         self.harm += [*page.evaluate(STRANGE), *self.watch.noticed(self.visitor)]
 
     def leads(self) -> Iterator[str]:
-        """The addresses of the product that this page leads to."""
+        """The URLs of the product that this page links to."""
         for where in self.visitor.page.evaluate(LEADS, packed(self.opened, 1_000)):
             parts = urlsplit(where)
             if f"{parts.scheme}://{parts.netloc}" == self.visitor.base and parts.query:

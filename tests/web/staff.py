@@ -1,4 +1,4 @@
-"""Staff at the stock admin, and rows of every kind for them to see."""
+"""Staff users of the Django admin, and rows in every table."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,6 @@ from kmapp.search.models import TermPosting
 from memory.actions.entries import write_batch
 from memory.actions.exports import record_export
 from memory.actions.feedback import rate_entry
-from memory.actions.review import Decision
 from memory.actions.settings import update_policy
 from memory.models import (
     BulkPart,
@@ -57,7 +56,7 @@ def staff(account: Account, name: str, *, role: str = "admin") -> User:
 
 
 def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
-    """Rows of every kind, as many as that."""
+    """Create rows in every table."""
     drafts = [
         NewEntry(text=f"{account.name} keeps thing {i}.", client_id=f"c{i}") for i in range(number)
     ]
@@ -66,6 +65,7 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
     viewer = User.objects.filter(username=name).first() or makers.member(
         account, name, role="reviewer"
     )
+    now = timezone.now()
     with acting(account):
         key = makers.key(account)[0]
         update_policy(account.pk, {"inject_max_memories": min(number, 50)}, actor=SYSTEM)
@@ -76,52 +76,42 @@ def fill(account: Account, number: int = 2) -> list[MemoryEntry]:
         )
         for i, entry in enumerate(written.entries):
             common: dict[str, Any] = {"account": account}
-            ErasedEntry.objects.create(
-                erased_at=timezone.now(), commit_id=entry.commit_id, **common
-            )
+            ErasedEntry.objects.create(erased_at=now, commit_id=entry.commit_id, **common)
             record_export(account.pk, SYSTEM, form=MemoryExport.Form.CSV, query="", number=number)
             SavedView.objects.create(owner=viewer, name=f"{account.name} {uuid4()}", **common)
-            rate_entry(
-                Decision(account_id=account.pk, entry_id=entry.pk, actor=SYSTEM),
-                "neutral",
-                used_in=str(i),
-            )
+            rate_entry(makers.decision(entry), "neutral", used_in=str(i))
             Extraction.objects.create(
                 kind="task",
                 actor="system",
                 said={"goal": f"{account.name} goal"},
-                observed_at=timezone.now(),
-                created_at=timezone.now(),
+                observed_at=now,
+                created_at=now,
                 **common,
             )
-            Checkpoint.objects.create(
-                seq=i, commit_hash="0" * 64, created_at=timezone.now(), key_id="k", **common
-            )
+            sealed = {"commit_hash": "0" * 64, "created_at": now, "key_id": "k"}
+            Checkpoint.objects.create(seq=i, **sealed, **common)
             IdempotentRequest.objects.create(
                 key_id=key.pk,
                 idempotency_key=str(entry.pk),
                 fingerprint="f",
                 lease_token=entry.pk,
-                lease_until=timezone.now(),
-                expires_at=timezone.now(),
+                lease_until=now,
+                expires_at=now,
                 **common,
             )
         fill_knowledge(account, number)
         settings = ContextSettings.objects.get_or_default(account.pk)
-        store_archives(
-            settings,
-            SYSTEM,
-            [NewResult(text=f"Result {i}.", tool_name="look") for i in range(number)],
-        )
+        results = [NewResult(text=f"Result {i}.", tool_name="look") for i in range(number)]
+        store_archives(settings, SYSTEM, results)
         change_settings(account.pk, {"archive_threshold": number}, actor=SYSTEM)
-        fill_the_queue(account, written.entries)
+        fill_review_queue(account, written.entries)
     fill_rules(account, number)
     fill_calls(account, number)
     return list(written.entries)
 
 
-def fill_the_queue(account: Account, entries: Sequence[MemoryEntry]) -> None:
-    """What stands beside proposals; entries that have it already are left out."""
+def fill_review_queue(account: Account, entries: Sequence[MemoryEntry]) -> None:
+    """Create the rows around proposals, where they are missing."""
     now, common = timezone.now(), {"account": account}
     run = BulkRun.objects.create(deed="approve", actor="system", asked=1, created_at=now, **common)
     for number, entry in enumerate(entries):

@@ -1,4 +1,4 @@
-"""Payloads in every text that an account keeps, as if all its doors had let all of them in."""
+"""Payloads written into every text column of an account."""
 
 import json
 import re
@@ -73,7 +73,7 @@ SHAPES: dict[str, Any] = {
 
 
 def columns_of(model: type[models.Model]) -> "Iterator[models.Field[Any, Any]]":
-    """The columns that hold somebody's words."""
+    """The columns with text of users."""
     for column in model._meta.concrete_fields:
         inner = getattr(column, "base_field", column)
         if not isinstance(inner, models.CharField | models.TextField | models.JSONField):
@@ -89,7 +89,7 @@ def _name(model: type[models.Model], column: "models.Field[Any, Any]") -> str:
 
 @dataclass
 class Planter:
-    """Puts the payloads where `words` stand, and wherever a column is all somebody's words."""
+    """Writes the payloads into every column with text of users."""
 
     intruder: Intruder
     words: Sequence[str]
@@ -101,7 +101,7 @@ class Planter:
                 self._plant_in(model, columns)
 
     def name(self, account: Account, person: User, number: int) -> None:
-        """What stands on every page: the names of the account and of whoever looks at it."""
+        """Set the names shown on every page."""
         name, most = TEXTS[number % len(TEXTS)], 150
         self.intruder.run("UPDATE accounts_account SET name = %s WHERE id = %s", name, account.pk)
         change = "UPDATE accounts_user SET first_name = %s, last_name = %s WHERE id = %s"
@@ -127,7 +127,7 @@ class Planter:
         columns: "Sequence[models.Field[Any, Any]]",
         rows: Sequence[dict[str, Any]],
     ) -> None:
-        """Short columns hold few payloads: so many rows that all of them stand in some."""
+        """Insert rows until short columns hold all payloads."""
         table, pk = model._meta.db_table, model._meta.pk.attname
         for number in range(len(rows), len(TEXTS)):
             row = rows[number % len(rows)]
@@ -149,7 +149,7 @@ class Planter:
         row: dict[str, Any],
         number: int,
     ) -> dict[str, Any]:
-        """What stands in the columns of a row."""
+        """The values of the columns of a row."""
         said: dict[str, Any] = {}
         for column in columns:
             name, room = _name(model, column), _room(column)
@@ -167,7 +167,7 @@ class Planter:
         return said
 
     def _spread(self, value: Any, texts: Sequence[str]) -> Any:
-        """Lists and the keys of objects get an item for each payload, texts hold them all."""
+        """Give lists and objects an item for each payload; texts hold all of them."""
         if isinstance(value, str):
             for word in self.words:
                 value = value.replace(word, " ".join(texts))
@@ -183,7 +183,7 @@ class Planter:
         return value
 
     def _each(self, value: Any, texts: Sequence[str]) -> Sequence[Sequence[str]]:
-        """One at a time, where somebody's words stand in it."""
+        """One payload at a time, if the value contains a placeholder."""
         if any(_holds(value, word) for word in self.words):
             return [[text] for text in texts]
         return [texts]
@@ -196,13 +196,13 @@ def _shaped(value: Any, shape: Any) -> Any:
 
 
 def _room(column: "models.Field[Any, Any]") -> int:
-    """How long a text may be, where not all fit; 0: as long as it likes."""
+    """The length limit of a column in which not all payloads fit, or 0."""
     most = getattr(column, "max_length", None) or 0
     return most if most < len(" ".join(TEXTS)) else 0
 
 
 def packed(number: int, room: int) -> str:
-    """So many payloads as fit: twenty rows hold all of them where three fit, sixty rows always."""
+    """As many payloads as fit; sixty rows hold them all."""
     start = 3 * number + number // 20
     turned = [TEXTS[(start + i) % len(TEXTS)] for i in range(len(TEXTS))]
     text = turned[0]
@@ -214,7 +214,7 @@ def packed(number: int, room: int) -> str:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every text in a value, keys too."""
+    """Every text in a value, including keys."""
     if isinstance(value, Jsonb):
         yield from _strings(value.obj)
     elif isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Keys, members, operations and ledger in the browser: what admins do, and who else may not."""
+"""Pages of keys, members, operations and the ledger."""
 
 import re
 
@@ -28,8 +28,8 @@ def test_only_admins_manage_keys_and_members(reviewer: Client, admin: Client, pa
 
 def test_new_key_is_shown_once_and_works(admin: Client) -> None:
     form = {"name": "support bot", "scopes": ["memory:read"], "expires": "30"}
-    shown = admin.post("/keys/new/", form).content.decode()
-    [secret] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", shown))
+    page = admin.post("/keys/new/", form).content.decode()
+    [secret] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", page))
     health = Client(headers={"authorization": f"Bearer {secret}"}).get("/v1/health")
     assert "pending_embeddings" in health.json()
     assert secret not in admin.get("/keys/").content.decode()
@@ -37,8 +37,8 @@ def test_new_key_is_shown_once_and_works(admin: Client) -> None:
 
 def test_rotated_key_is_replaced(admin: Client, acme: Account) -> None:
     key, old = makers.key(acme)
-    shown = admin.post(f"/keys/{key.pk}/rotate/").content.decode()
-    [new] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", shown))
+    page = admin.post(f"/keys/{key.pk}/rotate/").content.decode()
+    [new] = set(re.findall(r"km_[a-z0-9]+_[\w-]{20,}", page))
     ask = {"query": "tea"}
     for secret, status in ((old, 401), (new, 200)):
         agent = Client(headers={"authorization": f"Bearer {secret}"})
@@ -54,8 +54,8 @@ def test_key_is_rotated_once_in_one_commit(admin: Client, acme: Account) -> None
         diff = Commit.objects.of(acme).get(pk=old.commit_id).diff
     assert sorted(change["op"] for change in diff) == ["ADD", "UPDATE"]
     late, _secret = makers.key(acme, expires_at=timezone.now())
-    for gone in (key, late):
-        assert admin.post(f"/keys/{gone.pk}/rotate/").status_code == 409
+    for removed in (key, late):
+        assert admin.post(f"/keys/{removed.pk}/rotate/").status_code == 409
     assert makers.count(ApiKey, acme) == 3
 
 

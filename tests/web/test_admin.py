@@ -35,11 +35,11 @@ def test_every_model_is_registered() -> None:
 
 @pytest.mark.parametrize("model", MODELS, ids=IDS)
 def test_every_list_has_search_and_filters(model: type[Model]) -> None:
-    shown = admin.site.get_model_admin(model)
+    page = admin.site.get_model_admin(model)
     if model not in (MemorySettings, ContextSettings):  # one row
-        assert shown.search_fields
-        assert shown.date_hierarchy
-    assert len(shown.list_display) > 2
+        assert page.search_fields
+        assert page.date_hierarchy
+    assert len(page.list_display) > 2
 
 
 @pytest.mark.parametrize("of_account", [True, False])
@@ -54,12 +54,12 @@ def test_lists_show_only_rows_of_the_account(
             continue
         with subtests.test(model=model._meta.label):
             answer = superuser.get(address(model))
-            shown = [row.pk for row in answer.context["cl"].result_list]
-            assert superuser.get(address(model, f"{shown[0]}/change/")).status_code == 200
+            page = [row.pk for row in answer.context["cl"].result_list]
+            assert superuser.get(address(model, f"{page[0]}/change/")).status_code == 200
             assert superuser.get(address(model), {"q": "a"}).status_code == 200
             if of_account:
                 ours, theirs = keys(model, acme), keys(model, rival)
-                assert set(shown) == ours
+                assert set(page) == ours
                 stranger = superuser.get(address(model, f"{theirs.pop()}/change/"))
                 assert (stranger.status_code, stranger.headers["Location"]) == (302, "/admin/")
 
@@ -90,7 +90,7 @@ def test_query_count(superuser: Client, acme: Account, subtests: pytest.Subtests
 
 
 def look(client: Client, model: type[Model]) -> tuple[int, int]:
-    """How many rows a list shows, and how many queries it takes."""
+    """Return the number of rows and of queries of a list."""
     with CaptureQueriesContext(connection) as queries:
         answer = client.get(address(model))
     return len(answer.context["cl"].result_list), len(queries)

@@ -24,9 +24,9 @@ def test_rows_are_read_only(superuser: Client, acme: Account, subtests: pytest.S
     fill(acme)
     for model in MODELS:
         with subtests.test(model=model._meta.label):
-            shown = superuser.get(address(model))
-            pk = shown.context["cl"].result_list[0].pk
-            assert "delete_selected" not in html(shown)
+            page = superuser.get(address(model))
+            pk = page.context["cl"].result_list[0].pk
+            assert "delete_selected" not in html(page)
             for tail in ("add/", f"{pk}/change/") if model is not User else ():
                 assert superuser.post(address(model, tail), {}).status_code == 403
             assert (
@@ -58,7 +58,7 @@ def test_action_creates_a_version_and_a_commit(
 
 
 def decide(client: Client, model: type[Model], verb: str, pks: list[Any]) -> str:
-    """Choose rows of a list, and what to do with them. Returns what was said."""
+    """Run an admin action and return the page."""
     body = {"action": verb, "_selected_action": pks}
     answer = client.post(address(model), body, follow=True)
     assert answer.status_code == 200
@@ -67,16 +67,15 @@ def decide(client: Client, model: type[Model], verb: str, pks: list[Any]) -> str
 
 def test_refused_rows_are_reported(superuser: Client, acme: Account) -> None:
     entries = fill(acme)  # active: nobody proposed them
-    said = decide(superuser, MemoryEntry, "approve", [entry.pk for entry in entries])
-    assert "somebody may have decided first" in said
-    assert "rows were changed" not in said
+    text = decide(superuser, MemoryEntry, "approve", [entry.pk for entry in entries])
+    assert "somebody may have decided first" in text
+    assert "rows were changed" not in text
     assert "2 rows were changed." in decide(
         superuser, MemoryEntry, "pin", [entry.pk for entry in entries]
     )
 
 
 def test_each_row_has_its_transaction(committed: str, superuser: Client, acme: Account) -> None:
-    """None holds the chain's lock, or its memory, while the others are made."""
     pks = [entry.pk for entry in fill(acme)]
     assert "2 rows were changed." in decide(superuser, MemoryEntry, "pin", pks)
     with acting(acme), connection.cursor() as cursor:
@@ -89,8 +88,8 @@ def test_each_row_has_its_transaction(committed: str, superuser: Client, acme: A
 def test_row_limit(superuser: Client, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kmapp.web.admin.base.MAX_ROWS_PER_ACTION", 3)
     entries = fill(acme, 4)
-    said = decide(superuser, MemoryEntry, "forget", [entry.pk for entry in entries])
-    assert "at most 3" in said
+    text = decide(superuser, MemoryEntry, "forget", [entry.pk for entry in entries])
+    assert "at most 3" in text
     assert not makers.rows(MemoryEntry, acme, status="forgotten")
 
 
@@ -117,11 +116,11 @@ def test_failed_jobs_are_retried(superuser: Client, acme: Account) -> None:
 
 
 def test_rule_is_promoted_and_rolled_back(superuser: Client, acme: Account) -> None:
-    made = watched(acme)
-    assert "1 row was changed." in decide(superuser, Rule, "count", [made.pk])
-    assert now(made).state == "active"
-    assert "1 row was changed." in decide(superuser, Rule, "roll_back", [made.pk])
-    assert now(made).state == "shadow"
+    new = watched(acme)
+    assert "1 row was changed." in decide(superuser, Rule, "count", [new.pk])
+    assert now(new).state == "active"
+    assert "1 row was changed." in decide(superuser, Rule, "roll_back", [new.pk])
+    assert now(new).state == "shadow"
 
 
 @pytest.mark.parametrize(
@@ -137,24 +136,24 @@ def test_promotion_respects_the_gate(
     superuser: Client, acme: Account, state: str, *, second_person: bool, words: str
 ) -> None:
     gate(acme, second_person=second_person)
-    made = rule(acme, "A rule", state)
-    assert words in decide(superuser, Rule, "count", [made.pk])
-    assert now(made).state == state
+    new = rule(acme, "A rule", state)
+    assert words in decide(superuser, Rule, "count", [new.pk])
+    assert now(new).state == state
 
 
 def test_promotion_needs_a_second_person(superuser: Client, acme: Account) -> None:
-    made = watched(acme)
+    new = watched(acme)
     gate(acme, second_person=True)
-    assert "second person" in decide(superuser, Rule, "count", [made.pk])
-    assert now(made).state == "shadow"
+    assert "second person" in decide(superuser, Rule, "count", [new.pk])
+    assert now(new).state == "shadow"
 
 
 def test_reviewer_can_only_move_drafts_to_shadow(client: Client, acme: Account) -> None:
     client.force_login(staff(acme, "rev", role="reviewer"))
     draft, live = rule(acme, "A draft"), rule(acme, "Live", "active")
-    shown = html(client.get(address(Rule)))
+    page = html(client.get(address(Rule)))
     for verb in ("count", "roll_back", "disable"):
-        assert f'value="{verb}"' not in shown
+        assert f'value="{verb}"' not in page
         decide(client, Rule, verb, [live.pk])
     assert "Only an admin" in decide(client, Rule, "move_to_shadow", [live.pk])
     assert now(live).state == "active"

@@ -27,18 +27,18 @@ def test_empty_list_shows_the_first_command(reviewer: Client) -> None:
 def test_list_is_filtered(reviewer: Client, acme: Account) -> None:
     call(acme, talk(1), agent_id="shop", model="small")
     call(acme, talk(1), agent_id="desk", model="large")
-    for query, shown, hidden in (
+    for query, displayed, hidden in (
         ({}, "shop", "nothing"),
         ({"agent_id": "desk"}, "desk", "shop"),
         ({"model": "small"}, "shop", "desk"),
     ):
-        said = html(reviewer.get("/calls/", query))
-        assert f">{shown}<" in said
-        assert f"<bdi hx-disable>{hidden}<" not in said
+        text = html(reviewer.get("/calls/", query))
+        assert f">{displayed}<" in text
+        assert f"<bdi hx-disable>{hidden}<" not in text
     makers.update(ContextCostReport, acme, {"agent_id": "desk"}, cost="0.0125")
-    said = html(reviewer.get("/calls/", {"cost": "0.012"}))
-    assert ">desk<" in said
-    assert ">shop<" not in said, "of which nobody knows the cost"
+    text = html(reviewer.get("/calls/", {"cost": "0.012"}))
+    assert ">desk<" in text
+    assert ">shop<" not in text, "of which nobody knows the cost"
     for nothing in (
         {"action": "auto_compact"},
         {"variant": "v2"},
@@ -51,40 +51,40 @@ def test_list_is_filtered(reviewer: Client, acme: Account) -> None:
 def test_call_page_shows_decisions(reviewer: Client, acme: Account) -> None:
     fill_calls(acme, 1)
     row = makers.get(ContextCostReport, acme)
-    said = html(reviewer.get(f"/calls/{row.pk}/"))
-    assert "Older turns summarized" in said
-    assert missing(said, "Summary of 5 earlier turns", "Stable prefix", "And the kiln0 now?") == []
+    text = html(reviewer.get(f"/calls/{row.pk}/"))
+    assert "Older turns summarized" in text
+    assert missing(text, "Summary of 5 earlier turns", "Stable prefix", "And the kiln0 now?") == []
     with acting(acme):
         ContextInput.objects.of(acme).delete()
-    said = html(reviewer.get(f"/calls/{row.pk}/"))
-    assert "no longer stored" in said
-    assert "And the kiln0 now?" not in said
+    text = html(reviewer.get(f"/calls/{row.pk}/"))
+    assert "no longer stored" in text
+    assert "And the kiln0 now?" not in text
 
 
 def test_retrieved_text_is_shown(reviewer: Client, acme: Account) -> None:
     [entry] = makers.write(acme, "The kiln is <b>by</b> the pond.", user_id="u")
-    made = call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
-    said = html(reviewer.get(f"/calls/{made.report_id}/"))
-    assert f"/memory/{entry.pk}/" in said
-    assert "The kiln is &lt;b&gt;by&lt;/b&gt; the pond." in said
+    new = call(acme, talk(1), sources=("memory",), within=ArchiveScope(user_id="u"))
+    text = html(reviewer.get(f"/calls/{new.report_id}/"))
+    assert f"/memory/{entry.pk}/" in text
+    assert "The kiln is &lt;b&gt;by&lt;/b&gt; the pond." in text
 
 
 def test_call_is_compared_with_the_previous_one(reviewer: Client, acme: Account) -> None:
     first, second = call(acme, talk(1)), call(acme, talk(2))
-    said = html(reviewer.get(f"/calls/{second.report_id}/"))
-    assert f"?with={first.report_id}" in said
-    said = html(reviewer.get(f"/calls/{second.report_id}/", {"with": str(first.report_id)}))
-    assert "same stable prefix" in said
+    text = html(reviewer.get(f"/calls/{second.report_id}/"))
+    assert f"?with={first.report_id}" in text
+    text = html(reviewer.get(f"/calls/{second.report_id}/", {"with": str(first.report_id)}))
+    assert "same stable prefix" in text
     assert reviewer.get(f"/calls/{second.report_id}/", {"with": "x"}).status_code == 404
 
 
 def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
-    made = [call(acme, talk(3)) for _ in range(12)]
+    new = [call(acme, talk(3)) for _ in range(12)]
     reviewer.get("/calls/")
     with max_queries(16):
         assert reviewer.get("/calls/").status_code == 200
     with max_queries(20):
-        assert reviewer.get(f"/calls/{made[-1].report_id}/").status_code == 200
+        assert reviewer.get(f"/calls/{new[-1].report_id}/").status_code == 200
 
 
 def test_empty_list_explains_comparisons(reviewer: Client) -> None:
@@ -99,12 +99,12 @@ def test_comparison_is_started_followed_and_shown(reviewer: Client, acme: Accoun
     answer = reviewer.post("/calls/comparisons/new/", form)
     assert answer.status_code == 302
     place = answer["Location"]
-    said = page(reviewer.get(place))
-    assert "data-poll" in said
+    text = page(reviewer.get(place))
+    assert "data-poll" in text
     settle()
-    said = page(reviewer.get(place))
-    assert "data-poll" not in said
-    assert missing(said, "Maximum tokens for retrieved texts: ", f"memory:{entry.pk}") == []
+    text = page(reviewer.get(place))
+    assert "data-poll" not in text
+    assert missing(text, "Maximum tokens for retrieved texts: ", f"memory:{entry.pk}") == []
     assert "No calls match this filter." in page(reviewer.get(place, {"show": "no_longer_fitting"}))
     followed = reviewer.get(f"{place}progress/")
     assert "calls losing evidence" in page(followed)
@@ -115,8 +115,8 @@ def test_comparison_is_started_followed_and_shown(reviewer: Client, acme: Accoun
 
 def test_invalid_fields_are_reported(reviewer: Client, acme: Account) -> None:
     form = {"calls": "100", "left-protected_turns": "0", "right-min_score": "2"}
-    said = page(reviewer.post("/calls/comparisons/new/", form), 422)
-    assert said.count("field-error") == 2
+    text = page(reviewer.post("/calls/comparisons/new/", form), 422)
+    assert text.count("field-error") == 2
     assert not makers.rows(ContextComparison, acme)
 
 
@@ -129,29 +129,29 @@ def test_empty_period(reviewer: Client, acme: Account) -> None:
 def test_every_breakdown_is_shown(reviewer: Client, acme: Account) -> None:
     priced(acme, small={"input": 2})
     call(acme, talk(1), agent_id="<shop>", model="small", tools=[tool("read_file")])
-    for by, said in (
+    for by, text in (
         ("section", "Conversation"),
         ("agent", "&lt;shop&gt;"),
         ("tool", "read_file"),
         ("model", "/calls/?model=small"),
         ("variant", "v1"),
     ):
-        assert said in page(reviewer.get("/calls/costs/", {"by": by}))
+        assert text in page(reviewer.get("/calls/costs/", {"by": by}))
 
 
 def test_agents_are_paginated(reviewer: Client, acme: Account) -> None:
     for number in range(52):
         call(acme, talk(1), agent_id=f"agent-{number}")
-    said = page(reviewer.get("/calls/costs/", {"by": "agent"}))
-    assert missing(said, "1 to 50 of 52", "all others") == []
+    text = page(reviewer.get("/calls/costs/", {"by": "agent"}))
+    assert missing(text, "1 to 50 of 52", "all others") == []
     assert "51 to 52 of 52" in page(reviewer.get("/calls/costs/", {"by": "agent", "page": "2"}))
 
 
 def test_savings_are_listed(reviewer: Client, acme: Account) -> None:
     for number in range(20):
         call(acme, talk(1), within=ArchiveScope(conversation_id=f"c{number}"), tools=[tool("dig")])
-    said = page(reviewer.get("/calls/costs/"))
-    assert "Offered in 20 calls but never called." in said
+    text = page(reviewer.get("/calls/costs/"))
+    assert "Offered in 20 calls but never called." in text
 
 
 def test_rejects_an_invalid_period(reviewer: Client) -> None:
@@ -159,18 +159,18 @@ def test_rejects_an_invalid_period(reviewer: Client) -> None:
 
 
 def test_period_is_translated(reviewer: Client) -> None:
-    for language, said in (("en", "30 days"), ("zh-hans", "30 天")):
+    for language, text in (("en", "30 days"), ("zh-hans", "30 天")):
         reviewer.cookies["django_language"] = language
-        assert said in page(reviewer.get("/calls/costs/"))
+        assert text in page(reviewer.get("/calls/costs/"))
 
 
-def kept(account: Account) -> ContextSettings:
+def stored(account: Account) -> ContextSettings:
     with acting(account):
         return ContextSettings.objects.get_or_default(account.pk)
 
 
-def saved(admin: Client, section: str, version: int, **said: Any) -> Any:
-    form = {"section": section, "version": str(version), "reason": "Because.", **said}
+def saved(admin: Client, section: str, version: int, **text: Any) -> Any:
+    form = {"section": section, "version": str(version), "reason": "Because.", **text}
     return admin.post("/calls/settings/set/", form)
 
 
@@ -180,7 +180,7 @@ def test_every_section_can_be_saved(admin: Client, acme: Account) -> None:
     assert saved(admin, "inputs", 1, inputs_days="7").status_code == 302
     assert saved(admin, "prices", 2, prices="small 0.25 2 0.025\nlarge 3\n").status_code == 302
     assert saved(admin, "variants", 3, v1="60", v2="40").status_code == 302
-    row = kept(acme)
+    row = stored(acme)
     assert row.policy == {"protected_turns": 4, "prune": [], "compact": False, "min_score": 0.5}
     assert row.inputs_days == 7
     assert row.prices == {
@@ -188,27 +188,27 @@ def test_every_section_can_be_saved(admin: Client, acme: Account) -> None:
         "large": {"input": 3},
     }
     assert row.variants == {"v1": 60, "v2": 40}
-    said = page(admin.get("/calls/settings/"))
-    assert missing(said, "small 0.25 2 0.025", 'value="60"', 'value="4"', "Because.") == []
+    text = page(admin.get("/calls/settings/"))
+    assert missing(text, "small 0.25 2 0.025", 'value="60"', 'value="4"', "Because.") == []
     for changed in ("v1 60 %, v2 40 %", "large 3; small 0.25 2 0.025", "Old tool results:"):
-        assert changed in said
+        assert changed in text
     assert makers.count(Commit, acme) >= 4
     assert saved(admin, "policy", 4).status_code == 302
-    assert kept(acme).policy == {}
+    assert stored(acme).policy == {}
 
 
 def test_invalid_settings_are_rejected(admin: Client, acme: Account) -> None:
-    for section, said in (
+    for section, text in (
         ("policy", {"protected_turns": "0"}),
         ("inputs", {"inputs_days": "0"}),
         ("prices", {"prices": "small cheap"}),
         ("prices", {"prices": "small -1"}),
         ("variants", {"v1": "60"}),
     ):
-        assert "field-error" in page(saved(admin, section, 0, **said), 422)
+        assert "field-error" in page(saved(admin, section, 0, **text), 422)
     assert saved(admin, "weather", 0).status_code == 400
     assert saved(admin, "inputs", 3, inputs_days="7").status_code == 409
-    assert kept(acme).version == 0
+    assert stored(acme).version == 0
 
 
 def test_reviewer_cannot_change_settings(client: Client, alice: User) -> None:
@@ -220,10 +220,10 @@ def test_reviewer_cannot_change_settings(client: Client, alice: User) -> None:
 def test_variants_are_compared(admin: Client, acme: Account) -> None:
 
     assert "Variants split and rank documents" in page(admin.get("/calls/variants/"))
-    made = call(acme, talk(1))
+    new = call(acme, talk(1))
     assert "No outcomes reported yet" in page(admin.get("/calls/variants/"))
     with acting(acme):
-        record_outcome(acme.pk, made.report_id, {"success": True, "latency_ms": 1_234})
-    said = page(admin.get("/calls/variants/"))
-    assert missing(said, "1 of 1", "1,234") == []
+        record_outcome(acme.pk, new.report_id, {"success": True, "latency_ms": 1_234})
+    text = page(admin.get("/calls/variants/"))
+    assert missing(text, "1 of 1", "1,234") == []
     assert "Nothing matches" in page(admin.get("/calls/variants/", {"agent_id": "x"}))

@@ -1,4 +1,4 @@
-"""The pages of calls in a browser: readable by everybody, in both languages and themes."""
+"""Call pages are accessible in both languages and themes."""
 
 from datetime import timedelta
 
@@ -33,8 +33,8 @@ def test_call_pages_are_accessible(visitor: Visitor, acme: Account, alice: User)
     makers.write(acme, "The kiln is by the pond.", user_id="u")
     within = ArchiveScope(user_id="u", conversation_id="c")
     call(acme, talk(1), sources=("memory",), within=within, tools=[TOOL], model="small")
-    made = call(acme, talk(2), sources=("memory",), within=within, tools=[TOOL], agent_id="desk")
-    path = f"/calls/{made.report_id}/"
+    new = call(acme, talk(2), sources=("memory",), within=within, tools=[TOOL], agent_id="desk")
+    path = f"/calls/{new.report_id}/"
     assert visitor.inspect("/calls/") == []
     assert visitor.inspect(path) == []
     visitor.go(path)
@@ -59,12 +59,12 @@ def test_comparison_pages_are_accessible(visitor: Visitor, acme: Account, alice:
     fill_days(acme)
     right = Changes(policy={"head": 200, "tail": 0}, window=2_500, reserve=100)
     with acting(acme):
-        made = start_comparison(
+        new = start_comparison(
             acme.pk, SYSTEM, ComparisonRequest(left=NO_CHANGES, right=right, calls=100)
         )
-    path = f"/calls/comparisons/{made.pk}/"
+    path = f"/calls/comparisons/{new.pk}/"
     assert visitor.inspect(path) == []
-    run_comparison(acme.pk, made.pk)
+    run_comparison(acme.pk, new.pk)
     assert visitor.inspect(path) == []
     assert visitor.inspect("/calls/comparisons/") == []
     assert visitor.inspect("/calls/comparisons/new/") == []
@@ -80,20 +80,20 @@ def test_settings_pages_are_accessible(visitor: Visitor, acme: Account, ada: Use
     with acting(acme):
         change_settings(acme.pk, {"variants": {"v1": 60, "v3": 40}}, actor=SYSTEM, reason="Try.")
         for at, row in enumerate(ContextCostReport.objects.of(acme)):
-            told = {"success": at % 5 > 0, "latency_ms": 700 + 31 * at}
-            record_outcome(acme.pk, row.pk, told)
+            result = {"success": at % 5 > 0, "latency_ms": 700 + 31 * at}
+            record_outcome(acme.pk, row.pk, result)
     assert visitor.inspect("/calls/variants/") == []
     assert visitor.inspect("/calls/settings/") == []
     visitor.shoot(variants="/calls/variants/", settings="/calls/settings/")
 
 
 def fill_days(account: Account) -> None:
-    """Some weeks of calls of many agents, with a tool that nobody calls."""
+    """Some weeks of calls of many agents, with a tool that is never called."""
     priced(account, small={"input": 2, "cached": 0.5, "output": 8})
     tools = [tool("search_manual"), tool("book_room", words=400)]
     for ago in range(24):
         for number in range(1 + ago * 7 % 4):
-            made = call(
+            new = call(
                 account,
                 talk(1 + (ago + number) % 5),
                 agent_id=f"agent-{(ago + number) % 11}",
@@ -103,5 +103,5 @@ def fill_days(account: Account) -> None:
                 sections=[Section(name="manners", text=f"Be kind on day {ago}. " * 40)],
             )
             with acting(account):
-                rows = ContextCostReport.objects.of(account).filter(pk=made.report_id)
+                rows = ContextCostReport.objects.of(account).filter(pk=new.report_id)
                 rows.update(created_at=timezone.now() - timedelta(days=ago))

@@ -31,9 +31,9 @@ def names(entries: list[polib.POEntry]) -> set[tuple[str | None, str]]:
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_catalogues_are_complete(locale: str) -> None:
-    kept = catalogue(locale)
-    assert [entry.msgid for entry in kept.untranslated_entries()] == []
-    assert [entry.msgid for entry in kept.fuzzy_entries()] == []
+    saved = catalogue(locale)
+    assert [entry.msgid for entry in saved.untranslated_entries()] == []
+    assert [entry.msgid for entry in saved.fuzzy_entries()] == []
 
 
 @pytest.mark.parametrize("locale", LOCALES)
@@ -66,6 +66,6 @@ def test_source_messages_are_in_the_catalogues(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "django", "makemessages", "--locale", "en", "--verbosity", "0"]
     environment = {"PATH": os.environ["PATH"]}  # without settings, it reads what lies here
     subprocess.run(command, cwd=tmp_path, env=environment, check=True)
-    found = names(polib.pofile(str(tmp_path / "locale" / "en" / "LC_MESSAGES" / "django.po")))
+    result = names(polib.pofile(str(tmp_path / "locale" / "en" / "LC_MESSAGES" / "django.po")))
     for locale in LOCALES:
-        assert names(catalogue(locale)) == found
+        assert names(catalogue(locale)) == result

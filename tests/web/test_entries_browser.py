@@ -1,4 +1,4 @@
-"""The list and the page of a memory in a browser: by keyboard, in place, and seen by everybody."""
+"""The list and the page of a memory in a browser."""
 
 import pytest
 from playwright.sync_api import expect
@@ -70,7 +70,7 @@ def test_memory_pages_are_accessible(
 ) -> None:
     said_by_another(acme, entries[0], "The gate opens at ten.")
     visitor.sign_in(ada)
-    wrong = []
+    errors = []
     for path in (
         "/memory/?column=run&column=importance&column=updated&tier=odd",
         f"/memory/{entries[0].pk}/?from=1&to=2&at=2027-01-01T00:00",
@@ -78,5 +78,5 @@ def test_memory_pages_are_accessible(
         f"/memory/erase/?id={entries[0].pk}",
         "/memory/forget/?status=active",
     ):
-        wrong += visitor.inspect(path)
-    assert wrong == []
+        errors += visitor.inspect(path)
+    assert errors == []

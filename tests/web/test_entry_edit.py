@@ -1,4 +1,4 @@
-"""Correcting in place: only what changed, only what was seen, and nothing typed is lost."""
+"""Editing a memory, conflicts and undo."""
 
 from typing import Any
 
@@ -23,8 +23,8 @@ def entry(acme: Account) -> MemoryEntry:
 
 
 def form(content: str = "The gate opens at nine.", version: int = 1, **more: Any) -> dict[str, Any]:
-    said = {"version": version, "content": content, "title": "Gate", "kind": "fact", "tags": "gate"}
-    return said | more
+    text = {"version": version, "content": content, "title": "Gate", "kind": "fact", "tags": "gate"}
+    return text | more
 
 
 def now(account: Account, entry: MemoryEntry) -> MemoryEntry:
@@ -49,20 +49,20 @@ def test_stale_edit_shows_a_diff(reviewer: Client, acme: Account, entry: MemoryE
     answer = reviewer.post(
         address, form("The gate opens at eleven.", title="Main gate", reason="heard")
     )
-    said = html(answer)
+    text = html(answer)
     assert answer.status_code == 409
-    assert "Nothing was saved, and your input is still here." in said
-    for shown in ("<ins>ten</ins>", "<ins>eleven</ins>", "both of you changed it", "Alice"):
-        assert shown in said
+    assert "Nothing was saved, and your input is still here." in text
+    for page in ("<ins>ten</ins>", "<ins>eleven</ins>", "both of you changed it", "Alice"):
+        assert page in text
     # The form goes on: my text, my title, their tags, my reason, and the version that is there.
-    for kept in (
+    for saved in (
         "The gate opens at eleven.</textarea>",
         'value="Main gate"',
         'value="gate, new"',
         'value="heard"',
         'name="version" value="2"',
     ):
-        assert kept in said
+        assert saved in text
     assert now(acme, entry).version == 2
     merged = form("The gate opens at eleven.", 2, title="Main gate", tags="gate, new")
     assert reviewer.post(address, merged).status_code == 302
@@ -78,13 +78,13 @@ def test_refused_edit_keeps_the_input(reviewer: Client, entry: MemoryEntry) -> N
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "errors",
     [{"content": " "}, {"version": "x"}, {"version": 0}, {"kind": "odd"}, {"title": "x" * 501}],
 )
 def test_rejects_invalid_forms(
-    reviewer: Client, acme: Account, entry: MemoryEntry, wrong: dict[str, Any]
+    reviewer: Client, acme: Account, entry: MemoryEntry, errors: dict[str, Any]
 ) -> None:
-    answer = reviewer.post(f"/memory/{entry.pk}/edit/", form() | wrong)
+    answer = reviewer.post(f"/memory/{entry.pk}/edit/", form() | errors)
     assert answer.status_code == 422
     assert now(acme, entry).version == 1
 
@@ -96,15 +96,15 @@ def test_rejects_an_unknown_version(reviewer: Client, entry: MemoryEntry) -> Non
 def test_row_edit_returns_the_row(reviewer: Client, entry: MemoryEntry) -> None:
     here = {**HTMX, "HX-Current-URL": "http://testserver/memory/?column=importance"}
     address = f"/memory/{entry.pk}/edit/?row"
-    asked = html(reviewer.get(address, headers=here))
-    assert "<html" not in asked
-    assert f'hx-post="{address}"' in asked
+    query = html(reviewer.get(address, headers=here))
+    assert "<html" not in query
+    assert f'hx-post="{address}"' in query
     answer = reviewer.post(address, form("The gate opens at ten."), headers=here)
-    said = html(answer)
+    text = html(answer)
     assert answer.headers["HX-Retarget"] == f"#entry-{entry.pk}"
-    assert 'data-label="Importance"' in said
-    assert 'data-label="Status"' not in said
-    assert missing(said, "at ten.", "Undo") == []
+    assert 'data-label="Importance"' in text
+    assert 'data-label="Status"' not in text
+    assert missing(text, "at ten.", "Undo") == []
 
 
 def test_page_edit_redirects_to_the_page(reviewer: Client, entry: MemoryEntry) -> None:

@@ -1,4 +1,4 @@
-"""The list of memories: narrowed, sought by keywords and meaning, in the columns a person wants."""
+"""The list of memories: search, filters and columns."""
 
 from typing import Any
 
@@ -19,43 +19,42 @@ from tests.web.pages import HTMX, html
 from tests.web.test_entries import remember
 
 
-def shown(desk: Client, **query: Any) -> str:
-    return html(desk.get("/memory/", query, headers=HTMX))
+def listed(client: Client, **query: Any) -> str:
+    return html(client.get("/memory/", query, headers=HTMX))
 
 
 def test_search_by_words_in_both_languages(reviewer: Client, acme: Account) -> None:
     remember(acme, "Lin likes oolong tea.", "林喜欢乌龙茶。", "Ben plays chess.")
-    assert "oolong" in shown(reviewer, q="oolong")
-    assert "Ben" not in shown(reviewer, q="oolong")
-    assert "林喜欢" in shown(reviewer, q="乌龙茶")
+    assert "oolong" in listed(reviewer, q="oolong")
+    assert "Ben" not in listed(reviewer, q="oolong")
+    assert "林喜欢" in listed(reviewer, q="乌龙茶")
 
 
 def test_search_by_meaning(committed: str, reviewer: Client, acme: Account) -> None:
     remember(acme, "The dog barked all night and nobody slept.", "Invoices are due on Friday.")
     makers.settle()
-    said = shown(reviewer, q="a noisy puppy kept everyone awake")
-    assert missing(said, "dog barked", "by keywords and meaning") == []
+    text = listed(reviewer, q="a noisy puppy kept everyone awake")
+    assert missing(text, "dog barked", "by keywords and meaning") == []
 
 
 def test_search_without_embedder(reviewer: Client, acme: Account, settings: Settings) -> None:
     settings.EMBEDDING_BASE_URL = "http://127.0.0.1:9/v1"
     remember(acme, "Lin likes oolong tea.")
-    said = shown(reviewer, q="oolong")
-    assert missing(said, "oolong tea", "by keywords only") == []
+    text = listed(reviewer, q="oolong")
+    assert missing(text, "oolong tea", "by keywords only") == []
 
 
 def test_search_covers_every_user_and_status(reviewer: Client, acme: Account) -> None:
-    """Of every user and status: only the filters narrow."""
     [one] = remember(acme, "Ada keeps bees.", user_id="ada", client_id="bees-1")
     [two] = remember(acme, "Ben keeps bees.", user_id="ben", run_id="r", visibility="conversation")
     makers.update(MemoryEntry, acme, {"pk": two.pk}, status="forgotten")
-    said = shown(reviewer, q="bees")
-    assert missing(said, "Ada", "Ben") == []
-    assert "Ada" not in shown(reviewer, q="bees", status="forgotten")
+    text = listed(reviewer, q="bees")
+    assert missing(text, "Ada", "Ben") == []
+    assert "Ada" not in listed(reviewer, q="bees", status="forgotten")
     for name in (str(one.pk), "bees-1"):
-        said = shown(reviewer, q=name)
-        assert "Ada" in said
-        assert "Ben" not in said
+        text = listed(reviewer, q=name)
+        assert "Ada" in text
+        assert "Ben" not in text
 
 
 def test_list_is_filtered(reviewer: Client, acme: Account) -> None:
@@ -80,9 +79,9 @@ def test_list_is_filtered(reviewer: Client, acme: Account) -> None:
         ({"since": "2026-01-02", "until": "2026-01-02"}, True),
         ({"since": "2026-01-03"}, False),
     ]:
-        said = shown(reviewer, **query)
-        assert ("A fact." in said, "An event." in said) == (fact_is_shown, not fact_is_shown), query
-    assert "Nothing matches" in shown(reviewer, embedding="READY")
+        text = listed(reviewer, **query)
+        assert ("A fact." in text, "An event." in text) == (fact_is_shown, not fact_is_shown), query
+    assert "Nothing matches" in listed(reviewer, embedding="READY")
 
 
 def test_fragment_and_page_differ(reviewer: Client, acme: Account) -> None:
@@ -97,14 +96,14 @@ def test_fragment_and_page_differ(reviewer: Client, acme: Account) -> None:
 
 def test_columns_are_selected(reviewer: Client, acme: Account) -> None:
     remember(acme, "A fact.", agent_id="bot-7", run_id="run-7")
-    assert "run-7" not in shown(reviewer)
-    said = shown(reviewer, column=["run", "importance"])
-    assert missing(said, "run-7", ">Importance<") == []
-    assert ">Status<" not in said
+    assert "run-7" not in listed(reviewer)
+    text = listed(reviewer, column=["run", "importance"])
+    assert missing(text, "run-7", ">Importance<") == []
+    assert ">Status<" not in text
 
 
 @pytest.mark.parametrize(
-    ("said", "left_out", "query"),
+    ("text", "left_out", "query"),
     [
         ("", [], ""),
         ("kind=fact&page=3&view=x", [], "kind=fact"),
@@ -115,20 +114,20 @@ def test_columns_are_selected(reviewer: Client, acme: Account) -> None:
     ],
 )
 def test_unknown_filters_are_named(
-    acme: Account, said: str, left_out: list[str], query: str
+    acme: Account, text: str, left_out: list[str], query: str
 ) -> None:
-    listing = Listing.of(acme.pk, QueryDict(said))
+    listing = Listing.of(acme.pk, QueryDict(text))
     assert (listing.left_out, listing.query) == (left_out, query)
     again = Listing.of(acme.pk, QueryDict(listing.query))
     assert (again.left_out, again.query) == ([], query)
-    if "column" not in said:
+    if "column" not in text:
         assert again.columns == USUAL
 
 
 def test_page_names_ignored_parameters(reviewer: Client, acme: Account) -> None:
     remember(acme, "A fact.")
-    said = shown(reviewer, kind="odd", colour="<b>")
-    assert missing(said, "not recognized", "colour", "A fact.") == []
+    text = listed(reviewer, kind="odd", colour="<b>")
+    assert missing(text, "not recognized", "colour", "A fact.") == []
 
 
 @pytest.mark.parametrize("word", ["\x00", "x" * 5000, "%", "' OR 1=1", "🙂", "\ufffd", "a:b&c|d!"])
@@ -155,9 +154,9 @@ def test_query_count(
 
 def test_second_page(reviewer: Client, acme: Account) -> None:
     remember(acme, *(f"Tea number {n}." for n in range(60)))
-    said = shown(reviewer, page="2", sort="created_at")
-    assert missing(said, "51 to 60 of 60", "Tea number 59.") == []
-    assert "Tea number 9." not in said
+    text = listed(reviewer, page="2", sort="created_at")
+    assert missing(text, "51 to 60 of 60", "Tea number 59.") == []
+    assert "Tea number 9." not in text
 
 
 def test_result_limit(reviewer: Client, acme: Account, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,5 +164,5 @@ def test_result_limit(reviewer: Client, acme: Account, monkeypatch: pytest.Monke
         monkeypatch.setattr(f"{module}.MOST", 5)
     monkeypatch.setattr("memory.retrieval.admin_search.CANDIDATES", 3)
     remember(acme, *(f"Tea number {n}." for n in range(9)))
-    said = shown(reviewer, q="tea")
-    assert missing(said, "Only the top 5 results are shown.", "1 to 5 of 5") == []
+    text = listed(reviewer, q="tea")
+    assert missing(text, "Only the top 5 results are shown.", "1 to 5 of 5") == []

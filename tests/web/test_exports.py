@@ -1,4 +1,4 @@
-"""Exports of what is filtered: whole, harmless, on record, and read back without a difference."""
+"""Exports of filtered memories as CSV and NDJSON."""
 
 import csv
 import io
@@ -22,15 +22,15 @@ from tests import makers
 from tests.web.test_entries import remember
 
 
-def taken(desk: Client, form: str, query: str = "") -> bytes:
-    answer = desk.post(f"/memory/export/?{query}", {"form": form})
+def export_bytes(client: Client, form: str, query: str = "") -> bytes:
+    answer = client.post(f"/memory/export/?{query}", {"form": form})
     assert answer.status_code == 200
     assert "attachment" in answer.headers["Content-Disposition"]
     return b"".join(answer)
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "text"),
     [
         ("plain", "plain"),
         ("=1+1", "'=1+1"),
@@ -51,8 +51,8 @@ def taken(desk: Client, form: str, query: str = "") -> bytes:
         ([{"a": 1}], '[{"a": 1}]'),
     ],
 )
-def test_cells_are_not_formulas(value: Any, said: str) -> None:
-    assert cell(value) == said
+def test_cells_are_not_formulas(value: Any, text: str) -> None:
+    assert cell(value) == text
 
 
 def test_csv_contains_filtered_entries(committed: str, reviewer: Client, acme: Account) -> None:
@@ -60,19 +60,21 @@ def test_csv_contains_filtered_entries(committed: str, reviewer: Client, acme: A
     remember(acme, odd, "A fact.", kind="fact", tags=["@tag"], metadata={"a": 1})
     remember(acme, "An event.", kind="event")
     makers.settle()
-    raw = taken(reviewer, "csv", "kind=fact&sort=created_at")
+    raw = export_bytes(reviewer, "csv", "kind=fact&sort=created_at")
     rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"))))
     assert list(rows[0]) == list(COLUMNS)
     assert [row["text"] for row in rows] == [f"'{odd}", "A fact."]
     assert rows[0]["tags"] == "'@tag"
     assert b"embedding" not in raw
-    found = list(csv.DictReader(io.StringIO(taken(reviewer, "csv", "q=event").decode("utf-8-sig"))))
-    assert found[0]["text"] == "An event."
+    result = list(
+        csv.DictReader(io.StringIO(export_bytes(reviewer, "csv", "q=event").decode("utf-8-sig")))
+    )
+    assert result[0]["text"] == "An event."
 
 
 def test_export_is_recorded(reviewer: Client, acme: Account, alice: User) -> None:
     remember(acme, "A fact.", "Another.")
-    taken(reviewer, "csv", "kind=fact")
+    export_bytes(reviewer, "csv", "kind=fact")
     with acting(acme):
         export = MemoryExport.objects.get()
         assert (export.form, export.number, export.query) == ("csv", 2, "kind=fact")
@@ -99,11 +101,11 @@ def test_ndjson_round_trip(
         NewEntry(text="Three.", client_id="c", user_id="u", kind="event"),
         edges=[makers.edge("part_of", "a", "b"), makers.edge("mentions", "a", "c")],
     )
-    raw = taken(reviewer, "ndjson", "kind=fact")
+    raw = export_bytes(reviewer, "ndjson", "kind=fact")
     lines = [json.loads(line) for line in raw.splitlines()]
     assert [line["object"] for line in lines] == ["memories", "entry", "entry", "edge"]
     # All of it, into an installation that has nothing yet.
-    whole = taken(reviewer, "ndjson", "sort=created_at")
+    whole = export_bytes(reviewer, "ndjson", "sort=created_at")
     assert {*whole.splitlines()} == {*b"".join(export(acme.pk)).splitlines()}
     (tmp_path / "all.ndjson").write_bytes(whole)
     with acting(acme):
@@ -122,6 +124,6 @@ def test_ndjson_round_trip(
 
 
 def erase_all(account: Account) -> None:
-    """So that the ids are free for another account of this installation."""
+    """Free the ids for another account."""
     with acting(account):
         MemoryEntry.objects.of(account).delete()

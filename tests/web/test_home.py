@@ -1,4 +1,4 @@
-"""The home page: what needs a person, what today brought, what happened; cheap to ask again."""
+"""The panels of the home page."""
 
 import pytest
 from django.test import Client
@@ -39,11 +39,11 @@ def test_panel_counts_pending_work(
     with acting(acme):
         pin(makers.decision(tea))
     with max_queries(20):
-        shown = panel(reviewer)
-    assert '<a href="/memory/?sort=-created_at">2</a>' in shown
-    assert '<a href="/memory/?embedding=PENDING">2</a>' in shown
-    assert "oldest: <time" in " ".join(shown.split())
-    assert missing(shown, "pinned", "kmapp (system)", "&lt;b&gt;Tea") == []
+        displayed = panel(reviewer)
+    assert '<a href="/memory/?sort=-created_at">2</a>' in displayed
+    assert '<a href="/memory/?embedding=PENDING">2</a>' in displayed
+    assert "oldest: <time" in " ".join(displayed.split())
+    assert missing(displayed, "pinned", "kmapp (system)", "&lt;b&gt;Tea") == []
     makers.settle()
     assert '<a href="/memory/?embedding=PENDING">0</a>' in panel(reviewer)
 
@@ -58,10 +58,10 @@ def test_rule_panel_counts(
     )
     fill_rules(acme, number)
     with max_queries(14):
-        shown = reviewer.get("/rules/summary/", headers=HTMX).content.decode()
-    assert f'<a href="/rules/">{number}</a>' in shown
-    assert f'<a href="/rules/?suggestion=promote">{number}</a>' in shown
-    assert "rules performing poorly" not in shown, "what is nothing takes no place"
+        displayed = reviewer.get("/rules/summary/", headers=HTMX).content.decode()
+    assert f'<a href="/rules/">{number}</a>' in displayed
+    assert f'<a href="/rules/?suggestion=promote">{number}</a>' in displayed
+    assert "rules performing poorly" not in displayed, "what is nothing takes no place"
 
 
 @pytest.mark.parametrize("address", PANELS)

@@ -1,4 +1,4 @@
-"""The recall lab: what an agent gets, how each score adds up, what missed and why."""
+"""The recall lab."""
 
 import re
 from collections.abc import Sequence
@@ -33,13 +33,13 @@ NOW = datetime(2026, 5, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def hit(*, score: float = 0.5, **said: Any) -> Hit:
-    entry = MemoryEntry(content="Tea.", **{"status": "active", "visibility": "user", **said})
+def hit(*, score: float = 0.5, **content: Any) -> Hit:
+    entry = MemoryEntry(content="Tea.", **{"status": "active", "visibility": "user", **content})
     return Hit(entry=entry, score=score, parts={}, ready=True)
 
 
 @pytest.mark.parametrize(
-    ("said", "visible", "why"),
+    ("content", "visible", "why"),
     [
         ({}, True, ["beyond the limit"]),
         ({}, False, ["not visible"]),
@@ -54,10 +54,10 @@ def hit(*, score: float = 0.5, **said: Any) -> Hit:
         ({"score": 0.1, "status": "proposed"}, True, ["not approved", "below the minimum score"]),
     ],
 )
-def test_reasons_for_near_misses(said: dict[str, Any], *, visible: bool, why: list[str]) -> None:
-    found = reasons(hit(**said), Search(query="tea", min_score=0.2), visible=visible, now=NOW)
-    assert [any(word in str(reason) for reason in found) for word in why] == [True] * len(why)
-    assert len(found) == len(why)
+def test_reasons_for_near_misses(content: dict[str, Any], *, visible: bool, why: list[str]) -> None:
+    hits = reasons(hit(**content), Search(query="tea", min_score=0.2), visible=visible, now=NOW)
+    assert [any(word in str(reason) for reason in hits) for word in why] == [True] * len(why)
+    assert len(hits) == len(why)
 
 
 @pytest.mark.parametrize(
@@ -79,10 +79,10 @@ def test_bar_ends_at_the_sum(parts: dict[str, float]) -> None:
 
 
 @pytest.fixture
-def stocked(
+def tea(
     acme: Account, rival: Account, provider: FakeProvider, settings: Settings
 ) -> dict[str, MemoryEntry]:
-    """What agents know of tea, and some things they are not told."""
+    """Memories about tea, some of them hidden."""
     settings.EMBEDDING_DEADLINE = 30  # on a busy machine, too, the question has a meaning
     makers.write(rival, "Rival tea is served at noon.", user_id="ada")
     new = {
@@ -100,16 +100,16 @@ def stocked(
     return names
 
 
-def test_lab_search_matches_the_api(acme: Account, stocked: dict[str, MemoryEntry]) -> None:
-    asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
-    trial = try_out(acme.pk, Question(search=asked, most=2))
-    told = [(one.hit.entry.pk, one.hit.score) for one in trial.hits]
-    assert told == [(each.entry.pk, each.score) for each in search(acme.pk, asked).hits]
+def test_lab_search_matches_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
+    query = Search(query="when is tea served", viewer=Viewer(user_id="ada"), limit=2)
+    trial = try_out(acme.pk, Question(search=query, most=2))
+    result = [(one.hit.entry.pk, one.hit.score) for one in trial.hits]
+    assert result == [(each.entry.pk, each.score) for each in search(acme.pk, query).hits]
     missed = {one.hit.entry.pk: [str(why) for why in one.reasons] for one in trial.missed}
-    assert missed.keys() == {stocked[name].pk for name in stocked} - {pk for pk, _score in told}
-    assert missed[stocked["lins"].pk] == ["not visible to this user, agent or run"]
-    assert missed[stocked["gone"].pk] == ["forgotten"]
-    assert missed[stocked["late"].pk] == ["expired"]
+    assert missed.keys() == {tea[name].pk for name in tea} - {pk for pk, _score in result}
+    assert missed[tea["lins"].pk] == ["not visible to this user, agent or run"]
+    assert missed[tea["gone"].pk] == ["forgotten"]
+    assert missed[tea["late"].pk] == ["expired"]
     assert trial.tokens == sum(one.tokens for one in trial.hits) > 0
     for each in [one.hit for one in trial.hits] + [one.hit for one in trial.missed]:
         assert sum(each.parts.values()) == pytest.approx(each.score, abs=1e-6)
@@ -119,17 +119,17 @@ def test_lab_search_matches_the_api(acme: Account, stocked: dict[str, MemoryEntr
     assert alone.missed[0].hit.parts["dense"] == 0
 
 
-def test_lab_endpoints_match_the_api(acme: Account, stocked: dict[str, MemoryEntry]) -> None:
-    noon, far = (EdgeEnd(id=stocked[name].pk) for name in ("noon", "far"))
+def test_lab_endpoints_match_the_api(acme: Account, tea: dict[str, MemoryEntry]) -> None:
+    noon, far = (EdgeEnd(id=tea[name].pk) for name in ("noon", "far"))
     makers.write(acme, edges=[NewEdge(type="related_to", src=noon, dst=far, weight=1)])
-    asked = Search(query="when is tea served", viewer=Viewer(user_id="ada"))
-    block = inject(acme.pk, asked, most=2)
-    trial = try_out(acme.pk, Question(search=asked, endpoint=Endpoint.INJECT, most=2))
+    query = Search(query="when is tea served", viewer=Viewer(user_id="ada"))
+    block = inject(acme.pk, query, most=2)
+    trial = try_out(acme.pk, Question(search=query, endpoint=Endpoint.INJECT, most=2))
     assert trial.answer.block == block.text != ""
     assert trial.tokens == block.tokens
     assert [one.hit.entry.pk for one in trial.hits] == [hit.entry.pk for hit in block.hits]
-    around = recall(acme.pk, Recall(search=replace(asked, limit=1)))
-    trial = try_out(acme.pk, Question(search=asked, endpoint=Endpoint.RECALL, most=1))
+    around = recall(acme.pk, Recall(search=replace(query, limit=1)))
+    trial = try_out(acme.pk, Question(search=query, endpoint=Endpoint.RECALL, most=1))
     assert [one.hit.entry.pk for one in trial.hits] == [hit.entry.pk for hit in around.seeds]
     reached = {one.entry.pk: one.activation for one in trial.answer.reached}
     assert reached == {
@@ -137,33 +137,33 @@ def test_lab_endpoints_match_the_api(acme: Account, stocked: dict[str, MemoryEnt
         for pk, active in around.activation.items()
         if pk != around.seeds[0].entry.pk
     }
-    assert stocked["far"].pk in reached
+    assert tea["far"].pk in reached
 
 
-def test_query_as_of_an_instant(reviewer: Client, stocked: dict[str, MemoryEntry]) -> None:
+def test_query_as_of_an_instant(reviewer: Client, tea: dict[str, MemoryEntry]) -> None:
     then = timezone.localtime() - DAY
-    asked = {"query": "when is tea served", "user_id": "ada"}
-    now = html(reviewer.get("/lab/", asked))
-    before = html(reviewer.get("/lab/", {**asked, "as_of": f"{then:%Y-%m-%dT%H:%M}"}))
+    query = {"query": "when is tea served", "user_id": "ada"}
+    now = html(reviewer.get("/lab/", query))
+    before = html(reviewer.get("/lab/", {**query, "as_of": f"{then:%Y-%m-%dT%H:%M}"}))
     assert "3 memories returned" in now
     assert "No results" in before
     assert "as_of" in before.split("Same query through the API")[1]
 
 
-@pytest.mark.parametrize("door", ["recall", "inject"])
+@pytest.mark.parametrize("endpoint", ["recall", "inject"])
 def test_page_offers_endpoints(
-    reviewer: Client, stocked: dict[str, MemoryEntry], door: str
+    reviewer: Client, tea: dict[str, MemoryEntry], endpoint: str
 ) -> None:
-    asked = {"query": "when is tea served", "user_id": "ada", "door": door}
-    text = html(reviewer.get("/lab/", asked))
+    query = {"query": "when is tea served", "user_id": "ada", "door": endpoint}
+    text = html(reviewer.get("/lab/", query))
     assert "Tea is served at noon." in text
-    assert ("Prompt block" in text) == (door == "inject")
-    assert f"/v1/memory/{door}" in text
-    assert reviewer.get("/lab/", {**asked, "meaning": "off"}).status_code == 400
+    assert ("Prompt block" in text) == (endpoint == "inject")
+    assert f"/v1/memory/{endpoint}" in text
+    assert reviewer.get("/lab/", {**query, "meaning": "off"}).status_code == 400
 
 
 def sums(text: str) -> Sequence[tuple[float, float]]:
-    """Each score on a page, and the sum of the pieces of its bar."""
+    """Each score of a page, and the sum of its parts."""
     bars = [
         sum(float(value) for value in re.findall(r'data-value="([^"]+)"', svg))
         for svg in re.findall(r'<svg class="parts".*?</svg>', text, re.DOTALL)
@@ -172,9 +172,9 @@ def sums(text: str) -> Sequence[tuple[float, float]]:
     return list(zip(scores, bars, strict=True))
 
 
-def test_score_parts_on_the_page_add_up(reviewer: Client, stocked: dict[str, MemoryEntry]) -> None:
+def test_score_parts_on_the_page_add_up(reviewer: Client, tea: dict[str, MemoryEntry]) -> None:
     text = html(reviewer.get("/lab/", {"query": "when is tea served", "user_id": "ada"}))
-    assert len(sums(text)) == len(stocked)
+    assert len(sums(text)) == len(tea)
     assert all(score == pytest.approx(total, abs=1e-6) for score, total in sums(text))
     for words in (
         "3 memories returned",
@@ -187,24 +187,24 @@ def test_score_parts_on_the_page_add_up(reviewer: Client, stocked: dict[str, Mem
 
 
 def test_two_queries_are_compared(
-    reviewer: Client, stocked: dict[str, MemoryEntry], max_queries: MaxQueries
+    reviewer: Client, tea: dict[str, MemoryEntry], max_queries: MaxQueries
 ) -> None:
-    asked = {"query": "when is tea served", "user_id": "ada", "limit": "1", "compare": "on"}
-    first = html(reviewer.get("/lab/", asked))
+    query = {"query": "when is tea served", "user_id": "ada", "limit": "1", "compare": "on"}
+    first = html(reviewer.get("/lab/", query))
     assert 'name="b-user_id" value="ada"' in first, "at first both ways are the same"
     # Six searches: each way as agents ask, further down, and over what is kept back.
     with max_queries(100):
-        other = html(reviewer.get("/lab/", {**asked, "b-user_id": "lin", "b-limit": "3"}))
+        other = html(reviewer.get("/lab/", {**query, "b-user_id": "lin", "b-limit": "3"}))
     assert "A · 1 memory returned" in other
     assert missing(other, "B · 1 memory returned", "<small>new</small>") == []
 
 
 @pytest.mark.parametrize(
-    "said",
+    "content",
     [{"limit": "0"}, {"limit": "9999"}, {"min_score": "2"}, {"min_score": "nan"}, {"kind": "x"}],
 )
-def test_rejects_invalid_queries(reviewer: Client, said: dict[str, str]) -> None:
-    assert reviewer.get("/lab/", {"query": "tea", **said}).status_code == 400
+def test_rejects_invalid_queries(reviewer: Client, content: dict[str, str]) -> None:
+    assert reviewer.get("/lab/", {"query": "tea", **content}).status_code == 400
 
 
 def test_query_text_is_escaped(reviewer: Client, provider: FakeProvider) -> None:
@@ -215,14 +215,14 @@ def test_query_text_is_escaped(reviewer: Client, provider: FakeProvider) -> None
 
 
 def test_result_is_rated_and_unrated(
-    reviewer: Client, acme: Account, stocked: dict[str, MemoryEntry], alice: User
+    reviewer: Client, acme: Account, tea: dict[str, MemoryEntry], alice: User
 ) -> None:
-    noon = stocked["noon"]
+    noon = tea["noon"]
     address = f"/memory/{noon.pk}/rate/"
     part = reviewer.post(address, {"outcome": "negative"}, headers=HTMX)
     assert 'value="neutral" aria-pressed="true"' in html(part)
-    shown = html(reviewer.get("/lab/", {"query": "tea at noon", "user_id": "ada"}))
-    assert shown.count('aria-pressed="true">') > html(reviewer.get("/lab/")).count(
+    page = html(reviewer.get("/lab/", {"query": "tea at noon", "user_id": "ada"}))
+    assert page.count('aria-pressed="true">') > html(reviewer.get("/lab/")).count(
         'aria-pressed="true">'
     )
     with acting(acme):
@@ -234,6 +234,5 @@ def test_result_is_rated_and_unrated(
     assert makers.get(MemoryEntry, acme, pk=noon.pk).salience == pytest.approx(noon.salience)
     assert reviewer.post(address, {"outcome": "splendid"}).status_code == 400
     assert (
-        reviewer.post(f"/memory/{stocked['gone'].pk}/rate/", {"outcome": "negative"}).status_code
-        == 409
+        reviewer.post(f"/memory/{tea['gone'].pk}/rate/", {"outcome": "negative"}).status_code == 409
     )

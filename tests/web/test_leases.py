@@ -1,4 +1,4 @@
-"""At the desk: who has which proposal in hand, what comes next, what is read beside it."""
+"""Review leases: who is reviewing which proposal, and what comes next."""
 
 import re
 from datetime import timedelta
@@ -18,70 +18,70 @@ from tests.web.proposals import REVIEW, entry_url, opened_id, propose, submit, v
 
 
 @pytest.fixture
-def bobs(acme: Account) -> Client:
-    """Bob, who reviews too."""
+def bob(acme: Account) -> Client:
+    """A second reviewer."""
     client = Client()
     client.force_login(makers.member(acme, "bob", role="reviewer"))
     return client
 
 
-def test_reviewers_get_different_proposals(reviewer: Client, bobs: Client, acme: Account) -> None:
+def test_reviewers_get_different_proposals(reviewer: Client, bob: Client, acme: Account) -> None:
     first, second, third = propose(acme, "First words.", "Second words.", "Third words.")
     assert opened_id(reviewer.get("/review/")) == str(first.pk)
-    assert opened_id(bobs.get("/review/")) == str(second.pk)
+    assert opened_id(bob.get("/review/")) == str(second.pk)
     assert opened_id(reviewer.get("/review/")) == str(first.pk)
     answer = submit(reviewer, "approve", first, REVIEW)
     assert opened_id(answer) == str(third.pk)
 
 
-def test_reviewer_without_free_proposals(reviewer: Client, bobs: Client, acme: Account) -> None:
+def test_reviewer_without_free_proposals(reviewer: Client, bob: Client, acme: Account) -> None:
     propose(acme, "First words.")
     reviewer.get("/review/")
-    assert "Colleagues are reviewing the remaining proposals" in html(bobs.get("/review/"))
+    assert "Colleagues are reviewing the remaining proposals" in html(bob.get("/review/"))
 
 
-def test_locked_proposal_is_read_only(reviewer: Client, bobs: Client, acme: Account) -> None:
+def test_locked_proposal_is_read_only(reviewer: Client, bob: Client, acme: Account) -> None:
     first, second = propose(acme, "First words.", "Second words.")
     reviewer.get(f"/review/?at={first.pk}")
-    shown = html(bobs.get(f"/review/?at={first.pk}"))
+    page = html(bob.get(f"/review/?at={first.pk}"))
     assert (
-        "Alice</bdi> is reviewing this proposal" in shown
-        or "Alice is reviewing this proposal" in shown
+        "Alice</bdi> is reviewing this proposal" in page
+        or "Alice is reviewing this proposal" in page
     )
-    assert "do-approve" not in shown
-    answer = submit(bobs, "approve", first, REVIEW)
+    assert "do-approve" not in page
+    answer = submit(bob, "approve", first, REVIEW)
     assert answer.status_code == 409
     assert "Alice took over this proposal" in html(answer)
     assert opened_id(answer) == str(second.pk)
     assert reload(first).status == "proposed"
 
 
-def test_expired_lease_is_acquired_by_others(reviewer: Client, bobs: Client, acme: Account) -> None:
+def test_expired_lease_is_acquired_by_others(reviewer: Client, bob: Client, acme: Account) -> None:
     [first] = propose(acme, "First words.")
     reviewer.get("/review/")
     makers.update(ReviewLease, acme, {}, until=timezone.now() - timedelta(seconds=1))
-    assert opened_id(bobs.get("/review/")) == str(first.pk)
+    assert opened_id(bob.get("/review/")) == str(first.pk)
     answer = submit(reviewer, "reject", first, REVIEW)
     assert (answer.status_code, "Bob took over this proposal" in html(answer)) == (409, True)
-    assert submit(bobs, "approve", first, REVIEW).status_code == 200
+    assert submit(bob, "approve", first, REVIEW).status_code == 200
     assert reload(first).status == "active"
 
 
-def test_lease_can_be_taken_over(reviewer: Client, bobs: Client, acme: Account) -> None:
+def test_lease_can_be_taken_over(reviewer: Client, bob: Client, acme: Account) -> None:
     [first] = propose(acme, "First words.")
     reviewer.get("/review/")
-    assert "do-approve" in html(bobs.post(entry_url("review_take", first), headers=REVIEW))
+    assert "do-approve" in html(bob.post(entry_url("review_take", first), headers=REVIEW))
     assert submit(reviewer, "approve", first, REVIEW).status_code == 409
-    submit(bobs, "approve", first)
+    submit(bob, "approve", first)
     assert reviewer.post(entry_url("review_take", first), headers=REVIEW).status_code == 409
 
 
 def pulse_of(answer: str) -> str:
-    [found] = re.findall(r'data-poll="(/review/[^"]+)"', answer)
-    return str(found).replace("&amp;", "&")
+    [result] = re.findall(r'data-poll="(/review/[^"]+)"', answer)
+    return str(result).replace("&amp;", "&")
 
 
-def test_open_page_renews_its_lease(reviewer: Client, bobs: Client, acme: Account) -> None:
+def test_open_page_renews_its_lease(reviewer: Client, bob: Client, acme: Account) -> None:
     [first] = propose(acme, "First words.")
     pulse = pulse_of(html(reviewer.get("/review/")))
     with acting(acme):
@@ -94,9 +94,9 @@ def test_open_page_renews_its_lease(reviewer: Client, bobs: Client, acme: Accoun
     assert same.status_code == 304
     propose(acme, "Second words.")
     assert "1 new proposal." in html(reviewer.get(pulse, headers=HTMX))
-    bobs.post(entry_url("review_take", first))
+    bob.post(entry_url("review_take", first))
     assert "Bob took over this proposal" in html(reviewer.get(pulse, headers=HTMX))
-    submit(bobs, "approve", first)
+    submit(bob, "approve", first)
     assert "A colleague already decided" in html(reviewer.get(pulse, headers=HTMX))
 
 
@@ -130,15 +130,14 @@ def test_sources_are_shown_in_place(reviewer: Client, acme: Account) -> None:
 
 
 def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
-    """Session, person, seats, lease, counts, rows, evidence, names, today; in any group."""
     propose(acme, *(f"Fact number {n} about warehouses." for n in range(60)))
     reviewer.get("/review/")
     for address in ("/review/", "/review/?need=new&page=2"):
         with max_queries(30) as queries:
             reviewer.get(address)
-        asked = [each["sql"] for each in queries if not each["sql"].startswith(BOOKKEEPING)]
+        query = [each["sql"] for each in queries if not each["sql"].startswith(BOOKKEEPING)]
         # Here `acting` is nested: it puts back what was, with one statement more.
-        assert len(asked) - 1 <= 12, "\n".join(asked)
+        assert len(query) - 1 <= 12, "\n".join(query)
 
 
 BOOKKEEPING = ("SAVEPOINT", "RELEASE SAVEPOINT")  # of the test's own transaction

@@ -1,4 +1,4 @@
-"""The ledger in the browser and over the API: shown, counted, verified while somebody waits."""
+"""The ledger on its page and over the API."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from tests.web.pages import HTMX
 
 
 def sign(commit: Commit) -> None:
-    """A checkpoint that says where the chain stood."""
+    """Record a checkpoint of this commit."""
     Checkpoint.objects.create(
         account_id=commit.account_id,
         seq=commit.seq,
@@ -33,8 +33,8 @@ def sign(commit: Commit) -> None:
 def test_ledger_is_verified_on_its_page(reviewer: Client, acme: Account) -> None:
     makers.key(acme)
     assert (
-        "checked" in (said := reviewer.post("/ledger/verify/").content.decode())
-        or "were read" in said
+        "checked" in (text := reviewer.post("/ledger/verify/").content.decode())
+        or "were read" in text
     )
     with acting(acme):
         first = acme_commit(acme)
@@ -51,8 +51,8 @@ def test_long_ledger_is_verified_from_the_checkpoint(
         signed = heads[-2]
         sign(signed)
     monkeypatch.setattr("kmapp.ledger.verify.LONG", len(heads) - 1)
-    said = reviewer.post("/ledger/verify/").content.decode()
-    assert missing(said, "1 commit checked.", f"only commits after {signed.seq}") == []
+    text = reviewer.post("/ledger/verify/").content.decode()
+    assert missing(text, "1 commit checked.", f"only commits after {signed.seq}") == []
     makers.update(Checkpoint, acme, {}, commit_hash="0" * 64)
     assert "is not the one that was signed" in reviewer.post("/ledger/verify/").content.decode()
 
@@ -60,29 +60,29 @@ def test_long_ledger_is_verified_from_the_checkpoint(
 def test_verification_of_a_long_ledger_is_bounded(
     reviewer: Client, agent: Client, acme: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing of it is signed: it is read from the first commit on, but not to the last."""
+    """Without a checkpoint the check starts at the first commit and stops early."""
     for _each in range(5):
         makers.key(acme)
     with acting(acme):
         heads = list(Commit.objects.of(acme).order_by("seq"))
     monkeypatch.setattr("kmapp.ledger.verify.LONG", 3)
     monkeypatch.setattr("kmapp.ledger.verify.BLOCK", 2)
-    said = agent.get("/v1/memory/verify").json()
-    assert (said["ok"], said["after"], said["commits"], said["rest"]) == (
+    text = agent.get("/v1/memory/verify").json()
+    assert (text["ok"], text["after"], text["commits"], text["rest"]) == (
         True,
         0,
         3,
         len(heads) - 3,
     )
-    assert said["head"] == heads[2].commit_hash
-    shown = reviewer.post("/ledger/verify/").content.decode()
-    assert missing(shown, "3 commits checked.", "the check stopped at commit 3") == []
+    assert text["head"] == heads[2].commit_hash
+    page = reviewer.post("/ledger/verify/").content.decode()
+    assert missing(page, "3 commits checked.", "the check stopped at commit 3") == []
 
     with acting(acme):
         sign(heads[-2])
-    said = agent.get("/v1/memory/verify").json()
-    assert (said["after"], said["commits"], said["rest"]) == (heads[-2].seq, heads[-1].seq, 0)
-    assert said["checkpoint"]["seq"] == heads[-2].seq
+    text = agent.get("/v1/memory/verify").json()
+    assert (text["after"], text["commits"], text["rest"]) == (heads[-2].seq, heads[-1].seq, 0)
+    assert text["checkpoint"]["seq"] == heads[-2].seq
 
 
 def test_home_page_does_not_count_commits(reviewer: Client, acme: Account) -> None:
@@ -91,11 +91,11 @@ def test_home_page_does_not_count_commits(reviewer: Client, acme: Account) -> No
     with acting(acme):
         first, *later = Commit.objects.of(acme).order_by("seq")
         sign(first)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as query:
         answer = reviewer.get("/ledger/summary/", headers=HTMX)
-    shown = re.findall(r'<dd><a href="/ledger/">(\d+)</a>', answer.content.decode())
-    assert shown == [str(len(later)), str(1 + len(later))]
-    of_commits = [each["sql"] for each in asked if "ledger_commit" in each["sql"]]
+    page = re.findall(r'<dd><a href="/ledger/">(\d+)</a>', answer.content.decode())
+    assert page == [str(len(later)), str(1 + len(later))]
+    of_commits = [each["sql"] for each in query if "ledger_commit" in each["sql"]]
     assert all("COUNT(" not in sql and "LIMIT 1" in sql for sql in of_commits)
 
 
@@ -113,8 +113,8 @@ def test_verification_holds_no_transaction(
     monkeypatch.setattr("kmapp.ledger.verify.MOST_PROBLEMS", 2)
     makers.key(acme)
     makers.key(acme)
-    said = reviewer.post("/ledger/verify/").content.decode()
-    assert said.count("differs from its sealed state") == 2
+    text = reviewer.post("/ledger/verify/").content.decode()
+    assert text.count("is not what was sealed") == 2
     assert inside == [False, False]
 
 

@@ -60,21 +60,20 @@ def watch(visitor: Visitor) -> Watch:
 
 
 def test_every_payload_works_on_a_vulnerable_page(visitor: Visitor, watch: Watch) -> None:
-    """Or the pages of ours would prove nothing by being quiet."""
     policy = visitor.page.request.get(f"{visitor.base}/sign-in/").headers["content-security-policy"]
     scripts = "".join(f'<script defer src="/static/{path}"></script>' for path in SCRIPTS)
-    quiet, shown = [], [""]
+    quiet, page = [], [""]
 
     def answer(route: Route) -> None:
         headers = {"Content-Security-Policy": policy, "Content-Type": "text/html"}
-        body = f"<!doctype html><head>{scripts}</head><body>{shown[-1]}</body>"
+        body = f"<!doctype html><head>{scripts}</head><body>{page[-1]}</body>"
         route.fulfill(body=body, headers=headers)
 
     visitor.page.route("**/careless/", answer)
     # Asked for is enough: nobody is led away from the page that is next.
     visitor.page.route("**/canary", lambda route: route.fulfill(status=204))
     for payload in PAYLOADS:
-        shown.append(payload.careless())
+        page.append(payload.careless())
         visitor.go("/careless/")
         if payload.where == "link":
             visitor.page.locator("#go").click()
@@ -86,16 +85,16 @@ def test_every_payload_works_on_a_vulnerable_page(visitor: Visitor, watch: Watch
 
 def waited(visitor: Visitor, watch: Watch) -> list[str]:
     for _each in range(100):
-        if found := watch.noticed(visitor):
-            return found
+        if result := watch.noticed(visitor):
+            return result
         visitor.page.wait_for_timeout(20)
     return []
 
 
 @pytest.fixture
-def garden(committed: str, provider: FakeProvider) -> Iterator[Garden]:
-    made = estate("Acme")
-    account, boss, word = made.account, made.admin, made.word
+def site_data(committed: str, provider: FakeProvider) -> Iterator[Garden]:
+    new = estate("Acme")
+    account, boss, word = new.account, new.admin, new.word
     User.objects.filter(pk=boss.pk).update(is_staff=True, is_superuser=True)
     proposal = propose(account, f"The {word} opens at ten.")[0]
     grow(account, word)
@@ -113,7 +112,7 @@ def garden(committed: str, provider: FakeProvider) -> Iterator[Garden]:
 
 
 def grow(account: Account, word: str) -> None:
-    """More rows, where a copy of one would not be a row of its own."""
+    """Add rows that cannot be copied."""
     for number in range(40):
         makers.member(account, f"m{number}", role="reviewer")
         rule(account, f"Draft {number} {word}")
@@ -127,21 +126,21 @@ def grow(account: Account, word: str) -> None:
     call(account, talk(1, word=word), sources=("memory",), tools=[tool(word)], model=word)
 
 
-def pages(garden: Garden) -> Iterator[tuple[str, str]]:
-    """Every page of the product of these things: the name and the address."""
-    names = garden.names
-    of_topics = replace(names, entry=garden.topic)
+def pages(site_data: Garden) -> Iterator[tuple[str, str]]:
+    """The name and URL of every page."""
+    names = site_data.names
+    of_topics = replace(names, entry=site_data.topic)
     for name, path in ROUTES.items():
         probe = PROBES.get(name)
-        shown = of_topics if name.startswith("memory:topic") else names
-        pk = [getattr(shown, probe.pk)] if probe and probe.pk else []
+        page = of_topics if name.startswith("memory:topic") else names
+        pk = [getattr(page, probe.pk)] if probe and probe.pk else []
         address = reverse(name, args=pk)
         if not is_api(f"/{path}") and Client().get(address).status_code != NOT_A_METHOD:
             yield name, address + ASKED.get(name, "").format(names.entry)
 
 
 def tables(account: Account) -> Iterator[str]:
-    """Every list of the stock admin, and a row of each."""
+    """Every list of the Django admin, and one row of each."""
     for model in MODELS:
         yield address(model)
         with acting(account):
@@ -149,26 +148,26 @@ def tables(account: Account) -> Iterator[str]:
         yield address(model, f"{quote(str(row.pk))}/change/") if row else address(model)
 
 
-def test_no_payload_becomes_markup(visitor: Visitor, watch: Watch, garden: Garden) -> None:
-    planted = garden.planter.planted
+def test_no_payload_becomes_markup(visitor: Visitor, watch: Watch, site_data: Garden) -> None:
+    planted = site_data.planter.planted
     assert {name for name, texts in planted.items() if len(texts) < len(TEXTS)} <= FEW
     assert all(planted.values())
-    visitor.sign_in(garden.boss)
-    walk = Walk(visitor, watch, garden)
-    all_pages = dict(pages(garden))
+    visitor.sign_in(site_data.boss)
+    walk = Walk(visitor, watch, site_data)
+    all_pages = dict(pages(site_data))
     assert set(all_pages) - walk.go_everywhere(all_pages) == set()
-    for path in tables(garden.account):
+    for path in tables(site_data.account):
         walk.open(path)
-    walk.approve(garden.names.proposal)
+    walk.approve(site_data.names.proposal)
     assert walk.harm == []
 
 
 @pytest.mark.long
-def test_no_markup_in_chinese(visitor: Visitor, watch: Watch, garden: Garden) -> None:
-    visitor.sign_in(garden.boss)
+def test_no_markup_in_chinese(visitor: Visitor, watch: Watch, site_data: Garden) -> None:
+    visitor.sign_in(site_data.boss)
     visitor.prefers(theme="dark", language="zh-hans")
-    walk = Walk(visitor, watch, garden)
-    for _name, path in pages(garden):
+    walk = Walk(visitor, watch, site_data)
+    for _name, path in pages(site_data):
         walk.open(path)
     assert walk.harm == []
 

@@ -1,4 +1,4 @@
-"""Merging a proposal into what is known: chosen field by field, and parted again."""
+"""Merging a proposal into a memory, and undoing it."""
 
 import pytest
 from django.test import Client
@@ -14,13 +14,13 @@ from tests.web.proposals import REVIEW, entry_url, propose, submit
 
 @pytest.fixture
 def pair(reviewer: Client, acme: Account) -> tuple[MemoryEntry, MemoryEntry]:
-    """What is known, and a proposal that says much the same."""
-    known, new = propose(
+    """A memory, and a similar proposal."""
+    existing, new = propose(
         acme,
         "Maren Holt prefers e-mail to phone calls.",
         "Maren Holt would rather get an e-mail than a phone call.",
     )
-    submit(reviewer, "approve", known)
+    submit(reviewer, "approve", existing)
     submit(
         reviewer,
         "review_edit",
@@ -31,28 +31,28 @@ def pair(reviewer: Client, acme: Account) -> tuple[MemoryEntry, MemoryEntry]:
         title="Contact",
     )
     makers.settle()
-    return reload(known), reload(new)
+    return reload(existing), reload(new)
 
 
-def form(known: MemoryEntry, new: MemoryEntry, **picks: str) -> dict[str, str]:
-    versions = {"version": str(reload(new).version), "known_version": str(reload(known).version)}
-    return {"with": str(known.pk), **versions, **picks}
+def form(existing: MemoryEntry, new: MemoryEntry, **picks: str) -> dict[str, str]:
+    versions = {"version": str(reload(new).version), "known_version": str(reload(existing).version)}
+    return {"with": str(existing.pk), **versions, **picks}
 
 
 def test_merge_undo(reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]) -> None:
-    known, new = pair
+    existing, new = pair
     assert "do-merge" in html(reviewer.get(f"/review/?at={new.pk}"))
-    shown = html(reviewer.get(entry_url("review_merge", new)))
-    assert "Contact" in shown
+    page = html(reviewer.get(entry_url("review_merge", new)))
+    assert "Contact" in page
     preview = reviewer.get(
         entry_url("review_merge", new), {"preview": "1", "content": "known"}, headers=HTMX
     )
     assert "<ins>" not in html(preview)
-    choice = form(known, new, content="known", title="new", kind="new", tags="both")
+    choice = form(existing, new, content="known", title="new", kind="new", tags="both")
     answer = reviewer.post(entry_url("review_merge", new), choice, follow=True)
     assert "Merged." in html(answer)
-    one, other = reload(known), reload(new)
-    assert (one.content, one.title, one.kind) == (known.content, "Contact", "preference")
+    one, other = reload(existing), reload(new)
+    assert (one.content, one.title, one.kind) == (existing.content, "Contact", "preference")
     assert (one.tags, one.status, other.status) == (["mail"], "active", "superseded")
     assert one.commit_id == other.commit_id
     reviewer.post(f"{entry_url('undo', new)}?version={other.version}", headers=REVIEW)
@@ -67,13 +67,13 @@ def test_merge_undo(reviewer: Client, acme: Account, pair: tuple[MemoryEntry, Me
 
 
 def test_stale_merge_is_refused(reviewer: Client, pair: tuple[MemoryEntry, MemoryEntry]) -> None:
-    known, new = pair
-    stale = form(known, new, content="known")
-    reviewer.post(f"/memory/{known.pk}/pin/", {"version": str(known.version)})
+    existing, new = pair
+    stale = form(existing, new, content="known")
+    reviewer.post(f"/memory/{existing.pk}/pin/", {"version": str(existing.version)})
     answer = reviewer.post(entry_url("review_merge", new), stale)
     assert answer.status_code == 409
     assert "Nothing was merged" in html(answer)
-    assert (reload(new).status, reload(known).content) == ("proposed", known.content)
+    assert (reload(new).status, reload(existing).content) == ("proposed", existing.content)
 
 
 def test_cannot_merge_audiences(

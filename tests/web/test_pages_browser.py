@@ -26,8 +26,8 @@ pytestmark = pytest.mark.browser
 
 def test_checkpoint_warning_is_accessible(visitor: Visitor, acme: Account, ada: User) -> None:
     key = signing_key(settings.CHECKPOINT_KEY_FILE)
-    said = Statement(account=acme.pk, seq=99, commit_hash="ab" * 32, created_at=timezone.now())
-    append(settings.CHECKPOINT_FILE, [sign(key, said)])
+    text = Statement(account=acme.pk, seq=99, commit_hash="ab" * 32, created_at=timezone.now())
+    append(settings.CHECKPOINT_FILE, [sign(key, text)])
     visitor.sign_in(ada)
     for path in ("/operations/", "/ledger/"):
         assert visitor.inspect(path) == []
@@ -53,8 +53,8 @@ def test_docs_are_accessible(visitor: Visitor, theme: str) -> None:
     visitor.go("/v1/docs")
     visitor.page.locator(".opblock-post .opblock-summary-control").first.click()
     expect(visitor.page.locator(".opblock-body .responses-table").first).to_be_visible()
-    found = Axe().run(visitor.page).response["violations"]
-    assert [(rule["id"], node["html"]) for rule in found for node in rule["nodes"]] == []
+    result = Axe().run(visitor.page).response["violations"]
+    assert [(rule["id"], node["html"]) for rule in result for node in rule["nodes"]] == []
 
 
 PAGES = (
@@ -76,7 +76,6 @@ def boss(acme: Account) -> User:
 
 @pytest.mark.parametrize(("language", "word"), [("en", "Log out"), ("zh-hans", "注销")])
 def test_admin_works_under_policy(visitor: Visitor, boss: User, language: str, word: str) -> None:
-    """The visitor fails when the browser refused anything of a page."""
     visitor.sign_in(boss)
     visitor.prefers(theme="auto", language=language)
     for path in PAGES:
@@ -127,16 +126,16 @@ GUIDE = f"# Oolong {LONG}\n\nOolong is partly oxidised.\n\n" + "\n\n".join(
 
 @pytest.fixture
 def paths(acme: Account, provider: FakeProvider) -> list[str]:
-    """Every page of knowledge, with data that do not fit."""
-    taken = deliver(
+    """Every knowledge page, with data too long for it."""
+    delivery = deliver(
         acme,
         {f"{LONG}.md": GUIDE, "茶.md": "# 普洱\n\n用沸水冲泡。", "b.docx": b"broken"},
         name=LONG[:150],
     )
     settle()
     with acting(acme):
-        source = taken.documents[0].source_id
-        document, _, broken = (each.pk for each in taken.documents)
+        source = delivery.documents[0].source_id
+        document, _, broken = (each.pk for each in delivery.documents)
         chunk = KnowledgeChunk.objects.of(acme).filter(document=document, chunk_index=1).get()
         KnowledgeQuestion.objects.create(account=acme, text=f"Which hill? {LONG}", created_by="x")
         book = ensure_source(acme.pk, SYSTEM, NewSource(name=LONG[:140], kind="lorebook"))
@@ -168,6 +167,6 @@ def test_question_is_saved_and_compared(visitor: Visitor, ada: User, paths: list
 @pytest.mark.timeout(900)
 def test_knowledge_pages_are_accessible(visitor: Visitor, ada: User, paths: list[str]) -> None:
     visitor.sign_in(ada)
-    wrong = [one for path in paths for one in visitor.inspect(path)]
-    assert wrong == []
+    errors = [one for path in paths for one in visitor.inspect(path)]
+    assert errors == []
     assert (visitor.violations, visitor.mistakes) == ([], [])

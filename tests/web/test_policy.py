@@ -1,4 +1,4 @@
-"""The policy page: reviewers look, admins change, and what it was before stays in sight."""
+"""The policy page and retention."""
 
 from datetime import timedelta
 from typing import Any
@@ -26,12 +26,12 @@ def settings_of(account: Account) -> MemorySettings:
 
 
 def written(account: Account, *texts: str, days_ago: int, kind: str = "event") -> list[MemoryEntry]:
-    """Memories that nobody changed for so long."""
-    made = makers.write(account, *texts, kind=kind, user_id="ada")
+    """Memories unchanged for this many days."""
+    new = makers.write(account, *texts, kind=kind, user_id="ada")
     then = timezone.now() - timedelta(days=days_ago)
-    ids = [entry.pk for entry in made]
+    ids = [entry.pk for entry in new]
     MemoryEntry.objects.of(account).filter(pk__in=ids).update(created_at=then, updated_at=then)
-    return made
+    return new
 
 
 def test_reviewer_can_view_but_not_change(
@@ -39,17 +39,17 @@ def test_reviewer_can_view_but_not_change(
 ) -> None:
     client.force_login(alice)
     with max_queries(16):
-        shown = client.get("/policy/")
-    assert shown.status_code == 200
-    assert "<fieldset disabled>" in html(shown)
-    assert 'type="submit">Save' not in html(shown)
+        page = client.get("/policy/")
+    assert page.status_code == 200
+    assert "<fieldset disabled>" in html(page)
+    assert 'type="submit">Save' not in html(page)
     answer = client.post("/policy/set/", {"section": "redaction", "version": "0"})
     assert answer.status_code == 403
     assert settings_of(acme).version == 0
 
 
 def test_admin_changes_every_section(admin: Client, acme: Account, key: tuple[ApiKey, str]) -> None:
-    said: dict[str, dict[str, Any]] = {
+    content: dict[str, dict[str, Any]] = {
         "review": {"visibilities": ["user"], "review_kinds": ["skill"], "review_keys": [key[0].pk]},
         "redaction": {"redact": ["secret"]},
         "flags": {"duplicate_score": "0.9", "contradiction_score": "0.7"},
@@ -60,18 +60,22 @@ def test_admin_changes_every_section(admin: Client, acme: Account, key: tuple[Ap
             "categories": "orders: what was bought\n\n客诉：抱怨了什么",
         },
     }
-    for version, (section, values) in enumerate(said.items()):
+    for version, (section, values) in enumerate(content.items()):
         form = {"section": section, "version": version, "reason": f"Why {section}.", **values}
         assert admin.post("/policy/set/", form).headers["Location"] == "/policy/", section
-    found = settings_of(acme)
-    assert (found.account.account_wide, found.account.redact) == ("apply", ["secret"])
-    assert (found.review_visibilities, found.review_kinds) == (["user"], ["skill"])
-    assert found.review_keys == [str(key[0].pk)]
-    assert (found.duplicate_score, found.contradiction_score) == (0.9, 0.7)
-    assert (found.memory_enabled, found.auto_store, found.inject_max_memories) == (False, False, 8)
-    assert found.forget_after == {"event": 90}
-    assert found.instructions == "Note the numbers of orders."
-    assert found.categories == {"orders": "what was bought", "客诉": "抱怨了什么"}
+    result = settings_of(acme)
+    assert (result.account.account_wide, result.account.redact) == ("apply", ["secret"])
+    assert (result.review_visibilities, result.review_kinds) == (["user"], ["skill"])
+    assert result.review_keys == [str(key[0].pk)]
+    assert (result.duplicate_score, result.contradiction_score) == (0.9, 0.7)
+    assert (result.memory_enabled, result.auto_store, result.inject_max_memories) == (
+        False,
+        False,
+        8,
+    )
+    assert result.forget_after == {"event": 90}
+    assert result.instructions == "Note the numbers of orders."
+    assert result.categories == {"orders": "what was bought", "客诉": "抱怨了什么"}
     text = html(admin.get("/policy/"))
     assert missing(text, "Why use.", "event 90 days", "skill", "test key", "Ada", "commit ") == []
     for before, after in (("0.5", "0.6"), ("on", "off"), ("no limit", "event 90 days")):
@@ -121,9 +125,9 @@ def test_retention_that_forgets_needs_confirmation(admin: Client, acme: Account)
         old = written(acme, "An old event.", "Another.", days_ago=40)
         written(acme, "A young event.", days_ago=3)
     form = {"section": "retention", "version": "0", "event": "30"}
-    asked = admin.post("/policy/set/", form)
-    assert asked.status_code == 200
-    assert "Save and forget 2 memories" in html(asked)
+    query = admin.post("/policy/set/", form)
+    assert query.status_code == 200
+    assert "Save and forget 2 memories" in html(query)
     assert settings_of(acme).forget_after == {}
     with acting(acme):
         pin(makers.decision(old[0]))
@@ -147,8 +151,8 @@ def test_retention_forgets_only_expired_entries(acme: Account, rival: Account) -
         version = MemoryVersion.objects.of(acme).get(entry=old, version=2)
         assert (version.event, version.actor) == ("FORGET", "system")
         assert "30 days" in version.reason
-        kept = MemoryEntry.objects.of(acme).filter(status="active")
-        assert {entry.pk for entry in kept} == {pinned.pk, fact.pk}
+        saved = MemoryEntry.objects.of(acme).filter(status="active")
+        assert {entry.pk for entry in saved} == {pinned.pk, fact.pk}
         undo(makers.decision(old))
     assert forget_expired_memories() == 0, "taken back, it has as long again"
     assert makers.get(MemoryEntry, rival, pk=others.pk).status == "active"
@@ -162,8 +166,8 @@ def test_expired_entry_can_be_restored_alone(acme: Account) -> None:
     with acting(acme):
         rows = MemoryVersion.objects.of(acme).filter(version=2)
         assert rows.values("commit").distinct().count() == 1
-        taken = undo(makers.decision(one))
-        assert [entry.pk for entry in taken] == [one.pk]
+        exported = undo(makers.decision(one))
+        assert [entry.pk for entry in exported] == [one.pk]
         assert MemoryEntry.objects.get(pk=other.pk).status == "forgotten"
 
 

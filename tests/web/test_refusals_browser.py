@@ -1,4 +1,4 @@
-"""In a browser: what a reviewer tries out, and what they may not do is said where they stand."""
+"""Lab, bulk actions, erasure and refused pages in a browser."""
 
 import pytest
 from playwright.sync_api import expect

@@ -1,4 +1,4 @@
-"""How much pages take: little of strangers, files of people who are signed in."""
+"""Limits on the size of requests."""
 
 from typing import Any
 
@@ -19,7 +19,6 @@ def small(settings: Any) -> None:
 
 
 def test_anonymous_user_cannot_upload(client: Client, settings: Any) -> None:
-    """Not even to a form that everybody may send; nothing of it reaches the disk."""
     settings.FILE_UPLOAD_HANDLERS = ["tests.web.test_request_size.Never"]
     for path in ("/sign-in/", "/knowledge/upload/", "/nowhere/"):
         form = {"username": "a", "file": SimpleUploadedFile("a.txt", b"a" * LIMIT)}
@@ -27,7 +26,7 @@ def test_anonymous_user_cannot_upload(client: Client, settings: Any) -> None:
 
 
 class Never:
-    """Would take a file, were there one."""
+    """An upload handler that must not be used."""
 
     def __init__(self, request: Any) -> None:
         raise AssertionError("a body was read")

@@ -1,4 +1,4 @@
-"""A reviewer clears the queue by keyboard alone, in a browser; and what they meet on the way."""
+"""Reviewing by keyboard in a browser."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -43,16 +43,16 @@ def test_queue_is_decided_by_keyboard(reviewer: Visitor, acme: Account, number: 
             page.keyboard.press("a")
     expect(page.get_by_text("The review queue is empty")).to_be_visible()
     with acting(acme):
-        made = MemoryVersion.objects.filter(version=2)
-        assert made.filter(event="REJECT", reason__startswith="not ").count() == number // 10
-        assert made.filter(event="APPROVE").count() == number - number // 10
+        created = MemoryVersion.objects.filter(version=2)
+        assert created.filter(event="REJECT", reason__startswith="not ").count() == number // 10
+        assert created.filter(event="APPROVE").count() == number - number // 10
         assert Commit.objects.count() == commits + number
         assert not MemoryEntry.objects.awaiting_review().exists()
 
 
 def test_proposals_are_merged_and_restored_by_keyboard(reviewer: Visitor, acme: Account) -> None:
-    known = "Maren Holt prefers e-mail to phone calls."
-    propose(acme, known)
+    existing = "Maren Holt prefers e-mail to phone calls."
+    propose(acme, existing)
     page = reviewer.page
     reviewer.go("/review/")
     page.keyboard.press("a")
@@ -71,7 +71,7 @@ def test_proposals_are_merged_and_restored_by_keyboard(reviewer: Visitor, acme: 
     assert makers.get(MemoryEntry, acme, content=new).status == "superseded"
     page.keyboard.press("u")
     opened(page, new)
-    assert makers.get(MemoryEntry, acme, content=known).status == "active"
+    assert makers.get(MemoryEntry, acme, content=existing).status == "active"
 
 
 def test_locked_proposal_can_be_taken_over(reviewer: Visitor, acme: Account) -> None:
@@ -95,15 +95,15 @@ def test_locked_proposal_can_be_taken_over(reviewer: Visitor, acme: Account) -> 
 def test_bulk_and_merge_pages_are_accessible(reviewer: Visitor, acme: Account) -> None:
     one, _other = propose(acme, "Dogs may come in.", "Dogs may not come in.\u200b")
     makers.settle()
-    wrong = []
+    errors = []
     for path in (
         f"/review/?at={one.pk}",
         "/review/bulk/",
         f"/review/{one.pk}/merge/",
         f"/review/{one.pk}/sources/",
     ):
-        wrong += reviewer.inspect(path)
-    assert wrong == []
+        errors += reviewer.inspect(path)
+    assert errors == []
 
 
 def test_bulk_rejection_and_undo_by_keyboard(reviewer: Visitor, acme: Account) -> None:
@@ -129,7 +129,7 @@ def test_bulk_rejection_and_undo_by_keyboard(reviewer: Visitor, acme: Account) -
 
 
 def test_key_works_while_a_dialog_closes(reviewer: Visitor, acme: Account) -> None:
-    """The field that was typed in keeps the focus until the next frame."""
+    """The field keeps the focus until the next frame."""
     first, second = "First words.", "Second words."
     propose(acme, first, second)
     page = reviewer.page

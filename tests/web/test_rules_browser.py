@@ -1,4 +1,4 @@
-"""A rule's way in a browser, in both languages: written, tried, watched, promoted, rolled back."""
+"""The life of a rule in a browser, in both languages."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def decides(account: Account, number: int, outcome: str = "") -> None:
 
 
 def writes(page: Page) -> None:
-    """In lines, then in the JSON; each side follows the other while somebody types."""
+    """Edit the form, then the JSON; each follows the other."""
     page.keyboard.press("n")
     page.fill("#id_name", "No grep 规则")
     lines = page.locator("[name=if_path]")
@@ -40,17 +40,17 @@ def writes(page: Page) -> None:
     page.locator("[name=if_value]").first.fill("fetch")
     page.fill("#tool-prefer", "grep")
     expect(page.locator("#json")).to_have_value(re.compile(r'"prefer": \[\s*"grep"'))
-    said = json.loads(page.input_value("#json"))
-    assert said == {
+    text = json.loads(page.input_value("#json"))
+    assert text == {
         "if": {"intent": "fetch"},
         "then": {"tool": {"prefer": ["grep"]}},
         "exceptions": [],
     }
     page.fill("#json", "{")
     expect(page.locator("#wrong-json .field-error")).to_be_visible()
-    said["if"]["amount"] = {"$gte": 100}
-    said["exceptions"] = [{"user.role": "staff"}]
-    page.fill("#json", json.dumps(said))
+    text["if"]["amount"] = {"$gte": 100}
+    text["exceptions"] = [{"user.role": "staff"}]
+    page.fill("#json", json.dumps(text))
     expect(page.locator("[name=unless_path]").first).to_have_value("user.role")
     expect(page.locator("#wrong-json .field-error")).to_have_count(0)
     expect(lines).to_have_count(3)
@@ -61,7 +61,7 @@ def writes(page: Page) -> None:
 
 
 def is_tried(page: Page) -> None:
-    """A worker runs the backtest; the page follows by itself."""
+    """Run a backtest; the page updates itself."""
     page.keyboard.press("t")
     expect(page.locator("#backtest .meter")).to_be_visible()
     settle()
@@ -101,8 +101,8 @@ def test_rule_life_cycle(visitor: Visitor, acme: Account, ada: User, language: s
     page = visitor.page
     writes(page)
     expect(page.locator("#backtest")).to_be_visible()
-    made = made_of(acme)
-    assert (made.state, made.exceptions) == ("draft", [{"user.role": "staff"}])
+    new = made_of(acme)
+    assert (new.state, new.exceptions) == ("draft", [{"user.role": "staff"}])
     is_tried(page)
     watches(page, acme)
     is_promoted(page)
@@ -110,8 +110,8 @@ def test_rule_life_cycle(visitor: Visitor, acme: Account, ada: User, language: s
     is_rolled_back(page)
     assert made_of(acme).state == "shadow"
     with acting(acme):
-        told = RuleVersion.objects.of(acme).filter(rule=made).order_by("version")
-        events = list(told.values_list("event", "reason"))
+        result = RuleVersion.objects.of(acme).filter(rule=new).order_by("version")
+        events = list(result.values_list("event", "reason"))
     assert [event for event, _reason in events] == ["ADD", "SHADOW", "PROMOTE", "ROLLBACK"]
     assert events[1][1] == "看看效果 let it watch"
 
@@ -125,7 +125,7 @@ def test_rule_pages_are_accessible(visitor: Visitor, acme: Account, ada: User) -
     with acting(acme):
         decision = RuleDecision.objects.of(acme).exclude(conflicts=[]).first()
         assert decision is not None
-    wrong = []
+    errors = []
     for path in (
         "",
         "new/",
@@ -138,5 +138,5 @@ def test_rule_pages_are_accessible(visitor: Visitor, acme: Account, ada: User) -
         "conflicts/",
         "feedback/",
     ):
-        wrong += visitor.inspect(f"/rules/{path}")
-    assert wrong == []
+        errors += visitor.inspect(f"/rules/{path}")
+    assert errors == []

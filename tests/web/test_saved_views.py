@@ -1,4 +1,4 @@
-"""Saved views: one's own and shared, checked when they are opened."""
+"""Saved views of the list of memories."""
 
 import re
 from io import StringIO
@@ -26,12 +26,12 @@ def view_of(account: Account, owner: User, name: str, **more: Any) -> SavedView:
 
 def test_view_is_saved_changed_and_deleted(reviewer: Client, acme: Account) -> None:
     remember(acme, "A fact.")
-    said = {"name": " Facts ", "query": "kind=fact&page=9&colour=red", "shared": "yes"}
-    kept = reviewer.post("/memory/views/", said)
+    text = {"name": " Facts ", "query": "kind=fact&page=9&colour=red", "shared": "yes"}
+    saved = reviewer.post("/memory/views/", text)
     view = makers.get(SavedView, acme)
     assert (view.name, view.query, view.shared) == ("Facts", "kind=fact", True)
-    assert kept.headers["Location"] == f"/memory/?kind=fact&view={view.pk}"
-    opened = html(reviewer.get(kept.headers["Location"]))
+    assert saved.headers["Location"] == f"/memory/?kind=fact&view={view.pk}"
+    opened = html(reviewer.get(saved.headers["Location"]))
     assert "Facts" in opened
     assert "Modified" not in opened
     other = html(reviewer.get(f"/memory/?kind=fact&status=active&view={view.pk}"))
@@ -52,19 +52,19 @@ def test_view_names_ignored_parameters(reviewer: Client, acme: Account, alice: U
     view = view_of(acme, alice, "Old", query="kind=fact&mood=good&column=gone")
     link = f"/memory/?{view.query}&view={view.pk}"
     assert link.replace("&", "&amp;") in html(reviewer.get("/memory/"))
-    said = html(reviewer.get(link))
-    assert missing(said, "not recognized", "mood", "A fact.") == []
+    text = html(reviewer.get(link))
+    assert missing(text, "not recognized", "mood", "A fact.") == []
 
 
 def test_user_sees_own_and_shared_views(reviewer: Client, acme: Account, ada: User) -> None:
     mine = view_of(acme, ada, "Adas secret")
     shared = view_of(acme, ada, "Adas gift", shared=True)
-    said = html(reviewer.get("/memory/"))
-    assert "Adas gift" in said
-    assert "Adas secret" not in said
+    text = html(reviewer.get("/memory/"))
+    assert "Adas gift" in text
+    assert "Adas secret" not in text
     assert reviewer.post(f"/memory/views/{mine.pk}/delete/").status_code == 404
-    for deed in ("", "delete/"):
-        assert reviewer.post(f"/memory/views/{shared.pk}/{deed}").status_code == 403
+    for action in ("", "delete/"):
+        assert reviewer.post(f"/memory/views/{shared.pk}/{action}").status_code == 403
     admin = Client()
     admin.force_login(makers.member(acme, "adam", role="admin"))
     assert admin.post(f"/memory/views/{shared.pk}/delete/").status_code == 302
@@ -78,9 +78,9 @@ def test_view_needs_a_name(reviewer: Client, name: str) -> None:
 def test_erased_user_leaves_views_and_exports(acme: Account, alice: User, ada: User) -> None:
     remember(acme, "Ann likes tea.", user_id="ann")
     remember(acme, "Anna likes tea.", user_id="anna")
-    kept = {"Everybody": "status=active", "Hers": "user_id=anna", "Annals": "q=tea"}
-    gone = {"By id": "user_id=ann", "Seen with ann": "q=tea", "Asked": "q=what+does+ann+like%3F"}
-    for name, query in {**kept, **gone}.items():
+    saved = {"Everybody": "status=active", "Hers": "user_id=anna", "Annals": "q=tea"}
+    removed = {"By id": "user_id=ann", "Seen with ann": "q=tea", "Asked": "q=what+does+ann+like%3F"}
+    for name, query in {**saved, **removed}.items():
         view_of(acme, alice, name, query=query, shared=True)
     with acting(acme):
         for query in ("user_id=ann", "user_id=anna"):
@@ -89,10 +89,10 @@ def test_erased_user_leaves_views_and_exports(acme: Account, alice: User, ada: U
     admin.force_login(ada)
     counted = html(admin.get("/memory/erase/?user_id=ann"))
     [ticket] = re.findall(r'name="ticket" value="([^"]+)"', counted)
-    said = {"ticket": ticket, "count": "1", "typed": "erase 1"}
-    done = admin.post("/memory/erase/?user_id=ann", said)
+    text = {"ticket": ticket, "count": "1", "typed": "erase 1"}
+    done = admin.post("/memory/erase/?user_id=ann", text)
     assert done.status_code == 302, html(done)
     with acting(acme):
-        assert {view.name for view in SavedView.objects.all()} == set(kept)
+        assert {view.name for view in SavedView.objects.all()} == set(saved)
         assert [row.query for row in MemoryExport.objects.all()] == ["user_id=anna"]
     call_command("fsck", stdout=StringIO())

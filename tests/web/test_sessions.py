@@ -1,4 +1,4 @@
-"""Who is signed in does not stay so for ever, and the log knows who came and went."""
+"""Sessions, sign-in and cookies."""
 
 import runpy
 import time

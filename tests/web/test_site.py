@@ -1,4 +1,4 @@
-"""The frame: who gets in, in which account and language, and what is said when it goes wrong."""
+"""Sign-in, accounts, preferences, errors and security headers."""
 
 import re
 from typing import Any
@@ -71,9 +71,9 @@ def test_sign_in_is_throttled(client: Client, alice: User) -> None:
     assert client.post("/sign-in/", right, REMOTE_ADDR="203.0.113.10").status_code == 302
 
 
-@pytest.mark.parametrize("wanted", ["https://rival.example/", "//rival.example/", "javascript:1"])
-def test_sign_in_does_not_redirect_elsewhere(client: Client, alice: User, wanted: str) -> None:
-    form = {"username": "alice", "password": PASSWORD, "next": wanted}
+@pytest.mark.parametrize("expected", ["https://rival.example/", "//rival.example/", "javascript:1"])
+def test_sign_in_does_not_redirect_elsewhere(client: Client, alice: User, expected: str) -> None:
+    form = {"username": "alice", "password": PASSWORD, "next": expected}
     assert client.post("/sign-in/", form).headers["Location"] == "/"
 
 
@@ -144,10 +144,10 @@ def test_keyboard_shortcuts_can_be_disabled(reviewer: Client) -> None:
 
 
 def test_navigation_links_work(reviewer: Client) -> None:
-    shown = re.findall(r'class="rail-link" href="([^"]+)"', html(reviewer.get("/")))
-    assert shown
-    assert "/" in shown
-    assert all(reviewer.get(url).status_code == 200 for url in set(shown))
+    page = re.findall(r'class="rail-link" href="([^"]+)"', html(reviewer.get("/")))
+    assert page
+    assert "/" in page
+    assert all(reviewer.get(url).status_code == 200 for url in set(page))
 
 
 def test_notice_comes_with_a_fragment(reviewer: Client) -> None:
@@ -187,19 +187,18 @@ def test_every_status_carries_the_policy(reviewer: Client) -> None:
 
 @pytest.mark.promise(35)
 def test_every_url_carries_the_policy(client: Client, db: None) -> None:
-    """Of a stranger; the walk in a browser sees what members are shown."""
-    told = set()
+    result = set()
     for path in VIEWS:
         answer = client.get(path)
-        told.add(answer.status_code)
+        result.add(answer.status_code)
         assert policy_of(answer) == POLICY, path
         assert answer.headers["X-Content-Type-Options"] == "nosniff", path
-    assert told == {200, 302, 401, 405}
+    assert result == {200, 302, 401, 405}
 
 
 @pytest.mark.promise(35)
 def test_every_post_needs_a_csrf_token(acme: Account) -> None:
-    """ASVS 3.5.1: nor for a page of somebody else's that has the token."""
+    """ASVS 3.5.1: nor may another site use the token."""
     forger = Client(enforce_csrf_checks=True)
     forger.force_login(staff(acme, "boss"))
     forger.cookies[settings.CSRF_COOKIE_NAME] = token = "t" * 32
@@ -217,7 +216,7 @@ def test_every_post_needs_a_csrf_token(acme: Account) -> None:
 
 
 def test_error_page_needs_no_database(client: Client) -> None:
-    """No `db`: touching the database here is an error of its own."""
+    """Without the `db` fixture, a query is an error."""
     client.raise_request_exception = False
     client.cookies["sessionid"] = "whatever"
     answer = client.get("/breaks/", headers={"X-Request-Id": "r-17"})
@@ -228,7 +227,7 @@ def test_error_page_needs_no_database(client: Client) -> None:
 
 @pytest.mark.promise(15)
 def test_database_overload_responds_503(client: Client) -> None:
-    """No `db` here either."""
+    """Without the `db` fixture, a query is an error."""
     client.raise_request_exception = False
     answer = client.get("/busy/")
     assert answer.status_code == 503

@@ -1,4 +1,4 @@
-"""The frame in a browser: keys and their guards, notices, dialogs, failures that are said."""
+"""Shortcuts, notices, dialogs and polling in a browser."""
 
 from typing import Any
 
@@ -20,8 +20,7 @@ document.addEventListener("click", ({target}) => {
 
 
 @pytest.fixture
-def desk(visitor: Visitor, alice: User) -> Visitor:
-    """Alice in front of a list."""
+def client(visitor: Visitor, alice: User) -> Visitor:
     visitor.sign_in(alice)
     visitor.page.add_init_script(NOTE_PRESSES)
     visitor.go("/rows/")
@@ -32,95 +31,95 @@ def presses(page: Page) -> Any:
     return page.evaluate("window.presses")
 
 
-def test_shortcut_presses_its_button(desk: Visitor) -> None:
-    desk.page.keyboard.press("a")
-    desk.page.keyboard.press("x")  # hidden: not pressed
-    assert presses(desk.page) == ["page"]
+def test_shortcut_presses_its_button(client: Visitor) -> None:
+    client.page.keyboard.press("a")
+    client.page.keyboard.press("x")  # hidden: not pressed
+    assert presses(client.page) == ["page"]
 
 
-def test_shortcut_is_off_while_typing(desk: Visitor) -> None:
-    desk.page.locator("#text").focus()
-    desk.page.keyboard.press("a")
-    assert presses(desk.page) == []
-    expect(desk.page.locator("#text")).to_have_value("a")
+def test_shortcut_is_off_while_typing(client: Visitor) -> None:
+    client.page.locator("#text").focus()
+    client.page.keyboard.press("a")
+    assert presses(client.page) == []
+    expect(client.page.locator("#text")).to_have_value("a")
 
 
-def test_modifiers_disable_shortcuts(desk: Visitor) -> None:
+def test_modifiers_disable_shortcuts(client: Visitor) -> None:
     for held in ("Control", "Alt", "Meta"):
-        desk.page.keyboard.press(f"{held}+a")
-    assert presses(desk.page) == []
+        client.page.keyboard.press(f"{held}+a")
+    assert presses(client.page) == []
 
 
-def test_composition_and_key_repeat_are_ignored(desk: Visitor) -> None:
+def test_composition_and_key_repeat_are_ignored(client: Visitor) -> None:
     for how in ("isComposing: true", "keyCode: 229", "repeat: true"):
         event = f"new KeyboardEvent('keydown', {{key: 'a', bubbles: true, {how}}})"
-        desk.page.evaluate(f"document.body.dispatchEvent({event})")
-    assert presses(desk.page) == []
-    desk.page.evaluate(
+        client.page.evaluate(f"document.body.dispatchEvent({event})")
+    assert presses(client.page) == []
+    client.page.evaluate(
         "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true}))"
     )
-    assert presses(desk.page) == ["page"]
+    assert presses(client.page) == ["page"]
 
 
-def test_shortcut_is_off_behind_a_dialog(desk: Visitor) -> None:
-    desk.page.keyboard.press("?")
-    expect(desk.page.locator("#keys-sheet")).to_be_visible()
-    desk.page.keyboard.press("a")
-    assert presses(desk.page) == []
-    desk.page.keyboard.press("Escape")
-    expect(desk.page.locator("#keys-sheet")).to_be_hidden()
+def test_shortcut_is_off_behind_a_dialog(client: Visitor) -> None:
+    client.page.keyboard.press("?")
+    expect(client.page.locator("#keys-sheet")).to_be_visible()
+    client.page.keyboard.press("a")
+    assert presses(client.page) == []
+    client.page.keyboard.press("Escape")
+    expect(client.page.locator("#keys-sheet")).to_be_hidden()
 
 
-def test_disabled_shortcuts_are_not_announced(desk: Visitor, alice: User) -> None:
-    approve = desk.page.get_by_role("button", name="Approve all")
+def test_disabled_shortcuts_are_not_announced(client: Visitor, alice: User) -> None:
+    approve = client.page.get_by_role("button", name="Approve all")
     expect(approve).to_have_attribute("aria-keyshortcuts", "a")
     User.objects.filter(pk=alice.pk).update(keyboard_shortcuts=False)
-    desk.go("/rows/")
-    desk.page.keyboard.press("a")
-    assert presses(desk.page) == []
+    client.go("/rows/")
+    client.page.keyboard.press("a")
+    assert presses(client.page) == []
     expect(approve).not_to_have_attribute("aria-keyshortcuts", "a")
 
 
-def test_shortcut_list_shows_the_page_shortcuts(desk: Visitor) -> None:
-    desk.page.keyboard.press("?")
-    sheet = desk.page.locator("#keys-sheet")
+def test_shortcut_list_shows_the_page_shortcuts(client: Visitor) -> None:
+    client.page.keyboard.press("?")
+    sheet = client.page.locator("#keys-sheet")
     terms = sheet.locator("dt").all_inner_texts()
     assert {"Next and previous row", "Approve all", "Pin", "Drop", "Send"} <= set(terms)
     assert "Hidden" not in terms
 
 
-def test_j_and_k_move_between_rows(desk: Visitor) -> None:
-    page = desk.page
+def test_j_and_k_move_between_rows(client: Visitor) -> None:
+    page = client.page
     page.keyboard.press("p")  # no row yet
     for key in ("j", "j", "p", "k", "p"):
         page.keyboard.press(key)
     assert presses(page) == ["pin-2", "pin-1"]
 
 
-def test_control_enter_submits_the_form(desk: Visitor) -> None:
-    desk.page.locator("#note").fill("because")
-    desk.page.keyboard.press("Control+Enter")
-    assert presses(desk.page) == ["sent"]
+def test_control_enter_submits_the_form(client: Visitor) -> None:
+    client.page.locator("#note").fill("because")
+    client.page.keyboard.press("Control+Enter")
+    assert presses(client.page) == ["sent"]
 
 
-def test_keys_during_htmx_settling_go_to_the_field(desk: Visitor) -> None:
+def test_keys_during_htmx_settling_go_to_the_field(client: Visitor) -> None:
     settling = "document.querySelector('#row-1').classList.{}('htmx-settling')"
-    desk.page.evaluate(settling.format("add"))
-    desk.page.keyboard.press("a")  # a key waits
-    desk.page.keyboard.press("/")
-    desk.page.keyboard.type("apple pie")
-    expect(desk.page.get_by_label("Search memories")).to_have_value("apple pie")
-    assert presses(desk.page) == []
-    desk.page.evaluate(settling.format("remove"))
+    client.page.evaluate(settling.format("add"))
+    client.page.keyboard.press("a")  # a key waits
+    client.page.keyboard.press("/")
+    client.page.keyboard.type("apple pie")
+    expect(client.page.get_by_label("Search memories")).to_have_value("apple pie")
+    assert presses(client.page) == []
+    client.page.evaluate(settling.format("remove"))
     for _each in range(50):  # a page of ours evaluates no text that it would wait by
-        if presses(desk.page):
+        if presses(client.page):
             break
-        desk.page.wait_for_timeout(100)
-    assert len(presses(desk.page)) == 1
+        client.page.wait_for_timeout(100)
+    assert len(presses(client.page)) == 1
 
 
-def test_next_row_gets_the_focus(desk: Visitor) -> None:
-    page = desk.page
+def test_next_row_gets_the_focus(client: Visitor) -> None:
+    page = client.page
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("d")
@@ -128,10 +127,10 @@ def test_next_row_gets_the_focus(desk: Visitor) -> None:
     expect(page.locator("#row-3 a")).to_be_focused()
 
 
-def test_notice_offers_undo_and_disappears(desk: Visitor) -> None:
-    page = desk.page
+def test_notice_offers_undo_and_disappears(client: Visitor) -> None:
+    page = client.page
     page.clock.install()
-    desk.go("/rows/")
+    client.go("/rows/")
     page.locator("#tell").click()
     undo = page.get_by_role("button", name="Undo")
     expect(undo).to_be_visible()
@@ -144,8 +143,8 @@ def test_notice_offers_undo_and_disappears(desk: Visitor) -> None:
     expect(undo).to_have_count(0)
 
 
-def test_errors_stay_visible(desk: Visitor) -> None:
-    page = desk.page
+def test_errors_stay_visible(client: Visitor) -> None:
+    page = client.page
     page.locator("#refuse").click()
     expect(page.get_by_role("alert")).to_contain_text("Someone <b>approved</b> it first.")
     page.get_by_role("button", name="Close").click()
@@ -159,8 +158,8 @@ def test_errors_stay_visible(desk: Visitor) -> None:
     expect(page.get_by_role("alert")).to_contain_text("Cannot reach the server")
 
 
-def test_dialog_returns_the_focus(desk: Visitor) -> None:
-    page = desk.page
+def test_dialog_returns_the_focus(client: Visitor) -> None:
+    page = client.page
     page.locator("#open").click()
     expect(page.locator("#dialog")).to_be_visible()
     page.locator("#dialog [data-close]").click()
@@ -168,20 +167,20 @@ def test_dialog_returns_the_focus(desk: Visitor) -> None:
     expect(page.locator("#open")).to_be_focused()
 
 
-def test_stale_data_is_marked(desk: Visitor) -> None:
-    page = desk.page
+def test_stale_data_is_marked(client: Visitor) -> None:
+    page = client.page
     answers = [(200, "second"), (503, ""), (503, ""), (304, ""), (200, "third")]
-    asked: list[str] = []
+    query: list[str] = []
 
     def answer(route: Any) -> None:
-        asked.append(route.request.headers.get("if-none-match", ""))
-        status, body = answers[min(len(asked), len(answers)) - 1]
+        query.append(route.request.headers.get("if-none-match", ""))
+        status, body = answers[min(len(query), len(answers)) - 1]
         headers = {"ETag": '"v2"'} if status == 200 else {}
         route.fulfill(status=status, body=body, headers=headers, content_type="text/html")
 
     page.route("**/polled/", answer)
     page.clock.install()
-    desk.go("/rows/")
+    client.go("/rows/")
     polled, stale = page.locator("#polled"), page.locator("#stale")
     page.clock.run_for(15_100)
     expect(polled).to_have_text("second")
@@ -194,14 +193,14 @@ def test_stale_data_is_marked(desk: Visitor) -> None:
     expect(stale).to_be_hidden()
     page.clock.run_for(15_100)
     expect(polled).to_have_text("third")
-    assert asked[:5] == ["", '"v2"', '"v2"', '"v2"', '"v2"']
+    assert query[:5] == ["", '"v2"', '"v2"', '"v2"', '"v2"']
 
 
-def test_polling_pauses_under_the_pointer(desk: Visitor) -> None:
-    page = desk.page
+def test_polling_pauses_under_the_pointer(client: Visitor) -> None:
+    page = client.page
     page.route("**/polled/", lambda route: route.fulfill(body="news", content_type="text/html"))
     page.clock.install()
-    desk.go("/rows/")
+    client.go("/rows/")
     polled = page.locator("#polled")
     before = polled.inner_text()
     polled.hover()

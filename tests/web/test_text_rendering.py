@@ -1,4 +1,4 @@
-"""Texts of others on our pages: whole, harmless, and with nothing hidden in them."""
+"""Rendering of user texts, diffs, times and ids."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -21,7 +21,7 @@ def test_markup_is_escaped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "page"),
     [
         ("pay\u202etxt.exe", "U+202E"),
         ("a\u200bb", "U+200B"),
@@ -30,8 +30,8 @@ def test_markup_is_escaped() -> None:
         ("a\x1bb", "U+001B"),
     ],
 )
-def test_invisible_characters_are_named(text: str, shown: str) -> None:
-    assert f">{shown}</span>" in user_text(text)
+def test_invisible_characters_are_named(text: str, page: str) -> None:
+    assert f">{page}</span>" in user_text(text)
     assert not set(text) & set(user_text(text)) - set("paytx.eb")
 
 

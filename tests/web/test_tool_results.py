@@ -1,4 +1,4 @@
-"""The pages of tool results: found, read, erased, and kept no longer than somebody wants."""
+"""Pages of tool results and their retention."""
 
 from datetime import timedelta
 from typing import Any
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("tokenizer")
 FORM = {"archive_threshold": "500", "retention_days": "30", "language": "zh", "version": "0"}
 
 
-def kept(account: Account, *texts: str, **more: Any) -> list[ToolResultArchive]:
+def saved(account: Account, *texts: str, **more: Any) -> list[ToolResultArchive]:
     more = {"tool_name": "look", "conversation_id": "c1", "tool_input": {"query": "kiln"}} | more
     with acting(account):
         settings = ContextSettings.objects.get_or_default(account.pk)
@@ -30,16 +30,16 @@ def kept(account: Account, *texts: str, **more: Any) -> list[ToolResultArchive]:
 
 
 def test_list_is_filtered(admin: Client, acme: Account) -> None:
-    kept(acme, "The kiln is hot.")
-    kept(acme, "The gate is shut.", tool_name="ask", conversation_id="c2")
-    for query, shown, hidden in (
+    saved(acme, "The kiln is hot.")
+    saved(acme, "The gate is shut.", tool_name="ask", conversation_id="c2")
+    for query, page, hidden in (
         ({}, "gate", "nothing"),
         ({"tool_name": "look"}, "kiln", "gate"),
         ({"conversation_id": "c2"}, "gate", "The kiln"),
     ):
-        said = html(admin.get("/tool-results/", query))
-        assert shown in said
-        assert hidden not in said
+        content = html(admin.get("/tool-results/", query))
+        assert page in content
+        assert hidden not in content
     assert "Nothing matches" in html(admin.get("/tool-results/", {"thread_id": "x"}))
 
 
@@ -48,33 +48,35 @@ def test_empty_list_shows_the_first_command(admin: Client) -> None:
 
 
 def test_result_is_shown_whole_and_by_passage(admin: Client, acme: Account) -> None:
-    [row] = kept(acme, "<b>The kiln</b> fires at 1280 degrees.\n" + "The gate is shut. " * 90)
-    said = html(admin.get(f"/tool-results/{row.pk}/", {"about": "kiln degrees"}))
-    assert "&lt;b&gt;The kiln&lt;/b&gt;" in said
-    assert missing(said, "characters 0 to", f"load_tool_history(uuid=&quot;{row.pk}&quot;)") == []
+    [row] = saved(acme, "<b>The kiln</b> fires at 1280 degrees.\n" + "The gate is shut. " * 90)
+    content = html(admin.get(f"/tool-results/{row.pk}/", {"about": "kiln degrees"}))
+    assert "&lt;b&gt;The kiln&lt;/b&gt;" in content
+    assert (
+        missing(content, "characters 0 to", f"load_tool_history(uuid=&quot;{row.pk}&quot;)") == []
+    )
     assert "No passage" in html(admin.get(f"/tool-results/{row.pk}/", {"about": "zebra"}))
 
 
 def test_erasing_needs_confirmation(admin: Client, acme: Account) -> None:
-    [row] = kept(acme, "The kiln is hot.")
+    [row] = saved(acme, "The kiln is hot.")
     assert "Erase this tool result?" in html(admin.get(f"/tool-results/{row.pk}/erase/"))
     assert admin.post(f"/tool-results/{row.pk}/erase/", {"reason": "old"}).status_code == 302
     assert admin.get(f"/tool-results/{row.pk}/").status_code == 404
 
 
 def test_retention_that_erases_needs_confirmation(admin: Client, acme: Account) -> None:
-    [row] = kept(acme, "The kiln is hot.")
+    [row] = saved(acme, "The kiln is hot.")
     with acting(acme):
         then = timezone.now() - timedelta(days=40)
         ToolResultArchive.objects.of(acme).update(created_at=then)
     assert "Next to be erased" in html(admin.get("/tool-results/keeping/"))
-    asked = html(admin.post("/tool-results/keeping/set/", FORM))
-    assert "Save and erase 1 tool result" in asked
+    request = html(admin.post("/tool-results/keeping/set/", FORM))
+    assert "Save and erase 1 tool result" in request
     done = admin.post("/tool-results/keeping/set/", {**FORM, "count": "1"})
     assert done.status_code == 302
-    said = html(admin.get("/tool-results/keeping/"))
-    assert "Next to be erased" not in said
-    assert str(row.pk) in said
+    content = html(admin.get("/tool-results/keeping/"))
+    assert "Next to be erased" not in content
+    assert str(row.pk) in content
     assert "will be erased within the hour" in html(admin.get("/tool-results/"))
 
 
@@ -104,7 +106,7 @@ def test_thresholds_per_tool_are_saved(admin: Client, acme: Account) -> None:
 
 def test_reviewer_cannot_change_settings(client: Client, alice: User, acme: Account) -> None:
     client.force_login(alice)
-    [row] = kept(acme, "The kiln is hot.")
+    [row] = saved(acme, "The kiln is hot.")
     assert "disabled" in html(client.get("/tool-results/keeping/"))
     assert client.post("/tool-results/keeping/set/", FORM).status_code == 403
     assert client.post(f"/tool-results/{row.pk}/erase/").status_code == 403
@@ -112,6 +114,6 @@ def test_reviewer_cannot_change_settings(client: Client, alice: User, acme: Acco
 
 @pytest.mark.parametrize("path", ["/tool-results/", "/tool-results/keeping/"])
 def test_query_count(admin: Client, acme: Account, path: str, max_queries: MaxQueries) -> None:
-    kept(acme, *(f"Result {n}." for n in range(30)))
+    saved(acme, *(f"Result {n}." for n in range(30)))
     with max_queries(18):
         assert admin.get(path).status_code == 200

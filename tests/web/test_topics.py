@@ -1,4 +1,4 @@
-"""Topics in the browser: the list, one with its map, and what a person does about them."""
+"""Topic pages and actions."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ from tests.web.pages import HTMX
 pytestmark = pytest.mark.django_db
 
 
-def page(client: Client, address: str, **asked: Any) -> str:
-    answer = client.get(address, asked)
+def page(client: Client, address: str, **query: Any) -> str:
+    answer = client.get(address, query)
     assert answer.status_code == 200, answer.content
     return answer.content.decode()
 
@@ -29,19 +29,19 @@ def test_topics_are_listed_by_size(reviewer: Client, acme: Account) -> None:
     assert "No topics yet" in page(reviewer, "/topics/")
     topic(acme, "Oolong", 3)
     topic(acme, "Tea", 6, user_id="mira", visibility="user")
-    shown = page(reviewer, "/topics/")
-    assert shown.index("Tea") < shown.index("Oolong")
-    assert missing(shown, "mira", "everyone") == []
+    displayed = page(reviewer, "/topics/")
+    assert displayed.index("Tea") < displayed.index("Oolong")
+    assert missing(displayed, "mira", "everyone") == []
     assert "No matching topics" in page(reviewer, "/topics/", state="draft")
     assert "Oolong" not in page(reviewer, "/topics/", q="tea")
 
 
 def test_query_count(reviewer: Client, acme: Account, max_queries: MaxQueries) -> None:
-    made = [topic(acme, f"Topic {n}", 3) for n in range(12)]
+    created = [topic(acme, f"Topic {n}", 3) for n in range(12)]
     with acting(acme):
-        for other in made[1:]:
+        for other in created[1:]:
             TopicSuggestion.objects.create(
-                account=acme, kind="merge", topic=other, other=made[0], score=0.4
+                account=acme, kind="merge", topic=other, other=created[0], score=0.4
             )
     with max_queries(12):
         page(reviewer, "/topics/")
@@ -57,10 +57,10 @@ def test_topic_page_shows_its_map(
     with max_queries(16):
         assert "Tea memory 3" in page(reviewer, address)
     with max_queries(18):
-        shown = page(reviewer, f"{address}map/")
-    assert shown.count('class="own"') == 5, "its memories, and the key"
-    assert shown.count('class="group-1"') == 5
-    assert missing(shown, f"/topics/{bike.pk}/", "Tea memory 3") == []
+        displayed = page(reviewer, f"{address}map/")
+    assert displayed.count('class="own"') == 5, "its memories, and the key"
+    assert displayed.count('class="group-1"') == 5
+    assert missing(displayed, f"/topics/{bike.pk}/", "Tea memory 3") == []
 
 
 def test_entry_that_is_no_topic_redirects(reviewer: Client, acme: Account) -> None:
@@ -102,13 +102,13 @@ def test_suggestions_are_accepted_and_declined(reviewer: Client, acme: Account) 
                 {"kind": "merge", "topic": small, "other": large},
             )
         )
-    shown = page(reviewer, "/topics/")
-    assert "3 memories would move" in shown
-    said = reviewer.post(f"/topics/suggestions/{split.pk}/follow/", follow=True).content.decode()
+    displayed = page(reviewer, "/topics/")
+    assert "3 memories would move" in displayed
+    text = reviewer.post(f"/topics/suggestions/{split.pk}/follow/", follow=True).content.decode()
     with acting(acme):
         new = MemoryEntry.objects.of(acme).filter(kind="topic").latest("pk")
     undo = f"/topics/{new.pk}/merge/?into={large.pk}"
-    assert undo in said
+    assert undo in text
     back = reviewer.post(undo, headers=HTMX)
     assert back.headers["HX-Redirect"] == f"/topics/{large.pk}/"
     with acting(acme):
@@ -125,7 +125,7 @@ def test_topic_needs_no_vector(reviewer: Client, acme: Account) -> None:
         Vector.objects.of(acme).filter(
             object_id__in=MemoryEntry.objects.of(acme).filter(kind="topic").values("pk")
         ).delete()
-    shown = page(reviewer, "/memory/", kind="topic")
-    assert "Keywords only" in shown
-    assert "Tea · Tea" not in shown
+    displayed = page(reviewer, "/memory/", kind="topic")
+    assert "Keywords only" in displayed
+    assert "Tea · Tea" not in displayed
     assert "Nothing matches" in page(reviewer, "/memory/", kind="topic", embedding="PENDING")

@@ -28,7 +28,6 @@ def test_every_vendored_file_is_listed() -> None:
 
 
 def test_every_icon_is_used() -> None:
-    """Named in quotes by a page, or by the code that a page gets it from."""
     apps = ("templates", "kmapp", "memory", "knowledge", "rules", "context")
     files = [path for app in apps for path in (settings.BASE_DIR / app).rglob("*")]
     product = "".join(path.read_text() for path in files if path.suffix in {".html", ".py"})

@@ -1,4 +1,4 @@
-"""Pages that misbehave on purpose, beside the real ones."""
+"""Pages with errors, next to the real ones."""
 
 from django.db import OperationalError
 from django.http import HttpResponse
