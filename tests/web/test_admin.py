@@ -20,7 +20,7 @@ from kmapp.providers.models import EmbeddingModel
 from memory.models import MemoryEntry, MemorySettings
 from rules.models import RuleBook
 from tests import makers
-from tests.web.pages import html
+from tests.web.pages import html, page
 from tests.web.staff import MODELS, address, fill, staff
 
 IDS = [model._meta.label for model in MODELS]
@@ -98,8 +98,7 @@ def look(client: Client, model: type[Model]) -> tuple[int, int]:
 
 def test_anonymous_user_is_sent_to_sign_in(client: Client, db: None) -> None:
     for path in ("/admin/", "/admin/login/"):
-        answer = client.get(path, follow=True)
-        assert answer.redirect_chain[-1][0] == "/sign-in/?next=/admin/"
+        assert client.get(path, follow=True).redirect_chain[-1][0] == "/sign-in/?next=/admin/"
 
 
 def test_user_without_staff_status_is_refused(client: Client, alice: User) -> None:
@@ -111,9 +110,7 @@ def test_user_without_staff_status_is_refused(client: Client, alice: User) -> No
 def test_staff_without_account_are_refused(client: Client, db: None) -> None:
     user = User.objects.create_superuser("root", "root@example.test", makers.PASSWORD)
     client.force_login(user)
-    answer = client.get("/admin/")
-    assert answer.status_code == 403
-    assert "not a member" in html(answer)
+    assert "not a member" in page(client.get("/admin/"), 403)
 
 
 @pytest.fixture
@@ -142,8 +139,7 @@ def test_new_user_becomes_a_reviewer(superuser: Client, acme: Account) -> None:
         "password1": "a long good password",
         "password2": "a long good password",
     }
-    answer = superuser.post(address(User, "add/"), body, follow=True)
-    assert answer.status_code == 200
+    assert superuser.post(address(User, "add/"), body, follow=True).status_code == 200
     with acting(acme):
         member = Membership.objects.of(acme).get(user__username="nia")
         assert member.role == "reviewer"

@@ -115,8 +115,7 @@ def test_comparison_is_started_followed_and_shown(reviewer: Client, acme: Accoun
 
 def test_invalid_fields_are_reported(reviewer: Client, acme: Account) -> None:
     form = {"calls": "100", "left-protected_turns": "0", "right-min_score": "2"}
-    text = page(reviewer.post("/calls/comparisons/new/", form), 422)
-    assert text.count("field-error") == 2
+    assert page(reviewer.post("/calls/comparisons/new/", form), 422).count("field-error") == 2
     assert not makers.rows(ContextComparison, acme)
 
 
@@ -150,8 +149,7 @@ def test_agents_are_paginated(reviewer: Client, acme: Account) -> None:
 def test_savings_are_listed(reviewer: Client, acme: Account) -> None:
     for number in range(20):
         call(acme, talk(1), within=ArchiveScope(conversation_id=f"c{number}"), tools=[tool("dig")])
-    text = page(reviewer.get("/calls/costs/"))
-    assert "Offered in 20 calls but never called." in text
+    assert "Offered in 20 calls but never called." in page(reviewer.get("/calls/costs/"))
 
 
 def test_rejects_an_invalid_period(reviewer: Client) -> None:
@@ -224,6 +222,5 @@ def test_variants_are_compared(admin: Client, acme: Account) -> None:
     assert "No outcomes reported yet" in page(admin.get("/calls/variants/"))
     with acting(acme):
         record_outcome(acme.pk, new.report_id, {"success": True, "latency_ms": 1_234})
-    text = page(admin.get("/calls/variants/"))
-    assert missing(text, "1 of 1", "1,234") == []
+    assert missing(page(admin.get("/calls/variants/")), "1 of 1", "1,234") == []
     assert "Nothing matches" in page(admin.get("/calls/variants/", {"agent_id": "x"}))

@@ -40,8 +40,7 @@ def test_search_by_meaning(committed: str, reviewer: Client, acme: Account) -> N
 def test_search_without_embedder(reviewer: Client, acme: Account, settings: Settings) -> None:
     settings.EMBEDDING_BASE_URL = "http://127.0.0.1:9/v1"
     remember(acme, "Lin likes oolong tea.")
-    text = listed(reviewer, q="oolong")
-    assert missing(text, "oolong tea", "by keywords only") == []
+    assert missing(listed(reviewer, q="oolong"), "oolong tea", "by keywords only") == []
 
 
 def test_search_covers_every_user_and_status(reviewer: Client, acme: Account) -> None:

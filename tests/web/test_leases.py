@@ -30,8 +30,7 @@ def test_reviewers_get_different_proposals(reviewer: Client, bob: Client, acme: 
     assert opened_id(reviewer.get("/review/")) == str(first.pk)
     assert opened_id(bob.get("/review/")) == str(second.pk)
     assert opened_id(reviewer.get("/review/")) == str(first.pk)
-    answer = submit(reviewer, "approve", first, REVIEW)
-    assert opened_id(answer) == str(third.pk)
+    assert opened_id(submit(reviewer, "approve", first, REVIEW)) == str(third.pk)
 
 
 def test_reviewer_without_free_proposals(reviewer: Client, bob: Client, acme: Account) -> None:

@@ -8,7 +8,7 @@ from kmapp.accounts.models import Account
 from memory.models import MemoryEntry, MemoryVersion
 from tests import makers
 from tests.makers import reload
-from tests.web.pages import HTMX, html
+from tests.web.pages import HTMX, html, page
 from tests.web.proposals import REVIEW, entry_url, propose, submit
 
 
@@ -42,15 +42,13 @@ def form(existing: MemoryEntry, new: MemoryEntry, **picks: str) -> dict[str, str
 def test_merge_undo(reviewer: Client, acme: Account, pair: tuple[MemoryEntry, MemoryEntry]) -> None:
     existing, new = pair
     assert "do-merge" in html(reviewer.get(f"/review/?at={new.pk}"))
-    page = html(reviewer.get(entry_url("review_merge", new)))
-    assert "Contact" in page
+    assert "Contact" in html(reviewer.get(entry_url("review_merge", new)))
     preview = reviewer.get(
         entry_url("review_merge", new), {"preview": "1", "content": "known"}, headers=HTMX
     )
     assert "<ins>" not in html(preview)
     choice = form(existing, new, content="known", title="new", kind="new", tags="both")
-    answer = reviewer.post(entry_url("review_merge", new), choice, follow=True)
-    assert "Merged." in html(answer)
+    assert "Merged." in html(reviewer.post(entry_url("review_merge", new), choice, follow=True))
     one, other = reload(existing), reload(new)
     assert (one.content, one.title, one.kind) == (existing.content, "Contact", "preference")
     assert (one.tags, one.status, other.status) == (["mail"], "active", "superseded")
@@ -70,9 +68,7 @@ def test_stale_merge_is_refused(reviewer: Client, pair: tuple[MemoryEntry, Memor
     existing, new = pair
     stale = form(existing, new, content="known")
     reviewer.post(f"/memory/{existing.pk}/pin/", {"version": str(existing.version)})
-    answer = reviewer.post(entry_url("review_merge", new), stale)
-    assert answer.status_code == 409
-    assert "Nothing was merged" in html(answer)
+    assert "Nothing was merged" in page(reviewer.post(entry_url("review_merge", new), stale), 409)
     assert (reload(new).status, reload(existing).content) == ("proposed", existing.content)
 
 

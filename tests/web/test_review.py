@@ -18,7 +18,7 @@ from memory.review.evidence import WARNINGS
 from memory.views.review_queue import PAGE
 from tests import makers
 from tests.makers import missing, reload
-from tests.web.pages import HTMX, html
+from tests.web.pages import HTMX, html, page
 from tests.web.proposals import AGENT, REVIEW, entry_url, opened_id, propose, submit, version_form
 
 # --- Who may --------------------------------------------------------------------------------------
@@ -88,8 +88,7 @@ def test_rejection_stores_its_reason(reviewer: Client, acme: Account, alice: Use
 
 def test_pinned_proposal_stays_pending(reviewer: Client, acme: Account) -> None:
     [entry] = propose(acme, "Ring twice.")
-    answer = submit(reviewer, "review_pin", entry, REVIEW, pinned="yes")
-    assert opened_id(answer) == str(entry.pk)
+    assert opened_id(submit(reviewer, "review_pin", entry, REVIEW, pinned="yes")) == str(entry.pk)
     assert (reload(entry).pinned, reload(entry).status) == (True, "proposed")
     submit(reviewer, "review_pin", entry, REVIEW, pinned="no")
     assert reload(entry).pinned is False
@@ -215,9 +214,7 @@ def test_conflicting_edit_keeps_the_input(reviewer: Client, acme: Account) -> No
 def test_decided_proposal_says_so(reviewer: Client, acme: Account) -> None:
     [entry] = propose(acme, "First words.")
     submit(reviewer, "approve", entry)
-    answer = reviewer.get(f"/review/?at={entry.pk}")
-    assert answer.status_code == 200
-    assert "This proposal was already decided." in html(answer)
+    assert "This proposal was already decided." in page(reviewer.get(f"/review/?at={entry.pk}"))
 
 
 def test_hostile_text_is_escaped(reviewer: Client, acme: Account) -> None:

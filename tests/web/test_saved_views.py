@@ -34,8 +34,7 @@ def test_view_is_saved_changed_and_deleted(reviewer: Client, acme: Account) -> N
     opened = html(reviewer.get(saved.headers["Location"]))
     assert "Facts" in opened
     assert "Modified" not in opened
-    other = html(reviewer.get(f"/memory/?kind=fact&status=active&view={view.pk}"))
-    assert "Modified" in other
+    assert "Modified" in html(reviewer.get(f"/memory/?kind=fact&status=active&view={view.pk}"))
     reviewer.post(f"/memory/views/{view.pk}/", {"query": "kind=fact&status=active"})
     with acting(acme):
         view.refresh_from_db()
@@ -52,8 +51,7 @@ def test_view_names_ignored_parameters(reviewer: Client, acme: Account, alice: U
     view = view_of(acme, alice, "Old", query="kind=fact&mood=good&column=gone")
     link = f"/memory/?{view.query}&view={view.pk}"
     assert link.replace("&", "&amp;") in html(reviewer.get("/memory/"))
-    text = html(reviewer.get(link))
-    assert missing(text, "not recognized", "mood", "A fact.") == []
+    assert missing(html(reviewer.get(link)), "not recognized", "mood", "A fact.") == []
 
 
 def test_user_sees_own_and_shared_views(reviewer: Client, acme: Account, ada: User) -> None:

@@ -16,7 +16,7 @@ from kmapp.api.errors import is_api
 from kmapp.database.ids import uuid7
 from tests.kernel.test_api_routes import ROUTES
 from tests.makers import PASSWORD, missing
-from tests.web.pages import HTMX, html
+from tests.web.pages import HTMX, html, page
 from tests.web.staff import staff
 
 pytestmark = pytest.mark.urls("tests.web.urls")
@@ -96,9 +96,7 @@ def test_sign_out_ends_the_session(reviewer: Client) -> None:
 
 def test_user_without_account_is_refused(client: Client, db: None) -> None:
     client.force_login(User.objects.create_user("loner", "loner@example.test"))
-    answer = client.get("/")
-    assert answer.status_code == 403
-    assert "Ask an admin" in html(answer)
+    assert "Ask an admin" in page(client.get("/"), 403)
 
 
 def test_user_changes_account(reviewer: Client, alice: User, rival: Account) -> None:
@@ -159,9 +157,7 @@ def test_notice_comes_with_a_fragment(reviewer: Client) -> None:
 
 
 def test_error_is_a_page_or_a_notice(reviewer: Client) -> None:
-    whole = reviewer.get("/refuses/")
-    assert whole.status_code == 409
-    assert "Someone &lt;b&gt;approved&lt;/b&gt; it first." in html(whole)
+    assert "Someone &lt;b&gt;approved&lt;/b&gt; it first." in page(reviewer.get("/refuses/"), 409)
     part = reviewer.get("/refuses/", headers=HTMX)
     assert (part.status_code, part.headers["HX-Retarget"]) == (409, "#notices")
     assert html(part).lstrip().startswith('<div class="notice notice-error"')

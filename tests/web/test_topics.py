@@ -102,8 +102,7 @@ def test_suggestions_are_accepted_and_declined(reviewer: Client, acme: Account) 
                 {"kind": "merge", "topic": small, "other": large},
             )
         )
-    displayed = page(reviewer, "/topics/")
-    assert "3 memories would move" in displayed
+    assert "3 memories would move" in page(reviewer, "/topics/")
     text = reviewer.post(f"/topics/suggestions/{split.pk}/follow/", follow=True).content.decode()
     with acting(acme):
         new = MemoryEntry.objects.of(acme).filter(kind="topic").latest("pk")
@@ -114,8 +113,7 @@ def test_suggestions_are_accepted_and_declined(reviewer: Client, acme: Account) 
     with acting(acme):
         assert member_edges(acme.pk, large.pk).count() == 8
     reviewer.post(f"/topics/suggestions/{join.pk}/decline/")
-    again = reviewer.post(f"/topics/suggestions/{join.pk}/follow/")
-    assert again.status_code == 404
+    assert reviewer.post(f"/topics/suggestions/{join.pk}/follow/").status_code == 404
     assert "Suggested" not in page(reviewer, "/topics/")
 
 
