@@ -101,7 +101,8 @@ def test_extraction_waits_for_a_chat_model(
     }
     hits = agent.post("memory/search", {"query": "roasted oolong", "user_id": "mira"})["results"]
     assert hits[0]["text"] == "My oolong must be lightly roasted."
-    # Once there is one, it reads what waited; what it finds hangs on where it was said.
+    # Once a model is configured, the pending conversation is extracted.
+    settings.CHAT_MODEL = "talker"
     chat.become(reply=scripted_reply([fact("The user wants oolong lightly roasted.")]))
     _make_due(acme)
     makers.settle()

@@ -196,7 +196,9 @@ def test_rejects_a_rewrite_with_instructions(
     run_due_jobs()
     event = agent.get(f"events/{handed['event_id']}")
     assert event["state"] == state
-    assert ("it speaks to the model" in (event["last_error"] or "")) is (state == "FAILED")
+    assert ("contains instructions to the model" in (event["last_error"] or "")) is (
+        state == "FAILED"
+    )
     assert set(current_memories(acme)) == {after}
     assert bool(makers.get(Extraction, acme).answer) is (state == "FAILED")
 

@@ -162,7 +162,7 @@ def test_wrong_dimensions_are_rejected_before_creation() -> None:
 
 
 def test_rejects_a_template_without_text() -> None:
-    with pytest.raises(CommandError, match=r"write \{text\}"):
+    with pytest.raises(CommandError, match=r"use \{text\}"):
         command("add", "any", "--dimensions=384", "--template={title}")
 
 

@@ -214,7 +214,7 @@ def test_rejects_ids_in_use(written: None, acme: Account, rival: Account, tmp_pa
     path = put(tmp_path / "in.jsonl", *lines(out), {"text": "Rival's own."})
     with pytest.raises(CommandError, match="5 lines"):
         command("import", "--account=rival", str(path), f"--problems={problems}")
-    assert problems.read_text().count("taken by another account") == 4
+    assert problems.read_text().count("used by another account") == 4
     assert makers.get(MemoryEntry, rival).content == "Rival's own."
 
 

@@ -69,5 +69,5 @@ def test_other_user_finds_nothing(stored: str) -> None:
 
 @pytest.mark.parametrize("verb", ["get", "history", "delete"])
 def test_reports_a_missing_memory(acme: Account, verb: str) -> None:
-    with pytest.raises(CommandError, match="no such memory"):
+    with pytest.raises(CommandError, match="Memory not found"):
         run(verb, str(uuid4()))
