@@ -83,10 +83,10 @@ def test_seeding_beside_data_asks_first(acme: Account, monkeypatch: pytest.Monke
     monkeypatch.setattr("builtins.input", no)
     with pytest.raises(CommandError, match="Nothing was changed"):
         perf("seed", "100")
-    assert "1 memories of others" in query[0]
+    assert "1 other memories" in query[0]
 
 
 @pytest.mark.parametrize("shares", ["90,20", "0,1", "-1"])
 def test_rejects_invalid_shares(shares: str) -> None:
-    with pytest.raises(CommandError, match="add up to 100"):
+    with pytest.raises(CommandError, match="add up to at most 100"):
         perf("seed", "100", f"--account-share={shares}")
