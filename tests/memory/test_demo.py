@@ -66,7 +66,7 @@ def test_output_states_counts_and_addresses(loaded: LoadedDemo) -> None:
     with acting(acme):
         total = MemoryEntry.objects.of(acme).count()
         waiting = MemoryEntry.objects.of(acme).awaiting_review().count()
-    assert f"{total} memories are new in Acme, 0 were there already" in page
+    assert f"{total} memories added to Acme; 0 already existed" in page
     assert missing(page, f"{waiting} proposals wait", "/review/") == []
 
 
