@@ -67,7 +67,7 @@ def test_output_states_counts_and_addresses(loaded: LoadedDemo) -> None:
         total = MemoryEntry.objects.of(acme).count()
         waiting = MemoryEntry.objects.of(acme).awaiting_review().count()
     assert f"{total} memories added to Acme; 0 already existed" in page
-    assert missing(page, f"{waiting} proposals wait", "/review/") == []
+    assert missing(page, f"{waiting} pending proposals", "/review/") == []
 
 
 @pytest.mark.django_db
