@@ -30,11 +30,16 @@ class Share(serializers.FloatField):
         super().__init__(min_value=0, max_value=1, **kwargs)
 
 
-class IdField(serializers.CharField):
-    """An id of the client's own making."""
+class OptionalText(serializers.CharField):
+    """A text that may be omitted, empty or null; by default an ID chosen by the client."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=ID, required=False, allow_blank=True, allow_null=True, **kwargs)
+    def __init__(self, max_length: int = ID, **kwargs: Any) -> None:
+        super().__init__(
+            max_length=max_length, required=False, allow_blank=True, allow_null=True, **kwargs
+        )
+
+
+IdField = OptionalText
 
 
 def guests_of(raw_nodes: Sequence[Any]) -> list[nodes.Guest]:
@@ -64,14 +69,15 @@ class Ids(Aliases):
 class EntryInput(Ids):
     """One memory to write."""
 
-    aliases = Aliases.aliases | {
+    aliases = {
+        **Aliases.aliases,
         "consumer_agent_id": "agent_id",
         "importance_score": "importance",
     }
 
     text = serializers.CharField(max_length=TEXT, trim_whitespace=False)
     kind = serializers.ChoiceField(choices=MemoryEntry.Kind.choices, required=False)
-    title = serializers.CharField(max_length=500, required=False, allow_blank=True, allow_null=True)
+    title = OptionalText(max_length=500)
     metadata = serializers.DictField(required=False, allow_null=True)
     tags = serializers.ListField(
         child=serializers.CharField(max_length=100), max_length=50, required=False
@@ -82,12 +88,8 @@ class EntryInput(Ids):
     sources = serializers.ListField(
         child=serializers.DictField(), max_length=50, required=False, help_text="Citations."
     )
-    raw_ref = serializers.CharField(
-        max_length=2000, required=False, allow_blank=True, allow_null=True
-    )
-    evidence_ref = serializers.CharField(
-        max_length=2000, required=False, allow_blank=True, allow_null=True
-    )
+    raw_ref = OptionalText(max_length=2000)
+    evidence_ref = OptionalText(max_length=2000)
     id = serializers.UUIDField(required=False, allow_null=True)
     client_id = IdField(
         help_text="Your own ID. Repeating a write with the same ID and body changes nothing."
