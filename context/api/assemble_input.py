@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from context.api.request_serializers import IdField, LanguageField, MessagesInput, build_scope
+from context.api.request_serializers import LanguageField, MessagesInput, build_scope
 from context.assembly.calls import ANTHROPIC, OPENAI, Section
 from context.assembly.policies import DEFAULT, InvalidPolicy
 from context.assembly.sources import SOURCES
@@ -14,7 +14,7 @@ from context.assembly.tool_offer import GROUPS, PROFILES
 from context.models.settings import MAX_LENGTH
 from kmapp.accounts.authentication import AgentRequest
 from kmapp.accounts.scopes import Scope
-from kmapp.api.serializers import Typed
+from kmapp.api.serializers import IdField, Typed
 from kmapp.search.variants import Variant
 
 DEFAULT_WINDOW = 128_000

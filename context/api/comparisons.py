@@ -21,12 +21,11 @@ from context.actions.comparisons import (
 from context.actions.replays import Changes
 from context.api.replays import ReplayInput, build_changes, check_variant_scopes
 from context.api.report_response_types import CallDifference
-from context.api.request_serializers import IdField
 from context.models import ContextComparison, ContextDifference
 from context.models.comparisons import KINDS
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.serializers import Typed
+from kmapp.api.serializers import IdField, Typed
 from kmapp.api.views import AgentView, parse
 
 

@@ -8,7 +8,6 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from context.api.request_serializers import IdField
 from context.models import ContextSettings
 from context.reports.costs import (
     DEFAULT_DAYS,
@@ -24,7 +23,7 @@ from context.reports.costs import (
 from context.reports.savings import Saving, find_savings
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.serializers import Typed
+from kmapp.api.serializers import IdField, Typed
 from kmapp.api.views import AgentView, parse
 
 

@@ -8,20 +8,10 @@ from rest_framework import serializers
 from context.assembly.messages import InvalidMessages, check_messages
 from context.models.archives import ArchiveScope
 from context.models.settings import MAX_LENGTH, Language
-from kmapp.api.serializers import Aliases, Typed, alias_help
+from kmapp.api.serializers import Aliases, IdField, Typed, alias_help
 from kmapp.ledger.canonical import LARGEST_INTEGER
 
-MAX_ID = 200
 MAX_MESSAGES = 5_000
-
-
-class IdField(serializers.CharField):
-    """An id chosen by the client."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(
-            max_length=MAX_ID, required=False, allow_blank=True, allow_null=True, **kwargs
-        )
 
 
 class Conversation(Aliases):

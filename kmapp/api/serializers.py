@@ -10,6 +10,21 @@ from rest_framework.exceptions import ValidationError
 ANYWHERE = frozenset({"account_id", "tenant_id"})  # every request may name its account
 
 
+MAX_ID_LENGTH = 200
+
+
+class OptionalText(serializers.CharField):
+    """A text that may be omitted, empty or null; by default an ID chosen by the client."""
+
+    def __init__(self, max_length: int = MAX_ID_LENGTH, **kwargs: Any) -> None:
+        super().__init__(
+            max_length=max_length, required=False, allow_blank=True, allow_null=True, **kwargs
+        )
+
+
+IdField = OptionalText
+
+
 class OneOrMore(serializers.ListField):
     """A list; a single value stands for a list of one."""
 

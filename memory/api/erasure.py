@@ -9,13 +9,13 @@ from rest_framework.response import Response
 
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
-from kmapp.api.serializers import Exact, OneOrMore, any_of
+from kmapp.api.serializers import MAX_ID_LENGTH, Exact, OneOrMore, any_of
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Gone
 from kmapp.ledger.models import Commit
 from memory.actions import erasure
 from memory.actions.confirmation_tickets import TICKET_LIFETIME
-from memory.api.request_serializers import ID, Ids
+from memory.api.request_serializers import Ids
 from memory.api.response_types import Erasure, ErasureCount
 from memory.models import EntryQuerySet, ErasedEntry, MemoryEntry
 from memory.models.entry_input import derive_entry_id
@@ -43,7 +43,7 @@ class EraseInput(Exact, Ids):
         child=serializers.UUIDField(), required=False, allow_empty=False, max_length=NAMED
     )
     client_ids = OneOrMore(
-        child=serializers.CharField(max_length=ID),
+        child=serializers.CharField(max_length=MAX_ID_LENGTH),
         required=False,
         allow_empty=False,
         max_length=NAMED,

@@ -8,12 +8,12 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.scopes import Scope
 from kmapp.api.permissions import demand
+from kmapp.api.serializers import IdField
 from kmapp.api.views import AgentView, parse
 from kmapp.ledger import batch_nodes
 from memory.actions.feedback import RatingResult, rate_entry
 from memory.actions.review import Decision
 from memory.api.lookup import Which, one, readable
-from memory.api.request_serializers import IdField
 from memory.api.response_types import Rating
 from memory.models import MemoryRating
 

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
-from kmapp.api.serializers import Exact, any_of
+from kmapp.api.serializers import Exact, IdField, any_of
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Denied
 from memory.actions import bulk_review, review
@@ -21,7 +21,7 @@ from memory.actions.confirmation_tickets import TICKET_LIFETIME
 from memory.actions.review import Decision
 from memory.api import serialize
 from memory.api.lookup import forgettable, one
-from memory.api.request_serializers import IdField, Narrowing, owner_filters
+from memory.api.request_serializers import Narrowing, owner_filters
 from memory.api.response_types import Forgetting, ForgettingCount, Memory
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.filters import IDS, condition

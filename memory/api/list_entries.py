@@ -16,11 +16,11 @@ from rest_framework.response import Response
 from kmapp.accounts.acting import acting
 from kmapp.accounts.authentication import KeyPrincipal
 from kmapp.accounts.scopes import Scope
-from kmapp.api.serializers import OneOrMore
+from kmapp.api.serializers import MAX_ID_LENGTH, OneOrMore
 from kmapp.api.views import AgentView, parse
 from kmapp.errors import Invalid
 from memory.api import serialize
-from memory.api.request_serializers import ID, FiltersField, OfKinds, viewer_of
+from memory.api.request_serializers import FiltersField, OfKinds, viewer_of
 from memory.api.response_types import ListAnswer
 from memory.models import EntryQuerySet, MemoryEntry
 from memory.retrieval.as_of import Past, tellable
@@ -42,7 +42,7 @@ class ListInput(OfKinds):
 
     ids = OneOrMore(child=serializers.UUIDField(), max_length=MOST, required=False)
     client_ids = OneOrMore(
-        child=serializers.CharField(max_length=ID), max_length=MOST, required=False
+        child=serializers.CharField(max_length=MAX_ID_LENGTH), max_length=MOST, required=False
     )
     tags = OneOrMore(
         child=serializers.CharField(max_length=100), required=False, help_text="All of them."

@@ -7,9 +7,10 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kmapp.api.serializers import MAX_ID_LENGTH
 from kmapp.errors import Invalid
 from kmapp.providers import chat
-from memory.api.request_serializers import ID, TEXT
+from memory.api.request_serializers import TEXT
 from memory.extraction.conversation import USER, Message
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -67,8 +68,10 @@ def _message(each: Any, number: int) -> Message:
     role, name = each.get("role"), each.get("name") or ""
     if role not in ROLES:
         raise _wrong(number, f"has no role of {', '.join(ROLES)}")
-    if not isinstance(name, str) or len(name) > ID:
-        raise _wrong(number, f"has a name that is not a string of at most {ID} characters")
+    if not isinstance(name, str) or len(name) > MAX_ID_LENGTH:
+        raise _wrong(
+            number, f"has a name that is not a string of at most {MAX_ID_LENGTH} characters"
+        )
     parts = each.get("content")
     parts = parts if isinstance(parts, list) else [parts]
     texts = [text for part in parts if (text := _text(part, number)) is not None]

@@ -9,7 +9,16 @@ from typing import Any
 
 from rest_framework import serializers
 
-from kmapp.api.serializers import Aliases, OneOrMore, Typed, any_of, one_of
+from kmapp.api.serializers import (
+    MAX_ID_LENGTH,
+    Aliases,
+    IdField,
+    OneOrMore,
+    OptionalText,
+    Typed,
+    any_of,
+    one_of,
+)
 from kmapp.ledger import batch_nodes as nodes
 from memory.api.batch_defaults import handed_down
 from memory.models import MemoryEdge, MemoryEntry, Viewer
@@ -19,7 +28,6 @@ from memory.retrieval.search import USUAL
 
 TEXT = 50_000  # characters of one memory
 BATCH = 500  # memories of one write
-ID = 200
 QUERY = 4_000
 
 
@@ -28,18 +36,6 @@ class Share(serializers.FloatField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(min_value=0, max_value=1, **kwargs)
-
-
-class OptionalText(serializers.CharField):
-    """A text that may be omitted, empty or null; by default an ID chosen by the client."""
-
-    def __init__(self, max_length: int = ID, **kwargs: Any) -> None:
-        super().__init__(
-            max_length=max_length, required=False, allow_blank=True, allow_null=True, **kwargs
-        )
-
-
-IdField = OptionalText
 
 
 def guests_of(raw_nodes: Sequence[Any]) -> list[nodes.Guest]:
@@ -131,7 +127,7 @@ class EndInput(Typed):
     together = one_of("id", "client_id")
 
     id = serializers.UUIDField(required=False)
-    client_id = serializers.CharField(max_length=ID, required=False)
+    client_id = serializers.CharField(max_length=MAX_ID_LENGTH, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Exactly one of the two."""

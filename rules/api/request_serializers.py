@@ -5,26 +5,18 @@ from typing import Any
 
 from rest_framework import serializers
 
-from kmapp.api.serializers import Aliases, Typed
+from kmapp.api.serializers import MAX_ID_LENGTH, Aliases, IdField, Typed
 from kmapp.errors import Invalid
 from kmapp.ledger.canonical import canonical
 from rules.editing.rule_input import NewRule, scope_of
 from rules.models import Rule, RuleFeedback
 from rules.models.rules import LEAST_PRIORITY, MOST_PRIORITY, MOST_WEIGHT
 
-ID = 200
 CANDIDATES = 200
 RULE = ("name", "summary", "if", "then", "exceptions", "priority", "weight")
 CHANGEABLE = (*RULE, "audience", "audience_id")
 TEXT = 4_000
 LARGEST_CONTEXT = 64_000  # bytes as JSON
-
-
-class IdField(serializers.CharField):
-    """An id of the client's own making."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=ID, required=False, allow_blank=True, allow_null=True, **kwargs)
 
 
 class Scoped(Typed):
@@ -44,7 +36,7 @@ class Looked(Typed):
 class RuleFields(Typed):
     """What a rule says. `if`, `then` and `exceptions` are described by /v1/rules/schemas."""
 
-    name = serializers.CharField(max_length=ID)
+    name = serializers.CharField(max_length=MAX_ID_LENGTH)
     summary = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
     then = serializers.DictField(required=False)
     exceptions = serializers.ListField(child=serializers.DictField(), required=False)
@@ -53,7 +45,7 @@ class RuleFields(Typed):
     )
     weight = serializers.FloatField(min_value=0, max_value=MOST_WEIGHT, required=False)
     audience = serializers.ChoiceField(choices=Rule.Audience.choices, required=False)
-    audience_id = serializers.CharField(max_length=ID, required=False, allow_blank=True)
+    audience_id = serializers.CharField(max_length=MAX_ID_LENGTH, required=False, allow_blank=True)
     reason = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
 
     def get_fields(self) -> dict[str, Any]:
@@ -76,7 +68,7 @@ class RuleChange(RuleFields, Looked):
 
     together = {"anyOf": [{"required": [name]} for name in CHANGEABLE]}
 
-    name = serializers.CharField(max_length=ID, required=False)
+    name = serializers.CharField(max_length=MAX_ID_LENGTH, required=False)
 
 
 def rule_from(data: Mapping[str, Any]) -> NewRule:
@@ -115,7 +107,9 @@ class RuleNode(Aliases):
     """A rule among the nodes of a batch. Fields of memories that a rule has not are let pass."""
 
     text = serializers.CharField(max_length=TEXT, required=False, allow_blank=True)
-    title = serializers.CharField(max_length=ID, required=False, allow_blank=True, allow_null=True)
+    title = serializers.CharField(
+        max_length=MAX_ID_LENGTH, required=False, allow_blank=True, allow_null=True
+    )
     metadata = RuleSlots()
     id = serializers.UUIDField(required=False, allow_null=True)
     client_id = IdField()
@@ -136,7 +130,7 @@ def rule_of_node(data: Mapping[str, Any]) -> NewRule:
     audience, audience_id = next(((kind, one) for kind, one in named if one), ("account", ""))
     text = data.get("text") or ""
     return NewRule(
-        name=data.get("title") or text[:ID],
+        name=data.get("title") or text[:MAX_ID_LENGTH],
         summary=text,
         id=data.get("id"),
         client_id=data.get("client_id") or "",
@@ -177,7 +171,7 @@ class Candidates(Asked):
     """A context and the tools at hand."""
 
     candidates = serializers.ListField(
-        child=serializers.CharField(max_length=ID), min_length=1, max_length=CANDIDATES
+        child=serializers.CharField(max_length=MAX_ID_LENGTH), min_length=1, max_length=CANDIDATES
     )
     include_shadow = serializers.BooleanField(default=False)
     rules_limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
@@ -197,7 +191,7 @@ class ToolFeedbackInput(Candidates):
     """How the use of a tool went."""
 
     outcome = serializers.ChoiceField(choices=RuleFeedback.Outcome.choices)
-    selected_tool = serializers.CharField(max_length=ID)
+    selected_tool = serializers.CharField(max_length=MAX_ID_LENGTH)
     decision_id = serializers.UUIDField(required=False, allow_null=True)
     decision_uri = IdField()
     target = serializers.ChoiceField(choices=[("tool", "tool"), ("all", "all")], default="tool")
@@ -253,7 +247,7 @@ class DecisionInput(Scoped):
 class RunInput(Scoped):
     """Which run to tell of."""
 
-    run_id = serializers.CharField(max_length=ID)
+    run_id = serializers.CharField(max_length=MAX_ID_LENGTH)
     decision_limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
     include_feedback = serializers.BooleanField(default=True)
     feedback_limit = serializers.IntegerField(min_value=1, max_value=200, default=50)

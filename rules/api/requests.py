@@ -5,9 +5,9 @@ from typing import Any
 from uuid import UUID
 
 from kmapp.accounts.actors import Actor
+from kmapp.api.serializers import MAX_ID_LENGTH
 from kmapp.errors import Invalid
 from rules.actions.feedback import Verdict
-from rules.api.request_serializers import ID
 from rules.editing.rule_input import scope_of
 from rules.evaluation.evaluate import Question
 from rules.evaluation.matching import Viewer
@@ -31,7 +31,7 @@ def _id_in(context: Mapping[str, Any], kind: str) -> str:
     """Return an id from the context: agent_id, or agent.id."""
     inner = context.get(kind)
     named = context.get(f"{kind}_id") or (inner.get("id") if isinstance(inner, dict) else None)
-    return named if isinstance(named, str) and len(named) <= ID else ""
+    return named if isinstance(named, str) and len(named) <= MAX_ID_LENGTH else ""
 
 
 def decision_id_of(data: Mapping[str, Any]) -> UUID | None:

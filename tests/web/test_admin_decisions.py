@@ -68,7 +68,7 @@ def decide(client: Client, model: type[Model], verb: str, pks: list[Any]) -> str
 def test_refused_rows_are_reported(superuser: Client, acme: Account) -> None:
     entries = fill(acme)  # active: nobody proposed them
     text = decide(superuser, MemoryEntry, "approve", [entry.pk for entry in entries])
-    assert "somebody may have decided first" in text
+    assert "Someone else may have decided first" in text
     assert "rows were changed" not in text
     assert "2 rows were changed." in decide(
         superuser, MemoryEntry, "pin", [entry.pk for entry in entries]

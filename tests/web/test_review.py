@@ -129,7 +129,7 @@ def test_ledger_lock_is_released_before_rendering(
             held.append(cursor.fetchall()[0][0])
         return render_part(*args, **kwargs)
 
-    monkeypatch.setattr("memory.views.review_queue.render", render_and_look)
+    monkeypatch.setattr("memory.views.review_queue.render_part", render_and_look)
     first, second = propose(acme, "First words.", "Second words.")
     assert opened_id(submit(reviewer, "approve", first, REVIEW)) == str(second.pk)
     assert held == [0]
